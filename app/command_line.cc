@@ -1,0 +1,285 @@
+#include "app/command_line.h"
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <sstream>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_join.h"
+#include "common/nearest_word.h"
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+
+namespace horizon {
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr unsigned kLineLength = 100;
+// Boost keeps positional arguments as options; nobody types this name by accident, and everything
+// else with dashes in front stays an unknown option.
+constexpr char kPositional[] = " argument";
+// Whole names only: an abbreviation that is unique today is ambiguous with tomorrow's option.
+constexpr int kStyle = po::command_line_style::allow_long |
+                       po::command_line_style::long_allow_adjacent |
+                       po::command_line_style::long_allow_next;
+
+bool IsFlag(const Option& option) { return std::holds_alternative<bool*>(option.value); }
+
+std::string Upper(const std::string& unit) {
+  std::string upper = absl::AsciiStrToUpper(unit);
+  std::replace(upper.begin(), upper.end(), ' ', '_');
+  return upper;
+}
+
+// The default as the user would type it; empty when there is none.
+std::string DefaultOf(const Option& option) {
+  return std::visit(
+      [](auto* target) -> std::string {
+        using T = std::remove_pointer_t<decltype(target)>;
+        if constexpr (std::is_same_v<T, std::string>) {
+          return *target;
+        } else if constexpr (std::is_same_v<T, Bytes>) {
+          return ToString(*target);
+        } else if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, double>) {
+          return StrCat(*target);
+        } else {
+          return "";  // a flag is off, an optional value is not there
+        }
+      },
+      option.value);
+}
+
+absl::Status BadValue(const Option& option, std::string_view text, std::string_view wanted) {
+  return absl::InvalidArgumentError(StrCat("--", option.name, ": '", text, "' is not ", wanted));
+}
+
+absl::Status ReadInteger(const Option& option, const std::string& text, int64_t* out) {
+  const std::string wanted = StrCat("a whole number of ", option.unit);
+  if (!absl::SimpleAtoi(text, out)) return BadValue(option, text, wanted);
+  if (*out < option.minimum) {
+    return BadValue(option, text, StrCat(wanted, " of at least ", option.minimum));
+  }
+  if (*out > option.maximum) {
+    return BadValue(option, text, StrCat(wanted, " of at most ", option.maximum));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadNumber(const Option& option, const std::string& text, double* out) {
+  const bool parsed = absl::SimpleAtod(text, out);
+  // Written so that a NaN, which compares with nothing, is refused too.
+  if (!parsed || !(*out - *out == 0.0)) {
+    return BadValue(option, text, StrCat("a finite number of ", option.unit));
+  }
+  if (*out < static_cast<double>(option.minimum) || *out > static_cast<double>(option.maximum)) {
+    return BadValue(option, text,
+                    StrCat("between ", option.minimum, " and ", option.maximum, " ", option.unit));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadBytes(const Option& option, const std::string& text, Bytes* out) {
+  const absl::StatusOr<Bytes> bytes = ParseBytes(text);
+  if (!bytes.ok()) {
+    return absl::InvalidArgumentError(StrCat("--", option.name, ": ", bytes.status().message()));
+  }
+  *out = *bytes;
+  return absl::OkStatus();
+}
+
+absl::Status ReadText(const Option& option, const std::string& text, std::string* out) {
+  const auto& choices = option.choices;
+  if (!choices.empty() && std::find(choices.begin(), choices.end(), text) == choices.end()) {
+    return absl::InvalidArgumentError(StrCat("--", option.name, ": '", text, "' is none of ",
+                                             absl::StrJoin(choices, ", "),
+                                             DidYouMean(text, choices)));
+  }
+  *out = text;
+  return absl::OkStatus();
+}
+
+absl::Status ReadValue(const Option& option, const std::string& text) {
+  return std::visit(
+      [&](auto* target) -> absl::Status {
+        using T = std::remove_pointer_t<decltype(target)>;
+        if constexpr (std::is_same_v<T, bool>) {
+          *target = true;
+          return absl::OkStatus();
+        } else if constexpr (std::is_same_v<T, int64_t>) {
+          return ReadInteger(option, text, target);
+        } else if constexpr (std::is_same_v<T, double>) {
+          return ReadNumber(option, text, target);
+        } else if constexpr (std::is_same_v<T, std::string>) {
+          return ReadText(option, text, target);
+        } else if constexpr (std::is_same_v<T, Bytes>) {
+          return ReadBytes(option, text, target);
+        } else if constexpr (std::is_same_v<T, std::optional<int64_t>>) {
+          return ReadInteger(option, text, &target->emplace());
+        } else if constexpr (std::is_same_v<T, std::optional<std::string>>) {
+          return ReadText(option, text, &target->emplace());
+        } else {
+          static_assert(std::is_same_v<T, std::optional<Bytes>>);
+          return ReadBytes(option, text, &target->emplace());
+        }
+      },
+      option.value);
+}
+
+// Flags and values as Boost sees them: plain words, since we read the values ourselves and can
+// then say what was wrong with one.
+po::options_description Describe(const OptionList& list) {
+  po::options_description description(kLineLength, kLineLength / 2);
+  for (const Option& option : list.options) {
+    po::value_semantic* semantic = nullptr;
+    if (IsFlag(option)) {
+      semantic = new po::untyped_value(/*zero_tokens=*/true);
+    } else {
+      auto* value = po::value<std::string>()->value_name(Upper(option.unit));
+      if (const std::string text = DefaultOf(option); !text.empty()) value->default_value(text);
+      semantic = value;
+    }
+    const std::string help = option.choices.empty() ? option.help
+                                                    : StrCat(option.help, ": one of ",
+                                                             absl::StrJoin(option.choices, ", "));
+    description.add_options()(option.name.c_str(), semantic, help.c_str());
+  }
+  return description;
+}
+
+absl::Status UnknownOption(const OptionList& list, const std::string& typed) {
+  // Boost reports the token as it stands in some cases and the bare name in others.
+  std::string_view name = typed;
+  name.remove_prefix(std::min(name.find_first_not_of('-'), name.size()));
+  name = name.substr(0, name.find('='));
+  std::vector<std::string> known;
+  for (const Option& option : list.options) known.push_back(option.name);
+  std::string nearest = NearestWord(name, known);
+  return absl::InvalidArgumentError(
+      StrCat("unknown option '", typed, "'",
+             nearest.empty() ? "" : StrCat("; did you mean '--", nearest, "'?")));
+}
+
+absl::Status TakePositionals(const OptionList& list, const std::vector<std::string>& given,
+                             bool may_be_missing) {
+  const auto& wanted = list.positionals;
+  if (given.size() > wanted.size()) {
+    return absl::InvalidArgumentError(
+        StrCat("one argument too many: '", given[wanted.size()], "'",
+               wanted.empty() ? "; this command takes options only"
+                              : StrCat("; only ", wanted.size(), " (",
+                                       absl::StrJoin(wanted, ", ",
+                                                     [](std::string* out, const Positional& one) {
+                                                       out->append(one.name);
+                                                     }),
+                                       ") can be given")));
+  }
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (i < given.size()) {
+      std::visit([&](auto* target) { *target = given[i]; }, wanted[i].value);
+    } else if (std::holds_alternative<std::string*>(wanted[i].value) && !may_be_missing) {
+      return absl::InvalidArgumentError(StrCat(wanted[i].name, " is missing: ", wanted[i].help));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// `unread`: the words behind a "--", which are arguments whatever they look like.
+absl::Status TakeValues(const OptionList& list, const po::variables_map& values,
+                        std::span<const std::string> unread) {
+  std::vector<std::string> positionals;
+  if (values.count(kPositional) != 0) {
+    positionals = values[kPositional].as<std::vector<std::string>>();
+  }
+  for (const std::string& word : positionals) {
+    // Boost takes "-x" for an argument when short options are off. A lone "-" is one.
+    if (word.size() > 1 && word[0] == '-') return UnknownOption(list, word);
+  }
+  positionals.insert(positionals.end(), unread.begin(), unread.end());
+  bool answers_alone = false;
+  for (const Option& option : list.options) {
+    if (values.count(option.name) == 0 || values[option.name].defaulted()) continue;
+    answers_alone |= option.answers_alone;
+    RETURN_IF_ERROR(ReadValue(option, IsFlag(option) ? "" : values[option.name].as<std::string>()));
+  }
+  for (const Option& option : list.options) {
+    const bool given = values.count(option.name) != 0;
+    if (option.required && !given && !answers_alone) {
+      return absl::InvalidArgumentError(
+          StrCat("--", option.name, " ", Upper(option.unit), " is missing: ", option.help));
+    }
+  }
+  return TakePositionals(list, positionals, answers_alone);
+}
+
+}  // namespace
+
+absl::Status ParseArguments(const OptionList& options, std::span<const std::string> arguments) {
+  const size_t read =
+      static_cast<size_t>(std::find(arguments.begin(), arguments.end(), "--") - arguments.begin());
+  const auto unread = arguments.subspan(std::min(read + 1, arguments.size()));
+  try {
+    po::options_description all = Describe(options);
+    all.add_options()(kPositional, po::value<std::vector<std::string>>());
+    po::positional_options_description positionals;
+    positionals.add(kPositional, -1);
+    po::variables_map values;
+    po::store(
+        po::command_line_parser(read).options(all).positional(positionals).style(kStyle).run(),
+        values);
+    return TakeValues(options, values, unread);
+  } catch (const po::unknown_option& error) {
+    return UnknownOption(options, error.get_option_name());
+  } catch (const po::multiple_occurrences& error) {
+    return absl::InvalidArgumentError(StrCat(error.get_option_name(), " is given more than once"));
+  } catch (const po::error& error) {
+    return absl::InvalidArgumentError(error.what());
+  } catch (const std::exception& error) {
+    return absl::InternalError(StrCat("reading the command line: ", error.what()));
+  }
+}
+
+size_t CountLeadingOptions(const OptionList& options, std::span<const std::string> arguments) {
+  size_t i = 0;
+  while (i < arguments.size() && arguments[i].size() > 1 && arguments[i][0] == '-') {
+    const std::string_view word = arguments[i++];
+    const bool takes_next = std::any_of(
+        options.options.begin(), options.options.end(),
+        [&](const Option& option) { return !IsFlag(option) && word == StrCat("--", option.name); });
+    if (takes_next && i < arguments.size()) ++i;
+  }
+  return i;
+}
+
+std::string UsageOf(const OptionList& options) {
+  std::vector<std::string> parts;
+  for (const Positional& one : options.positionals) {
+    const bool needed = std::holds_alternative<std::string*>(one.value);
+    parts.push_back(needed ? one.name : StrCat("[", one.name, "]"));
+  }
+  for (const Option& option : options.options) {
+    const std::string value = IsFlag(option) ? "" : StrCat(" ", Upper(option.unit));
+    const std::string text = StrCat("--", option.name, value);
+    parts.push_back(option.required ? text : StrCat("[", text, "]"));
+  }
+  return absl::StrJoin(parts, " ");
+}
+
+std::string ExplainOptions(const OptionList& options) {
+  std::ostringstream out;
+  if (!options.positionals.empty()) {
+    out << "Arguments:\n";
+    for (const Positional& one : options.positionals) {
+      out << "  " << one.name << "  " << one.help << "\n";
+    }
+    out << "\n";
+  }
+  out << "Options:\n" << Describe(options);
+  return out.str();
+}
+
+}  // namespace horizon

@@ -1,0 +1,14 @@
+#include "app/commands.h"
+
+namespace horizon {
+
+CommandList MakeCommands() {
+  CommandList commands;
+  commands.push_back(MakeModelCommand());
+  commands.push_back(MakeModelsCommand());
+  commands.push_back(MakeHelpCommand());
+  commands.push_back(MakeVersionCommand());
+  return commands;
+}
+
+}  // namespace horizon

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <memory>
+
+#include "app/command.h"
+
+namespace horizon {
+
+// Every command of the program, in the order the help lists them. Names are unique.
+CommandList MakeCommands();
+
+// One factory a command, defined in NAME_command.cc.
+std::unique_ptr<Command> MakeHelpCommand();
+std::unique_ptr<Command> MakeModelCommand();
+std::unique_ptr<Command> MakeModelsCommand();
+std::unique_ptr<Command> MakeVersionCommand();
+
+}  // namespace horizon

@@ -1,0 +1,84 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/commands.h"
+#include "common/json.h"
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+#include "common/text_table.h"
+#include "common/units.h"
+#include "model/catalog.h"
+#include "model/load_model_spec.h"
+#include "model/stages.h"
+
+namespace horizon {
+namespace {
+
+struct Row {
+  std::string name;
+  std::string_view family;
+  ParameterCounts parameters;
+  int64_t layers = 0;
+};
+
+std::string Table(const std::vector<Row>& rows) {
+  TextTable table({"model", "family", "layers", "parameters", "active per token"});
+  for (const Row& row : rows) {
+    table.AddRow({row.name, std::string(row.family), StrCat(row.layers),
+                  WithCommas(row.parameters.total), WithCommas(row.parameters.active)});
+  }
+  return std::move(table).Finish();
+}
+
+std::string Json(const std::vector<Row>& rows) {
+  JsonWriter json;
+  json.BeginObject().Key("models").BeginArray();
+  for (const Row& row : rows) {
+    json.BeginObject();
+    json.Key("name").String(row.name);
+    json.Key("family").String(row.family);
+    json.Key("layers").Integer(row.layers);
+    json.Key("parameters").Unsigned(row.parameters.total);
+    json.Key("active_parameters").Unsigned(row.parameters.active);
+    json.EndObject();
+  }
+  json.EndArray().EndObject();
+  return std::move(json).Finish();
+}
+
+class ModelsCommand : public Command {
+ public:
+  std::string_view name() const override { return "models"; }
+  std::string_view summary() const override { return "List the models known by name"; }
+  OptionList Options() override {
+    return {.options = {{.name = "json", .value = &json_, .help = "Answer in JSON"}}};
+  }
+
+  absl::Status Run(const CommandContext& context) override {
+    std::vector<Row> rows;
+    for (const std::string& name : CatalogNames()) {
+      ASSIGN_OR_RETURN(const ModelConfig config, LoadModelSpec(context.io, name));
+      const ModelSpec& spec = config.spec;
+      rows.push_back({.name = spec.name,
+                      .family = ToString(spec.family),
+                      .parameters = CountParameters(ListStages(spec)),
+                      .layers = spec.layer_count()});
+    }
+    // Small ones first within a family, as people look for them.
+    std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+      return a.family != b.family ? a.family < b.family : a.parameters.total < b.parameters.total;
+    });
+    return context.output.Write(json_ ? Json(rows) : Table(rows));
+  }
+
+ private:
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeModelsCommand() { return std::make_unique<ModelsCommand>(); }
+
+}  // namespace horizon

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace horizon {
+
+// Where a command's answer goes: standard output, or a string in tests. Nothing else is written
+// there, so that an answer can be piped into another program. One thread at a time.
+class Output {
+ public:
+  virtual ~Output() = default;
+  // Writes all of `text` before it returns. An error is an I/O error (IoErrno) and is the command's
+  // result: an answer that did not arrive is not an answer.
+  virtual absl::Status Write(std::string_view text) = 0;
+};
+
+// Standard output, unbuffered: a full disk shows at the write that met it.
+std::unique_ptr<Output> MakeStandardOutput();
+
+// Opens what the caller left closed of standard input, output and error, so that no file of ours
+// takes their place. Writing to such an output still fails. Call once, before anything is opened.
+void ReserveStandardStreams();
+
+}  // namespace horizon

@@ -1,0 +1,70 @@
+#include "app/program.h"
+
+#include <cerrno>
+
+#include "absl/status/status.h"
+#include "app/command_line.h"
+#include "app/help.h"
+#include "app/version.h"
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+
+namespace horizon {
+namespace {
+
+// Reads the command line into `global` and the options of the command it names, which is returned;
+// nullptr when it names none.
+absl::StatusOr<Command*> ReadCommandLine(std::span<const std::string> arguments,
+                                         const CommandList& commands, GlobalOptions& global) {
+  const OptionList before = global.BeforeCommand();
+  const size_t leading = CountLeadingOptions(before, arguments);
+  RETURN_IF_ERROR(ParseArguments(before, arguments.first(leading)));
+  if (leading == arguments.size() || global.version) return nullptr;
+  ASSIGN_OR_RETURN(Command* const command, FindCommand(commands, arguments[leading]));
+  if (global.help) return command;
+  OptionList options = command->Options();
+  const OptionList after = global.AfterCommand();
+  options.options.insert(options.options.end(), after.options.begin(), after.options.end());
+  const absl::Status status = ParseArguments(options, arguments.subspan(leading + 1));
+  if (!status.ok()) {
+    const std::string message(status.message());
+    // A message that ends in "did you mean ...?" says enough.
+    return absl::Status(status.code(),
+                        message.ends_with('?')
+                            ? message
+                            : StrCat(message, "; see 'horizon help ", command->name(), "'"));
+  }
+  return command;
+}
+
+absl::Status RunCommand(Command* command, const GlobalOptions& global,
+                        const CommandContext& context) {
+  if (global.version) return context.output.Write(StrCat("horizon ", kVersion, "\n"));
+  if (command == nullptr) return context.output.Write(Overview(context.commands));
+  if (global.help) return context.output.Write(ExplainCommand(*command));
+  return command->Run(context);
+}
+
+}  // namespace
+
+ExitCode RunProgram(std::span<const std::string> arguments, const CommandList& commands,
+                    const ProgramWorld& world) {
+  GlobalOptions global;
+  const absl::StatusOr<Command*> command = ReadCommandLine(arguments, commands, global);
+  // A bad level is itself the error reported, and errors show at every level.
+  Log log(world.errors, ParseLogLevel(global.log_level).value_or(LogLevel::kInfo), world.log_style);
+  const absl::Status status = command.ok() ? RunCommand(*command, global,
+                                                        CommandContext{.io = world.io,
+                                                                       .clock = world.clock,
+                                                                       .log = log,
+                                                                       .output = world.output,
+                                                                       .commands = commands})
+                                           : command.status();
+  if (!status.ok() && IoErrno(status) != EPIPE) {
+    const absl::string_view message = status.message();
+    log.Error(std::string_view(message.data(), message.size()));
+  }
+  return ExitCodeOf(status);
+}
+
+}  // namespace horizon

@@ -1,0 +1,82 @@
+#include "common/log.h"
+
+#include <unistd.h>
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "common/str_cat.h"
+
+namespace horizon {
+namespace {
+
+constexpr std::string_view kEraseLine = "\r\x1b[K";
+constexpr std::string_view kResetColour = "\x1b[0m";
+
+std::string_view ColourOf(LogLevel level) {
+  switch (level) {
+    case LogLevel::kDebug:
+      return "\x1b[2m";
+    case LogLevel::kInfo:
+      return "\x1b[36m";
+    case LogLevel::kWarning:
+      return "\x1b[33m";
+    case LogLevel::kError:
+      return "\x1b[1;31m";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string_view ToString(LogLevel level) {
+  switch (level) {
+    case LogLevel::kDebug:
+      return "debug";
+    case LogLevel::kInfo:
+      return "info";
+    case LogLevel::kWarning:
+      return "warning";
+    case LogLevel::kError:
+      return "error";
+  }
+  return "unknown";
+}
+
+absl::StatusOr<LogLevel> ParseLogLevel(std::string_view word) {
+  for (const LogLevel level :
+       {LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarning, LogLevel::kError}) {
+    if (word == ToString(level)) return level;
+  }
+  return absl::InvalidArgumentError(
+      StrCat("unknown log level '", word, "'; it is one of debug, info, warning, error"));
+}
+
+LogStyle LogStyleFor(std::FILE* out, const char* no_color) {
+  const int descriptor = ::fileno(out);
+  if (descriptor == -1 || ::isatty(descriptor) == 0) return LogStyle::kPlain;
+  const bool colourless = no_color != nullptr && *no_color != '\0';
+  return colourless ? LogStyle::kTerminal : LogStyle::kColour;
+}
+
+void Log::Write(LogLevel level, std::string_view message) {
+  if (!Wants(level)) return;
+  std::string line;
+  if (style_ != LogStyle::kPlain) line += kEraseLine;
+  if (style_ == LogStyle::kColour) line += ColourOf(level);
+  line += ToString(level);
+  line += ':';
+  if (style_ == LogStyle::kColour) line += kResetColour;
+  line += ' ';
+  for (const char letter : message) {
+    line += letter;
+    if (letter == '\n') line += "  ";
+  }
+  line += '\n';
+  const std::scoped_lock lock(mutex_);
+  // One call, so that lines of other processes on the same stream do not fall in between.
+  std::fwrite(line.data(), 1, line.size(), out_);
+  std::fflush(out_);
+}
+
+}  // namespace horizon

@@ -1,0 +1,145 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "absl/status/status.h"
+#include "common/document.h"
+#include "common/enum_words.h"
+#include "common/json.h"
+#include "common/str_cat.h"
+#include "common/units.h"
+
+namespace horizon {
+
+// A record is a plain struct whose fields are declared once, with unit, range and help:
+//   template <typename Record, typename Visitor>   // Record is StreamPlan or const StreamPlan
+//   void VisitFields(Record& plan, Visitor& visit) {
+//     visit("buffer_depth", plan.buffer_depth, {.unit = "slots", .minimum = 1, .help = "..."});
+//   }
+// Reading, writing and documenting it are the visitors below, so a field cannot be read but not
+// written, or documented under another name.
+
+enum class FieldPresence { kOptional, kRequired };
+
+struct FieldInfo {
+  std::string_view unit = "";
+  // Inclusive bounds for numbers and byte counts; a bound beyond the type's range is no bound.
+  double minimum = -1e300;
+  double maximum = 1e300;
+  FieldPresence presence = FieldPresence::kOptional;
+  std::string_view help = "";
+};
+
+// Reads fields from an object and checks each against its range and choices.
+class RecordReader {
+ public:
+  explicit RecordReader(ObjectReader& reader) : reader_(reader) {}
+
+  template <typename T>
+  void operator()(std::string_view name, T& field, const FieldInfo& info) {
+    if constexpr (HasWords<T>) {
+      std::string word(ToString(field));
+      Take(name, &word, info);
+      if (!reader_.ok()) return;
+      absl::StatusOr<T> value = ParseWord<T>(word);
+      if (value.ok()) {
+        field = *value;
+      } else {
+        reader_.Fail(name, std::string(value.status().message()));
+      }
+    } else {
+      Take(name, &field, info);
+      if (reader_.ok()) CheckRange(name, field, info);
+    }
+  }
+
+ private:
+  template <typename T>
+  void Take(std::string_view name, T* out, const FieldInfo& info) {
+    if (info.presence == FieldPresence::kRequired) {
+      reader_.Required(name, out);
+    } else {
+      reader_.Optional(name, out);
+    }
+  }
+
+  template <typename T>
+  void CheckRange(std::string_view name, const T& field, const FieldInfo& info) {
+    double value = 0;
+    if constexpr (std::is_same_v<T, Bytes>) {
+      value = static_cast<double>(field.value());
+    } else if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+      value = static_cast<double>(field);
+    } else {
+      return;
+    }
+    if (value >= info.minimum && value <= info.maximum) return;
+    reader_.Fail(name, StrCat("needs a value from ", info.minimum, " to ", info.maximum,
+                                    info.unit.empty() ? "" : " ", info.unit, ", found ", value));
+  }
+
+  ObjectReader& reader_;
+};
+
+// Writes every field, in declaration order; byte counts as integers, so that they round-trip.
+class RecordWriter {
+ public:
+  explicit RecordWriter(JsonWriter& writer) : writer_(writer) {}
+
+  template <typename T>
+  void operator()(std::string_view name, const T& field, const FieldInfo&) {
+    writer_.Key(name);
+    if constexpr (HasWords<T>) {
+      writer_.String(ToString(field));
+    } else if constexpr (std::is_same_v<T, bool>) {
+      writer_.Bool(field);
+    } else if constexpr (std::is_same_v<T, int64_t>) {
+      writer_.Integer(field);
+    } else if constexpr (std::is_same_v<T, uint64_t>) {
+      writer_.Unsigned(field);
+    } else if constexpr (std::is_same_v<T, double>) {
+      writer_.Number(field);
+    } else if constexpr (std::is_same_v<T, Bytes>) {
+      writer_.Unsigned(field.value());
+    } else {
+      writer_.String(field);
+    }
+  }
+
+ private:
+  JsonWriter& writer_;
+};
+
+// The table of fields as Markdown: | field | unit or choices | default | meaning |.
+class RecordTable {
+ public:
+  template <typename T>
+  void operator()(std::string_view name, const T& field, const FieldInfo& info) {
+    std::string unit(info.unit);
+    std::string fallback;
+    if constexpr (HasWords<T>) {
+      for (const std::string& word : AllWords<T>()) {
+        unit += StrCat(unit.empty() ? "" : ", ", "`", word, "`");
+      }
+      fallback = ToString(field);
+    } else if constexpr (std::is_same_v<T, bool>) {
+      unit = "`true`, `false`";
+      fallback = field ? "true" : "false";
+    } else if constexpr (std::is_same_v<T, Bytes>) {
+      fallback = ToString(field);
+    } else {
+      fallback = StrCat(field);
+    }
+    if (info.presence == FieldPresence::kRequired) fallback = "required";
+    text_ += StrCat("| `", name, "` | ", unit, " | ", fallback, " | ", info.help, " |\n");
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_ = "| field | unit or choices | default | meaning |\n|---|---|---|---|\n";
+};
+
+}  // namespace horizon

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "common/checked.h"
+
+namespace horizon {
+
+// Quantities with their unit in the type, so that a rate is never passed where a size is meant.
+// Each parses what people write and prints what people read; binary (KiB, MiB, ...) and decimal
+// (kB, MB, ...) prefixes are both understood and never confused.
+
+// A size in memory, on a link or on disk. Arithmetic is checked: see CheckedU64.
+class Bytes {
+ public:
+  constexpr Bytes() = default;
+  constexpr explicit Bytes(CheckedU64 count) : count_(count) {}
+
+  constexpr CheckedU64 count() const { return count_; }
+  constexpr uint64_t value() const { return count_.value(); }
+  constexpr bool ok() const { return count_.ok(); }
+  constexpr Bytes RoundedUp(uint64_t unit) const { return Bytes(count_.RoundedUp(unit)); }
+
+  friend constexpr Bytes operator+(Bytes a, Bytes b) { return Bytes(a.count_ + b.count_); }
+  friend constexpr Bytes operator-(Bytes a, Bytes b) { return Bytes(a.count_ - b.count_); }
+  friend constexpr Bytes operator*(Bytes a, CheckedU64 times) { return Bytes(a.count_ * times); }
+  constexpr Bytes& operator+=(Bytes other) { return *this = *this + other; }
+  friend constexpr bool operator==(Bytes, Bytes) = default;
+  friend constexpr auto operator<=>(Bytes, Bytes) = default;
+
+ private:
+  CheckedU64 count_;
+};
+
+constexpr Bytes operator""_B(unsigned long long count) { return Bytes(CheckedU64(count)); }
+constexpr Bytes operator""_KiB(unsigned long long count) { return Bytes(CheckedU64(count) * 1024); }
+constexpr Bytes operator""_MiB(unsigned long long count) {
+  return Bytes(CheckedU64(count) * (uint64_t{1} << 20));
+}
+constexpr Bytes operator""_GiB(unsigned long long count) {
+  return Bytes(CheckedU64(count) * (uint64_t{1} << 30));
+}
+
+// The three quantities that are real numbers. Dividing a size or work by a rate gives a time.
+struct Seconds {
+  double value = 0;
+  friend constexpr auto operator<=>(Seconds, Seconds) = default;
+};
+struct BytesPerSecond {
+  double value = 0;
+  friend constexpr auto operator<=>(BytesPerSecond, BytesPerSecond) = default;
+};
+struct FlopsPerSecond {
+  double value = 0;
+  friend constexpr auto operator<=>(FlopsPerSecond, FlopsPerSecond) = default;
+};
+
+// "1.5 TiB", "768GiB", "64 MB", "512" (bytes). A fraction must come out as a whole number of bytes
+// after rounding to nearest; signs, unknown units and sizes of 2^63 bytes or more are refused.
+absl::StatusOr<Bytes> ParseBytes(std::string_view text);
+// "26 GB/s", "64GiB/s". Finite and above zero.
+absl::StatusOr<BytesPerSecond> ParseBytesPerSecond(std::string_view text);
+// "989 TFLOPS", "1.2 PFLOPS", "30 GFLOP/s". Finite and above zero.
+absl::StatusOr<FlopsPerSecond> ParseFlopsPerSecond(std::string_view text);
+// "5 s", "250 ms", "3 min", "2 h". Finite and not negative; a bare number is seconds.
+absl::StatusOr<Seconds> ParseSeconds(std::string_view text);
+
+// Three significant digits at most two decimals: "1.50 TiB", "26.0 GB/s", "989 TFLOPS", "250 ms".
+// Exact where it can be: 512 MiB prints as "512 MiB". ToString(Bytes) of an overflow is "overflow".
+std::string ToString(Bytes bytes);
+std::string ToString(Seconds seconds);
+std::string ToString(BytesPerSecond rate);
+std::string ToString(FlopsPerSecond rate);
+
+// 7615616512 -> "7,615,616,512".
+std::string WithCommas(uint64_t number);
+
+}  // namespace horizon

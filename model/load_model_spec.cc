@@ -1,0 +1,75 @@
+#include "model/load_model_spec.h"
+
+#include <string_view>
+#include <vector>
+
+#include "common/json.h"
+#include "common/nearest_word.h"
+#include "common/quote.h"
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+#include "model/catalog.h"
+
+namespace horizon {
+namespace {
+
+constexpr std::string_view kConfigName = "config.json";
+
+absl::StatusOr<ModelConfig> LoadFromCatalog(const CatalogEntry& entry) {
+  ASSIGN_OR_RETURN(const Document document,
+                   ParseJson(StrCat("catalog/", entry.name, ".json"), entry.config));
+  return ReadConfig(document, std::string(entry.name));
+}
+
+// "models/qwen/" and "models/qwen/config.json" are called qwen, "my.json" is called my.
+std::string NameOf(std::string_view path) {
+  const auto last_part = [](std::string_view& text) {
+    while (text.ends_with('/')) text.remove_suffix(1);
+    const size_t slash = text.rfind('/');
+    const std::string_view part = slash == text.npos ? text : text.substr(slash + 1);
+    text.remove_suffix(part.size());
+    return part;
+  };
+  std::string_view part = last_part(path);
+  if (part == kConfigName) part = last_part(path);
+  if (part.ends_with(".json") && part.size() > 5) part.remove_suffix(5);
+  return part.empty() || part == "." || part == ".." ? "model" : std::string(part);
+}
+
+absl::Status NoSuchModel(const std::string& path_or_name) {
+  const std::vector<std::string> names = CatalogNames();
+  std::string list;
+  for (const std::string& name : names) list += StrCat(list.empty() ? "" : ", ", name);
+  return absl::NotFoundError(StrCat("no model ", Quoted(path_or_name),
+                                    ": it is neither a known name nor a folder with a ",
+                                    kConfigName, " nor such a file",
+                                    DidYouMean(path_or_name, names), " (known names: ", list, ")"));
+}
+
+// The config.json that `path` leads to.
+absl::StatusOr<std::string> ConfigFile(Io& io, const std::string& path) {
+  const absl::StatusOr<FileInfo> info = io.Info(path);
+  if (absl::IsNotFound(info.status())) return NoSuchModel(path);
+  if (!info.ok()) return info.status();
+  if (info->kind != FileKind::kDirectory) return path;
+  std::string file = JoinPath(path, kConfigName);
+  const absl::StatusOr<FileInfo> config = io.Info(file);
+  if (absl::IsNotFound(config.status())) {
+    return absl::NotFoundError(
+        StrCat("cannot read the model in ", Quoted(path), ": the folder has no config.json"));
+  }
+  if (!config.ok()) return config.status();
+  return file;
+}
+
+}  // namespace
+
+absl::StatusOr<ModelConfig> LoadModelSpec(Io& io, const std::string& path_or_name) {
+  if (const CatalogEntry* entry = FindInCatalog(path_or_name)) return LoadFromCatalog(*entry);
+  ASSIGN_OR_RETURN(const std::string file, ConfigFile(io, path_or_name));
+  ASSIGN_OR_RETURN(const std::string text, ReadTextFile(io, file));
+  ASSIGN_OR_RETURN(const Document document, ParseJson(file, text));
+  return ReadConfig(document, NameOf(file));
+}
+
+}  // namespace horizon

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/checked.h"
+#include "model/model_spec.h"
+
+namespace horizon {
+
+// A model as the list of stages a token passes through: embedding, then attention and feed-forward
+// (or experts) of each layer, final norm, head. A stage is the smallest part with a name of its
+// own; one too large to be streamed whole can be cut into shards along its units.
+
+enum class StageKind { kEmbedding, kAttention, kFeedForward, kExperts, kFinalNorm, kHead };
+// "embedding", "attention", "feed_forward", "experts", "final_norm", "head".
+std::string_view ToString(StageKind kind);
+
+// A tensor as it lies in a Hugging Face file.
+struct TensorSpec {
+  std::string name;            // "model.layers.0.self_attn.q_proj.weight"
+  std::vector<int64_t> shape;  // row-major
+  // The axis that is cut when the stage is sharded; its length is a multiple of the stage's units.
+  // -1: not cut.
+  int split_axis = -1;
+  // For a tensor that belongs to one expert: that expert's number. -1: none.
+  int64_t expert = -1;
+  // Matrices decay by default, norms, biases and sinks do not.
+  bool decays = false;
+  uint64_t parameters = 0;  // product of shape
+};
+
+// A range [begin, end) of a stage's units.
+struct UnitRange {
+  int64_t begin = 0;
+  int64_t end = 0;
+  friend bool operator==(const UnitRange&, const UnitRange&) = default;
+};
+
+struct Stage {
+  StageKind kind = StageKind::kEmbedding;
+  int64_t layer = -1;  // -1 outside the layers
+  std::string
+      name;  // "attention_3", "feed_forward_3", "experts_3", "embedding", "final_norm", "head"
+  std::vector<TensorSpec> tensors;  // a tied head has none: it uses the embedding's
+  uint64_t parameters = 0;
+  uint64_t active_parameters = 0;  // those one token touches (experts: only the chosen ones)
+  // How the stage can be sharded: `units` equal parts (vocabulary rows, kv-head groups,
+  // intermediate channels, experts), cut only at multiples of `unit_tile` so that the sums of a
+  // shard are whole tiles and sharding never changes a bit. units = 1: cannot be cut.
+  int64_t units = 1;
+  int64_t unit_tile = 1;
+  // Of the tensors that are cut; the rest belongs to the range that begins at 0.
+  uint64_t parameters_per_unit = 0;
+};
+
+// Most layers a model may have, and most tensors: a file cannot make us build an endless list.
+inline constexpr int64_t kMaxLayers = 100'000;
+inline constexpr uint64_t kMaxTensors = 1'000'000;
+
+// All stages in forward order. `spec` must be valid (ValidateSpec).
+std::vector<Stage> ListStages(const ModelSpec& spec);
+
+// Parameters of the units in `range`, in constant time. Tensors that are not cut belong to the
+// range that begins at 0 (an empty range has nothing), so the ranges of any partition add up to
+// stage.parameters. For a tied head pass the embedding.
+uint64_t ParametersInUnits(const Stage& stage, UnitRange range);
+
+struct ParameterCounts {
+  uint64_t total = 0;
+  uint64_t active = 0;  // touched by one token
+};
+ParameterCounts CountParameters(const std::vector<Stage>& stages);
+
+// InvalidArgument, naming the field, when sizes are zero or negative, heads do not divide, experts
+// per token exceed experts, a number is not finite, there are too many layers or tensors, or any
+// tensor or total does not fit 62 bits.
+absl::Status ValidateSpec(const ModelSpec& spec);
+
+}  // namespace horizon

@@ -1,0 +1,173 @@
+#include <cmath>
+
+#include "absl/status/status.h"
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+#include "model/stages.h"
+
+namespace horizon {
+namespace {
+
+constexpr int64_t kMaxSize = (int64_t{1} << 31) - 1;  // of one dimension
+constexpr int64_t kMaxExperts = int64_t{1} << 20;
+constexpr uint64_t kCountLimit = uint64_t{1} << 62;
+
+absl::Status CheckPositive(std::string_view field, int64_t value) {
+  if (value > 0 && value <= kMaxSize) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      StrCat("model: ", field, " is ", value, "; it must be 1 to ", kMaxSize));
+}
+
+absl::Status CheckNumber(std::string_view field, double value, double above) {
+  if (std::isfinite(value) && value > above) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      StrCat("model: ", field, " is ", value, "; it must be a finite number above ", above));
+}
+
+absl::Status CheckAtLeastZero(std::string_view field, double value) {
+  if (std::isfinite(value) && value >= 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      StrCat("model: ", field, " is ", value, "; it must be a finite number of at least 0"));
+}
+
+bool HasExperts(const ModelSpec& spec) {
+  for (const LayerSpec& layer : spec.layers) {
+    if (layer.has_experts) return true;
+  }
+  return false;
+}
+
+bool HasDense(const ModelSpec& spec) {
+  for (const LayerSpec& layer : spec.layers) {
+    if (!layer.has_experts) return true;
+  }
+  return false;
+}
+
+absl::Status CheckExperts(const ModelSpec& spec) {
+  const ExpertsSpec& experts = spec.experts;
+  RETURN_IF_ERROR(CheckPositive("experts", experts.experts));
+  RETURN_IF_ERROR(CheckPositive("experts_per_token", experts.experts_per_token));
+  RETURN_IF_ERROR(CheckPositive("intermediate size of an expert", experts.intermediate));
+  if (experts.experts > kMaxExperts) {
+    return absl::InvalidArgumentError(StrCat("model: it has ", experts.experts,
+                                             " experts a layer; at most ", kMaxExperts,
+                                             " are supported"));
+  }
+  if (experts.experts_per_token > experts.experts) {
+    return absl::InvalidArgumentError(StrCat("model: experts_per_token is ",
+                                             experts.experts_per_token, ", but there are ",
+                                             experts.experts, " experts"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckRope(const ModelSpec& spec) {
+  const RopeSpec& rope = spec.rope;
+  RETURN_IF_ERROR(CheckNumber("rope theta", rope.theta, 0));
+  if (rope.kind == RopeKind::kDefault) return absl::OkStatus();
+  if (!std::isfinite(rope.factor) || rope.factor < 1) {
+    return absl::InvalidArgumentError(StrCat("model: rope factor is ", rope.factor,
+                                             "; it must be a finite number of at least 1"));
+  }
+  if (rope.kind == RopeKind::kLinear) return absl::OkStatus();
+  RETURN_IF_ERROR(
+      CheckPositive("rope original_max_position_embeddings", rope.original_max_positions));
+  if (rope.kind == RopeKind::kLlama3) {
+    RETURN_IF_ERROR(CheckNumber("rope low_freq_factor", rope.low_frequency_factor, 0));
+    RETURN_IF_ERROR(CheckNumber("rope high_freq_factor", rope.high_frequency_factor,
+                                rope.low_frequency_factor));
+    return absl::OkStatus();
+  }
+  RETURN_IF_ERROR(CheckNumber("rope beta_slow", rope.beta_slow, 0));
+  RETURN_IF_ERROR(CheckNumber("rope beta_fast", rope.beta_fast, rope.beta_slow));
+  RETURN_IF_ERROR(CheckAtLeastZero("rope attention_factor", rope.attention_factor));
+  RETURN_IF_ERROR(CheckAtLeastZero("rope mscale", rope.mscale));
+  RETURN_IF_ERROR(CheckAtLeastZero("rope mscale_all_dim", rope.mscale_all_dim));
+  return absl::OkStatus();
+}
+
+absl::Status CheckLayers(const ModelSpec& spec) {
+  RETURN_IF_ERROR(CheckPositive("number of layers", spec.layer_count()));
+  if (spec.layer_count() > kMaxLayers) {
+    return absl::InvalidArgumentError(StrCat("model: it has ", spec.layer_count(),
+                                             " layers; at most ", kMaxLayers, " are supported"));
+  }
+  for (int64_t i = 0; i < spec.layer_count(); ++i) {
+    if (spec.layers[i].sliding_window < 0) {
+      return absl::InvalidArgumentError(
+          StrCat("model: sliding_window of layer ", i, " is ", spec.layers[i].sliding_window));
+    }
+  }
+  return absl::OkStatus();
+}
+
+CheckedU64 Count(int64_t value) { return CheckedU64::FromSigned(value); }
+
+// Every count of ListStages again, in numbers that cannot wrap. The largest tensor of a layer is
+// part of its sum, so the sum below the limit says that all are.
+absl::Status CheckCounts(const ModelSpec& spec) {
+  const CheckedU64 hidden = Count(spec.hidden);
+  const CheckedU64 query = Count(spec.heads) * Count(spec.head_dim);
+  const CheckedU64 key = Count(spec.kv_heads) * Count(spec.head_dim);
+  // + 8 (...) is more than all the vectors of a part together.
+  const CheckedU64 attention =
+      CheckedU64(2) * hidden * (query + key) + CheckedU64(8) * (hidden + query);
+  const CheckedU64 dense = CheckedU64(3) * hidden * Count(spec.intermediate) +
+                           CheckedU64(8) * (hidden + Count(spec.intermediate));
+  const CheckedU64 experts =
+      Count(spec.experts.experts) * (CheckedU64(3) * hidden * Count(spec.experts.intermediate) +
+                                     CheckedU64(8) * (hidden + Count(spec.experts.intermediate)));
+  CheckedU64 total = CheckedU64(2) * Count(spec.vocab) * hidden + hidden;
+  CheckedU64 tensors(3);
+  const CheckedU64 expert_tensors =
+      spec.experts.fused_tensors ? CheckedU64(7) : CheckedU64(2) + Count(spec.experts.experts) * 3;
+  for (const LayerSpec& layer : spec.layers) {
+    total += attention + (layer.has_experts ? experts : dense);
+    tensors += CheckedU64(5) + (spec.qkv_bias ? 3 : 0) + (spec.output_bias ? 1 : 0) +
+               (spec.qk_norm ? 2 : 0) + (spec.attention_sinks ? 1 : 0);
+    tensors += layer.has_experts ? expert_tensors : CheckedU64(spec.mlp_bias ? 7 : 4);
+  }
+  if (!total.ok() || total.value() >= kCountLimit) {
+    return absl::InvalidArgumentError(StrCat(
+        "model: the number of parameters does not fit 62 bits (hidden ", spec.hidden,
+        ", intermediate ", spec.intermediate, ", vocab ", spec.vocab, ", heads ", spec.heads, " x ",
+        spec.head_dim, ", ", spec.experts.experts, " experts, ", spec.layer_count(), " layers)"));
+  }
+  if (!tensors.ok() || tensors.value() > kMaxTensors) {
+    return absl::InvalidArgumentError(StrCat("model: ", spec.layer_count(), " layers with ",
+                                             spec.experts.experts, " experts make more than ",
+                                             kMaxTensors, " tensors"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ValidateSpec(const ModelSpec& spec) {
+  RETURN_IF_ERROR(CheckLayers(spec));
+  RETURN_IF_ERROR(CheckPositive("hidden", spec.hidden));
+  RETURN_IF_ERROR(CheckPositive("heads", spec.heads));
+  RETURN_IF_ERROR(CheckPositive("kv_heads", spec.kv_heads));
+  RETURN_IF_ERROR(CheckPositive("head_dim", spec.head_dim));
+  RETURN_IF_ERROR(CheckPositive("vocab", spec.vocab));
+  RETURN_IF_ERROR(CheckPositive("max_positions", spec.max_positions));
+  if (HasDense(spec)) RETURN_IF_ERROR(CheckPositive("intermediate", spec.intermediate));
+  if (HasExperts(spec)) RETURN_IF_ERROR(CheckExperts(spec));
+  if (spec.heads % spec.kv_heads != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "model: heads (", spec.heads, ") is not a multiple of kv_heads (", spec.kv_heads, ")"));
+  }
+  if (spec.head_dim % 2 != 0) {
+    return absl::InvalidArgumentError(absl::StrCat("model: head_dim is ", spec.head_dim,
+                                                   "; rotary embedding needs an even number"));
+  }
+  RETURN_IF_ERROR(CheckNumber("norm_epsilon", spec.norm_epsilon, 0));
+  RETURN_IF_ERROR(CheckAtLeastZero("initializer_range", spec.initializer_range));
+  RETURN_IF_ERROR(CheckAtLeastZero("swiglu_limit", spec.swiglu_limit));
+  RETURN_IF_ERROR(CheckNumber("swiglu_alpha", spec.swiglu_alpha, 0));
+  RETURN_IF_ERROR(CheckRope(spec));
+  return CheckCounts(spec);
+}
+
+}  // namespace horizon

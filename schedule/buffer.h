@@ -1,0 +1,72 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "common/enum_words.h"
+
+namespace horizon {
+
+// The memories a schedule uses. Pinned is host memory that is page-locked, so that the link can
+// reach it; on device `host` all three are RAM, counted apart all the same.
+enum class Memory : uint8_t { kDevice, kPinned, kHost };
+inline constexpr int kMemoryCount = 3;
+
+// What a buffer is for. Several exist of most kinds; Buffer::index tells which.
+enum class BufferKind : uint8_t {
+  // The parameter store, one a chunk.
+  kWeightsHi,
+  kWeightsLo,
+  kMoments,
+  kKeptGradient,
+  kEmbeddingGradient,  // sum over the embedding's use of a tied table, until both uses are added
+  kNormPartials,
+  kClipFactor,  // one
+  // What streams.
+  kRingSlot,
+  kResidentWeights,  // one a resident chunk
+  kPackSlab,         // `reference`: where a layer is packed before it crosses
+  kGradient,         // on the device, until it has left
+  kGradientSlab,
+  kAnchor,       // one a block and micro-batch in flight
+  kAnchorStage,  // on the device, for anchors that come back from the host
+  // What compute holds.
+  kTokensPinned,
+  kTokens,
+  kEmbeddingRows,
+  kRowGradients,
+  kResidual,          // two a micro-batch in flight
+  kResidualGradient,  // two a micro-batch in flight
+  kActivations,
+  kLogits,
+  kLogSumExp,
+  kHeadGradient,  // fp32 sum over loss chunks
+  kLoss,
+  kLossPinned,
+  kKvCache,
+  kLogitsPinned,
+  kWorkspace,
+  kDiskStage,
+};
+
+std::span<const EnumWord<Memory>> WordsOf(Memory);
+std::span<const EnumWord<BufferKind>> WordsOf(BufferKind);
+
+using BufferId = int32_t;
+
+// A piece of one memory, reserved for the whole of a pass.
+struct Buffer {
+  BufferKind kind = BufferKind::kWorkspace;
+  Memory memory = Memory::kDevice;
+  int32_t index = 0;
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+};
+
+// Buffers start at multiples of this in their memory.
+inline constexpr uint64_t kBufferAlignment = 256;
+
+using MemoryTotals = std::array<uint64_t, kMemoryCount>;
+
+}  // namespace horizon

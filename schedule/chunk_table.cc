@@ -1,0 +1,243 @@
+#include "schedule/chunk_table.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+#include "common/units.h"
+
+namespace horizon {
+namespace {
+
+// `shards` nearly equal ranges of a stage's units, cut at multiples of its tile.
+std::vector<UnitRange> EqualRanges(const Stage& stage, int64_t shards) {
+  const int64_t tiles = (stage.units + stage.unit_tile - 1) / stage.unit_tile;
+  std::vector<UnitRange> ranges;
+  for (int64_t i = 0; i < shards; ++i) {
+    ranges.push_back({.begin = std::min(stage.units, tiles * i / shards * stage.unit_tile),
+                      .end = std::min(stage.units, tiles * (i + 1) / shards * stage.unit_tile)});
+  }
+  return ranges;
+}
+
+uint64_t LargestRange(const Stage& stage, const std::vector<UnitRange>& ranges) {
+  uint64_t largest = 0;
+  for (const UnitRange& range : ranges) {
+    largest = std::max(largest, ParametersInUnits(stage, range));
+  }
+  return largest;
+}
+
+class Cutter {
+ public:
+  Cutter(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan)
+      : plan_(plan), link_bytes_(BytesOfParameter(job).link) {
+    table_.stages = ListStages(spec);
+    table_.tied = spec.tied;
+  }
+
+  absl::StatusOr<ChunkTable> Cut() {
+    const int32_t last = static_cast<int32_t>(table_.stages.size()) - 1;
+    ASSIGN_OR_RETURN(table_.embedding, AddTable(0));
+    RETURN_IF_ERROR(AddLayers());
+    table_.head = table_.embedding;
+    if (!table_.tied) {
+      ASSIGN_OR_RETURN(table_.head, AddTable(last));
+    }
+    MarkResident();
+    for (const Chunk& chunk : table_.chunks) table_.parameters += chunk.parameters;
+    return std::move(table_);
+  }
+
+ private:
+  bool streams() const { return plan_.strategy == Strategy::kHorizon; }
+
+  // The shards a stage is cut into: the fewest that fit chunk_bytes each.
+  absl::StatusOr<std::vector<UnitRange>> ShardsOf(const Stage& stage) {
+    const uint64_t limit = plan_.chunk_bytes.value() / link_bytes_;
+    if (!streams() || stage.parameters <= limit) return EqualRanges(stage, 1);
+    const auto key = std::tuple(stage.kind, stage.parameters, stage.units);
+    if (const auto known = shards_of_.find(key); known != shards_of_.end()) return known->second;
+    const int64_t tiles = (stage.units + stage.unit_tile - 1) / stage.unit_tile;
+    const int64_t fewest =
+        limit == 0 ? tiles : static_cast<int64_t>((stage.parameters + limit - 1) / limit);
+    for (int64_t shards = std::min(fewest, tiles); shards <= tiles; ++shards) {
+      std::vector<UnitRange> ranges = EqualRanges(stage, shards);
+      if (LargestRange(stage, ranges) <= limit) return shards_of_[key] = std::move(ranges);
+    }
+    const uint64_t least = LargestRange(stage, EqualRanges(stage, tiles)) * link_bytes_;
+    return absl::FailedPreconditionError(
+        StrCat("chunk_bytes ", WithCommas(plan_.chunk_bytes.value()), " cannot hold ",
+                     stage.name, " even when it is cut into ", tiles,
+                     " shards: set chunk_bytes to at least ", WithCommas(least)));
+  }
+
+  int32_t AddChunk(Chunk chunk) {
+    table_.chunks.push_back(chunk);
+    return static_cast<int32_t>(table_.chunks.size()) - 1;
+  }
+  int32_t next_chunk() const { return static_cast<int32_t>(table_.chunks.size()); }
+  int32_t next_piece() const { return static_cast<int32_t>(table_.pieces.size()); }
+
+  // One chunk for each shard of a stage.
+  void AddShards(int32_t stage, const std::vector<UnitRange>& ranges, Chunk pattern) {
+    for (size_t i = 0; i < ranges.size(); ++i) {
+      Chunk chunk = pattern;
+      chunk.pieces = {next_piece(), next_piece() + 1};
+      chunk.parameters = ParametersInUnits(table_.stages[stage], ranges[i]);
+      chunk.shard = static_cast<int32_t>(i);
+      chunk.shards = static_cast<int32_t>(ranges.size());
+      table_.pieces.push_back({.stage = stage, .units = ranges[i]});
+      AddChunk(chunk);
+    }
+  }
+
+  absl::StatusOr<IndexRange> AddTable(int32_t stage) {
+    ASSIGN_OR_RETURN(const std::vector<UnitRange> ranges, ShardsOf(table_.stages[stage]));
+    const int32_t begin = next_chunk();
+    AddShards(stage, ranges, {});
+    return IndexRange{begin, next_chunk()};
+  }
+
+  // A link closes: its chunks are all those since the last one.
+  void CloseLink() {
+    const int32_t begin = table_.links.empty() ? table_.layers.begin : table_.links.back().end;
+    if (begin == next_chunk()) return;
+    for (int32_t c = begin; c < next_chunk(); ++c) {
+      table_.chunks[c].link = static_cast<int32_t>(table_.links.size());
+    }
+    table_.links.push_back({begin, next_chunk()});
+  }
+
+  void CloseBlock() {
+    const Block last = table_.blocks.empty() ? Block{{table_.layers.begin, table_.layers.begin}, {}}
+                                             : table_.blocks.back();
+    const Block block{{last.chunks.end, next_chunk()},
+                      {last.links.end, static_cast<int32_t>(table_.links.size())}};
+    for (int32_t c = block.chunks.begin; c < block.chunks.end; ++c) {
+      table_.chunks[c].block = static_cast<int32_t>(table_.blocks.size());
+    }
+    table_.blocks.push_back(block);
+  }
+
+  // Packs stages [begin, end) into chunks, none of which crosses `end`.
+  absl::Status AddStages(int32_t begin, int32_t end) {
+    const uint64_t limit = plan_.chunk_bytes.value() / link_bytes_;
+    bool open = false;  // the last chunk may take another stage
+    for (int32_t s = begin; s < end; ++s) {
+      const Stage& stage = table_.stages[s];
+      ASSIGN_OR_RETURN(const std::vector<UnitRange> ranges, ShardsOf(stage));
+      if (ranges.size() > 1) {
+        CloseLink();
+        AddShards(s, ranges, {});
+        CloseLink();
+        open = false;
+        continue;
+      }
+      const bool joins =
+          open && (!streams() || table_.chunks.back().parameters + stage.parameters <= limit);
+      if (!joins) {
+        CloseLink();
+        AddShards(s, ranges, {});
+      } else {
+        AddToLast(s);
+      }
+      open = true;
+    }
+    CloseLink();
+    return absl::OkStatus();
+  }
+
+  void AddToLast(int32_t stage) {
+    table_.pieces.push_back({.stage = stage, .units = {0, table_.stages[stage].units}});
+    table_.chunks.back().pieces.end = next_piece();
+    table_.chunks.back().parameters += table_.stages[stage].parameters;
+  }
+
+  // A shard cannot take it: the norm follows the sum over all shards of the last stage.
+  void AddFinalNorm(int32_t stage) {
+    if (table_.chunks.back().shards == 1) return AddToLast(stage);
+    AddShards(stage, EqualRanges(table_.stages[stage], 1), {});
+    CloseLink();
+  }
+
+  absl::Status AddLayers() {
+    table_.layers.begin = next_chunk();
+    const int32_t layer_stages = static_cast<int32_t>(table_.stages.size()) - 3;  // two a layer
+    // Without recompute no block has to be whole, so stages pack over the whole depth.
+    const bool one_run = streams() && !plan_.recompute;
+    const int64_t block_stages = one_run ? layer_stages : 2 * plan_.anchor_interval;
+    const int64_t run_stages = streams() ? block_stages : 2;
+    for (int64_t run = 0; run < layer_stages; run += run_stages) {
+      const int64_t end = std::min<int64_t>(run + run_stages, layer_stages);
+      RETURN_IF_ERROR(AddStages(static_cast<int32_t>(1 + run), static_cast<int32_t>(1 + end)));
+      if (end == layer_stages) AddFinalNorm(1 + layer_stages);
+      if (plan_.recompute && (end % block_stages == 0 || end == layer_stages)) CloseBlock();
+    }
+    table_.layers.end = next_chunk();
+    if (!plan_.recompute) EachLinkIsABlock();
+    return absl::OkStatus();
+  }
+
+  void EachLinkIsABlock() {
+    for (int32_t link = 0; link < static_cast<int32_t>(table_.links.size()); ++link) {
+      table_.blocks.push_back({table_.links[link], {link, link + 1}});
+      for (int32_t c = table_.links[link].begin; c < table_.links[link].end; ++c) {
+        table_.chunks[c].block = link;
+      }
+    }
+  }
+
+  void MarkResident() {
+    const auto mark = [this](IndexRange range) {
+      for (int32_t c = range.begin; c < range.end; ++c) table_.chunks[c].resident = true;
+    };
+    if (plan_.strategy == Strategy::kResident) return mark({0, next_chunk()});
+    if (plan_.embedding_home == EmbeddingHome::kDevice) mark(table_.embedding);
+    if (plan_.strategy == Strategy::kReference) return mark(table_.head);
+    int64_t left = plan_.resident_chunks;
+    const auto take = [&](int32_t c) {
+      if (left > 0 && !table_.chunks[c].resident) {
+        table_.chunks[c].resident = true;
+        --left;
+      }
+    };
+    for (int32_t c = table_.head.begin; c < table_.head.end; ++c) take(c);
+    for (int32_t c = table_.layers.end - 1; c >= table_.layers.begin; --c) take(c);
+  }
+
+  const StreamPlan& plan_;
+  uint64_t link_bytes_;
+  ChunkTable table_;
+  std::map<std::tuple<StageKind, uint64_t, int64_t>, std::vector<UnitRange>> shards_of_;
+};
+
+}  // namespace
+
+int32_t ChunkTable::LargestBlock() const {
+  int32_t largest = 0;
+  for (const Block& block : blocks) largest = std::max(largest, block.chunks.size());
+  return largest;
+}
+
+std::string ChunkTable::NameOf(int32_t chunk) const {
+  const Chunk& c = chunks[chunk];
+  const std::span<const ChunkPiece> parts = PiecesOf(c);
+  std::string name = stages[parts.front().stage].name;
+  if (parts.size() > 1) {
+    name += StrCat("..", stages[parts.back().stage].name);
+  } else if (c.shards > 1) {
+    name += StrCat(" shard ", c.shard + 1, "/", c.shards);
+  }
+  return name;
+}
+
+absl::StatusOr<ChunkTable> CutIntoChunks(const ModelSpec& spec, const TrainingJob& job,
+                                         const StreamPlan& plan) {
+  return Cutter(spec, job, plan).Cut();
+}
+
+}  // namespace horizon

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "model/model_spec.h"
+#include "model/stages.h"
+#include "schedule/stream_plan.h"
+#include "schedule/training_job.h"
+
+namespace horizon {
+
+// The model cut into chunks: the units that are loaded, offloaded and updated. Every parameter
+// belongs to exactly one chunk.
+//
+// Layer chunks hold one or more consecutive stages of one block (never of two); a stage larger than
+// chunk_bytes is cut into shards, each a chunk of its own. The final norm, one vector, rides with
+// the last layer chunk unless that is a shard. Embedding and head are whole chunks or shards by vocabulary; tied, they are
+// the same chunks. The shards of a stage form one link of the chain of hidden states: they read the
+// same input and add to the same output, in ascending order, forward and backward.
+
+struct IndexRange {
+  int32_t begin = 0;
+  int32_t end = 0;
+  int32_t size() const { return end - begin; }
+  bool contains(int32_t index) const { return index >= begin && index < end; }
+  friend bool operator==(const IndexRange&, const IndexRange&) = default;
+};
+
+// A stage, or the units of it that lie in a chunk.
+struct ChunkPiece {
+  int32_t stage = 0;
+  UnitRange units;
+};
+
+struct Chunk {
+  IndexRange pieces;         // in ChunkTable::pieces
+  uint64_t parameters = 0;
+  int32_t link = -1;         // layer chunks: the link they are part of, counted from 0
+  int32_t shard = 0;         // number within the link (or within the table for embedding and head)
+  int32_t shards = 1;
+  int32_t block = -1;        // layer chunks: the block they belong to
+  bool resident = false;     // stays on the device within a pass
+};
+
+// A run of consecutive links recomputed together from one anchor.
+struct Block {
+  IndexRange chunks;
+  IndexRange links;
+};
+
+struct ChunkTable {
+  std::vector<Stage> stages;
+  std::vector<ChunkPiece> pieces;
+  std::vector<Chunk> chunks;
+  std::vector<IndexRange> links;  // chunks of each link
+  std::vector<Block> blocks;
+  IndexRange embedding;  // chunks; equal to `head` when tied
+  IndexRange layers;
+  IndexRange head;
+  bool tied = false;
+  uint64_t parameters = 0;
+
+  std::span<const ChunkPiece> PiecesOf(const Chunk& chunk) const {
+    return std::span(pieces).subspan(chunk.pieces.begin, chunk.pieces.size());
+  }
+  int32_t LargestBlock() const;  // chunks
+  // "layers 3-4", "feed_forward_7 shard 2/3", "head".
+  std::string NameOf(int32_t chunk) const;
+};
+
+// FailedPrecondition when chunk_bytes cannot hold the smallest shard of some stage (naming the stage
+// and the least bytes that would do).
+absl::StatusOr<ChunkTable> CutIntoChunks(const ModelSpec& spec, const TrainingJob& job,
+                                         const StreamPlan& plan);
+
+}  // namespace horizon

@@ -1,0 +1,436 @@
+#include "schedule/lay_out_memory.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/checked.h"
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+#include "model/stage_work.h"
+
+namespace horizon {
+namespace {
+
+class Layout {
+ public:
+  Layout(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan,
+        const ChunkTable& chunks, PassKind kind)
+      : spec_(spec),
+        job_(job),
+        plan_(plan),
+        chunks_(chunks),
+        kind_(kind),
+        each_(BytesOfParameter(job)),
+        activation_(ActivationBytes(job)) {
+    batch_ = {.batch = job.micro_batch, .sequence = kind == PassKind::kDecode ? 1 : job.sequence};
+    hidden_bytes_ = CheckedU64::FromSigned(batch_.tokens()) * CheckedU64::FromSigned(spec.hidden) *
+                    activation_;
+    if (kind == PassKind::kTrain && plan.accumulation_order == AccumulationOrder::kChunkMajor) {
+      map_.in_flight = static_cast<int32_t>(job.accumulation);
+    }
+  }
+
+  absl::StatusOr<LaidOutBuffers> LayOut() {
+    RETURN_IF_ERROR(CheckCounts());
+    AddWeights();
+    if (kind_ == PassKind::kSave) {
+      AddMoments();
+      map_.disk_stage = Add(BufferKind::kDiskStage, Memory::kHost, 0, kDiskStageBytes);
+    } else {
+      AddStreaming();
+      AddInputs();
+      AddHead();
+      AddWorkspace();
+    }
+    if (kind_ == PassKind::kTrain) {
+      AddMoments();
+      AddGradients();
+      AddAnchors();
+      AddActivations();
+    }
+    if (kind_ == PassKind::kPrefill || kind_ == PassKind::kDecode) AddKvCache();
+    if (overflowed_) {
+      return absl::FailedPreconditionError(StrCat(
+          "the buffers of ", spec_.name, " with micro_batch ", job_.micro_batch, " x sequence ",
+          job_.sequence, " pass 2^63 bytes: lower micro_batch or sequence"));
+    }
+    return LaidOutBuffers{std::move(memory_), std::move(map_)};
+  }
+
+ private:
+  bool resident() const { return plan_.strategy == Strategy::kResident; }
+  bool reference() const { return plan_.strategy == Strategy::kReference; }
+  int32_t chunk_count() const { return static_cast<int32_t>(chunks_.chunks.size()); }
+  uint64_t parameters(int32_t chunk) const { return chunks_.chunks[chunk].parameters; }
+
+  // Refuses, before anything is allocated, what would make tens of millions of operations.
+  absl::Status CheckCounts() const {
+    constexpr uint64_t kMostPasses = 4'000'000;
+    const CheckedU64 loss_parts =
+        CheckedU64::FromSigned((batch_.tokens() - 1) / plan_.loss_chunk_tokens + 1);
+    const CheckedU64 passes = (CheckedU64(chunks_.chunks.size()) +
+                               loss_parts * static_cast<uint64_t>(chunks_.head.size())) *
+                              CheckedU64::FromSigned(job_.accumulation);
+    if (!passes.ok() || passes.value() > kMostPasses) {
+      return absl::FailedPreconditionError(StrCat(
+          "a step of ", chunks_.chunks.size(), " chunks, ", job_.accumulation,
+          " micro-batches and ", loss_parts.value(), " loss chunks has more than ",
+          WithCommas(kMostPasses),
+          " passes: lower accumulation, or raise chunk_bytes or loss_chunk_tokens"));
+    }
+    const CheckedU64 flops = CheckedU64(16) * chunks_.parameters *
+                             CheckedU64::FromSigned(batch_.tokens()) *
+                             CheckedU64::FromSigned(job_.accumulation);
+    const CheckedU64 pairs = CheckedU64(64) * CheckedU64::FromSigned(batch_.tokens()) *
+                             CheckedU64::FromSigned(batch_.sequence) *
+                             CheckedU64::FromSigned(spec_.heads) *
+                             CheckedU64::FromSigned(spec_.head_dim);
+    if (!flops.ok() || !pairs.ok() || chunks_.parameters >= uint64_t{1} << 56) {
+      return absl::FailedPreconditionError(StrCat(
+          "a step of ", spec_.name, " with micro_batch ", job_.micro_batch, " x sequence ",
+          job_.sequence, " x accumulation ", job_.accumulation,
+          " has more work than 64-bit counts hold: lower one of them"));
+    }
+    return absl::OkStatus();
+  }
+
+  BufferId Add(BufferKind kind, Memory memory, int32_t index, CheckedU64 bytes) {
+    uint64_t& end = memory_.totals[static_cast<size_t>(memory)];
+    const CheckedU64 offset = CheckedU64(end).RoundedUp(kBufferAlignment);
+    const CheckedU64 next = offset + bytes;
+    if (!next.ok() || next.value() >= uint64_t{1} << 63) {
+      overflowed_ = true;
+      return 0;
+    }
+    end = next.value();
+    memory_.buffers.push_back({.kind = kind,
+                               .memory = memory,
+                               .index = index,
+                               .offset = offset.value(),
+                               .bytes = bytes.value()});
+    return static_cast<BufferId>(memory_.buffers.size()) - 1;
+  }
+
+  void AddPool(std::vector<BufferId>& pool, BufferKind kind, Memory memory, int64_t count,
+               CheckedU64 bytes) {
+    for (int64_t i = 0; i < count && !overflowed_; ++i) {
+      pool.push_back(Add(kind, memory, static_cast<int32_t>(i), bytes));
+    }
+  }
+
+  // One buffer a chunk for which `bytes` gives more than nothing.
+  template <typename Size>
+  void AddPerChunk(std::vector<BufferId>& buffers, BufferKind kind, Memory memory, Size bytes) {
+    buffers.assign(chunk_count(), -1);
+    for (int32_t c = 0; c < chunk_count() && !overflowed_; ++c) {
+      if (const CheckedU64 size = bytes(c); size != CheckedU64(0)) {
+        buffers[c] = Add(kind, memory, c, size);
+      }
+    }
+  }
+
+  void AddWeights() {
+    const Memory hi = resident() ? Memory::kDevice : reference() ? Memory::kHost : Memory::kPinned;
+    const Memory lo = resident()                                 ? Memory::kDevice
+                      : job_.compute_type == NumberType::kFp32 ? hi
+                                                                 : Memory::kHost;
+    const bool has_state = kind_ == PassKind::kTrain || kind_ == PassKind::kSave;
+    // A resident pass that updates nothing needs only the copy that compute reads.
+    if (resident() && !has_state && each_.slot != 2) {
+      map_.weights_hi.assign(chunk_count(), -1);
+      map_.weights_lo.assign(chunk_count(), -1);
+      return;
+    }
+    const bool needs_low = has_state || job_.compute_type == NumberType::kFp32;
+    AddPerChunk(map_.weights_hi, BufferKind::kWeightsHi, hi,
+                [&](int32_t c) { return CheckedU64(2) * parameters(c); });
+    AddPerChunk(map_.weights_lo, BufferKind::kWeightsLo, lo, [&](int32_t c) {
+      return CheckedU64(needs_low ? each_.low_half : 0) * parameters(c);
+    });
+  }
+
+  void AddMoments() {
+    AddPerChunk(map_.moments, BufferKind::kMoments, resident() ? Memory::kDevice : Memory::kHost,
+                [&](int32_t c) { return MomentBytes(job_.state_format, parameters(c)); });
+  }
+
+  void AddStreaming() {
+    const bool in_place = resident() && each_.slot == 2;  // the high half is what compute reads
+    AddPerChunk(map_.resident_weights, BufferKind::kResidentWeights, Memory::kDevice,
+                [&](int32_t c) {
+                  const bool held = chunks_.chunks[c].resident && !in_place &&
+                                    IsUsedOnDevice(chunks_, plan_, c);
+                  return CheckedU64(held ? each_.slot : 0) * parameters(c);
+                });
+    uint64_t largest = 0;
+    int64_t streamed = 0;
+    for (int32_t c = 0; c < chunk_count(); ++c) {
+      if (!chunks_.chunks[c].resident && IsUsedOnDevice(chunks_, plan_, c)) {
+        largest = std::max(largest, parameters(c));
+        ++streamed;
+      }
+    }
+    const int64_t depth = std::min(plan_.buffer_depth, streamed);
+    AddPool(map_.ring, BufferKind::kRingSlot, Memory::kDevice, depth,
+            CheckedU64(largest) * each_.slot);
+    if (reference()) {
+      AddPool(map_.pack_slabs, BufferKind::kPackSlab, Memory::kPinned, depth,
+              CheckedU64(largest) * each_.link);
+    }
+  }
+
+  void AddInputs() {
+    const CheckedU64 tokens = CheckedU64::FromSigned(batch_.tokens());
+    const bool train = kind_ == PassKind::kTrain;
+    // Two, so that the next micro-batch is fetched while one is under way.
+    const int64_t staged = std::max<int64_t>(map_.in_flight, train && job_.accumulation > 1 ? 2 : 1);
+    const uint64_t token_bytes = train || kind_ == PassKind::kEvaluate ? 8 : 4;  // id, label
+    AddPool(map_.tokens_pinned, BufferKind::kTokensPinned, Memory::kPinned, staged,
+            tokens * token_bytes);
+    const bool on_host = plan_.embedding_home == EmbeddingHome::kHost;
+    if (train || kind_ == PassKind::kEvaluate || !on_host) {
+      AddPool(map_.tokens, BufferKind::kTokens, Memory::kDevice, staged, tokens * token_bytes);
+    }
+    if (on_host) {
+      AddPool(map_.embedding_rows, BufferKind::kEmbeddingRows, Memory::kPinned, staged,
+              hidden_bytes_);
+      if (train) {
+        AddPool(map_.row_gradients, BufferKind::kRowGradients, Memory::kPinned, staged,
+                hidden_bytes_);
+      }
+    }
+    PlaceHiddenStates();
+    AddPool(map_.residuals, BufferKind::kResidual, Memory::kDevice,
+            static_cast<int64_t>(map_.residuals_each) * map_.in_flight, hidden_bytes_);
+  }
+
+  // A hidden state that enters a block is written straight into its anchor where that is on the
+  // device; the others take two residual buffers in turn.
+  void PlaceHiddenStates() {
+    const int32_t links = static_cast<int32_t>(chunks_.links.size());
+    map_.hidden_place.assign(links + 1, 0);
+    if (kind_ == PassKind::kTrain && plan_.anchor_home == AnchorHome::kDevice) {
+      for (size_t b = 0; b < chunks_.blocks.size(); ++b) {
+        if (ForwardKeeps(chunks_, plan_, map_.in_flight, static_cast<int32_t>(b))) continue;
+        map_.hidden_place[chunks_.blocks[b].links.begin] = BufferMap::kInAnchor;
+      }
+    }
+    int32_t residuals = 0;
+    for (int32_t& place : map_.hidden_place) {
+      if (place != BufferMap::kInAnchor) place = residuals++ % 2;
+    }
+    map_.residuals_each = std::min(residuals, 2);
+  }
+
+  void AddHead() {
+    int64_t rows = 0;
+    uint64_t largest = 0;
+    for (int32_t c = chunks_.head.begin; c < chunks_.head.end; ++c) {
+      const UnitRange units = chunks_.PiecesOf(chunks_.chunks[c]).front().units;
+      rows = std::max(rows, units.end - units.begin);
+      largest = std::max(largest, parameters(c));
+    }
+    const CheckedU64 fp32 = 4;
+    const CheckedU64 tokens = CheckedU64::FromSigned(batch_.tokens());
+    if (kind_ == PassKind::kPrefill || kind_ == PassKind::kDecode) {
+      const CheckedU64 all = fp32 * CheckedU64::FromSigned(job_.micro_batch) *
+                             CheckedU64::FromSigned(spec_.vocab);
+      map_.logits = Add(BufferKind::kLogits, Memory::kDevice, 0, all);
+      map_.logits_pinned = Add(BufferKind::kLogitsPinned, Memory::kPinned, 0, all);
+      return;
+    }
+    const int64_t chunk_tokens = std::min(plan_.loss_chunk_tokens, batch_.tokens());
+    map_.logits = Add(BufferKind::kLogits, Memory::kDevice, 0,
+                      fp32 * CheckedU64::FromSigned(chunk_tokens) * CheckedU64::FromSigned(rows));
+    const bool train = kind_ == PassKind::kTrain;
+    if (!train || chunks_.head.size() > 1) {
+      AddPool(map_.log_sum_exp, BufferKind::kLogSumExp, Memory::kDevice, map_.in_flight,
+              tokens * 8);  // log-sum-exp and the label's logit
+    }
+    if (train) {
+      AddPool(map_.losses, BufferKind::kLoss, Memory::kDevice, map_.in_flight, 16);
+      map_.head_gradient =
+          Add(BufferKind::kHeadGradient, Memory::kDevice, 0, fp32 * CheckedU64(largest));
+    }
+    // Training returns the sum of a micro-batch, evaluation the loss of each token.
+    AddPool(map_.loss_pinned, BufferKind::kLossPinned, Memory::kPinned,
+            train ? job_.accumulation : 1, train ? CheckedU64(16) : tokens * 8);
+  }
+
+  void AddWorkspace() {
+    uint64_t largest = 0;
+    for (const Stage& stage : chunks_.stages) {
+      largest = std::max(largest, ActivationsOf(spec_, stage, batch_).transient);
+    }
+    map_.workspace = Add(BufferKind::kWorkspace, Memory::kDevice, 0,
+                         std::max<CheckedU64>(1, CheckedU64(largest) * activation_));
+  }
+
+  void AddGradients() {
+    AddPool(map_.residual_gradients, BufferKind::kResidualGradient, Memory::kDevice,
+            2 * map_.in_flight, hidden_bytes_);
+    uint64_t largest = 0;
+    int64_t leaving = 0;  // gradients that leave the device in a step
+    const bool summed = SummedOnDevice(job_, plan_) > 1;
+    for (int32_t c = 0; c < chunk_count(); ++c) {
+      if (!IsUsedOnDevice(chunks_, plan_, c)) continue;
+      largest = std::max(largest, parameters(c));
+      leaving += summed ? 1 : job_.accumulation;
+    }
+    const CheckedU64 bytes = CheckedU64(largest) * (summed ? 4 : each_.gradient);
+    // A block's sums stay until its last micro-batch; one more lets the next block start.
+    const int64_t on_device = summed ? chunks_.LargestBlock() + 1
+                                     : (resident() ? 1 : std::min<int64_t>(2, plan_.gradient_slabs));
+    AddPool(map_.gradients, BufferKind::kGradient, Memory::kDevice, std::min(on_device, leaving),
+            bytes);
+    if (!resident()) {
+      AddPool(map_.gradient_slabs, BufferKind::kGradientSlab, Memory::kPinned,
+              std::min(plan_.gradient_slabs, leaving), bytes);
+    }
+    const Memory kept = resident() ? Memory::kDevice : reference() ? Memory::kHost : Memory::kPinned;
+    AddPerChunk(map_.kept_gradient, BufferKind::kKeptGradient, kept, [&](int32_t c) {
+      return CheckedU64(KeepsGradient(chunks_, job_, plan_, c) ? each_.kept_gradient : 0) *
+             parameters(c);
+    });
+    const bool two_sums = chunks_.tied && job_.accumulation > 1;
+    const Memory small = resident() ? Memory::kDevice : Memory::kHost;
+    AddPerChunk(map_.embedding_gradient, BufferKind::kEmbeddingGradient, small, [&](int32_t c) {
+      return CheckedU64(two_sums && chunks_.embedding.contains(c) ? 4 : 0) * parameters(c);
+    });
+    AddPerChunk(map_.norm_partials, BufferKind::kNormPartials, small, [&](int32_t c) {
+      return CheckedU64(8) * ((parameters(c) + kNormBlock - 1) / kNormBlock);
+    });
+    map_.clip_factor = Add(BufferKind::kClipFactor, small, 0, 16);
+  }
+
+  void AddAnchors() {
+    if (!plan_.recompute) return;
+    const int32_t blocks = static_cast<int32_t>(chunks_.blocks.size());
+    const bool on_host = plan_.anchor_home == AnchorHome::kHost;
+    map_.anchors.assign(static_cast<size_t>(blocks) * map_.in_flight, -1);
+    int64_t anchored = 0;
+    for (int32_t i = 0; i < blocks * map_.in_flight && !overflowed_; ++i) {
+      if (ForwardKeeps(chunks_, plan_, map_.in_flight, i / map_.in_flight)) continue;
+      map_.anchors[i] = Add(BufferKind::kAnchor, on_host ? Memory::kPinned : Memory::kDevice, i,
+                            hidden_bytes_);
+      ++anchored;
+    }
+    // The published system keeps the inputs of a block's layers while it recomputes them.
+    const int64_t stages = reference() ? chunks_.LargestBlock()
+                           : on_host   ? std::min<int64_t>(2, anchored)
+                                       : 0;
+    AddPool(map_.anchor_stages, BufferKind::kAnchorStage, Memory::kDevice, stages, hidden_bytes_);
+  }
+
+  CheckedU64 KeptBytes(int32_t chunk) const {
+    CheckedU64 values = 0;
+    for (const ChunkPiece& piece : chunks_.PiecesOf(chunks_.chunks[chunk])) {
+      const Stage& stage = chunks_.stages[piece.stage];
+      const uint64_t units = static_cast<uint64_t>(stage.units);
+      const CheckedU64 share = CheckedU64(ActivationsOf(spec_, stage, batch_).kept) *
+                               static_cast<uint64_t>(piece.units.end - piece.units.begin);
+      if (!share.ok()) return share;
+      values += (share.value() + units - 1) / units;
+    }
+    return values * activation_;
+  }
+
+  void AddActivations() {
+    std::vector<CheckedU64> sizes;
+    if (!plan_.recompute) {
+      for (int32_t c = chunks_.layers.begin; c < chunks_.layers.end; ++c) {
+        sizes.insert(sizes.end(), map_.in_flight, KeptBytes(c));
+      }
+    } else if (reference()) {
+      sizes.assign(1, 0);  // one layer at a time
+      for (int32_t c = chunks_.layers.begin; c < chunks_.layers.end; ++c) {
+        sizes[0] = std::max(sizes[0], KeptBytes(c));
+      }
+    } else {
+      sizes.assign(chunks_.LargestBlock(), 0);
+      for (const Block& block : chunks_.blocks) {
+        for (int32_t c = block.chunks.begin; c < block.chunks.end; ++c) {
+          CheckedU64& size = sizes[c - block.chunks.begin];
+          size = std::max(size, KeptBytes(c));
+        }
+      }
+    }
+    for (const CheckedU64 size : sizes) {
+      if (overflowed_) return;
+      map_.activations.push_back(Add(BufferKind::kActivations, Memory::kDevice,
+                                     static_cast<int32_t>(map_.activations.size()), size));
+    }
+  }
+
+  void AddKvCache() {
+    AddPerChunk(map_.kv_cache, BufferKind::kKvCache, Memory::kDevice, [&](int32_t c) {
+      CheckedU64 bytes = 0;
+      for (const ChunkPiece& piece : chunks_.PiecesOf(chunks_.chunks[c])) {
+        const Stage& stage = chunks_.stages[piece.stage];
+        if (stage.kind != StageKind::kAttention) continue;
+        const int64_t window = spec_.layers[stage.layer].sliding_window;
+        const int64_t positions = window > 0 ? std::min(window, job_.sequence) : job_.sequence;
+        bytes += CheckedU64(2) * CheckedU64::FromSigned(job_.micro_batch) *
+                 CheckedU64::FromSigned(positions) * CheckedU64::FromSigned(spec_.head_dim) *
+                 CheckedU64::FromSigned(piece.units.end - piece.units.begin) * activation_;
+      }
+      return bytes;
+    });
+  }
+
+  const ModelSpec& spec_;
+  const TrainingJob& job_;
+  const StreamPlan& plan_;
+  const ChunkTable& chunks_;
+  const PassKind kind_;
+  const ParameterBytes each_;
+  const uint64_t activation_;
+  TokenBatch batch_;
+  CheckedU64 hidden_bytes_;
+  MemoryLayout memory_;
+  BufferMap map_;
+  bool overflowed_ = false;
+};
+
+}  // namespace
+
+bool KeepsGradient(const ChunkTable& chunks, const TrainingJob& job, const StreamPlan& plan,
+                   int32_t chunk) {
+  if (job.optimizer_place != OptimizerPlace::kInBackward) return true;
+  // A table gathers the gradients of its rows, or of its two uses, before it is updated.
+  return chunks.embedding.contains(chunk) &&
+         (chunks.tied || plan.embedding_home == EmbeddingHome::kHost);
+}
+
+bool ForwardKeeps(const ChunkTable& chunks, const StreamPlan& plan, int32_t in_flight,
+                  int32_t block) {
+  if (!plan.recompute) return true;
+  return plan.strategy != Strategy::kReference && in_flight == 1 &&
+         block + 1 == static_cast<int32_t>(chunks.blocks.size());
+}
+
+bool IsUsedOnDevice(const ChunkTable& chunks, const StreamPlan& plan, int32_t chunk) {
+  return plan.embedding_home != EmbeddingHome::kHost || !chunks.embedding.contains(chunk) ||
+         chunks.tied;
+}
+
+int64_t SummedOnDevice(const TrainingJob& job, const StreamPlan& plan) {
+  return plan.accumulation_order == AccumulationOrder::kChunkMajor ? job.accumulation : 1;
+}
+
+absl::StatusOr<LaidOutBuffers> LayOutBuffers(const ModelSpec& spec, const TrainingJob& job,
+                                             const StreamPlan& plan, const ChunkTable& chunks,
+                                             PassKind kind) {
+  return Layout(spec, job, plan, chunks, kind).LayOut();
+}
+
+absl::StatusOr<MemoryLayout> LayOutMemory(const ModelSpec& spec, const TrainingJob& job,
+                                          const StreamPlan& plan, PassKind kind) {
+  RETURN_IF_ERROR(ValidateJob(spec, job));
+  RETURN_IF_ERROR(ValidatePlan(spec, job, plan));
+  ASSIGN_OR_RETURN(const ChunkTable chunks, CutIntoChunks(spec, job, plan));
+  ASSIGN_OR_RETURN(LaidOutBuffers laid_out, LayOutBuffers(spec, job, plan, chunks, kind));
+  return std::move(laid_out.memory);
+}
+
+}  // namespace horizon

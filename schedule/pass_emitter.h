@@ -1,0 +1,158 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/model_spec.h"
+#include "model/stage_work.h"
+#include "schedule/compute_order.h"
+#include "schedule/lay_out_memory.h"
+#include "schedule/phase_writer.h"
+#include "schedule/schedule.h"
+
+namespace horizon {
+
+// The verbs of a pass: each appends the operations one thing takes, with the buffers they touch and
+// what those hold before and after. The builders (build_*.cc) say in which order. Which buffer a
+// hidden state, a gradient or a slab is in is decided here, the same way in every step.
+class PassEmitter {
+ public:
+  // `schedule` has kind, job, plan and chunks; phases are written by the caller from writer().
+  PassEmitter(const ModelSpec& spec, const Schedule& schedule, const BufferMap& map);
+
+  PhaseWriter& writer() { return writer_; }
+  // Starts the body of a step: all turns (slabs, gradient buffers) begin again at their first.
+  void BeginBody();
+
+  // --- inputs ---
+  void FetchBatch(int32_t mb);                           // next batch, tokens, gathered rows
+  void EmbedFromRows(int32_t mb);                        // rows across the link
+  void Embed(int32_t chunk, int32_t mb, BufferId weights);  // rows of a table on the device
+
+  // --- weights ---
+  // Across the link into `target`; `after` as in PhaseWriter::Append.
+  void LoadChunk(int32_t chunk, BufferId target, std::span<const int64_t> after = {});
+  void PackAndLoadChunk(int32_t chunk, BufferId slab, BufferId target,
+                        std::span<const int64_t> after);
+
+  // --- compute --- (`weights`: the buffer that holds the chunk)
+  enum class Keep { kNothing, kActivations };
+  void Forward(int32_t chunk, int32_t mb, BufferId weights, Keep keep);
+  // kNothing: only the hidden states between the layers of the block (`reference`).
+  void Recompute(int32_t chunk, int32_t mb, BufferId weights, Keep keep);
+  void SaveAnchor(int32_t block, int32_t mb);
+  void LoadAnchor(int32_t block, int32_t mb);
+  void LogSumExp(int32_t chunk, int32_t mb, int32_t part, BufferId weights);
+  void Loss(int32_t chunk, int32_t mb, int32_t part, BufferId weights);
+  void HeadGradient(int32_t chunk, int32_t mb);
+  void Backward(int32_t chunk, int32_t mb, BufferId weights);
+  void EmbedBackward(int32_t chunk, int32_t mb);
+  void Logits(int32_t chunk, BufferId weights);
+  void OffloadLoss(int32_t mb);
+  void OffloadLogits();
+
+  // --- gradients ---
+  enum class Use { kModel, kEmbedding };  // which use of a (perhaps tied) table it belongs to
+  // The gradient that compute has just finished leaves and is added to what is kept; the last
+  // contribution is followed by the norm (and by Adam where that runs in backward).
+  void SendGradient(int32_t chunk, int32_t mb, Use use);
+  void SendRows(int32_t mb);
+  void SumTiedTable();
+  void ClipFactor();
+  void ClipGradients();  // `reference`
+
+  // --- updates ---
+  // Adam over every chunk in forward order, from gradients `age` steps old.
+  void UpdateAll(uint8_t age);
+
+  // --- saving ---
+  void WriteState();
+
+  // The contents of the lasting buffers before the first step.
+  std::vector<Access> InitialContents() const;
+  // The last operation appended to the compute lane (-1: none).
+  int64_t last_compute() const { return last_compute_; }
+
+ private:
+  struct Draft {
+    Operation operation;
+    std::vector<Access> accesses;
+    Draft& Reads(BufferId buffer, Content content, uint8_t age = 0);
+    Draft& Writes(BufferId buffer, Content content);
+  };
+  Draft Begin(OperationKind kind, Lane lane, int32_t chunk, int32_t mb, int32_t part = -1) const;
+  int64_t Append(Draft& draft, std::span<const int64_t> after = {});
+
+  bool resident() const { return plan_.strategy == Strategy::kResident; }
+  bool in_backward() const { return job_.optimizer_place == OptimizerPlace::kInBackward; }
+  Lane host_lane() const { return resident() ? Lane::kCompute : Lane::kHost; }
+  Lane optimizer_lane() const { return resident() ? Lane::kCompute : Lane::kOptimizer; }
+  const Chunk& chunk(int32_t c) const { return chunks_.chunks[c]; }
+  uint64_t parameters(int32_t c) const { return chunk(c).parameters; }
+  int32_t links() const { return static_cast<int32_t>(chunks_.links.size()); }
+  int32_t flight(int32_t mb) const { return map_.in_flight > 1 ? mb : 0; }
+
+  // Where the state of a micro-batch lies.
+  BufferId HiddenBuffer(int32_t link, int32_t mb) const;
+  int32_t PlaceInBlock(int32_t link) const;
+  BufferId RecomputeInput(int32_t link, int32_t mb) const;   // of the hidden state entering `link`
+  BufferId RecomputeOutput(int32_t link, int32_t mb) const;  // of the one that leaves it
+  BufferId HiddenGradientBuffer(int32_t link, int32_t mb) const;
+  BufferId ActivationsBuffer(int32_t chunk, int32_t mb) const;
+  BufferId TokensBuffer(int32_t mb) const;
+
+  // Parts that make the hidden state entering `link`, or its gradient, whole.
+  int32_t HiddenParts(int32_t link) const;
+  int32_t HiddenGradientParts(int32_t link) const;
+  Content Hidden(int32_t link, int32_t mb) const;
+  Content HiddenGradient(int32_t link, int32_t mb) const;
+
+  void ReadWeights(Draft& draft, int32_t chunk, BufferId weights) const;
+  void AddShardTo(Draft& draft, int32_t chunk, Content whole, BufferId target) const;
+  void WriteGradient(Draft& draft, int32_t chunk, int32_t mb);
+  uint64_t LossFlops(int32_t chunk, int32_t part, bool backward) const;
+
+  struct Arrived {  // a gradient where the host (or `resident` compute) can read it
+    BufferId buffer = -1;
+    Content content;
+    uint64_t bytes = 0;
+  };
+  void Accumulate(int32_t chunk, int32_t mb, const Arrived& arrived, Use use);
+  void AddContribution(Draft& draft, int32_t chunk, int32_t count, Use use);
+  void AfterContribution(int32_t chunk);
+  int32_t FullContributions(int32_t chunk) const;
+  void Norm(int32_t chunk, const Arrived& gradient);
+  void Update(int32_t chunk, const Arrived& gradient, uint8_t age);
+  Arrived Kept(int32_t chunk) const;
+
+  const ModelSpec& spec_;
+  const TrainingJob& job_;
+  const StreamPlan& plan_;
+  const ChunkTable& chunks_;
+  const BufferMap& map_;
+  const PassKind kind_;
+  const ParameterBytes each_;
+  const TokenBatch batch_;
+  const uint64_t hidden_bytes_;
+  const int32_t loss_parts_;
+  // Age of the weights in the store as loads see them: updated in this step or in the one before.
+  const uint8_t weights_age_;
+  std::vector<uint64_t> forward_flops_;   // by chunk
+  std::vector<uint64_t> backward_flops_;  // by chunk
+  PhaseWriter writer_;
+  int64_t last_compute_ = -1;
+
+  // Turns and counts within a step.
+  int64_t next_gradient_ = 0;
+  int64_t next_slab_ = 0;
+  int64_t next_stage_ = 0;
+  bool clipped_ = false;
+  std::vector<BufferId> gradient_of_;   // by chunk: the device buffer of its gradient
+  std::vector<int32_t> summed_;         // by chunk: micro-batches in that buffer
+  std::vector<int32_t> kept_;           // by chunk: contributions in the kept gradient
+  std::vector<int32_t> embedding_sum_;  // by chunk: contributions in the embedding gradient
+  BufferId stage_ = -1;                 // of the anchor loaded last
+};
+
+}  // namespace horizon

@@ -1,0 +1,260 @@
+// The verbs of PassEmitter that bring inputs and weights to the device and compute with them.
+#include <algorithm>
+
+#include "schedule/pass_emitter.h"
+
+namespace horizon {
+
+void PassEmitter::FetchBatch(int32_t mb) {
+  const Content tokens{ContentKind::kTokens, 0, mb};
+  const size_t place = mb % map_.tokens_pinned.size();
+  const BufferId pinned = map_.tokens_pinned[place];
+  const bool labelled = kind_ == PassKind::kTrain || kind_ == PassKind::kEvaluate;
+  const uint64_t bytes = static_cast<uint64_t>(batch_.tokens()) * (labelled ? 8 : 4);
+  Draft next = Begin(OperationKind::kNextBatch, Lane::kHost, -1, mb);
+  next.Writes(pinned, tokens).operation.bytes = bytes;
+  Append(next);
+  if (!map_.tokens.empty()) {
+    Draft load = Begin(OperationKind::kLoadTokens, Lane::kH2d, -1, mb);
+    load.Reads(pinned, tokens).Writes(TokensBuffer(mb), tokens).operation.bytes = bytes;
+    Append(load);
+  }
+  if (plan_.embedding_home != EmbeddingHome::kHost) return;
+  Draft gather = Begin(OperationKind::kGather, Lane::kHost, -1, mb);
+  gather.Reads(pinned, tokens);
+  for (int32_t c = chunks_.embedding.begin; c < chunks_.embedding.end; ++c) {
+    gather.Reads(map_.weights_hi[c], {ContentKind::kWeights, c}, weights_age_);
+    if (job_.compute_type == NumberType::kFp32) {
+      gather.Reads(map_.weights_lo[c], {ContentKind::kLowHalf, c}, weights_age_);
+    }
+  }
+  gather.Writes(map_.embedding_rows[place], {ContentKind::kRows, 0, mb});
+  gather.operation.bytes = 2 * hidden_bytes_;
+  Append(gather);
+}
+
+void PassEmitter::EmbedFromRows(int32_t mb) {
+  Draft load = Begin(OperationKind::kLoadRows, Lane::kH2d, -1, mb);
+  load.Reads(map_.embedding_rows[mb % map_.embedding_rows.size()], {ContentKind::kRows, 0, mb});
+  load.Writes(HiddenBuffer(0, mb), Hidden(0, mb));
+  load.operation.bytes = hidden_bytes_;
+  Append(load);
+}
+
+void PassEmitter::Embed(int32_t c, int32_t mb, BufferId weights) {
+  Draft embed = Begin(OperationKind::kEmbed, Lane::kCompute, c, mb);
+  ReadWeights(embed, c, weights);
+  embed.Reads(TokensBuffer(mb), {ContentKind::kTokens, 0, mb});
+  AddShardTo(embed, c, Hidden(0, mb), HiddenBuffer(0, mb));
+  Append(embed);
+}
+
+void PassEmitter::LoadChunk(int32_t c, BufferId target, std::span<const int64_t> after) {
+  Draft load = Begin(OperationKind::kLoadChunk, Lane::kH2d, c, -1);
+  load.Reads(map_.weights_hi[c], {ContentKind::kWeights, c}, weights_age_);
+  if (job_.compute_type == NumberType::kFp32) {
+    load.Reads(map_.weights_lo[c], {ContentKind::kLowHalf, c}, weights_age_);
+  }
+  load.Writes(target, {ContentKind::kWeights, c});
+  load.operation.bytes = each_.link * parameters(c);
+  Append(load, after);
+}
+
+void PassEmitter::PackAndLoadChunk(int32_t c, BufferId slab, BufferId target,
+                                   std::span<const int64_t> after) {
+  Draft pack = Begin(OperationKind::kPack, Lane::kHost, c, -1);
+  pack.Reads(map_.weights_hi[c], {ContentKind::kWeights, c}, weights_age_);
+  if (job_.compute_type == NumberType::kFp32) {
+    pack.Reads(map_.weights_lo[c], {ContentKind::kLowHalf, c}, weights_age_);
+  }
+  pack.Writes(slab, {ContentKind::kWeights, c});
+  pack.operation.bytes = 2 * each_.link * parameters(c);
+  Append(pack, after);
+  Draft load = Begin(OperationKind::kLoadChunk, Lane::kH2d, c, -1);
+  load.Reads(slab, {ContentKind::kWeights, c}).Writes(target, {ContentKind::kWeights, c});
+  load.operation.bytes = each_.link * parameters(c);
+  Append(load, after);
+}
+
+// Weights on the device were loaded in this step; those of `resident` were updated in place.
+void PassEmitter::ReadWeights(Draft& draft, int32_t c, BufferId weights) const {
+  draft.Reads(weights, {ContentKind::kWeights, c}, resident() ? weights_age_ : 0);
+}
+
+// The shards of a link add to one sum: the first writes it, each later one adds its part.
+void PassEmitter::AddShardTo(Draft& draft, int32_t c, Content whole, BufferId target) const {
+  Content part = whole;
+  part.n = chunk(c).shard;
+  if (part.n > 0) draft.Reads(target, part);
+  ++part.n;
+  draft.Writes(target, part);
+}
+
+void PassEmitter::Forward(int32_t c, int32_t mb, BufferId weights, Keep keep) {
+  const int32_t link = chunk(c).link;
+  Draft forward = Begin(OperationKind::kForward, Lane::kCompute, c, mb);
+  ReadWeights(forward, c, weights);
+  forward.Reads(HiddenBuffer(link, mb), Hidden(link, mb));
+  AddShardTo(forward, c, Hidden(link + 1, mb), HiddenBuffer(link + 1, mb));
+  if (keep == Keep::kActivations) {
+    forward.Writes(ActivationsBuffer(c, mb), {ContentKind::kActivations, c, mb});
+  }
+  if (!map_.kv_cache.empty() && map_.kv_cache[c] >= 0) {
+    const Content cache{ContentKind::kKvCache, c};
+    if (kind_ == PassKind::kDecode) forward.Reads(map_.kv_cache[c], cache);
+    forward.Writes(map_.kv_cache[c], cache);
+  }
+  forward.Writes(map_.workspace, {ContentKind::kScratch});
+  forward.operation.flops = forward_flops_[c];
+  Append(forward);
+}
+
+void PassEmitter::Recompute(int32_t c, int32_t mb, BufferId weights, Keep keep) {
+  const int32_t link = chunk(c).link;
+  const bool last = link + 1 == chunks_.blocks[chunk(c).block].links.end;
+  Draft recompute = Begin(OperationKind::kRecompute, Lane::kCompute, c, mb);
+  ReadWeights(recompute, c, weights);
+  recompute.Reads(RecomputeInput(link, mb), Hidden(link, mb));
+  const bool passes_on = plan_.strategy == Strategy::kReference ? keep == Keep::kNothing : !last;
+  if (passes_on) {
+    AddShardTo(recompute, c, Hidden(link + 1, mb), RecomputeOutput(link, mb));
+  }
+  if (keep == Keep::kActivations) {
+    recompute.Writes(ActivationsBuffer(c, mb), {ContentKind::kActivations, c, mb});
+  }
+  recompute.Writes(map_.workspace, {ContentKind::kScratch});
+  recompute.operation.flops = forward_flops_[c];
+  Append(recompute);
+}
+
+void PassEmitter::SaveAnchor(int32_t block, int32_t mb) {
+  const int32_t link = chunks_.blocks[block].links.begin;
+  Draft save = Begin(OperationKind::kSaveAnchor, Lane::kD2h, -1, mb, block);
+  save.Reads(HiddenBuffer(link, mb), Hidden(link, mb));
+  save.Writes(map_.anchors[block * map_.in_flight + flight(mb)], Hidden(link, mb));
+  save.operation.bytes = hidden_bytes_;
+  Append(save);
+}
+
+void PassEmitter::LoadAnchor(int32_t block, int32_t mb) {
+  const int32_t link = chunks_.blocks[block].links.begin;
+  stage_ = map_.anchor_stages[next_stage_++ % map_.anchor_stages.size()];
+  Draft load = Begin(OperationKind::kLoadAnchor, Lane::kH2d, -1, mb, block);
+  load.Reads(map_.anchors[block * map_.in_flight + flight(mb)], Hidden(link, mb));
+  load.Writes(stage_, Hidden(link, mb));
+  load.operation.bytes = hidden_bytes_;
+  Append(load);
+}
+
+uint64_t PassEmitter::LossFlops(int32_t c, int32_t part, bool backward) const {
+  const int64_t begin = part * plan_.loss_chunk_tokens;
+  const TokenBatch tokens{
+      .batch = 1, .sequence = std::min(plan_.loss_chunk_tokens, batch_.tokens() - begin)};
+  const UnitRange rows = chunks_.PiecesOf(chunk(c)).front().units;
+  const Stage& head = chunks_.stages.back();
+  return backward ? BackwardWork(spec_, head, rows, tokens).flops
+                  : ForwardWork(spec_, head, rows, tokens).flops;
+}
+
+void PassEmitter::LogSumExp(int32_t c, int32_t mb, int32_t part, BufferId weights) {
+  Draft op = Begin(OperationKind::kLogSumExp, Lane::kCompute, c, mb, part);
+  ReadWeights(op, c, weights);
+  op.Reads(HiddenBuffer(links(), mb), Hidden(links(), mb));
+  op.Reads(TokensBuffer(mb), {ContentKind::kTokens, 0, mb});
+  const int32_t done = chunk(c).shard * loss_parts_ + part;
+  const BufferId sums = map_.log_sum_exp[flight(mb)];
+  if (done > 0) op.Reads(sums, {ContentKind::kLogSumExp, 0, mb, done});
+  op.Writes(sums, {ContentKind::kLogSumExp, 0, mb, done + 1});
+  op.Writes(map_.logits, {ContentKind::kScratch});
+  op.operation.flops = LossFlops(c, part, false);
+  Append(op);
+}
+
+void PassEmitter::Loss(int32_t c, int32_t mb, int32_t part, BufferId weights) {
+  Draft op = Begin(OperationKind::kLoss, Lane::kCompute, c, mb, part);
+  ReadWeights(op, c, weights);
+  op.Reads(HiddenBuffer(links(), mb), Hidden(links(), mb));
+  op.Reads(TokensBuffer(mb), {ContentKind::kTokens, 0, mb});
+  if (chunks_.head.size() > 1) {
+    op.Reads(map_.log_sum_exp[flight(mb)],
+             {ContentKind::kLogSumExp, 0, mb, loss_parts_ * chunks_.head.size()});
+  }
+  const int32_t done = chunk(c).shard * loss_parts_ + part;
+  const auto add = [&](BufferId buffer, Content content, int32_t before) {
+    content.n = before;
+    if (before > 0) op.Reads(buffer, content);
+    ++content.n;
+    op.Writes(buffer, content);
+  };
+  add(map_.losses[flight(mb)], {ContentKind::kLoss, 0, mb}, done);
+  add(HiddenGradientBuffer(links(), mb), {ContentKind::kHiddenGradient, links(), mb}, done);
+  add(map_.head_gradient, {ContentKind::kHeadGradient, c, mb}, part);
+  op.Writes(map_.logits, {ContentKind::kScratch});
+  op.operation.flops = LossFlops(c, part, false) + LossFlops(c, part, true);
+  Append(op);
+}
+
+void PassEmitter::HeadGradient(int32_t c, int32_t mb) {
+  Draft op = Begin(OperationKind::kHeadGradient, Lane::kCompute, c, mb);
+  op.Reads(map_.head_gradient, {ContentKind::kHeadGradient, c, mb, loss_parts_});
+  WriteGradient(op, c, mb);
+  Append(op);
+}
+
+void PassEmitter::Backward(int32_t c, int32_t mb, BufferId weights) {
+  const int32_t link = chunk(c).link;
+  Draft op = Begin(OperationKind::kBackward, Lane::kCompute, c, mb);
+  ReadWeights(op, c, weights);
+  op.Reads(ActivationsBuffer(c, mb), {ContentKind::kActivations, c, mb});
+  op.Reads(HiddenGradientBuffer(link + 1, mb), HiddenGradient(link + 1, mb));
+  AddShardTo(op, c, HiddenGradient(link, mb), HiddenGradientBuffer(link, mb));
+  WriteGradient(op, c, mb);
+  op.Writes(map_.workspace, {ContentKind::kScratch});
+  op.operation.flops = backward_flops_[c];
+  Append(op);
+}
+
+void PassEmitter::EmbedBackward(int32_t c, int32_t mb) {
+  Draft op = Begin(OperationKind::kEmbedBackward, Lane::kCompute, c, mb);
+  op.Reads(TokensBuffer(mb), {ContentKind::kTokens, 0, mb});
+  op.Reads(HiddenGradientBuffer(0, mb), HiddenGradient(0, mb));
+  WriteGradient(op, c, mb);
+  Append(op);
+}
+
+void PassEmitter::Logits(int32_t c, BufferId weights) {
+  Draft op = Begin(OperationKind::kLogits, Lane::kCompute, c, 0);
+  ReadWeights(op, c, weights);
+  op.Reads(HiddenBuffer(links(), 0), Hidden(links(), 0));
+  AddShardTo(op, c, {ContentKind::kLogits, 0, 0, 0}, map_.logits);
+  const UnitRange rows = chunks_.PiecesOf(chunk(c)).front().units;
+  op.operation.flops =
+      ForwardWork(spec_, chunks_.stages.back(), rows, {.batch = job_.micro_batch, .sequence = 1})
+          .flops;
+  Append(op);
+}
+
+void PassEmitter::OffloadLoss(int32_t mb) {
+  Draft op = Begin(OperationKind::kOffloadLoss, Lane::kD2h, -1, mb);
+  const int32_t parts = loss_parts_ * chunks_.head.size();
+  const BufferId target = map_.loss_pinned[mb];
+  if (kind_ == PassKind::kTrain) {
+    const Content loss{ContentKind::kLoss, 0, mb, parts};
+    op.Reads(map_.losses[flight(mb)], loss).Writes(target, loss).operation.bytes = 16;
+  } else {
+    const Content sums{ContentKind::kLogSumExp, 0, mb, parts};
+    op.Reads(map_.log_sum_exp[0], sums).Writes(target, sums);
+    op.operation.bytes = static_cast<uint64_t>(batch_.tokens()) * 8;
+  }
+  Append(op);
+}
+
+void PassEmitter::OffloadLogits() {
+  const Content logits{ContentKind::kLogits, 0, 0, chunks_.head.size()};
+  Draft op = Begin(OperationKind::kOffloadLogits, Lane::kD2h, -1, 0);
+  op.Reads(map_.logits, logits).Writes(map_.logits_pinned, logits);
+  op.operation.bytes = static_cast<uint64_t>(4 * job_.micro_batch * spec_.vocab);
+  Append(op);
+}
+
+}  // namespace horizon

@@ -1,0 +1,199 @@
+#include "schedule/stream_plan.h"
+
+#include "absl/strings/str_format.h"
+#include "common/json.h"
+#include "common/record.h"
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+
+namespace horizon {
+namespace {
+
+constexpr EnumWord<Strategy> kStrategyWords[] = {{Strategy::kHorizon, "horizon"},
+                                                 {Strategy::kReference, "reference"},
+                                                 {Strategy::kResident, "resident"}};
+constexpr EnumWord<AnchorHome> kAnchorWords[] = {{AnchorHome::kDevice, "device"},
+                                                 {AnchorHome::kHost, "host"}};
+constexpr EnumWord<AccumulationOrder> kOrderWords[] = {
+    {AccumulationOrder::kBatchMajor, "batch_major"},
+    {AccumulationOrder::kChunkMajor, "chunk_major"}};
+constexpr EnumWord<EmbeddingHome> kEmbeddingWords[] = {{EmbeddingHome::kHost, "host"},
+                                                       {EmbeddingHome::kStreamed, "streamed"},
+                                                       {EmbeddingHome::kDevice, "device"}};
+
+constexpr double kMostThreads = 4096;
+
+template <typename Record, typename Visitor>
+void VisitFields(Record& plan, Visitor& visit) {
+  visit("version", plan.version, {.minimum = 1, .maximum = 1, .help = "version of this format"});
+  visit("model", plan.model, {.help = "the model the plan was made for; empty: any it fits"});
+  visit("model_fingerprint", plan.model_fingerprint,
+        {.help = "of that model's shape; a plan for another shape is refused"});
+  visit("strategy", plan.strategy, {.help = "whose way of streaming is followed"});
+  visit("chunk_bytes", plan.chunk_bytes,
+        {.unit = "bytes on the link, or text such as `512 MiB`", .minimum = 1, .maximum = 1e18,
+         .help = "largest chunk; a larger stage is cut into shards (`horizon` only)"});
+  visit("buffer_depth", plan.buffer_depth,
+        {.unit = "slots", .minimum = 1, .maximum = 1 << 20,
+         .help = "slots of the buffer ring; 1: no double buffering"});
+  visit("resident_chunks", plan.resident_chunks,
+        {.unit = "chunks", .minimum = 0, .maximum = 1 << 20,
+         .help = "chunks that stay on the device: the head's first, then layers from the last"});
+  visit("anchor_interval", plan.anchor_interval,
+        {.unit = "layers", .minimum = 1, .maximum = 1 << 20,
+         .help = "K: an anchor is kept every K layers; they make a block"});
+  visit("anchor_home", plan.anchor_home, {.help = "where anchors wait for backward"});
+  visit("recompute", plan.recompute,
+        {.help = "recompute a block from its anchor; false: keep all activations"});
+  visit("gradient_slabs", plan.gradient_slabs,
+        {.unit = "slabs", .minimum = 1, .maximum = 1 << 20,
+         .help = "pinned slabs gradients leave through; 1: no pool"});
+  visit("accumulation_order", plan.accumulation_order, {.help = "order of micro-batches and chunks"});
+  visit("loss_chunk_tokens", plan.loss_chunk_tokens,
+        {.unit = "tokens", .minimum = 1, .maximum = 1e12,
+         .help = "tokens whose logits exist at once; a multiple of 128, or all tokens"});
+  visit("embedding_home", plan.embedding_home, {.help = "where embedding rows are looked up"});
+  const auto threads = [](std::string_view help) {
+    return FieldInfo{.unit = "threads", .minimum = 1, .maximum = kMostThreads, .help = help};
+  };
+  visit("h2d_threads", plan.h2d_threads, threads("of copies to the device"));
+  visit("compute_threads", plan.compute_threads, threads("of compute on device `host`"));
+  visit("d2h_threads", plan.d2h_threads, threads("of copies from the device"));
+  visit("host_threads", plan.host_threads, threads("of gathering, accumulation and norms"));
+  visit("optimizer_threads", plan.optimizer_threads, threads("of Adam"));
+}
+
+// FNV-1a: stable over processes and releases, which std::hash is not.
+class Fingerprint {
+ public:
+  void Add(std::string_view text) {
+    for (const char c : text) state_ = (state_ ^ static_cast<unsigned char>(c)) * 1099511628211u;
+    state_ = (state_ ^ 0xffu) * 1099511628211u;
+  }
+  template <typename T>
+  void AddNumber(T number) {
+    Add(absl::StrFormat("%.17g", static_cast<double>(number)));
+  }
+  uint64_t value() const { return state_; }
+
+ private:
+  uint64_t state_ = 14695981039346656037u;
+};
+
+absl::Status Refuse(const std::string& message) { return absl::InvalidArgumentError(message); }
+
+absl::Status ValidateStrategy(const TrainingJob& job, const StreamPlan& plan) {
+  if (plan.strategy == Strategy::kHorizon) return absl::OkStatus();
+  const std::string who = StrCat("strategy ", ToString(plan.strategy), " ");
+  if (plan.embedding_home != EmbeddingHome::kDevice) {
+    return Refuse(StrCat(who, "keeps the embedding on the device: set embedding_home device"));
+  }
+  if (plan.accumulation_order != AccumulationOrder::kBatchMajor) {
+    return Refuse(StrCat(who, "takes micro-batches one by one: set accumulation_order "
+                                    "batch_major"));
+  }
+  if (plan.anchor_home != AnchorHome::kDevice) {
+    return Refuse(StrCat(who, "keeps anchors on the device: set anchor_home device"));
+  }
+  if (plan.resident_chunks != 0) {
+    return Refuse(StrCat(who, "decides by itself what is resident: set resident_chunks 0"));
+  }
+  if (plan.strategy == Strategy::kResident) return absl::OkStatus();
+  if (job.optimizer_place != OptimizerPlace::kAfterStep) {
+    return Refuse(StrCat(who, "updates after the step: set optimizer_place after_step"));
+  }
+  if (!plan.recompute) return Refuse(StrCat(who, "always recomputes: set recompute true"));
+  if (plan.buffer_depth > 2) {
+    return Refuse(StrCat(who, "has two staging buffers: buffer_depth ", plan.buffer_depth,
+                               " is not possible, use 1 or 2"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::span<const EnumWord<Strategy>> WordsOf(Strategy) { return kStrategyWords; }
+std::span<const EnumWord<AnchorHome>> WordsOf(AnchorHome) { return kAnchorWords; }
+std::span<const EnumWord<AccumulationOrder>> WordsOf(AccumulationOrder) { return kOrderWords; }
+std::span<const EnumWord<EmbeddingHome>> WordsOf(EmbeddingHome) { return kEmbeddingWords; }
+
+std::string FingerprintOf(const ModelSpec& spec) {
+  Fingerprint print;
+  print.Add(ToString(spec.family));
+  for (const int64_t size : {spec.hidden, spec.intermediate, spec.heads, spec.kv_heads,
+                             spec.head_dim, spec.vocab, spec.max_positions, spec.experts.experts,
+                             spec.experts.experts_per_token, spec.experts.intermediate}) {
+    print.AddNumber(size);
+  }
+  for (const bool flag : {spec.tied, spec.qkv_bias, spec.output_bias, spec.mlp_bias,
+                          spec.expert_bias, spec.qk_norm, spec.attention_sinks,
+                          spec.experts.normalise_top_k, spec.rope.truncate}) {
+    print.AddNumber(flag);
+  }
+  print.Add(ToString(spec.rope.kind));
+  for (const double number :
+       {spec.norm_epsilon, spec.swiglu_limit, spec.swiglu_alpha, spec.rope.theta, spec.rope.factor,
+        spec.rope.low_frequency_factor, spec.rope.high_frequency_factor,
+        static_cast<double>(spec.rope.original_max_positions), spec.rope.beta_fast,
+        spec.rope.beta_slow, spec.rope.attention_factor, spec.rope.mscale,
+        spec.rope.mscale_all_dim}) {
+    print.AddNumber(number);
+  }
+  for (const LayerSpec& layer : spec.layers) {
+    print.AddNumber(layer.sliding_window);
+    print.AddNumber(layer.has_experts);
+  }
+  return absl::StrFormat("%016x", print.value());
+}
+
+void NameModel(const ModelSpec& spec, StreamPlan& plan) {
+  plan.model = spec.name;
+  plan.model_fingerprint = FingerprintOf(spec);
+}
+
+absl::Status ValidatePlan(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan) {
+  if (!plan.model_fingerprint.empty() && plan.model_fingerprint != FingerprintOf(spec)) {
+    return Refuse(StrCat("the plan is for model '", plan.model, "' (fingerprint ",
+                               plan.model_fingerprint, "), not for '", spec.name,
+                               "' (fingerprint ", FingerprintOf(spec),
+                               "): make a plan for this model"));
+  }
+  if (plan.model_fingerprint.empty() && !plan.model.empty() && plan.model != spec.name) {
+    return Refuse(StrCat("the plan is for model '", plan.model, "', not for '", spec.name,
+                               "': make a plan for this model"));
+  }
+  if (plan.loss_chunk_tokens < job.micro_batch_tokens() &&
+      plan.loss_chunk_tokens % kLossTile != 0) {
+    return Refuse(StrCat("loss_chunk_tokens ", plan.loss_chunk_tokens,
+                               " must be a multiple of ", kLossTile, ", or at least the ",
+                               job.micro_batch_tokens(), " tokens of a micro-batch"));
+  }
+  return ValidateStrategy(job, plan);
+}
+
+absl::StatusOr<StreamPlan> ReadPlan(const Document& document) {
+  StreamPlan plan;
+  ObjectReader reader(document, document.root);
+  RecordReader visit(reader);
+  VisitFields(plan, visit);
+  RETURN_IF_ERROR(reader.Finish());
+  return plan;
+}
+
+std::string WritePlan(const StreamPlan& plan) {
+  JsonWriter writer;
+  writer.BeginObject();
+  RecordWriter visit(writer);
+  VisitFields(plan, visit);
+  writer.EndObject();
+  return std::move(writer).Finish();
+}
+
+std::string PlanFieldTable() {
+  const StreamPlan plan;
+  RecordTable visit;
+  VisitFields(plan, visit);
+  return visit.text();
+}
+
+}  // namespace horizon

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/document.h"
+#include "common/enum_words.h"
+#include "model/model_spec.h"
+
+namespace horizon {
+
+// Everything that changes the bits of a training run, and nothing else. Two runs of one job give
+// the same losses and weights under any two plans (stream_plan.h); a run is resumed only with the
+// job it was started with.
+
+enum class DeviceKind { kHost, kCuda };
+enum class NumberType { kFp32, kBf16 };
+// How the optimizer's state of a parameter is kept on the host. The master weight is fp32, as two
+// 16-bit halves, except with kBf16Weights, which has no low half (as the paper has it).
+enum class StateFormat { kFp32, kBf16Moments, k8BitMoments, kBf16Weights };
+// When a chunk is updated; see docs/architecture.md.
+enum class OptimizerPlace { kBehindForward, kInBackward, kAfterStep };
+enum class LearningRateSchedule { kConstant, kLinear, kCosine };
+
+std::span<const EnumWord<DeviceKind>> WordsOf(DeviceKind);
+std::span<const EnumWord<NumberType>> WordsOf(NumberType);
+std::span<const EnumWord<StateFormat>> WordsOf(StateFormat);
+std::span<const EnumWord<OptimizerPlace>> WordsOf(OptimizerPlace);
+std::span<const EnumWord<LearningRateSchedule>> WordsOf(LearningRateSchedule);
+
+struct TrainingJob {
+  int64_t version = 1;
+  std::string model;
+  std::string data;
+  DeviceKind device = DeviceKind::kHost;
+  int64_t sequence = 1024;
+  int64_t micro_batch = 1;
+  int64_t accumulation = 1;
+  int64_t steps = 1000;
+  double learning_rate = 1e-4;
+  LearningRateSchedule learning_rate_schedule = LearningRateSchedule::kConstant;
+  int64_t warmup_steps = 0;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0.01;
+  bool decay_all = false;
+  double clip_norm = 1.0;
+  NumberType compute_type = NumberType::kBf16;
+  NumberType activation_type = NumberType::kFp32;
+  NumberType gradient_type = NumberType::kBf16;
+  StateFormat state_format = StateFormat::kFp32;
+  OptimizerPlace optimizer_place = OptimizerPlace::kBehindForward;
+  int64_t seed = 0;
+
+  int64_t micro_batch_tokens() const { return micro_batch * sequence; }
+  friend bool operator==(const TrainingJob&, const TrainingJob&) = default;
+};
+
+// InvalidArgument naming the fields that do not go together, or with the model: a sequence past the
+// model's positions, a clip with the optimizer in backward, fp32 compute without a low half, ...
+absl::Status ValidateJob(const ModelSpec& spec, const TrainingJob& job);
+
+// Reads a job from a parsed JSON or YAML file; unknown, wrong or out-of-range fields are refused
+// with file, line and field. A missing field keeps its default.
+absl::StatusOr<TrainingJob> ReadJob(const Document& document);
+// JSON that ReadJob reads back to an equal job.
+std::string WriteJob(const TrainingJob& job);
+// The documented table of fields, in Markdown (docs/formats.md holds it, a test compares).
+std::string JobFieldTable();
+
+// Bytes one parameter takes: on the link, in a slot of the device, as a leaving gradient, as a
+// gradient kept on the host, and of optimizer state.
+struct ParameterBytes {
+  uint64_t link = 0;
+  uint64_t slot = 0;
+  uint64_t gradient = 0;
+  uint64_t kept_gradient = 0;
+  uint64_t low_half = 0;
+};
+ParameterBytes BytesOfParameter(const TrainingJob& job);
+// Both moments of `parameters` parameters: 8, 4 or 2 bytes each, with one fp32 scale for each
+// moment and block of kMomentBlock parameters in the 8-bit format.
+inline constexpr uint64_t kMomentBlock = 256;
+uint64_t MomentBytes(StateFormat format, uint64_t parameters);
+uint64_t ActivationBytes(const TrainingJob& job);  // of one activation value
+
+}  // namespace horizon

@@ -1,0 +1,511 @@
+// What each kind of operation has to touch, and how many bytes it moves: the model's own rules,
+// written down a second time, apart from the builder.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+#include "schedule/verify_schedule.h"
+
+namespace horizon {
+namespace {
+
+class Meaning {
+ public:
+  Meaning(const Schedule& schedule, const Phase& phase)
+      : schedule_(schedule),
+        table_(schedule.chunks),
+        phase_(phase),
+        each_(BytesOfParameter(schedule.job)) {}
+
+  absl::Status Check(const Operation& op) {
+    op_ = &op;
+    accesses_ = phase_.AccessesOf(op);
+    problem_.clear();
+    if (op.chunk < -1 || op.chunk >= static_cast<int32_t>(table_.chunks.size())) {
+      return absl::InternalError(StrCat("an operation is about chunk ", op.chunk,
+                                        ", which does not exist"));
+    }
+    CheckLane();
+    CheckKind();
+    if (op.lane == Lane::kH2d || op.lane == Lane::kD2h) CheckCopy();
+    if (problem_.empty()) return absl::OkStatus();
+    return absl::InternalError(StrCat("'", schedule_.NameOf(op), "' ", problem_));
+  }
+
+ private:
+  bool resident() const { return schedule_.plan.strategy == Strategy::kResident; }
+  bool tied_table() const { return table_.tied && table_.embedding.contains(op_->chunk); }
+  const Chunk& chunk() const { return table_.chunks[op_->chunk]; }
+  int32_t links() const { return static_cast<int32_t>(table_.links.size()); }
+  int32_t accumulation() const { return static_cast<int32_t>(schedule_.job.accumulation); }
+
+  void Problem(const std::string& text) {
+    if (problem_.empty()) problem_ = text;
+  }
+
+  // Some access with this mode and content (parts of -1 match anything), in a buffer of this kind.
+  const Access* Find(AccessMode mode, Content wanted,
+                     std::initializer_list<BufferKind> places = {}) const {
+    for (const Access& access : accesses_) {
+      const Content& found = access.content;
+      if (access.mode != mode || found.kind != wanted.kind) continue;
+      if (wanted.a >= 0 && found.a != wanted.a) continue;
+      if (wanted.b >= 0 && found.b != wanted.b) continue;
+      if (wanted.n >= 0 && found.n != wanted.n) continue;
+      const BufferKind kind = schedule_.memory.buffers[access.buffer].kind;
+      if (places.size() == 0 || std::find(places.begin(), places.end(), kind) != places.end()) {
+        return &access;
+      }
+    }
+    return nullptr;
+  }
+  const Access* Reads(Content wanted, std::initializer_list<BufferKind> places = {}) {
+    const Access* found = Find(AccessMode::kRead, wanted, places);
+    if (found == nullptr) Problem(StrCat("does not read ", schedule_.NameOf(wanted), Places(places)));
+    return found;
+  }
+  const Access* Writes(Content wanted, std::initializer_list<BufferKind> places = {}) {
+    const Access* found = Find(AccessMode::kWrite, wanted, places);
+    if (found == nullptr) {
+      Problem(StrCat("does not write ", schedule_.NameOf(wanted), Places(places)));
+    }
+    return found;
+  }
+  static std::string Places(std::initializer_list<BufferKind> places) {
+    std::string text;
+    for (const BufferKind kind : places) text += StrCat(text.empty() ? " in " : " or ", ToString(kind));
+    return text;
+  }
+  void Moves(uint64_t bytes) {
+    if (op_->bytes == bytes) return;
+    Problem(StrCat("moves ", op_->bytes, " bytes, ", bytes, " are due", InFirstWritten()));
+  }
+  std::string InFirstWritten() const {
+    for (const Access& access : accesses_) {
+      if (access.mode == AccessMode::kWrite) {
+        return StrCat(" into ", schedule_.NameOf(schedule_.memory.buffers[access.buffer]));
+      }
+    }
+    return "";
+  }
+  void Fits(const Access* access, uint64_t bytes) {
+    if (access == nullptr) return;
+    const Buffer& buffer = schedule_.memory.buffers[access->buffer];
+    if (buffer.bytes < bytes) {
+      Problem(StrCat("needs ", bytes, " bytes in ", schedule_.NameOf(buffer), ", which has ",
+                     buffer.bytes));
+    }
+  }
+
+  void CheckLane() {
+    Lane expected = Lane::kCompute;
+    switch (op_->kind) {
+      case OperationKind::kLoadTokens:
+      case OperationKind::kLoadRows:
+      case OperationKind::kLoadChunk:
+      case OperationKind::kLoadAnchor:
+        expected = Lane::kH2d;
+        break;
+      case OperationKind::kSaveAnchor:
+      case OperationKind::kOffloadGradient:
+      case OperationKind::kOffloadRows:
+      case OperationKind::kOffloadLoss:
+      case OperationKind::kOffloadLogits:
+        expected = Lane::kD2h;
+        break;
+      case OperationKind::kNextBatch:
+      case OperationKind::kGather:
+      case OperationKind::kPack:
+      case OperationKind::kScatter:
+        expected = Lane::kHost;
+        break;
+      case OperationKind::kAccumulate:
+      case OperationKind::kTiedSum:
+      case OperationKind::kNorm:
+      case OperationKind::kClipFactor:
+      case OperationKind::kClipGradient:
+        expected = resident() ? Lane::kCompute : Lane::kHost;
+        break;
+      case OperationKind::kAdam:
+        expected = resident() ? Lane::kCompute : Lane::kOptimizer;
+        break;
+      case OperationKind::kWriteChunk:
+      case OperationKind::kCommit:
+        expected = Lane::kDisk;
+        break;
+      default:
+        break;
+    }
+    if (op_->lane != expected) {
+      Problem(StrCat("is on the ", ToString(op_->lane), " lane, not ", ToString(expected)));
+    }
+  }
+
+  // A copy over the link goes from pinned memory to the device or back, and fits where it lands.
+  void CheckCopy() {
+    for (const Access& access : accesses_) {
+      const Buffer& buffer = schedule_.memory.buffers[access.buffer];
+      const bool device_side = (op_->lane == Lane::kH2d) == (access.mode == AccessMode::kWrite);
+      const bool pageable = buffer.memory == Memory::kHost &&
+                            schedule_.plan.strategy == Strategy::kReference;
+      if (device_side ? buffer.memory != Memory::kDevice
+                      : buffer.memory != Memory::kPinned && !pageable) {
+        Problem(StrCat("cannot reach ", schedule_.NameOf(buffer), " over the link"));
+      }
+      // Weights are read as two halves and written in the device's type: checked with the chunk.
+      if (access.content.kind != ContentKind::kWeights &&
+          access.content.kind != ContentKind::kLowHalf) {
+        Fits(&access, op_->bytes);
+      }
+    }
+  }
+
+  void CheckKind() {
+    switch (op_->kind) {
+      case OperationKind::kNextBatch:
+      case OperationKind::kLoadTokens:
+        Writes({ContentKind::kTokens, -1, op_->micro_batch, -1});
+        break;
+      case OperationKind::kGather:
+      case OperationKind::kLoadRows:
+      case OperationKind::kEmbed:
+        CheckEmbedding();
+        break;
+      case OperationKind::kPack:
+      case OperationKind::kLoadChunk:
+        CheckLoad();
+        break;
+      case OperationKind::kForward:
+      case OperationKind::kRecompute:
+        CheckForward();
+        break;
+      case OperationKind::kSaveAnchor:
+      case OperationKind::kLoadAnchor:
+        CheckAnchor();
+        break;
+      case OperationKind::kLogSumExp:
+      case OperationKind::kLoss:
+      case OperationKind::kHeadGradient:
+        CheckHead();
+        break;
+      case OperationKind::kBackward:
+      case OperationKind::kEmbedBackward:
+        CheckBackward();
+        break;
+      case OperationKind::kOffloadGradient:
+      case OperationKind::kOffloadRows:
+        CheckOffload();
+        break;
+      case OperationKind::kAccumulate:
+      case OperationKind::kScatter:
+      case OperationKind::kTiedSum:
+        CheckContribution();
+        break;
+      case OperationKind::kNorm:
+      case OperationKind::kClipFactor:
+      case OperationKind::kClipGradient:
+        CheckNorm();
+        break;
+      case OperationKind::kAdam:
+        CheckAdam();
+        break;
+      case OperationKind::kWriteChunk:
+        CheckWriteChunk();
+        break;
+      case OperationKind::kOffloadLoss:
+      case OperationKind::kLogits:
+      case OperationKind::kOffloadLogits:
+      case OperationKind::kCommit:
+        break;
+    }
+  }
+
+  Content Hidden(int32_t link, int32_t parts) const {
+    return {ContentKind::kHidden, link, op_->micro_batch, parts};
+  }
+  Content HiddenGradient(int32_t link, int32_t parts) const {
+    return {ContentKind::kHiddenGradient, link, op_->micro_batch, parts};
+  }
+  // Shards that add up to the hidden state entering `link`.
+  int32_t PartsBefore(int32_t link) const {
+    if (link > 0) return table_.links[link - 1].size();
+    return schedule_.plan.embedding_home == EmbeddingHome::kHost ? 1 : table_.embedding.size();
+  }
+  int32_t LossParts() const {
+    const int64_t tokens = schedule_.job.micro_batch_tokens();
+    const int64_t size = std::min(tokens, schedule_.plan.loss_chunk_tokens);
+    return static_cast<int32_t>((tokens - 1) / size + 1);
+  }
+  void ReadsOwnWeights() {
+    Fits(Reads({ContentKind::kWeights, op_->chunk, -1, -1},
+               {BufferKind::kRingSlot, BufferKind::kResidentWeights, BufferKind::kWeightsHi}),
+         each_.slot * chunk().parameters);
+  }
+
+  void CheckEmbedding() {
+    if (op_->kind == OperationKind::kGather) {
+      for (int32_t c = table_.embedding.begin; c < table_.embedding.end; ++c) {
+        Reads({ContentKind::kWeights, c, -1, -1}, {BufferKind::kWeightsHi});
+      }
+      Reads({ContentKind::kTokens, -1, op_->micro_batch, -1});
+      Writes({ContentKind::kRows, -1, op_->micro_batch, -1});
+    } else if (op_->kind == OperationKind::kLoadRows) {
+      Reads({ContentKind::kRows, -1, op_->micro_batch, -1});
+      Writes(Hidden(0, 1));
+    } else {
+      ReadsOwnWeights();
+      Reads({ContentKind::kTokens, -1, op_->micro_batch, -1});
+      Writes(Hidden(0, chunk().shard + 1));
+    }
+  }
+
+  void CheckLoad() {
+    const uint64_t bytes = each_.link * chunk().parameters;
+    const bool packs = op_->kind == OperationKind::kPack;
+    const Access* packed =
+        Find(AccessMode::kRead, {ContentKind::kWeights, op_->chunk, -1, -1}, {BufferKind::kPackSlab});
+    if (packed == nullptr) {
+      Reads({ContentKind::kWeights, op_->chunk, -1, -1}, {BufferKind::kWeightsHi});
+      if (schedule_.job.compute_type == NumberType::kFp32) {
+        Reads({ContentKind::kLowHalf, op_->chunk, -1, -1}, {BufferKind::kWeightsLo});
+      }
+    }
+    if (packs) {
+      Fits(Writes({ContentKind::kWeights, op_->chunk, -1, -1}, {BufferKind::kPackSlab}), bytes);
+      return Moves(2 * bytes);
+    }
+    Fits(Writes({ContentKind::kWeights, op_->chunk, -1, -1},
+                {BufferKind::kRingSlot, BufferKind::kResidentWeights}),
+         each_.slot * chunk().parameters);
+    Moves(bytes);
+  }
+
+  void CheckForward() {
+    const int32_t link = chunk().link;
+    ReadsOwnWeights();
+    Reads(Hidden(link, PartsBefore(link)));
+    const bool forward = op_->kind == OperationKind::kForward;
+    const Content activations{ContentKind::kActivations, op_->chunk, op_->micro_batch, -1};
+    if (forward || Find(AccessMode::kWrite, activations) == nullptr) {
+      Writes(Hidden(link + 1, chunk().shard + 1));
+    }
+    if (forward && chunk().shard > 0) Reads(Hidden(link + 1, chunk().shard));
+    // A norm has none, and few tokens may leave a shard of experts without work.
+    const StageKind stage = table_.stages[table_.PiecesOf(chunk()).front().stage].kind;
+    if (op_->flops == 0 && (stage == StageKind::kAttention || stage == StageKind::kFeedForward)) {
+      Problem("has no flops");
+    }
+  }
+
+  void CheckAnchor() {
+    const bool exists = op_->part >= 0 && op_->part < static_cast<int32_t>(table_.blocks.size());
+    if (!exists) return Problem("is about a block that does not exist");
+    const int32_t link = table_.blocks[op_->part].links.begin;
+    Reads(Hidden(link, PartsBefore(link)));
+    Writes(Hidden(link, PartsBefore(link)));
+  }
+
+  void CheckHead() {
+    const int32_t parts = LossParts();
+    if (!table_.head.contains(op_->chunk)) return Problem("is not about a chunk of the head");
+    if (op_->kind == OperationKind::kHeadGradient) {
+      Reads({ContentKind::kHeadGradient, op_->chunk, op_->micro_batch, parts});
+      return CheckGradientWritten();
+    }
+    ReadsOwnWeights();
+    Reads(Hidden(links(), PartsBefore(links())));
+    Reads({ContentKind::kTokens, -1, op_->micro_batch, -1});
+    const int32_t done = chunk().shard * parts + op_->part;
+    if (op_->kind == OperationKind::kLogSumExp) {
+      Writes({ContentKind::kLogSumExp, -1, op_->micro_batch, done + 1});
+      return;
+    }
+    if (table_.head.size() > 1) {
+      Reads({ContentKind::kLogSumExp, -1, op_->micro_batch, parts * table_.head.size()});
+    }
+    Writes(HiddenGradient(links(), done + 1));
+    Writes({ContentKind::kHeadGradient, op_->chunk, op_->micro_batch, op_->part + 1});
+    Writes({ContentKind::kLoss, -1, op_->micro_batch, done + 1});
+  }
+
+  bool SumsOnDevice() const {
+    return schedule_.plan.accumulation_order == AccumulationOrder::kChunkMajor &&
+           accumulation() > 1;
+  }
+  uint64_t LeavingBytes() const {
+    return (SumsOnDevice() ? 4 : each_.gradient) * chunk().parameters;
+  }
+  void CheckGradientWritten() {
+    const int32_t summed = SumsOnDevice() ? op_->micro_batch + 1 : 1;
+    const Content gradient{ContentKind::kGradient, op_->chunk, op_->micro_batch, summed};
+    Fits(Writes(gradient, {BufferKind::kGradient}), LeavingBytes());
+    if (summed > 1) Reads({ContentKind::kGradient, op_->chunk, op_->micro_batch - 1, summed - 1});
+  }
+
+  void CheckBackward() {
+    if (op_->kind == OperationKind::kEmbedBackward) {
+      Reads(HiddenGradient(0, table_.links[0].size()));
+      Reads({ContentKind::kTokens, -1, op_->micro_batch, -1});
+      return CheckGradientWritten();
+    }
+    const int32_t link = chunk().link;
+    ReadsOwnWeights();
+    Reads({ContentKind::kActivations, op_->chunk, op_->micro_batch, -1});
+    const int32_t parts = link + 1 < links() ? table_.links[link + 1].size()
+                                             : LossParts() * table_.head.size();
+    Reads(HiddenGradient(link + 1, parts));
+    Writes(HiddenGradient(link, chunk().shard + 1));
+    CheckGradientWritten();
+  }
+
+  void CheckOffload() {
+    if (op_->kind == OperationKind::kOffloadRows) {
+      Reads(HiddenGradient(0, table_.links[0].size()));
+      Writes({ContentKind::kRowGradients, -1, op_->micro_batch, -1});
+      return;
+    }
+    const Content gradient{ContentKind::kGradient, op_->chunk, op_->micro_batch,
+                           SumsOnDevice() ? accumulation() : 1};
+    Reads(gradient, {BufferKind::kGradient});
+    Writes(gradient, {BufferKind::kGradientSlab});
+    Moves(LeavingBytes());
+  }
+
+  // A contribution is added to the sum so far, and the sum grows by what came.
+  void CheckContribution() {
+    int32_t came = 1;
+    if (op_->kind == OperationKind::kAccumulate) {
+      const Access* arrived = Reads({ContentKind::kGradient, op_->chunk, op_->micro_batch, -1},
+                                    {BufferKind::kGradientSlab, BufferKind::kGradient});
+      if (arrived != nullptr) came = arrived->content.n;
+    } else if (op_->kind == OperationKind::kScatter) {
+      Reads({ContentKind::kRowGradients, -1, op_->micro_batch, -1});
+      Reads({ContentKind::kTokens, -1, op_->micro_batch, -1});
+    } else {
+      came = accumulation();
+      Reads({ContentKind::kEmbeddingGradient, op_->chunk, -1, came});
+    }
+    const bool apart = Find(AccessMode::kWrite, {ContentKind::kEmbeddingGradient, op_->chunk, -1,
+                                                 -1}) != nullptr;
+    const ContentKind kind = apart ? ContentKind::kEmbeddingGradient : ContentKind::kGradient;
+    const BufferKind place = apart ? BufferKind::kEmbeddingGradient : BufferKind::kKeptGradient;
+    const Access* sum = Writes({kind, op_->chunk, -1, -1}, {place});
+    Fits(sum, (apart ? 4 : each_.kept_gradient) * chunk().parameters);
+    if (sum != nullptr && sum->content.n > came) {
+      Reads({kind, op_->chunk, -1, sum->content.n - came}, {place});
+    }
+  }
+
+  int32_t FullContributions() const { return accumulation() * (tied_table() ? 2 : 1); }
+
+  void CheckNorm() {
+    if (op_->kind == OperationKind::kClipFactor) {
+      for (size_t c = 0; c < table_.chunks.size(); ++c) {
+        Reads({ContentKind::kNormPartials, static_cast<int32_t>(c), -1, -1});
+      }
+      Writes({ContentKind::kClipFactor, -1, -1, -1});
+      return;
+    }
+    Reads({ContentKind::kGradient, op_->chunk, -1, FullContributions()});
+    if (op_->kind == OperationKind::kNorm) {
+      Writes({ContentKind::kNormPartials, op_->chunk, -1, -1});
+    } else {
+      Reads({ContentKind::kClipFactor, -1, -1, -1});
+      Writes({ContentKind::kClippedGradient, op_->chunk, -1, -1});
+    }
+  }
+
+  void CheckAdam() {
+    const bool clipped_before =
+        Find(AccessMode::kRead, {ContentKind::kClippedGradient, op_->chunk, -1, -1}) != nullptr;
+    if (!clipped_before) Reads({ContentKind::kGradient, op_->chunk, -1, FullContributions()});
+    if (schedule_.job.optimizer_place != OptimizerPlace::kInBackward) {
+      Reads({ContentKind::kClipFactor, -1, -1, -1});
+    }
+    const uint64_t parameters = chunk().parameters;
+    const auto updates = [&](ContentKind kind, BufferKind place, uint64_t bytes) {
+      Reads({kind, op_->chunk, -1, -1}, {place});
+      Fits(Writes({kind, op_->chunk, -1, -1}, {place}), bytes);
+    };
+    updates(ContentKind::kWeights, BufferKind::kWeightsHi, 2 * parameters);
+    if (each_.low_half > 0) {
+      updates(ContentKind::kLowHalf, BufferKind::kWeightsLo, each_.low_half * parameters);
+    }
+    updates(ContentKind::kMoments, BufferKind::kMoments,
+            MomentBytes(schedule_.job.state_format, parameters));
+    if (resident() && each_.slot != 2) {
+      updates(ContentKind::kWeights, BufferKind::kResidentWeights, each_.slot * parameters);
+    }
+  }
+
+  void CheckWriteChunk() {
+    Reads({ContentKind::kWeights, op_->chunk, -1, -1}, {BufferKind::kWeightsHi});
+    if (each_.low_half > 0) {
+      Reads({ContentKind::kLowHalf, op_->chunk, -1, -1}, {BufferKind::kWeightsLo});
+    }
+    Reads({ContentKind::kMoments, op_->chunk, -1, -1}, {BufferKind::kMoments});
+    Moves((2 + each_.low_half) * chunk().parameters +
+          MomentBytes(schedule_.job.state_format, chunk().parameters));
+  }
+
+  const Schedule& schedule_;
+  const ChunkTable& table_;
+  const Phase& phase_;
+  const ParameterBytes each_;
+  const Operation* op_ = nullptr;
+  std::span<const Access> accesses_;
+  std::string problem_;
+};
+
+// How often each chunk is the subject of a kind of operation in some phases.
+std::vector<int> CountByChunk(const Schedule& schedule, OperationKind kind,
+                              std::initializer_list<const Phase*> phases) {
+  std::vector<int> counts(schedule.chunks.chunks.size(), 0);
+  for (const Phase* phase : phases) {
+    for (const Operation& op : phase->operations) {
+      if (op.kind == kind && op.chunk >= 0) ++counts[op.chunk];
+    }
+  }
+  return counts;
+}
+
+absl::Status CheckEachOnce(const Schedule& schedule, OperationKind kind,
+                           std::initializer_list<const Phase*> phases, std::string_view when) {
+  const std::vector<int> counts = CountByChunk(schedule, kind, phases);
+  for (size_t c = 0; c < counts.size(); ++c) {
+    if (counts[c] != 1) {
+      return absl::InternalError(StrCat("'", ToString(kind), " ",
+                                        schedule.chunks.NameOf(static_cast<int32_t>(c)),
+                                        "' happens ", counts[c], " times in ", when));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status VerifyMeaning(const Schedule& schedule) {
+  for (const Phase* phase : {&schedule.first, &schedule.steady, &schedule.drain}) {
+    Meaning meaning(schedule, *phase);
+    for (const Operation& op : phase->operations) RETURN_IF_ERROR(meaning.Check(op));
+  }
+  if (schedule.kind == PassKind::kSave) {
+    return CheckEachOnce(schedule, OperationKind::kWriteChunk, {&schedule.first}, "a save");
+  }
+  if (schedule.kind != PassKind::kTrain) return absl::OkStatus();
+  RETURN_IF_ERROR(CheckEachOnce(schedule, OperationKind::kAdam,
+                                {&schedule.first, &schedule.drain}, "first and drain"));
+  RETURN_IF_ERROR(
+      CheckEachOnce(schedule, OperationKind::kAdam, {&schedule.steady}, "a steady step"));
+  return CheckEachOnce(schedule, OperationKind::kNorm, {&schedule.steady}, "a steady step");
+}
+
+absl::Status VerifySchedule(const Schedule& schedule) {
+  RETURN_IF_ERROR(VerifyMemory(schedule));
+  RETURN_IF_ERROR(VerifyMeaning(schedule));
+  return VerifyOrder(schedule);
+}
+
+}  // namespace horizon

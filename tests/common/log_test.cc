@@ -1,0 +1,123 @@
+#include "common/log.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace horizon {
+namespace {
+
+using ::testing::HasSubstr;
+
+// What `write` logs to a stream in memory.
+template <typename Write>
+std::string Logged(LogLevel least, LogStyle style, Write write) {
+  char* text = nullptr;
+  size_t size = 0;
+  std::FILE* stream = ::open_memstream(&text, &size);
+  {
+    Log log(stream, least, style);
+    write(log);
+  }
+  std::fclose(stream);
+  std::string result(text, size);
+  ::free(text);
+  return result;
+}
+
+void WriteAll(Log& log) {
+  log.Debug("d");
+  log.Info("i");
+  log.Warning("w");
+  log.Error("e");
+}
+
+TEST(Log, WritesItsLevelAndAbove) {
+  EXPECT_EQ(Logged(LogLevel::kDebug, LogStyle::kPlain, WriteAll),
+            "debug: d\ninfo: i\nwarning: w\nerror: e\n");
+  EXPECT_EQ(Logged(LogLevel::kInfo, LogStyle::kPlain, WriteAll), "info: i\nwarning: w\nerror: e\n");
+  EXPECT_EQ(Logged(LogLevel::kWarning, LogStyle::kPlain, WriteAll), "warning: w\nerror: e\n");
+  EXPECT_EQ(Logged(LogLevel::kError, LogStyle::kPlain, WriteAll), "error: e\n");
+}
+
+TEST(Log, WantsSaysWhatWouldBeWritten) {
+  Log log(stderr, LogLevel::kWarning, LogStyle::kPlain);
+  EXPECT_FALSE(log.Wants(LogLevel::kDebug));
+  EXPECT_FALSE(log.Wants(LogLevel::kInfo));
+  EXPECT_TRUE(log.Wants(LogLevel::kWarning));
+  EXPECT_TRUE(log.Wants(LogLevel::kError));
+}
+
+TEST(Log, ColoursOnlyInColourStyleAndErasesTheProgressLineOnATerminal) {
+  const auto warn = [](Log& log) { log.Warning("text"); };
+  EXPECT_EQ(Logged(LogLevel::kInfo, LogStyle::kPlain, warn), "warning: text\n");
+  EXPECT_EQ(Logged(LogLevel::kInfo, LogStyle::kTerminal, warn), "\r\x1b[Kwarning: text\n");
+  EXPECT_EQ(Logged(LogLevel::kInfo, LogStyle::kColour, warn),
+            "\r\x1b[K\x1b[33mwarning:\x1b[0m text\n");
+}
+
+TEST(Log, FurtherLinesAreIndented) {
+  EXPECT_EQ(Logged(LogLevel::kInfo, LogStyle::kPlain, [](Log& log) { log.Info("one\ntwo"); }),
+            "info: one\n  two\n");
+}
+
+TEST(Log, LinesOfSeveralThreadsDoNotMix) {
+  const std::string text = Logged(LogLevel::kInfo, LogStyle::kPlain, [](Log& log) {
+    std::vector<std::jthread> threads;
+    for (const char letter : {'a', 'b', 'c', 'd'}) {
+      threads.emplace_back([&log, letter] {
+        for (int i = 0; i < 200; ++i) log.Info(std::string(50, letter));
+      });
+    }
+  });
+  ASSERT_EQ(text.size(), 800 * (6 + 50 + 1u));
+  for (size_t start = 0; start < text.size(); start += 57) {
+    ASSERT_EQ(text.substr(start, 57), "info: " + std::string(50, text[start + 6]) + "\n");
+  }
+}
+
+TEST(LogLevel, EveryWordIsUnderstoodAndNothingElse) {
+  for (const LogLevel level :
+       {LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarning, LogLevel::kError}) {
+    EXPECT_EQ(*ParseLogLevel(ToString(level)), level);
+  }
+  for (const char* word : {"", "Info", "warn", "info ", "verbose", "1"}) {
+    const auto level = ParseLogLevel(word);
+    EXPECT_TRUE(absl::IsInvalidArgument(level.status())) << word;
+    EXPECT_THAT(std::string(level.status().message()), HasSubstr("debug, info, warning, error"));
+  }
+}
+
+TEST(LogStyleFor, AFileIsPlainWhateverTheEnvironmentSays) {
+  std::FILE* file = std::tmpfile();
+  ASSERT_NE(file, nullptr);
+  EXPECT_EQ(LogStyleFor(file, nullptr), LogStyle::kPlain);
+  EXPECT_EQ(LogStyleFor(file, "1"), LogStyle::kPlain);
+  std::fclose(file);
+}
+
+TEST(LogStyleFor, ATerminalHasColoursUnlessNoColorIsSetAndNotEmpty) {
+  const int master = ::posix_openpt(O_RDWR | O_NOCTTY);
+  ASSERT_GE(master, 0);
+  ASSERT_EQ(::grantpt(master), 0);
+  ASSERT_EQ(::unlockpt(master), 0);
+  char name[64];
+  ASSERT_EQ(::ptsname_r(master, name, sizeof(name)), 0);
+  const int terminal_descriptor = ::open(name, O_RDWR | O_NOCTTY);
+  ASSERT_GE(terminal_descriptor, 0);
+  std::FILE* terminal = ::fdopen(terminal_descriptor, "w");
+  EXPECT_EQ(LogStyleFor(terminal, nullptr), LogStyle::kColour);
+  EXPECT_EQ(LogStyleFor(terminal, ""), LogStyle::kColour);
+  EXPECT_EQ(LogStyleFor(terminal, "1"), LogStyle::kTerminal);
+  std::fclose(terminal);
+  ::close(master);
+}
+
+}  // namespace
+}  // namespace horizon

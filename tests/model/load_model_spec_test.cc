@@ -1,0 +1,122 @@
+#include "model/load_model_spec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <string>
+
+#include "common/faulting_io.h"
+#include "common/io.h"
+#include "common/str_cat.h"
+
+namespace horizon {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::string_view kLlama = R"({"model_type": "llama", "num_hidden_layers": 3})";
+
+class LoadModelSpecTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    root_ = StrCat(testing::TempDir(), "/",
+                   testing::UnitTest::GetInstance()->current_test_info()->name());
+    ASSERT_TRUE(io_->MakeDirectory(root_).ok());
+  }
+
+  std::string Folder(std::string_view name, std::string_view config) {
+    const std::string folder = JoinPath(root_, name);
+    EXPECT_TRUE(io_->MakeDirectory(folder).ok());
+    EXPECT_TRUE(WriteTextFile(*io_, JoinPath(folder, "config.json"), config).ok());
+    return folder;
+  }
+
+  std::string MessageOf(const std::string& path, absl::StatusCode code) {
+    const absl::StatusOr<ModelConfig> config = LoadModelSpec(*io_, path);
+    EXPECT_EQ(config.status().code(), code) << config.status();
+    return std::string(config.status().message());
+  }
+
+  std::unique_ptr<Io> io_ = MakePosixIo();
+  std::string root_;
+};
+
+TEST_F(LoadModelSpecTest, TakesAFolderOrAFile) {
+  const std::string folder = Folder("mine", kLlama);
+  for (const std::string& path :
+       {folder, folder + "/", folder + "//", folder + "/config.json", folder + "/./config.json"}) {
+    const absl::StatusOr<ModelConfig> config = LoadModelSpec(*io_, path);
+    ASSERT_TRUE(config.ok()) << config.status();
+    EXPECT_EQ(config->spec.layer_count(), 3);
+  }
+  EXPECT_EQ(LoadModelSpec(*io_, folder)->spec.name, "mine");
+  EXPECT_EQ(LoadModelSpec(*io_, folder + "//")->spec.name, "mine");
+  EXPECT_EQ(LoadModelSpec(*io_, folder + "/config.json")->spec.name, "mine");
+  ASSERT_TRUE(WriteTextFile(*io_, root_ + "/other.json", kLlama).ok());
+  EXPECT_EQ(LoadModelSpec(*io_, root_ + "/other.json")->spec.name, "other");
+}
+
+TEST_F(LoadModelSpecTest, ACatalogNameGoesBeforeAFolder) {
+  const absl::StatusOr<ModelConfig> known = LoadModelSpec(*io_, "QWEN2.5-7B");
+  ASSERT_TRUE(known.ok()) << known.status();
+  EXPECT_EQ(known->spec.name, "qwen2.5-7b");
+  EXPECT_EQ(known->spec.layer_count(), 28);
+  const std::string folder = Folder("qwen2.5-7b", kLlama);
+  EXPECT_EQ(LoadModelSpec(*io_, folder)->spec.layer_count(), 3);
+}
+
+TEST_F(LoadModelSpecTest, SaysWhatWasMeant) {
+  const std::string message = MessageOf("qwen2.5-7bb", absl::StatusCode::kNotFound);
+  EXPECT_THAT(message, HasSubstr("did you mean 'qwen2.5-7b'?"));
+  EXPECT_THAT(message, HasSubstr("gpt-oss-120b"));
+  EXPECT_THAT(MessageOf("", absl::StatusCode::kNotFound), HasSubstr("no model \"\""));
+  EXPECT_EQ(IoErrno(LoadModelSpec(*io_, "nowhere").status()), 0) << "not an I/O error";
+}
+
+TEST_F(LoadModelSpecTest, AFolderWithoutConfigIsNamed) {
+  const std::string folder = root_ + "/empty";
+  ASSERT_TRUE(io_->MakeDirectory(folder).ok());
+  EXPECT_THAT(MessageOf(folder, absl::StatusCode::kNotFound), HasSubstr("has no config.json"));
+}
+
+TEST_F(LoadModelSpecTest, RefusesWhatIsNotARegularFile) {
+  const std::string folder = root_ + "/odd";
+  ASSERT_TRUE(io_->MakeDirectory(folder).ok());
+  ASSERT_TRUE(io_->MakeDirectory(folder + "/config.json").ok());
+  EXPECT_FALSE(LoadModelSpec(*io_, folder).ok());
+  EXPECT_THAT(MessageOf("/dev/null", absl::StatusCode::kInvalidArgument), HasSubstr("/dev/null"));
+}
+
+TEST_F(LoadModelSpecTest, BadFilesAreNamedWithLineAndKey) {
+  EXPECT_THAT(
+      MessageOf(Folder("cut", R"({"model_type": "llama",)"), absl::StatusCode::kInvalidArgument),
+      HasSubstr("cut/config.json:1"));
+  EXPECT_THAT(MessageOf(Folder("zero", "{\"model_type\": \"llama\",\n\"vocab_size\": 0}"),
+                        absl::StatusCode::kInvalidArgument),
+              HasSubstr("zero/config.json:2: vocab_size"));
+  EXPECT_THAT(MessageOf(Folder("empty", ""), absl::StatusCode::kInvalidArgument),
+              HasSubstr("empty/config.json:1"));
+  EXPECT_THAT(
+      MessageOf(Folder("deep", std::string(1'000'000, '[')), absl::StatusCode::kInvalidArgument),
+      HasSubstr("deep/config.json"));
+  EXPECT_THAT(MessageOf(Folder("huge", std::string((16 << 20) + 1, ' ')),
+                        absl::StatusCode::kInvalidArgument),
+              HasSubstr("huge/config.json"));
+}
+
+TEST_F(LoadModelSpecTest, EveryFailingCallIsReported) {
+  const std::string folder = Folder("faulty", kLlama);
+  const uint64_t hits = ForEachFault(*io_, {.error_number = EIO}, [&](FaultingIo& io) {
+    const absl::StatusOr<ModelConfig> config = LoadModelSpec(io, folder);
+    if (io.reached()) {
+      EXPECT_EQ(IoErrno(config.status()), EIO) << config.status();
+    } else {
+      EXPECT_TRUE(config.ok()) << config.status();
+    }
+  });
+  EXPECT_GE(hits, 4u);
+}
+
+}  // namespace
+}  // namespace horizon

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# tools/lint_seams.sh [ROOT]: files, time, randomness, signals, the environment and the libraries that
+# throw are reached in few places only, so that tests can stand in for each. Prints every line that
+# goes around one of them, with the place it should have gone through; exit code 1 if there is any.
+set -euo pipefail
+root=${1:-$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/..}
+cd "$root"
+
+# A call of one of these names that is nobody's member and no function of ours (Io::Open has capitals).
+call() { printf '(^|[^A-Za-z0-9_.>:]|[^A-Za-z0-9_>]::|return |std::)(%s)[[:space:]]*\\(' "$1"; }
+include() { printf '#[[:space:]]*include[[:space:]]*[<"](%s)' "$1"; }
+
+# Each rule: what it is about, a pattern, and the files (as a pattern) where it is right.
+rules=''
+rule() { rules+="$1"$'\t'"$2"$'\t'"$3"$'\n'; }
+
+posix_io='common/posix_[a-z_]*\.(cc|h)'
+rule 'file access goes through common/io.h' \
+  "$(call 'open|openat|creat|read|pread|readv|write|pwrite|writev|close|fsync|fdatasync|ftruncate|truncate|rename|renameat2?|unlink|unlinkat|mkdir|mkdirat|rmdir|opendir|readdir|stat|lstat|fstat|statvfs|mmap|munmap|msync|flock|lockf|dup|dup2|pipe|fcntl|fopen|freopen|fdopen|tmpfile|mkstemp')" \
+  "$posix_io|app/output\.cc"
+rule 'file access goes through common/io.h' \
+  "$(include 'fcntl\.h|dirent\.h|sys/stat\.h|sys/statvfs\.h|sys/mman\.h|sys/file\.h|fstream|filesystem')|std::[io]?fstream|std::filesystem" \
+  "$posix_io|app/output\.cc"
+rule 'time goes through common/clock.h' \
+  "_clock::now|sleep_(for|until)|$(call 'time|gettimeofday|clock_gettime|usleep|nanosleep|sleep')|$(include 'ctime|time\.h|sys/time\.h')" \
+  'common/clock\.cc'
+rule 'randomness comes from a seed and a counter' \
+  "std::(random_device|mt19937|default_random_engine|shuffle)|$(call 'rand|srand|random|drand48|getrandom')|$(include 'random')" \
+  '-'
+rule 'signals are handled in one place' \
+  "$(call 'signal|sigaction|raise|kill|sigprocmask|pthread_sigmask|pthread_kill|alarm')|$(include 'csignal|signal\.h')" \
+  '-'
+rule 'the environment is read by main' "$(call 'getenv|secure_getenv|setenv|putenv|unsetenv')" \
+  'app/main\.cc'
+rule 'nothing starts or loads other programs' \
+  "$(call 'system|popen|fork|vfork|execv|execve|execvp|execl|posix_spawn|dlopen')" '-'
+rule 'Boost.JSON stays in common/json.cc' "$(include 'boost/json')" 'common/json\.cc'
+rule 'yaml-cpp stays in common/yaml.cc' "$(include 'yaml-cpp')" 'common/yaml\.cc'
+rule 'Boost.Program_options stays in app/command_line.cc' "$(include 'boost/program_options')" \
+  'app/command_line\.cc'
+rule 'CUDA stays in .cu, .cuh and the files named cuda' "$(include 'cuda|cublas|nvml|nvtx')" \
+  '.*\.cuh?|(.*/)?[a-z_]*cuda[a-z_]*\.(cc|h)'
+rule 'a .cu file does not include Abseil' "$(include 'absl/')" '.*\.(cc|h|cuh)'
+rule 'libraries do not print' \
+  "std::(cout|cerr|clog)|$(call 'printf|fprintf|puts|fputs|putchar|perror')|$(include 'iostream')" \
+  'common/(log|progress)\.cc|common/check\.h'
+rule 'errors are Status, not exceptions' '(^|[^A-Za-z0-9_])throw([^A-Za-z0-9_]|$)' \
+  'common/yaml\.cc'
+rule 'bad input is no assertion' "$(call 'assert')|$(include 'cassert|assert\.h')" '-'
+rule 'names are spelled out' 'using namespace ' '-'
+rule 'what is not done has an issue' 'TODO|FIXME|XXX' '-'
+
+# One pass over all sources. Comments and strings are blanked first: they may speak of open().
+for folder in app common kernels model planner runtime schedule simulator; do
+  [[ ! -d $folder ]] || find "$folder" -type f \
+    \( -name '*.cc' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' \)
+done | LC_ALL=C sort |
+  rules=$rules awk '
+    BEGIN {
+      count = split(ENVIRON["rules"], lines, "\n") - 1
+      for (i = 1; i <= count; ++i) {
+        split(lines[i], parts, "\t")
+        about[i] = parts[1]; pattern[i] = parts[2]; allowed[i] = "^(" parts[3] ")$"
+      }
+    }
+    {
+      file = $0
+      for (number = 1; (getline line < file) > 0; ++number) {
+        code = line
+        if (code !~ /^[ \t]*#[ \t]*include/) {
+          gsub(/"([^"\\]|\\.)*"/, "\"\"", code)
+          if (code !~ /TODO|FIXME|XXX/) sub(/\/\/.*/, "", code)
+        }
+        for (i = 1; i <= count; ++i) {
+          if (code ~ pattern[i] && file !~ allowed[i]) {
+            sub(/^[ \t]+/, "", line)
+            printf "%s:%d: %s: %s\n", file, number, about[i], line
+            found = 1
+          }
+        }
+      }
+      close(file)
+    }
+    END { exit found }'

@@ -1,0 +1,110 @@
+# Set-up shared by ./horizon, ./test and .ci/run: packages, Bazel's environment, the build.
+# Sourced by bash with `root` set to the repository; everything it prints goes to standard error.
+
+say() { printf 'horizon: %s\n' "$*" >&2; }
+
+# The packages of tools/packages.txt needed for "$1" (run or test) that are not installed, one a
+# line. Tests need what running needs.
+missing_packages() {
+  local wanted
+  wanted=$(awk -v purpose="$1" '!/^#/ && NF && ($2 == "run" || $2 == purpose) { print $1 }' \
+    "$root/tools/packages.txt")
+  {
+    # dpkg-query names unknown packages on standard error only: they stay out of the first list.
+    dpkg-query -W -f '${db:Status-Status} ${Package}\n' $wanted 2>/dev/null |
+      awk '$1 == "installed" { print "have", $2 }'
+    printf 'want %s\n' $wanted
+  } | awk '$1 == "have" { have[$2] = 1 } $1 == "want" && !($2 in have) { print $2 }'
+}
+
+# Installs what "$1" (run or test) lacks, or names it and stops the script with 1.
+ensure_packages() {
+  local missing as_root=()
+  missing=$(missing_packages "$1")
+  [[ -z $missing ]] && return 0
+  missing=${missing//$'\n'/ }
+  if ! command -v apt-get >/dev/null; then
+    say "these Debian packages are needed and apt-get is not here to install them: $missing"
+    exit 1
+  fi
+  if [[ $(id -u) != 0 ]]; then
+    # Without a terminal nobody can type a password.
+    if command -v sudo >/dev/null && { [[ -t 0 && -t 2 ]] || sudo -n true 2>/dev/null; }; then
+      as_root=(sudo)
+    else
+      say "these packages are missing and installing them needs root: $missing"
+      say "ask for: apt-get install $missing"
+      exit 1
+    fi
+  fi
+  say "installing $missing"
+  local install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive
+    apt-get install -y -q --no-install-recommends)
+  # The second try is for a machine whose package lists are old or were never fetched.
+  if ! "${install[@]}" $missing >&2; then
+    "${as_root[@]}" apt-get update -q >&2 || true
+    "${install[@]}" $missing >&2 || true
+  fi
+  missing=$(missing_packages "$1")
+  if [[ -n $missing ]]; then
+    say "these packages could not be installed (no network?): ${missing//$'\n'/ }"
+    exit 1
+  fi
+}
+
+# Runs Bazel in the repository. Its server outlives this call, so it gets no variable that may point
+# to a folder that will be gone (TMPDIR), and no option of the caller's shell changes the build.
+run_bazel() {
+  local keep=(PATH="$PATH" LANG=C.UTF-8 TERM="${TERM:-dumb}" USER="${USER:-$(id -un)}")
+  local startup=()
+  if [[ -n ${HOME:-} && -w ${HOME:-} ]]; then
+    keep+=(HOME="$HOME")
+  else
+    keep+=(HOME=/tmp)
+    startup+=(--output_user_root="/tmp/horizon-bazel-$(id -u)")
+  fi
+  local name
+  for name in CUDA_HOME JAVA_HOME; do
+    [[ -n ${!name:-} ]] && keep+=("$name=${!name}")
+  done
+  # A name the caller did not set must not stay behind from an earlier run.
+  local options=(--repo_env=HORIZON_NO_CUDA="${HORIZON_NO_CUDA:-0}")
+  [[ -t 2 && -z ${NO_COLOR:-} ]] || options+=(--color=no --curses=no --noshow_progress)
+  local verb=$1
+  shift
+  [[ $verb == query ]] && options=(--color=no --noshow_progress)
+  (cd "$root" && env -i "${keep[@]}" bazel "${startup[@]}" "$verb" "${options[@]}" "$@")
+}
+
+# One line that changes whenever anything the program is built from changes: a file's content (by
+# its change time and size), a file more or less, the choice of toolkit.
+source_fingerprint() {
+  {
+    cd "$root"
+    printf '%s|' "${HORIZON_NO_CUDA:-0}" "${CUDA_HOME:-}"
+    find . \( -name .git -o -name '.c*' -o -path ./tests -o -path ./docs -o -name 'bazel-*' \) \
+      -prune -o -type f ! -name '*.md' ! -name '*.swp' -printf '%p %C@ %s\n' | LC_ALL=C sort
+  } | cksum
+}
+
+# Leaves the program at .cache/horizon, built if any source changed since the last build. A copy,
+# because Bazel's own output is replaced by whatever is built next (a sanitizer build, say).
+build_program() {
+  local built="$root/.cache/horizon" stamp="$root/.cache/horizon.stamp" now
+  now=$(source_fingerprint)
+  if [[ -x $built && -f $stamp && $(<"$stamp") == "$now" ]]; then return 0; fi
+  ensure_packages run
+  mkdir -p "$root/.cache"
+  [[ -x $built ]] || say "building; the first time takes some minutes"
+  if ! run_bazel build --compilation_mode=opt --ui_event_filters=-info,-debug --show_result=0 \
+    //app:horizon >&2; then
+    say "the build failed; see above"
+    exit 1
+  fi
+  local binary
+  binary=$(run_bazel info --compilation_mode=opt bazel-bin 2>/dev/null)/app/horizon
+  install -m 755 "$binary" "$built.$$"
+  mv -f "$built.$$" "$built"
+  printf '%s\n' "$now" >"$stamp.$$"
+  mv -f "$stamp.$$" "$stamp"
+}
