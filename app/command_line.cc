@@ -219,9 +219,9 @@ absl::Status TakeValues(const OptionList& list, const po::variables_map& values,
 }  // namespace
 
 absl::Status ParseArguments(const OptionList& options, std::span<const std::string> arguments) {
-  const size_t read =
-      static_cast<size_t>(std::find(arguments.begin(), arguments.end(), "--") - arguments.begin());
-  const auto unread = arguments.subspan(std::min(read + 1, arguments.size()));
+  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+  const std::vector<std::string> read(arguments.begin(), dashes);
+  const auto unread = arguments.subspan(std::min(read.size() + 1, arguments.size()));
   try {
     po::options_description all = Describe(options);
     all.add_options()(kPositional, po::value<std::vector<std::string>>());

@@ -13,6 +13,7 @@ CommandList MakeCommands();
 std::unique_ptr<Command> MakeHelpCommand();
 std::unique_ptr<Command> MakeModelCommand();
 std::unique_ptr<Command> MakeModelsCommand();
+std::unique_ptr<Command> MakeScheduleCommand();
 std::unique_ptr<Command> MakeVersionCommand();
 
 }  // namespace horizon

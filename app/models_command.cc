@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -66,10 +65,6 @@ class ModelsCommand : public Command {
                       .parameters = CountParameters(ListStages(spec)),
                       .layers = spec.layer_count()});
     }
-    // Small ones first within a family, as people look for them.
-    std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
-      return a.family != b.family ? a.family < b.family : a.parameters.total < b.parameters.total;
-    });
     return context.output.Write(json_ ? Json(rows) : Table(rows));
   }
 

@@ -21,7 +21,9 @@ struct EnumWord {
 };
 
 template <typename E>
-concept HasWords = requires(E value) { WordsOf(value); };
+concept HasWords = requires(E value) {
+  WordsOf(value);
+};
 
 // The word of a value; every value has one.
 template <HasWords E>

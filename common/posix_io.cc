@@ -103,7 +103,8 @@ class PosixFile final : public File {
 
   absl::Status WriteAt(uint64_t offset, std::span<const std::byte> from) override {
     const std::string what = Span("write", offset, from.size());
-    if (offset > kLargestOffset || from.size() > kLargestOffset - offset) {
+    const bool fits = offset <= kLargestOffset && from.size() <= kLargestOffset - offset;
+    if (mode_ != OpenMode::kAppend && !fits) {
       return IoError(EFBIG, StrCat(what, " '", path_, "'"));
     }
     size_t done = 0;

@@ -78,7 +78,7 @@ class RecordReader {
     }
     if (value >= info.minimum && value <= info.maximum) return;
     reader_.Fail(name, StrCat("needs a value from ", info.minimum, " to ", info.maximum,
-                                    info.unit.empty() ? "" : " ", info.unit, ", found ", value));
+                              info.unit.empty() ? "" : " ", info.unit, ", found ", value));
   }
 
   ObjectReader& reader_;

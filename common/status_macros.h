@@ -9,12 +9,11 @@
 #define HORIZON_CONCAT(a, b) HORIZON_CONCAT_INNER(a, b)
 
 // Returns from the enclosing function when `expression` (an absl::Status) is an error.
-#define RETURN_IF_ERROR(expression)                     \
-  do {                                                  \
-    if (absl::Status status_macro_result = (expression); \
-        !status_macro_result.ok()) {                    \
-      return status_macro_result;                       \
-    }                                                   \
+#define RETURN_IF_ERROR(expression)                                                   \
+  do {                                                                                \
+    if (absl::Status status_macro_result = (expression); !status_macro_result.ok()) { \
+      return status_macro_result;                                                     \
+    }                                                                                 \
   } while (false)
 
 // ASSIGN_OR_RETURN(auto file, io.Open(path)): takes the value, or returns the error.

@@ -69,8 +69,9 @@ absl::StatusOr<FlopsPerSecond> ParseFlopsPerSecond(std::string_view text);
 // "5 s", "250 ms", "3 min", "2 h". Finite and not negative; a bare number is seconds.
 absl::StatusOr<Seconds> ParseSeconds(std::string_view text);
 
-// Three significant digits at most two decimals: "1.50 TiB", "26.0 GB/s", "989 TFLOPS", "250 ms".
-// Exact where it can be: 512 MiB prints as "512 MiB". ToString(Bytes) of an overflow is "overflow".
+// Exact and without trailing zeros where two decimals say the value to the bit ("1.5 TiB",
+// "512 MiB", "26 GB/s", "250 ms"), and such a text parses back to the same value. Otherwise rounded
+// to three digits, zeros kept: "1.50 TiB", "26.0 GB/s". ToString(Bytes) of an overflow is "overflow".
 std::string ToString(Bytes bytes);
 std::string ToString(Seconds seconds);
 std::string ToString(BytesPerSecond rate);

@@ -44,7 +44,7 @@ absl::Status JoinMasterReference(std::span<const uint16_t> hi, std::span<const i
   for (size_t i = 0; i < master.size(); ++i) {
     const int64_t bits = int64_t{hi[i]} * 65536 + lo[i];
     master[i] = std::bit_cast<float>(static_cast<uint32_t>(bits));
-    if (bits < 0 || !std::isfinite(master[i]) || !std::isfinite(Widened(hi[i]))) {
+    if (!std::isfinite(master[i]) || !std::isfinite(Widened(hi[i]))) {
       return absl::DataLossError(StrCat("the halves at index ", i, " are hi ", hi[i], " and lo ",
                                         lo[i], ", which belong to no finite master"));
     }

@@ -33,10 +33,10 @@ absl::Status WriteShard(Io& io, const std::string& path, std::span<const TensorD
                         const TensorSource& source, std::span<std::byte> piece) {
   SafetensorsWriterOptions options{.buffer = Bytes(CheckedU64(piece.size()))};
   options.metadata.emplace_back(kFormatKey, kFormat);
-  ASSIGN_OR_RETURN(const std::unique_ptr<SafetensorsWriter> writer,
-                   SafetensorsWriter::Create(
-                       io, path, std::vector<TensorDeclaration>(tensors.begin(), tensors.end()),
-                       std::move(options)));
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<SafetensorsWriter> writer,
+      SafetensorsWriter::Create(
+          io, path, std::vector<TensorDeclaration>(tensors.begin(), tensors.end()), options));
   for (const TensorDeclaration& tensor : tensors) {
     const uint64_t bytes = writer->header().Find(tensor.name)->bytes();
     for (uint64_t offset = 0; offset < bytes; offset += piece.size()) {

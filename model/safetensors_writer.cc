@@ -112,7 +112,7 @@ std::string WithLengthBefore(std::string_view header) {
 
 absl::StatusOr<std::unique_ptr<SafetensorsWriter>> SafetensorsWriter::Create(
     Io& io, const std::string& path, const std::vector<TensorDeclaration>& tensors,
-    SafetensorsWriterOptions options) {
+    const SafetensorsWriterOptions& options) {
   ASSIGN_OR_RETURN(const std::vector<Placed> placed, PlaceTensors(tensors));
   const std::string text = HeaderText(placed, options.metadata);
   auto writer = std::unique_ptr<SafetensorsWriter>(new SafetensorsWriter(io, path));

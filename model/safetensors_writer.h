@@ -42,7 +42,7 @@ class SafetensorsWriter {
   // half a byte, more than 10^6 tensors, a header above 100 MB.
   static absl::StatusOr<std::unique_ptr<SafetensorsWriter>> Create(
       Io& io, const std::string& path, const std::vector<TensorDeclaration>& tensors,
-      SafetensorsWriterOptions options = {});
+      const SafetensorsWriterOptions& options = {});
   ~SafetensorsWriter();
   SafetensorsWriter(const SafetensorsWriter&) = delete;
   SafetensorsWriter& operator=(const SafetensorsWriter&) = delete;

@@ -80,14 +80,14 @@ class Horizon {
     const ChunkTable& chunks = schedule_.chunks;
     const int64_t depth = static_cast<int64_t>(map_.ring.size());
     if (train() && schedule_.plan.recompute && depth < chunks.LargestBlock() && depth > 0) {
-      schedule_.notes.push_back(StrCat(
-          "the ring of ", depth, " slots cannot hold a block of ", chunks.LargestBlock(),
-          " chunks: their weights cross the link three times a pass instead of twice"));
+      schedule_.notes.push_back(
+          StrCat("the ring of ", depth, " slots cannot hold a block of ", chunks.LargestBlock(),
+                 " chunks: their weights cross the link three times a pass instead of twice"));
     }
     if (train() && chunks.head.size() > 1 && !chunk(chunks.head.begin).resident) {
       schedule_.notes.push_back(StrCat("the head is cut into ", chunks.head.size(),
-                                             " shards: it crosses the link twice a pass, since "
-                                             "log-sum-exp needs all shards first"));
+                                       " shards: it crosses the link twice a pass, since "
+                                       "log-sum-exp needs all shards first"));
     }
     if (train() && schedule_.job.optimizer_place == OptimizerPlace::kInBackward) {
       schedule_.notes.push_back(

@@ -15,21 +15,36 @@ namespace {
 // `shards` nearly equal ranges of a stage's units, cut at multiples of its tile.
 std::vector<UnitRange> EqualRanges(const Stage& stage, int64_t shards) {
   const int64_t tiles = (stage.units + stage.unit_tile - 1) / stage.unit_tile;
+  // tiles * i / shards, without the product of two large numbers.
+  const auto cut = [&](int64_t i) {
+    const int64_t tile = tiles / shards * i + tiles % shards * i / shards;
+    return std::min(stage.units, tile * stage.unit_tile);
+  };
   std::vector<UnitRange> ranges;
-  for (int64_t i = 0; i < shards; ++i) {
-    ranges.push_back({.begin = std::min(stage.units, tiles * i / shards * stage.unit_tile),
-                      .end = std::min(stage.units, tiles * (i + 1) / shards * stage.unit_tile)});
-  }
+  for (int64_t i = 0; i < shards; ++i) ranges.push_back({.begin = cut(i), .end = cut(i + 1)});
   return ranges;
 }
 
-uint64_t LargestRange(const Stage& stage, const std::vector<UnitRange>& ranges) {
-  uint64_t largest = 0;
-  for (const UnitRange& range : ranges) {
-    largest = std::max(largest, ParametersInUnits(stage, range));
-  }
+// Parameters of the largest of `shards` EqualRanges, without listing them: of t tiles each range
+// has t / shards, and t % shards of them, always the last among these, have one more.
+uint64_t LargestShard(const Stage& stage, int64_t shards) {
+  const int64_t tiles = (stage.units + stage.unit_tile - 1) / stage.unit_tile;
+  const auto range_of = [&](int64_t begin, int64_t end) {
+    return ParametersInUnits(stage, {.begin = std::min(stage.units, begin * stage.unit_tile),
+                                     .end = std::min(stage.units, end * stage.unit_tile)});
+  };
+  const int64_t each = tiles / shards;
+  const int64_t longer = tiles % shards;
+  const int64_t last = each + (longer > 0 ? 1 : 0);
+  uint64_t largest = std::max(range_of(0, each), range_of(tiles - last, tiles));
+  // One that is neither the first, which holds what is not cut, nor the last, which may be shorter.
+  if (longer > 1) largest = std::max(largest, range_of(1, 2 + each));
+  if (longer <= 1 && shards > 2) largest = std::max(largest, range_of(1, 1 + each));
   return largest;
 }
+
+// More than any plan could mean; keeps a hostile model from filling the memory with its chunks.
+constexpr int64_t kMostChunks = 1'000'000;
 
 class Cutter {
  public:
@@ -59,20 +74,30 @@ class Cutter {
   absl::StatusOr<std::vector<UnitRange>> ShardsOf(const Stage& stage) {
     const uint64_t limit = plan_.chunk_bytes.value() / link_bytes_;
     if (!streams() || stage.parameters <= limit) return EqualRanges(stage, 1);
-    const auto key = std::tuple(stage.kind, stage.parameters, stage.units);
-    if (const auto known = shards_of_.find(key); known != shards_of_.end()) return known->second;
     const int64_t tiles = (stage.units + stage.unit_tile - 1) / stage.unit_tile;
-    const int64_t fewest =
-        limit == 0 ? tiles : static_cast<int64_t>((stage.parameters + limit - 1) / limit);
-    for (int64_t shards = std::min(fewest, tiles); shards <= tiles; ++shards) {
-      std::vector<UnitRange> ranges = EqualRanges(stage, shards);
-      if (LargestRange(stage, ranges) <= limit) return shards_of_[key] = std::move(ranges);
+    const uint64_t fewest = limit == 0 ? tiles : (stage.parameters + limit - 1) / limit;
+    const int64_t room = kMostChunks - next_chunk();
+    const auto key = std::tuple(stage.kind, stage.parameters, stage.units);
+    if (const auto known = shards_of_.find(key); known != shards_of_.end()) {
+      if (static_cast<int64_t>(known->second.size()) > room) return TooManyChunks(stage);
+      return known->second;
     }
-    const uint64_t least = LargestRange(stage, EqualRanges(stage, tiles)) * link_bytes_;
+    const uint64_t least = LargestShard(stage, tiles);
+    for (int64_t shards = static_cast<int64_t>(std::min<uint64_t>(fewest, tiles));
+         least <= limit && shards <= tiles; ++shards) {
+      if (shards > room) return TooManyChunks(stage);
+      if (LargestShard(stage, shards) <= limit) return shards_of_[key] = EqualRanges(stage, shards);
+    }
     return absl::FailedPreconditionError(
-        StrCat("chunk_bytes ", WithCommas(plan_.chunk_bytes.value()), " cannot hold ",
-                     stage.name, " even when it is cut into ", tiles,
-                     " shards: set chunk_bytes to at least ", WithCommas(least)));
+        StrCat("chunk_bytes ", WithCommas(plan_.chunk_bytes.value()), " cannot hold ", stage.name,
+               " even when it is cut into ", tiles, " shards: set chunk_bytes to at least ",
+               WithCommas(least * link_bytes_)));
+  }
+
+  absl::Status TooManyChunks(const Stage& stage) const {
+    return absl::FailedPreconditionError(StrCat(
+        "chunk_bytes ", WithCommas(plan_.chunk_bytes.value()), " cuts the model up to ", stage.name,
+        " into more than ", WithCommas(kMostChunks), " chunks: set a larger chunk_bytes"));
   }
 
   int32_t AddChunk(Chunk chunk) {

@@ -18,9 +18,10 @@ namespace horizon {
 //
 // Layer chunks hold one or more consecutive stages of one block (never of two); a stage larger than
 // chunk_bytes is cut into shards, each a chunk of its own. The final norm, one vector, rides with
-// the last layer chunk unless that is a shard. Embedding and head are whole chunks or shards by vocabulary; tied, they are
-// the same chunks. The shards of a stage form one link of the chain of hidden states: they read the
-// same input and add to the same output, in ascending order, forward and backward.
+// the last layer chunk unless that is a shard. Embedding and head are whole chunks or shards by
+// vocabulary; tied, they are the same chunks. The shards of a stage form one link of the chain of
+// hidden states: they read the same input and add to the same output, in ascending order, forward
+// and backward.
 
 struct IndexRange {
   int32_t begin = 0;
@@ -37,13 +38,13 @@ struct ChunkPiece {
 };
 
 struct Chunk {
-  IndexRange pieces;         // in ChunkTable::pieces
+  IndexRange pieces;  // in ChunkTable::pieces
   uint64_t parameters = 0;
-  int32_t link = -1;         // layer chunks: the link they are part of, counted from 0
-  int32_t shard = 0;         // number within the link (or within the table for embedding and head)
+  int32_t link = -1;  // layer chunks: the link they are part of, counted from 0
+  int32_t shard = 0;  // number within the link (or within the table for embedding and head)
   int32_t shards = 1;
-  int32_t block = -1;        // layer chunks: the block they belong to
-  bool resident = false;     // stays on the device within a pass
+  int32_t block = -1;     // layer chunks: the block they belong to
+  bool resident = false;  // stays on the device within a pass
 };
 
 // A run of consecutive links recomputed together from one anchor.
@@ -72,8 +73,8 @@ struct ChunkTable {
   std::string NameOf(int32_t chunk) const;
 };
 
-// FailedPrecondition when chunk_bytes cannot hold the smallest shard of some stage (naming the stage
-// and the least bytes that would do).
+// FailedPrecondition when chunk_bytes cannot hold the smallest shard of some stage (naming the
+// stage and the least bytes that would do).
 absl::StatusOr<ChunkTable> CutIntoChunks(const ModelSpec& spec, const TrainingJob& job,
                                          const StreamPlan& plan);
 

@@ -14,7 +14,7 @@ namespace {
 class Layout {
  public:
   Layout(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan,
-        const ChunkTable& chunks, PassKind kind)
+         const ChunkTable& chunks, PassKind kind)
       : spec_(spec),
         job_(job),
         plan_(plan),
@@ -23,8 +23,8 @@ class Layout {
         each_(BytesOfParameter(job)),
         activation_(ActivationBytes(job)) {
     batch_ = {.batch = job.micro_batch, .sequence = kind == PassKind::kDecode ? 1 : job.sequence};
-    hidden_bytes_ = CheckedU64::FromSigned(batch_.tokens()) * CheckedU64::FromSigned(spec.hidden) *
-                    activation_;
+    hidden_bytes_ =
+        CheckedU64::FromSigned(batch_.tokens()) * CheckedU64::FromSigned(spec.hidden) * activation_;
     if (kind == PassKind::kTrain && plan.accumulation_order == AccumulationOrder::kChunkMajor) {
       map_.in_flight = static_cast<int32_t>(job.accumulation);
     }
@@ -50,9 +50,9 @@ class Layout {
     }
     if (kind_ == PassKind::kPrefill || kind_ == PassKind::kDecode) AddKvCache();
     if (overflowed_) {
-      return absl::FailedPreconditionError(StrCat(
-          "the buffers of ", spec_.name, " with micro_batch ", job_.micro_batch, " x sequence ",
-          job_.sequence, " pass 2^63 bytes: lower micro_batch or sequence"));
+      return absl::FailedPreconditionError(
+          StrCat("the buffers of ", spec_.name, " with micro_batch ", job_.micro_batch,
+                 " x sequence ", job_.sequence, " pass 2^63 bytes: lower micro_batch or sequence"));
     }
     return LaidOutBuffers{std::move(memory_), std::move(map_)};
   }
@@ -72,24 +72,24 @@ class Layout {
                                loss_parts * static_cast<uint64_t>(chunks_.head.size())) *
                               CheckedU64::FromSigned(job_.accumulation);
     if (!passes.ok() || passes.value() > kMostPasses) {
-      return absl::FailedPreconditionError(StrCat(
-          "a step of ", chunks_.chunks.size(), " chunks, ", job_.accumulation,
-          " micro-batches and ", loss_parts.value(), " loss chunks has more than ",
-          WithCommas(kMostPasses),
-          " passes: lower accumulation, or raise chunk_bytes or loss_chunk_tokens"));
+      return absl::FailedPreconditionError(
+          StrCat("a step of ", chunks_.chunks.size(), " chunks, ", job_.accumulation,
+                 " micro-batches and ", loss_parts.value(), " loss chunks has more than ",
+                 WithCommas(kMostPasses),
+                 " passes: lower accumulation, or raise chunk_bytes or loss_chunk_tokens"));
     }
     const CheckedU64 flops = CheckedU64(16) * chunks_.parameters *
                              CheckedU64::FromSigned(batch_.tokens()) *
                              CheckedU64::FromSigned(job_.accumulation);
     const CheckedU64 pairs = CheckedU64(64) * CheckedU64::FromSigned(batch_.tokens()) *
-                             CheckedU64::FromSigned(batch_.sequence) *
+                             CheckedU64::FromSigned(job_.sequence) *
                              CheckedU64::FromSigned(spec_.heads) *
                              CheckedU64::FromSigned(spec_.head_dim);
     if (!flops.ok() || !pairs.ok() || chunks_.parameters >= uint64_t{1} << 56) {
-      return absl::FailedPreconditionError(StrCat(
-          "a step of ", spec_.name, " with micro_batch ", job_.micro_batch, " x sequence ",
-          job_.sequence, " x accumulation ", job_.accumulation,
-          " has more work than 64-bit counts hold: lower one of them"));
+      return absl::FailedPreconditionError(
+          StrCat("a step of ", spec_.name, " with micro_batch ", job_.micro_batch, " x sequence ",
+                 job_.sequence, " x accumulation ", job_.accumulation,
+                 " has more work than 64-bit counts hold: lower one of them"));
     }
     return absl::OkStatus();
   }
@@ -131,9 +131,9 @@ class Layout {
 
   void AddWeights() {
     const Memory hi = resident() ? Memory::kDevice : reference() ? Memory::kHost : Memory::kPinned;
-    const Memory lo = resident()                                 ? Memory::kDevice
+    const Memory lo = resident()                               ? Memory::kDevice
                       : job_.compute_type == NumberType::kFp32 ? hi
-                                                                 : Memory::kHost;
+                                                               : Memory::kHost;
     const bool has_state = kind_ == PassKind::kTrain || kind_ == PassKind::kSave;
     // A resident pass that updates nothing needs only the copy that compute reads.
     if (resident() && !has_state && each_.slot != 2) {
@@ -158,8 +158,8 @@ class Layout {
     const bool in_place = resident() && each_.slot == 2;  // the high half is what compute reads
     AddPerChunk(map_.resident_weights, BufferKind::kResidentWeights, Memory::kDevice,
                 [&](int32_t c) {
-                  const bool held = chunks_.chunks[c].resident && !in_place &&
-                                    IsUsedOnDevice(chunks_, plan_, c);
+                  const bool held =
+                      chunks_.chunks[c].resident && !in_place && IsUsedOnDevice(chunks_, plan_, c);
                   return CheckedU64(held ? each_.slot : 0) * parameters(c);
                 });
     uint64_t largest = 0;
@@ -183,7 +183,8 @@ class Layout {
     const CheckedU64 tokens = CheckedU64::FromSigned(batch_.tokens());
     const bool train = kind_ == PassKind::kTrain;
     // Two, so that the next micro-batch is fetched while one is under way.
-    const int64_t staged = std::max<int64_t>(map_.in_flight, train && job_.accumulation > 1 ? 2 : 1);
+    const int64_t staged =
+        std::max<int64_t>(map_.in_flight, train && job_.accumulation > 1 ? 2 : 1);
     const uint64_t token_bytes = train || kind_ == PassKind::kEvaluate ? 8 : 4;  // id, label
     AddPool(map_.tokens_pinned, BufferKind::kTokensPinned, Memory::kPinned, staged,
             tokens * token_bytes);
@@ -233,8 +234,8 @@ class Layout {
     const CheckedU64 fp32 = 4;
     const CheckedU64 tokens = CheckedU64::FromSigned(batch_.tokens());
     if (kind_ == PassKind::kPrefill || kind_ == PassKind::kDecode) {
-      const CheckedU64 all = fp32 * CheckedU64::FromSigned(job_.micro_batch) *
-                             CheckedU64::FromSigned(spec_.vocab);
+      const CheckedU64 all =
+          fp32 * CheckedU64::FromSigned(job_.micro_batch) * CheckedU64::FromSigned(spec_.vocab);
       map_.logits = Add(BufferKind::kLogits, Memory::kDevice, 0, all);
       map_.logits_pinned = Add(BufferKind::kLogitsPinned, Memory::kPinned, 0, all);
       return;
@@ -279,15 +280,18 @@ class Layout {
     }
     const CheckedU64 bytes = CheckedU64(largest) * (summed ? 4 : each_.gradient);
     // A block's sums stay until its last micro-batch; one more lets the next block start.
-    const int64_t on_device = summed ? chunks_.LargestBlock() + 1
-                                     : (resident() ? 1 : std::min<int64_t>(2, plan_.gradient_slabs));
+    const int64_t on_device = summed
+                                  ? chunks_.LargestBlock() + 1
+                                  : (resident() ? 1 : std::min<int64_t>(2, plan_.gradient_slabs));
     AddPool(map_.gradients, BufferKind::kGradient, Memory::kDevice, std::min(on_device, leaving),
             bytes);
     if (!resident()) {
       AddPool(map_.gradient_slabs, BufferKind::kGradientSlab, Memory::kPinned,
               std::min(plan_.gradient_slabs, leaving), bytes);
     }
-    const Memory kept = resident() ? Memory::kDevice : reference() ? Memory::kHost : Memory::kPinned;
+    const Memory kept = resident()    ? Memory::kDevice
+                        : reference() ? Memory::kHost
+                                      : Memory::kPinned;
     AddPerChunk(map_.kept_gradient, BufferKind::kKeptGradient, kept, [&](int32_t c) {
       return CheckedU64(KeepsGradient(chunks_, job_, plan_, c) ? each_.kept_gradient : 0) *
              parameters(c);
@@ -311,8 +315,8 @@ class Layout {
     int64_t anchored = 0;
     for (int32_t i = 0; i < blocks * map_.in_flight && !overflowed_; ++i) {
       if (ForwardKeeps(chunks_, plan_, map_.in_flight, i / map_.in_flight)) continue;
-      map_.anchors[i] = Add(BufferKind::kAnchor, on_host ? Memory::kPinned : Memory::kDevice, i,
-                            hidden_bytes_);
+      map_.anchors[i] =
+          Add(BufferKind::kAnchor, on_host ? Memory::kPinned : Memory::kDevice, i, hidden_bytes_);
       ++anchored;
     }
     // The published system keeps the inputs of a block's layers while it recomputes them.

@@ -69,8 +69,7 @@ void PassEmitter::BeginBody() {
 }
 
 PassEmitter::Draft& PassEmitter::Draft::Reads(BufferId buffer, Content content, uint8_t age) {
-  accesses.push_back(
-      {.buffer = buffer, .mode = AccessMode::kRead, .age = age, .content = content});
+  accesses.push_back({.buffer = buffer, .mode = AccessMode::kRead, .age = age, .content = content});
   return *this;
 }
 
@@ -83,12 +82,23 @@ PassEmitter::Draft PassEmitter::Begin(OperationKind kind, Lane lane, int32_t chu
                                       int32_t part) const {
   int64_t threads = 1;
   switch (lane) {
-    case Lane::kH2d: threads = plan_.h2d_threads; break;
-    case Lane::kCompute: threads = plan_.compute_threads; break;
-    case Lane::kD2h: threads = plan_.d2h_threads; break;
-    case Lane::kHost: threads = plan_.host_threads; break;
-    case Lane::kOptimizer: threads = plan_.optimizer_threads; break;
-    case Lane::kDisk: break;
+    case Lane::kH2d:
+      threads = plan_.h2d_threads;
+      break;
+    case Lane::kCompute:
+      threads = plan_.compute_threads;
+      break;
+    case Lane::kD2h:
+      threads = plan_.d2h_threads;
+      break;
+    case Lane::kHost:
+      threads = plan_.host_threads;
+      break;
+    case Lane::kOptimizer:
+      threads = plan_.optimizer_threads;
+      break;
+    case Lane::kDisk:
+      break;
   }
   Draft draft;
   draft.operation = {.kind = kind,
@@ -169,9 +179,8 @@ std::vector<Access> PassEmitter::InitialContents() const {
   const auto holds = [&](const std::vector<BufferId>& buffers, ContentKind kind) {
     for (size_t c = 0; c < buffers.size(); ++c) {
       if (buffers[c] < 0) continue;
-      initial.push_back({.buffer = buffers[c],
-                         .age = weights_age_,
-                         .content = {kind, static_cast<int32_t>(c)}});
+      initial.push_back(
+          {.buffer = buffers[c], .age = weights_age_, .content = {kind, static_cast<int32_t>(c)}});
     }
   };
   holds(map_.weights_hi, ContentKind::kWeights);
@@ -189,8 +198,8 @@ void PassEmitter::WriteState() {
     if (map_.weights_lo[c] >= 0) write.Reads(map_.weights_lo[c], {ContentKind::kLowHalf, c});
     write.Reads(map_.moments[c], {ContentKind::kMoments, c});
     write.Writes(map_.disk_stage, {ContentKind::kScratch});
-    write.operation.bytes = (2 + each_.low_half) * parameters(c) +
-                            MomentBytes(job_.state_format, parameters(c));
+    write.operation.bytes =
+        (2 + each_.low_half) * parameters(c) + MomentBytes(job_.state_format, parameters(c));
     Append(write);
   }
   Draft commit = Begin(OperationKind::kCommit, Lane::kDisk, -1, -1);

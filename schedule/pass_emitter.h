@@ -26,8 +26,8 @@ class PassEmitter {
   void BeginBody();
 
   // --- inputs ---
-  void FetchBatch(int32_t mb);                           // next batch, tokens, gathered rows
-  void EmbedFromRows(int32_t mb);                        // rows across the link
+  void FetchBatch(int32_t mb);                              // next batch, tokens, gathered rows
+  void EmbedFromRows(int32_t mb);                           // rows across the link
   void Embed(int32_t chunk, int32_t mb, BufferId weights);  // rows of a table on the device
 
   // --- weights ---

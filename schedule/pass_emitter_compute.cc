@@ -148,8 +148,8 @@ void PassEmitter::LoadAnchor(int32_t block, int32_t mb) {
 
 uint64_t PassEmitter::LossFlops(int32_t c, int32_t part, bool backward) const {
   const int64_t begin = part * plan_.loss_chunk_tokens;
-  const TokenBatch tokens{
-      .batch = 1, .sequence = std::min(plan_.loss_chunk_tokens, batch_.tokens() - begin)};
+  const TokenBatch tokens{.batch = 1,
+                          .sequence = std::min(plan_.loss_chunk_tokens, batch_.tokens() - begin)};
   const UnitRange rows = chunks_.PiecesOf(chunk(c)).front().units;
   const Stage& head = chunks_.stages.back();
   return backward ? BackwardWork(spec_, head, rows, tokens).flops

@@ -88,7 +88,8 @@ void PassEmitter::SendRows(int32_t mb) {
   for (int32_t c = chunks_.embedding.begin; c < chunks_.embedding.end; ++c) {
     Draft scatter = Begin(OperationKind::kScatter, Lane::kHost, c, mb);
     scatter.Reads(pinned, rows);
-    scatter.Reads(map_.tokens_pinned[mb % map_.tokens_pinned.size()], {ContentKind::kTokens, 0, mb});
+    scatter.Reads(map_.tokens_pinned[mb % map_.tokens_pinned.size()],
+                  {ContentKind::kTokens, 0, mb});
     AddContribution(scatter, c, 1, Use::kEmbedding);
     scatter.operation.bytes = 2 * hidden_bytes_;
     Append(scatter);

@@ -49,9 +49,9 @@ class PhaseWriter {
   void Track(std::span<const Access> accesses, int64_t number);
   Wait WaitFor(int64_t number) const;
 
-  std::vector<Written> written_;                              // by number
+  std::vector<Written> written_;                               // by number
   std::array<std::vector<int64_t>, kLaneCount> lane_numbers_;  // by place
-  std::vector<Tracks> tracks_;                                // by buffer
+  std::vector<Tracks> tracks_;                                 // by buffer
   Phase phase_;
   int64_t phase_begin_ = 0;
   int64_t previous_begin_ = 0;

@@ -43,9 +43,9 @@ constexpr EnumWord<BufferKind> kBufferWords[] = {
     {BufferKind::kDiskStage, "disk_stage"},
 };
 
-constexpr EnumWord<Lane> kLaneWords[] = {{Lane::kH2d, "h2d"},   {Lane::kCompute, "compute"},
-                                         {Lane::kD2h, "d2h"},   {Lane::kHost, "host"},
-                                         {Lane::kOptimizer, "optimizer"}, {Lane::kDisk, "disk"}};
+constexpr EnumWord<Lane> kLaneWords[] = {
+    {Lane::kH2d, "h2d"},   {Lane::kCompute, "compute"},     {Lane::kD2h, "d2h"},
+    {Lane::kHost, "host"}, {Lane::kOptimizer, "optimizer"}, {Lane::kDisk, "disk"}};
 
 constexpr EnumWord<OperationKind> kOperationWords[] = {
     {OperationKind::kNextBatch, "next_batch"},
@@ -138,13 +138,13 @@ std::string Schedule::NameOf(const Operation& operation) const {
 }
 
 std::string Schedule::NameOf(const Buffer& buffer) const {
-  return StrCat(Spaced(ToString(buffer.kind)), " ", buffer.index, " (",
-                      ToString(buffer.memory), ")");
+  return StrCat(Spaced(ToString(buffer.kind)), " ", buffer.index, " (", ToString(buffer.memory),
+                ")");
 }
 
 std::string Schedule::NameOf(const Content& content) const {
-  return StrCat(Spaced(ToString(content.kind)), " (", content.a, ", ", content.b, ", ",
-                      content.n, ")");
+  return StrCat(Spaced(ToString(content.kind)), " (", content.a, ", ", content.b, ", ", content.n,
+                ")");
 }
 
 }  // namespace horizon

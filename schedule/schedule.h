@@ -41,8 +41,8 @@ struct Phase {
         .subspan(operation.accesses.begin, operation.accesses.end - operation.accesses.begin);
   }
   std::span<const Wait> WaitsOf(const Operation& operation) const {
-    return std::span(wait_pool)
-        .subspan(operation.waits.begin, operation.waits.end - operation.waits.begin);
+    return std::span(wait_pool).subspan(operation.waits.begin,
+                                        operation.waits.end - operation.waits.begin);
   }
 };
 

@@ -31,26 +31,39 @@ void VisitFields(Record& plan, Visitor& visit) {
         {.help = "of that model's shape; a plan for another shape is refused"});
   visit("strategy", plan.strategy, {.help = "whose way of streaming is followed"});
   visit("chunk_bytes", plan.chunk_bytes,
-        {.unit = "bytes on the link, or text such as `512 MiB`", .minimum = 1, .maximum = 1e18,
+        {.unit = "bytes on the link, or text such as `512 MiB`",
+         .minimum = 1,
+         .maximum = 1e18,
          .help = "largest chunk; a larger stage is cut into shards (`horizon` only)"});
   visit("buffer_depth", plan.buffer_depth,
-        {.unit = "slots", .minimum = 1, .maximum = 1 << 20,
+        {.unit = "slots",
+         .minimum = 1,
+         .maximum = 1 << 20,
          .help = "slots of the buffer ring; 1: no double buffering"});
   visit("resident_chunks", plan.resident_chunks,
-        {.unit = "chunks", .minimum = 0, .maximum = 1 << 20,
+        {.unit = "chunks",
+         .minimum = 0,
+         .maximum = 1 << 20,
          .help = "chunks that stay on the device: the head's first, then layers from the last"});
   visit("anchor_interval", plan.anchor_interval,
-        {.unit = "layers", .minimum = 1, .maximum = 1 << 20,
+        {.unit = "layers",
+         .minimum = 1,
+         .maximum = 1 << 20,
          .help = "K: an anchor is kept every K layers; they make a block"});
   visit("anchor_home", plan.anchor_home, {.help = "where anchors wait for backward"});
   visit("recompute", plan.recompute,
         {.help = "recompute a block from its anchor; false: keep all activations"});
   visit("gradient_slabs", plan.gradient_slabs,
-        {.unit = "slabs", .minimum = 1, .maximum = 1 << 20,
+        {.unit = "slabs",
+         .minimum = 1,
+         .maximum = 1 << 20,
          .help = "pinned slabs gradients leave through; 1: no pool"});
-  visit("accumulation_order", plan.accumulation_order, {.help = "order of micro-batches and chunks"});
+  visit("accumulation_order", plan.accumulation_order,
+        {.help = "order of micro-batches and chunks"});
   visit("loss_chunk_tokens", plan.loss_chunk_tokens,
-        {.unit = "tokens", .minimum = 1, .maximum = 1e12,
+        {.unit = "tokens",
+         .minimum = 1,
+         .maximum = 1e12,
          .help = "tokens whose logits exist at once; a multiple of 128, or all tokens"});
   visit("embedding_home", plan.embedding_home, {.help = "where embedding rows are looked up"});
   const auto threads = [](std::string_view help) {
@@ -89,8 +102,9 @@ absl::Status ValidateStrategy(const TrainingJob& job, const StreamPlan& plan) {
     return Refuse(StrCat(who, "keeps the embedding on the device: set embedding_home device"));
   }
   if (plan.accumulation_order != AccumulationOrder::kBatchMajor) {
-    return Refuse(StrCat(who, "takes micro-batches one by one: set accumulation_order "
-                                    "batch_major"));
+    return Refuse(StrCat(who,
+                         "takes micro-batches one by one: set accumulation_order "
+                         "batch_major"));
   }
   if (plan.anchor_home != AnchorHome::kDevice) {
     return Refuse(StrCat(who, "keeps anchors on the device: set anchor_home device"));
@@ -105,7 +119,7 @@ absl::Status ValidateStrategy(const TrainingJob& job, const StreamPlan& plan) {
   if (!plan.recompute) return Refuse(StrCat(who, "always recomputes: set recompute true"));
   if (plan.buffer_depth > 2) {
     return Refuse(StrCat(who, "has two staging buffers: buffer_depth ", plan.buffer_depth,
-                               " is not possible, use 1 or 2"));
+                         " is not possible, use 1 or 2"));
   }
   return absl::OkStatus();
 }
@@ -125,9 +139,9 @@ std::string FingerprintOf(const ModelSpec& spec) {
                              spec.experts.experts_per_token, spec.experts.intermediate}) {
     print.AddNumber(size);
   }
-  for (const bool flag : {spec.tied, spec.qkv_bias, spec.output_bias, spec.mlp_bias,
-                          spec.expert_bias, spec.qk_norm, spec.attention_sinks,
-                          spec.experts.normalise_top_k, spec.rope.truncate}) {
+  for (const bool flag :
+       {spec.tied, spec.qkv_bias, spec.output_bias, spec.mlp_bias, spec.expert_bias, spec.qk_norm,
+        spec.attention_sinks, spec.experts.normalise_top_k, spec.rope.truncate}) {
     print.AddNumber(flag);
   }
   print.Add(ToString(spec.rope.kind));
@@ -154,19 +168,18 @@ void NameModel(const ModelSpec& spec, StreamPlan& plan) {
 absl::Status ValidatePlan(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan) {
   if (!plan.model_fingerprint.empty() && plan.model_fingerprint != FingerprintOf(spec)) {
     return Refuse(StrCat("the plan is for model '", plan.model, "' (fingerprint ",
-                               plan.model_fingerprint, "), not for '", spec.name,
-                               "' (fingerprint ", FingerprintOf(spec),
-                               "): make a plan for this model"));
+                         plan.model_fingerprint, "), not for '", spec.name, "' (fingerprint ",
+                         FingerprintOf(spec), "): make a plan for this model"));
   }
   if (plan.model_fingerprint.empty() && !plan.model.empty() && plan.model != spec.name) {
     return Refuse(StrCat("the plan is for model '", plan.model, "', not for '", spec.name,
-                               "': make a plan for this model"));
+                         "': make a plan for this model"));
   }
   if (plan.loss_chunk_tokens < job.micro_batch_tokens() &&
       plan.loss_chunk_tokens % kLossTile != 0) {
-    return Refuse(StrCat("loss_chunk_tokens ", plan.loss_chunk_tokens,
-                               " must be a multiple of ", kLossTile, ", or at least the ",
-                               job.micro_batch_tokens(), " tokens of a micro-batch"));
+    return Refuse(StrCat("loss_chunk_tokens ", plan.loss_chunk_tokens, " must be a multiple of ",
+                         kLossTile, ", or at least the ", job.micro_batch_tokens(),
+                         " tokens of a micro-batch"));
   }
   return ValidateStrategy(job, plan);
 }

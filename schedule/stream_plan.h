@@ -17,7 +17,7 @@ namespace horizon {
 // How a job is run on a machine: what is streamed when, and through which buffers. A plan changes
 // time and memory, never a bit of the result. The planner makes plans; a person may write one.
 
-// Whose way of streaming is followed; see docs/architecture.md.
+// Whose way of streaming is followed; see docs/schedule.md.
 //   horizon    ours
 //   reference  the published implementation
 //   resident   everything on the device: the oracle the others are compared with

@@ -4,6 +4,7 @@
 #include "common/record.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
+#include "model/stage_work.h"
 
 namespace horizon {
 namespace {
@@ -34,27 +35,37 @@ void VisitFields(Record& job, Visitor& visit) {
   visit("sequence", job.sequence,
         {.unit = "tokens", .minimum = 1, .maximum = 1 << 24, .help = "tokens of one sequence"});
   visit("micro_batch", job.micro_batch,
-        {.unit = "sequences", .minimum = 1, .maximum = 1 << 20,
+        {.unit = "sequences",
+         .minimum = 1,
+         .maximum = 1 << 20,
          .help = "sequences that pass through the model together"});
   visit("accumulation", job.accumulation,
-        {.unit = "micro-batches", .minimum = 1, .maximum = 1 << 16,
+        {.unit = "micro-batches",
+         .minimum = 1,
+         .maximum = 1 << 16,
          .help = "micro-batches whose gradients make one step"});
-  visit("steps", job.steps, {.unit = "steps", .minimum = 1, .maximum = 1e12,
-                             .help = "length of the run; the learning-rate schedule ends there"});
+  visit("steps", job.steps,
+        {.unit = "steps",
+         .minimum = 1,
+         .maximum = 1e12,
+         .help = "length of the run; the learning-rate schedule ends there"});
   visit("learning_rate", job.learning_rate,
         {.minimum = 0, .maximum = 1e3, .help = "AdamW's largest learning rate"});
   visit("learning_rate_schedule", job.learning_rate_schedule,
         {.help = "how the learning rate goes on after the warm-up"});
   visit("warmup_steps", job.warmup_steps,
         {.unit = "steps", .minimum = 0, .maximum = 1e12, .help = "linear rise from 0"});
-  visit("beta1", job.beta1, {.minimum = 0, .maximum = 0.999999999, .help = "decay of the first moment"});
-  visit("beta2", job.beta2, {.minimum = 0, .maximum = 0.999999999, .help = "decay of the second moment"});
+  visit("beta1", job.beta1,
+        {.minimum = 0, .maximum = 0.999999999, .help = "decay of the first moment"});
+  visit("beta2", job.beta2,
+        {.minimum = 0, .maximum = 0.999999999, .help = "decay of the second moment"});
   visit("epsilon", job.epsilon, {.minimum = 0, .maximum = 1, .help = "AdamW's epsilon"});
   visit("weight_decay", job.weight_decay,
         {.minimum = 0, .maximum = 1e3, .help = "decoupled weight decay"});
   visit("decay_all", job.decay_all, {.help = "decay norms and biases too"});
-  visit("clip_norm", job.clip_norm,
-        {.minimum = 0, .maximum = 1e30, .help = "clip the global gradient norm to this; 0: no clip"});
+  visit(
+      "clip_norm", job.clip_norm,
+      {.minimum = 0, .maximum = 1e30, .help = "clip the global gradient norm to this; 0: no clip"});
   visit("compute_type", job.compute_type,
         {.help = "weights as the device sees them: both halves, or the high half alone"});
   visit("activation_type", job.activation_type,
@@ -79,20 +90,12 @@ std::span<const EnumWord<LearningRateSchedule>> WordsOf(LearningRateSchedule) {
 
 absl::Status ValidateJob(const ModelSpec& spec, const TrainingJob& job) {
   if (job.sequence > spec.max_positions) {
-    return Refuse(StrCat("sequence ", job.sequence, " is longer than the ",
-                               spec.max_positions, " positions of ", spec.name,
-                               "; use a shorter sequence"));
+    return Refuse(StrCat("sequence ", job.sequence, " is longer than the ", spec.max_positions,
+                         " positions of ", spec.name, "; use a shorter sequence"));
   }
-  const CheckedU64 values = CheckedU64::FromSigned(job.micro_batch) *
-                            CheckedU64::FromSigned(job.sequence) *
-                            CheckedU64::FromSigned(spec.hidden);
-  if (!values.ok() || values.value() >= uint64_t{1} << 48) {
-    return Refuse(StrCat("micro_batch ", job.micro_batch, " x sequence ", job.sequence,
-                               " makes activations of 2^48 values or more; lower micro_batch"));
-  }
+  RETURN_IF_ERROR(ValidateTokens({.batch = job.micro_batch, .sequence = job.sequence}));
   if (job.warmup_steps > job.steps) {
-    return Refuse(StrCat("warmup_steps ", job.warmup_steps, " is more than steps ",
-                               job.steps));
+    return Refuse(StrCat("warmup_steps ", job.warmup_steps, " is more than steps ", job.steps));
   }
   if (job.optimizer_place == OptimizerPlace::kInBackward && job.clip_norm > 0) {
     return Refuse(
@@ -101,7 +104,7 @@ absl::Status ValidateJob(const ModelSpec& spec, const TrainingJob& job) {
   }
   if (job.optimizer_place == OptimizerPlace::kInBackward && job.accumulation > 1) {
     return Refuse(StrCat("optimizer_place in_backward keeps no gradients, so accumulation ",
-                               job.accumulation, " is not possible: use behind_forward"));
+                         job.accumulation, " is not possible: use behind_forward"));
   }
   if (job.state_format == StateFormat::kBf16Weights && job.compute_type == NumberType::kFp32) {
     return Refuse("state_format bf16-weights has no low half, so compute_type must be bf16");
@@ -110,7 +113,7 @@ absl::Status ValidateJob(const ModelSpec& spec, const TrainingJob& job) {
       job.device == DeviceKind::kHost ? NumberType::kFp32 : NumberType::kBf16;
   if (job.activation_type != activations) {
     return Refuse(StrCat("activation_type on device ", ToString(job.device), " is ",
-                               ToString(activations), ", found ", ToString(job.activation_type)));
+                         ToString(activations), ", found ", ToString(job.activation_type)));
   }
   if (job.device == DeviceKind::kCuda && job.compute_type != NumberType::kBf16) {
     return Refuse("compute_type on device cuda is bf16; fp32 compute needs device host");

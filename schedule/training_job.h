@@ -22,7 +22,7 @@ enum class NumberType { kFp32, kBf16 };
 // How the optimizer's state of a parameter is kept on the host. The master weight is fp32, as two
 // 16-bit halves, except with kBf16Weights, which has no low half (as the paper has it).
 enum class StateFormat { kFp32, kBf16Moments, k8BitMoments, kBf16Weights };
-// When a chunk is updated; see docs/architecture.md.
+// When a chunk is updated; see docs/schedule.md.
 enum class OptimizerPlace { kBehindForward, kInBackward, kAfterStep };
 enum class LearningRateSchedule { kConstant, kLinear, kCosine };
 

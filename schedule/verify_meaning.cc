@@ -6,32 +6,29 @@
 
 #include "common/status_macros.h"
 #include "common/str_cat.h"
+#include "schedule/operation_view.h"
 #include "schedule/verify_schedule.h"
 
 namespace horizon {
 namespace {
 
-class Meaning {
+class Meaning : private OperationView {
  public:
   Meaning(const Schedule& schedule, const Phase& phase)
-      : schedule_(schedule),
+      : OperationView(schedule, phase),
         table_(schedule.chunks),
-        phase_(phase),
         each_(BytesOfParameter(schedule.job)) {}
 
   absl::Status Check(const Operation& op) {
-    op_ = &op;
-    accesses_ = phase_.AccessesOf(op);
-    problem_.clear();
+    LookAt(op);
     if (op.chunk < -1 || op.chunk >= static_cast<int32_t>(table_.chunks.size())) {
-      return absl::InternalError(StrCat("an operation is about chunk ", op.chunk,
-                                        ", which does not exist"));
+      return absl::InternalError(
+          StrCat("an operation is about chunk ", op.chunk, ", which does not exist"));
     }
     CheckLane();
     CheckKind();
     if (op.lane == Lane::kH2d || op.lane == Lane::kD2h) CheckCopy();
-    if (problem_.empty()) return absl::OkStatus();
-    return absl::InternalError(StrCat("'", schedule_.NameOf(op), "' ", problem_));
+    return Verdict();
   }
 
  private:
@@ -40,64 +37,6 @@ class Meaning {
   const Chunk& chunk() const { return table_.chunks[op_->chunk]; }
   int32_t links() const { return static_cast<int32_t>(table_.links.size()); }
   int32_t accumulation() const { return static_cast<int32_t>(schedule_.job.accumulation); }
-
-  void Problem(const std::string& text) {
-    if (problem_.empty()) problem_ = text;
-  }
-
-  // Some access with this mode and content (parts of -1 match anything), in a buffer of this kind.
-  const Access* Find(AccessMode mode, Content wanted,
-                     std::initializer_list<BufferKind> places = {}) const {
-    for (const Access& access : accesses_) {
-      const Content& found = access.content;
-      if (access.mode != mode || found.kind != wanted.kind) continue;
-      if (wanted.a >= 0 && found.a != wanted.a) continue;
-      if (wanted.b >= 0 && found.b != wanted.b) continue;
-      if (wanted.n >= 0 && found.n != wanted.n) continue;
-      const BufferKind kind = schedule_.memory.buffers[access.buffer].kind;
-      if (places.size() == 0 || std::find(places.begin(), places.end(), kind) != places.end()) {
-        return &access;
-      }
-    }
-    return nullptr;
-  }
-  const Access* Reads(Content wanted, std::initializer_list<BufferKind> places = {}) {
-    const Access* found = Find(AccessMode::kRead, wanted, places);
-    if (found == nullptr) Problem(StrCat("does not read ", schedule_.NameOf(wanted), Places(places)));
-    return found;
-  }
-  const Access* Writes(Content wanted, std::initializer_list<BufferKind> places = {}) {
-    const Access* found = Find(AccessMode::kWrite, wanted, places);
-    if (found == nullptr) {
-      Problem(StrCat("does not write ", schedule_.NameOf(wanted), Places(places)));
-    }
-    return found;
-  }
-  static std::string Places(std::initializer_list<BufferKind> places) {
-    std::string text;
-    for (const BufferKind kind : places) text += StrCat(text.empty() ? " in " : " or ", ToString(kind));
-    return text;
-  }
-  void Moves(uint64_t bytes) {
-    if (op_->bytes == bytes) return;
-    Problem(StrCat("moves ", op_->bytes, " bytes, ", bytes, " are due", InFirstWritten()));
-  }
-  std::string InFirstWritten() const {
-    for (const Access& access : accesses_) {
-      if (access.mode == AccessMode::kWrite) {
-        return StrCat(" into ", schedule_.NameOf(schedule_.memory.buffers[access.buffer]));
-      }
-    }
-    return "";
-  }
-  void Fits(const Access* access, uint64_t bytes) {
-    if (access == nullptr) return;
-    const Buffer& buffer = schedule_.memory.buffers[access->buffer];
-    if (buffer.bytes < bytes) {
-      Problem(StrCat("needs ", bytes, " bytes in ", schedule_.NameOf(buffer), ", which has ",
-                     buffer.bytes));
-    }
-  }
 
   void CheckLane() {
     Lane expected = Lane::kCompute;
@@ -148,8 +87,8 @@ class Meaning {
     for (const Access& access : accesses_) {
       const Buffer& buffer = schedule_.memory.buffers[access.buffer];
       const bool device_side = (op_->lane == Lane::kH2d) == (access.mode == AccessMode::kWrite);
-      const bool pageable = buffer.memory == Memory::kHost &&
-                            schedule_.plan.strategy == Strategy::kReference;
+      const bool pageable =
+          buffer.memory == Memory::kHost && schedule_.plan.strategy == Strategy::kReference;
       if (device_side ? buffer.memory != Memory::kDevice
                       : buffer.memory != Memory::kPinned && !pageable) {
         Problem(StrCat("cannot reach ", schedule_.NameOf(buffer), " over the link"));
@@ -264,8 +203,8 @@ class Meaning {
   void CheckLoad() {
     const uint64_t bytes = each_.link * chunk().parameters;
     const bool packs = op_->kind == OperationKind::kPack;
-    const Access* packed =
-        Find(AccessMode::kRead, {ContentKind::kWeights, op_->chunk, -1, -1}, {BufferKind::kPackSlab});
+    const Access* packed = Find(AccessMode::kRead, {ContentKind::kWeights, op_->chunk, -1, -1},
+                                {BufferKind::kPackSlab});
     if (packed == nullptr) {
       Reads({ContentKind::kWeights, op_->chunk, -1, -1}, {BufferKind::kWeightsHi});
       if (schedule_.job.compute_type == NumberType::kFp32) {
@@ -353,8 +292,8 @@ class Meaning {
     const int32_t link = chunk().link;
     ReadsOwnWeights();
     Reads({ContentKind::kActivations, op_->chunk, op_->micro_batch, -1});
-    const int32_t parts = link + 1 < links() ? table_.links[link + 1].size()
-                                             : LossParts() * table_.head.size();
+    const int32_t parts =
+        link + 1 < links() ? table_.links[link + 1].size() : LossParts() * table_.head.size();
     Reads(HiddenGradient(link + 1, parts));
     Writes(HiddenGradient(link, chunk().shard + 1));
     CheckGradientWritten();
@@ -387,8 +326,8 @@ class Meaning {
       came = accumulation();
       Reads({ContentKind::kEmbeddingGradient, op_->chunk, -1, came});
     }
-    const bool apart = Find(AccessMode::kWrite, {ContentKind::kEmbeddingGradient, op_->chunk, -1,
-                                                 -1}) != nullptr;
+    const bool apart =
+        Find(AccessMode::kWrite, {ContentKind::kEmbeddingGradient, op_->chunk, -1, -1}) != nullptr;
     const ContentKind kind = apart ? ContentKind::kEmbeddingGradient : ContentKind::kGradient;
     const BufferKind place = apart ? BufferKind::kEmbeddingGradient : BufferKind::kKeptGradient;
     const Access* sum = Writes({kind, op_->chunk, -1, -1}, {place});
@@ -450,13 +389,8 @@ class Meaning {
           MomentBytes(schedule_.job.state_format, chunk().parameters));
   }
 
-  const Schedule& schedule_;
   const ChunkTable& table_;
-  const Phase& phase_;
   const ParameterBytes each_;
-  const Operation* op_ = nullptr;
-  std::span<const Access> accesses_;
-  std::string problem_;
 };
 
 // How often each chunk is the subject of a kind of operation in some phases.
@@ -495,8 +429,8 @@ absl::Status VerifyMeaning(const Schedule& schedule) {
     return CheckEachOnce(schedule, OperationKind::kWriteChunk, {&schedule.first}, "a save");
   }
   if (schedule.kind != PassKind::kTrain) return absl::OkStatus();
-  RETURN_IF_ERROR(CheckEachOnce(schedule, OperationKind::kAdam,
-                                {&schedule.first, &schedule.drain}, "first and drain"));
+  RETURN_IF_ERROR(CheckEachOnce(schedule, OperationKind::kAdam, {&schedule.first, &schedule.drain},
+                                "first and drain"));
   RETURN_IF_ERROR(
       CheckEachOnce(schedule, OperationKind::kAdam, {&schedule.steady}, "a steady step"));
   return CheckEachOnce(schedule, OperationKind::kNorm, {&schedule.steady}, "a steady step");

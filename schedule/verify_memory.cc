@@ -106,8 +106,8 @@ absl::Status CheckChunks(const Schedule& schedule) {
       end = piece.end;
     }
     if (end != stage.units) {
-      return Broken(StrCat("the chunks of stage ", stage.name, " end at unit ", end, " of ",
-                           stage.units));
+      return Broken(
+          StrCat("the chunks of stage ", stage.name, " end at unit ", end, " of ", stage.units));
     }
   }
   if (total != expected || total != table.parameters) {

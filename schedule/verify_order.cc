@@ -30,7 +30,7 @@ struct Node {
 };
 
 struct BufferState {
-  int64_t writer = -1;  // node; -1: filled before the first step, or not at all
+  int64_t writer = -1;                      // node; -1: filled before the first step, or not at all
   std::array<int64_t, kLaneCount> readers;  // last node of each lane since; -1: none
   Content content;
   int32_t written_in = 0;  // step
@@ -281,6 +281,21 @@ absl::Status CheckBodies(const Schedule& schedule) {
   return absl::OkStatus();
 }
 
+// Whoever runs a schedule may take the operations of a step in the order in which they stand.
+absl::Status CheckStandingOrder(const Schedule& schedule) {
+  for (const Phase* phase : {&schedule.first, &schedule.steady, &schedule.drain}) {
+    for (size_t i = 0; i < phase->operations.size(); ++i) {
+      for (const Wait& wait : phase->WaitsOf(phase->operations[i])) {
+        if (wait.previous_step || wait.operation < static_cast<OperationId>(i)) continue;
+        return absl::InternalError(
+            StrCat("'", schedule.NameOf(phase->operations[i]), "' stands before '",
+                   schedule.NameOf(phase->operations[wait.operation]), "', which it waits for"));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status VerifyOrder(const Schedule& schedule) {
@@ -290,7 +305,8 @@ absl::Status VerifyOrder(const Schedule& schedule) {
   const Phase* steady = &schedule.steady;
   const Phase* drain = &schedule.drain;
   if (repeats) RETURN_IF_ERROR(Sweep(schedule, {first, steady, steady, drain}).Run());
-  return Sweep(schedule, {first, drain}).Run();
+  RETURN_IF_ERROR(Sweep(schedule, {first, drain}).Run());
+  return CheckStandingOrder(schedule);
 }
 
 }  // namespace horizon

@@ -23,8 +23,7 @@ END {
   for (i = 2; i <= count; ++i) {
     head = cases[i]
     sub(/>.*/, "", head)
-    # A case ends at its end tag, or at once when its own tag closes itself.
-    body = head ~ /\/$/ ? "" : cases[i]
+    body = cases[i]
     sub(/<\/testcase>.*/, "", body)
     if (body ~ /<(failure|error)[ >\/]/) ++failed
     else if (body ~ /<skipped[ >\/]/ || head ~ /(result="skipped"|status="notrun")/) ++skipped

@@ -12,7 +12,7 @@ namespace horizon {
 namespace {
 
 std::filesystem::path Folder() {
-  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "work";
+  std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "work";
   std::filesystem::create_directories(folder);
   return folder;
 }

@@ -62,6 +62,7 @@ TEST(BoundedQueue, ManyProducersAndConsumersLoseAndRepeatNothing) {
   std::vector<std::vector<int>> got(kThreads);
   {
     std::vector<std::jthread> consumers;
+    consumers.reserve(kThreads);
     for (int t = 0; t < kThreads; ++t) {
       consumers.emplace_back([&, t] {
         while (const std::optional<int> item = queue.Pop()) got[t].push_back(*item);
@@ -69,6 +70,7 @@ TEST(BoundedQueue, ManyProducersAndConsumersLoseAndRepeatNothing) {
     }
     {
       std::vector<std::jthread> producers;
+      producers.reserve(kThreads);
       for (int t = 0; t < kThreads; ++t) {
         producers.emplace_back([&, t] {
           for (int i = 0; i < kItems; ++i) ASSERT_TRUE(queue.Push(t * kItems + i));
@@ -80,7 +82,7 @@ TEST(BoundedQueue, ManyProducersAndConsumersLoseAndRepeatNothing) {
   std::vector<int> all;
   for (const std::vector<int>& part : got) all.insert(all.end(), part.begin(), part.end());
   std::sort(all.begin(), all.end());
-  std::vector<int> expected(kThreads * kItems);
+  std::vector<int> expected(size_t{kThreads} * kItems);
   std::iota(expected.begin(), expected.end(), 0);
   EXPECT_EQ(all, expected);
 }

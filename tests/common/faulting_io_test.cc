@@ -147,6 +147,7 @@ TEST_F(FaultingIoTest, AShrunkFileStaysShrunkForItsReader) {
   EXPECT_EQ((*file)->Info()->size, 5_B);
   EXPECT_EQ(*(*file)->ReadAt(2, into), 3u);
   EXPECT_EQ(*(*file)->ReadAt(5, into), 0u);
+  EXPECT_EQ(*(*file)->ReadAt(7, into), 0u);
   EXPECT_EQ(*(*file)->ReadAt(100, into), 0u);
 }
 

@@ -95,6 +95,13 @@ TEST(ParseJsonEvents, TheHandlersErrorStopsTheParse) {
   }
 }
 
+TEST(ParseJsonEvents, RefusesNestingBeyondTheGivenDepth) {
+  RecordingHandler handler;
+  EXPECT_TRUE(ParseJsonEvents("f", "[{\"a\":[]}]", 3, handler).ok());
+  EXPECT_EQ(ParseJsonEvents("f", "[\n{\"a\":[[]]}]", 3, handler).message(),
+            "f:2: nested deeper than 3 levels");
+}
+
 TEST(ParseJson, RefusesWhatIsNotStrictJson) {
   for (const char* text : {"",
                            " ",
@@ -168,6 +175,7 @@ TEST(ParseJson, RefusesWhatIsNotStrictJson) {
 TEST(ParseJson, ErrorsNameTheLine) {
   EXPECT_THAT(ErrorOf("{\n\n  \"a\": 1,\n  \"b\": x\n}"), HasSubstr("f.json:4: not valid JSON"));
   EXPECT_THAT(ErrorOf("{\n\n  \"a\": 1,\n  \"b\": x\n}"), HasSubstr("column 8"));
+  EXPECT_THAT(ErrorOf("\n \n  x"), HasSubstr("f.json:3: not valid JSON: syntax error at column 3"));
   EXPECT_THAT(ErrorOf("{\n\"a\": 1\n"), HasSubstr("ends before its value is complete"));
   EXPECT_THAT(ErrorOf("{}\n\n\nx"), HasSubstr("f.json:4: text follows"));
   EXPECT_THAT(ErrorOf("{} x"), HasSubstr("f.json:1: text follows"));

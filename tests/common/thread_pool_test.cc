@@ -120,6 +120,7 @@ TEST(ThreadPool, MoreTasksThanMayWaitHoldTheOwnerBackAndAllRun) {
   const auto pool = *ThreadPool::Create({.name = "small", .threads = 1, .waiting = 2});
   std::atomic<int> runs = 0;
   std::vector<std::future<absl::Status>> results;
+  results.reserve(1000);
   for (int i = 0; i < 1000; ++i) {
     results.push_back(pool->Submit([&](const std::stop_token&) {
       ++runs;
@@ -152,6 +153,26 @@ TEST(ThreadPool, DestructionStopsTheRunningTaskAndCancelsTheWaitingOnes) {
   EXPECT_TRUE(running.get().ok());
   EXPECT_TRUE(absl::IsCancelled(waiting.get()));
   EXPECT_FALSE(began);
+}
+
+// Hangs if one thread is joined before the next is asked to stop.
+TEST(ThreadPool, DestructionAsksAllThreadsBeforeItJoinsOne) {
+  std::latch both_asked(2);
+  std::latch inside(2);
+  std::vector<std::future<absl::Status>> results;
+  {
+    const auto pool = MakePool(2);
+    for (int i = 0; i < 2; ++i) {
+      results.push_back(pool->Submit([&](const std::stop_token& stop) {
+        inside.arrive_and_wait();
+        while (!stop.stop_requested()) std::this_thread::yield();
+        both_asked.arrive_and_wait();
+        return absl::OkStatus();
+      }));
+    }
+    inside.wait();
+  }
+  for (auto& result : results) EXPECT_TRUE(result.get().ok());
 }
 
 std::set<std::string> NamesOf(ThreadPool& pool) {

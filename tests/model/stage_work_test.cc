@@ -49,10 +49,10 @@ TEST(VisiblePairs, IsExactWhereItFitsAndNeverWraps) {
 // hidden 64, 4 heads of 16 over 2 for keys: q and o 64 x 64, k and v 32 x 64; 10 tokens.
 TEST(ForwardWork, CountsAttentionByHand) {
   ModelSpec spec = TinySpec(ModelFamily::kLlama);
-  const uint64_t projections = 2 * 10 * 64 * (64 + 32 + 32 + 64);
+  const uint64_t projections = uint64_t{2} * 10 * 64 * (64 + 32 + 32 + 64);
   const StageWork full = Forward(spec, 1);
   EXPECT_EQ(full.attention_flops, 4u * 2 * 15 * 4 * 16);
-  EXPECT_EQ(full.flops, projections + 4u * 2 * 15 * 4 * 16);
+  EXPECT_EQ(full.flops, projections + uint64_t{4} * 2 * 15 * 4 * 16);
   spec.layers[0].sliding_window = 3;  // 1 + 2 + 3 + 3 + 3 pairs
   const StageWork window = Forward(spec, 1);
   EXPECT_EQ(window.attention_flops, 4u * 2 * 12 * 4 * 16);

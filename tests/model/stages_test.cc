@@ -192,7 +192,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "intermediate is 0"},
         BadSpec{"experts", [](ModelSpec& s) { s.experts.experts = 0; }, "experts is 0"},
         BadSpec{"too_many_experts", [](ModelSpec& s) { s.experts.experts = (1 << 20) + 1; },
-                "1048577 experts"},
+                "1048577 experts a layer; at most"},
         BadSpec{"chosen", [](ModelSpec& s) { s.experts.experts_per_token = 5; },
                 "experts_per_token is 5, but there are 4"},
         BadSpec{"expert_width", [](ModelSpec& s) { s.experts.intermediate = 0; },

@@ -24,11 +24,10 @@ TrainingJob RandomJob() {
   job.gradient_type = *element(NumberType::kFp32, NumberType::kBf16);
   job.state_format = *element(StateFormat::kFp32, StateFormat::kBf16Moments,
                               StateFormat::k8BitMoments, StateFormat::kBf16Weights);
-  const bool fp32 = job.device == DeviceKind::kHost &&
-                    job.state_format != StateFormat::kBf16Weights && Flip();
+  const bool fp32 =
+      job.device == DeviceKind::kHost && job.state_format != StateFormat::kBf16Weights && Flip();
   job.compute_type = fp32 ? NumberType::kFp32 : NumberType::kBf16;
-  job.activation_type =
-      job.device == DeviceKind::kHost ? NumberType::kFp32 : NumberType::kBf16;
+  job.activation_type = job.device == DeviceKind::kHost ? NumberType::kFp32 : NumberType::kBf16;
   return job;
 }
 
@@ -89,8 +88,7 @@ rc::Gen<RandomCase> RandomHorizonCase() {
 rc::Gen<RandomCase> RandomAnyCase() {
   return rc::gen::exec([] {
     RandomCase random = RandomHorizon();
-    random.plan.strategy =
-        *element(Strategy::kHorizon, Strategy::kReference, Strategy::kResident);
+    random.plan.strategy = *element(Strategy::kHorizon, Strategy::kReference, Strategy::kResident);
     if (random.plan.strategy == Strategy::kHorizon) return random;
     random.plan.embedding_home = EmbeddingHome::kDevice;
     random.plan.accumulation_order = AccumulationOrder::kBatchMajor;

@@ -25,8 +25,11 @@ accepted() {
 
 while read -r line; do refused model/a.cc "$line"; done <<'END'
 int fd = ::open("x", 0);
-int fd = open("x", 0);
+int fd = openat(0, "x", 0);
+#include <unistd.h>
+int result = ::stat("x", &s);
 if (read(fd, p, 1) < 0) return;
+write(STDOUT_FILENO, p, 1);
 return close(fd);
 return ::pread(fd, p, 1, 0);
   x = (fsync(fd));
@@ -69,7 +72,8 @@ refused runtime/device/a.cc 'auto t = system_clock::now();'
 
 accepted model/a.cc '// open(), time() and rand() are called elsewhere; throw nothing' \
   'Log("cannot open(x): throw");' 'auto f = io.Open(path, OpenMode::kRead);' 'file->close();' \
-  'stream.read(p, 1);' 'ReopenFile(x);' 'Reader::read(1);' 'int opened(2);' 'runtime(3);' \
+  'stream.read(p, 1);' 'ReopenFile(x);' 'Reader::read(1);' 'int opened(2);' \
+  'for (size_t b = 0; b < 2; ++b) close(b, spans[b]);' 'std::vector<int> read(2);' 'runtime(3);' \
   'std::remove(a.begin(), a.end(), 1);' 'VirtualClock clock(mode);' 'int throws = 1;' \
   'static_assert(sizeof(int) == 4);' '#include "model/random_access.h"' 'std::snprintf(b, 1, x);'
 accepted common/posix_io.cc '#include <fcntl.h>' 'int fd = ::open("x", 0);'

@@ -1,0 +1,82 @@
+// The text picture of a schedule's lanes.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include "common/str_cat.h"
+#include "schedule/schedule_report.h"
+#include "schedule/timeline.h"
+
+namespace horizon {
+namespace {
+
+constexpr int kLabelWidth = 11;
+constexpr int kCellWidth = 5;
+
+// Two or three characters an operation: what it is, and which chunk.
+std::string LabelOf(const Operation& op) {
+  static constexpr std::string_view kLetters[] = {
+      "nb", "tk", "ga", "rw", "P",  "L", "E", "F",  "as", "al", "R",  "S", "X",  "H", "B",
+      "Eb", "G",  "A",  "gr", "sc", "T", "n", "cf", "c",  "U",  "lo", "Z", "lz", "W", "K"};
+  const std::string_view letter = kLetters[static_cast<size_t>(op.kind)];
+  if (op.chunk >= 0) return StrCat(letter, op.chunk);
+  return op.part >= 0 ? StrCat(letter, op.part) : std::string(letter);
+}
+
+struct Drawn {
+  const TimelineEntry* entry;
+  const Operation* op;
+};
+
+}  // namespace
+
+std::string DrawLanes(const Schedule& schedule, int columns) {
+  const std::vector<StepKind> steps = StepsOf(schedule, 2);
+  const Timeline timeline = EarliestTimeline(schedule, steps, NominalNanoseconds);
+  const bool repeats = std::find(steps.begin(), steps.end(), StepKind::kSteady) != steps.end();
+  const int32_t step = repeats ? 1 : 0;
+  const Phase& phase = PhaseOf(schedule, steps[step]);
+
+  std::vector<Drawn> drawn;
+  std::set<int64_t> starts;
+  for (const TimelineEntry& entry : timeline.entries) {
+    if (entry.step != step) continue;
+    drawn.push_back({&entry, &phase.operations[entry.operation]});
+    starts.insert(entry.start_ns);
+  }
+  const int cells = std::max(1, (columns - kLabelWidth) / kCellWidth);
+  std::map<int64_t, int> cell_of;
+  for (const int64_t start : starts) {
+    if (static_cast<int>(cell_of.size()) == cells) break;
+    cell_of[start] = static_cast<int>(cell_of.size());
+  }
+  const auto end_cell = [&](int64_t end) {
+    const auto found = cell_of.lower_bound(end);
+    return found == cell_of.end() ? static_cast<int>(cell_of.size()) : found->second;
+  };
+
+  std::string picture;
+  for (const EnumWord<Lane>& lane : WordsOf(Lane{})) {
+    std::string row(static_cast<size_t>(cell_of.size()) * kCellWidth, ' ');
+    bool any = false;
+    for (const Drawn& one : drawn) {
+      const auto begin = cell_of.find(one.entry->start_ns);
+      if (one.op->lane != lane.value || begin == cell_of.end()) continue;
+      const int end = std::max(end_cell(one.entry->end_ns), begin->second + 1);
+      std::string bar = LabelOf(*one.op);
+      bar.resize(static_cast<size_t>(end - begin->second) * kCellWidth, '-');
+      bar.back() = ' ';
+      row.replace(static_cast<size_t>(begin->second) * kCellWidth, bar.size(), bar);
+      any = true;
+    }
+    if (!any) continue;
+    row.erase(row.find_last_not_of(' ') + 1);
+    std::string label(lane.word);
+    label.resize(kLabelWidth, ' ');
+    picture += StrCat(label, row, "\n");
+  }
+  return picture;
+}
+
+}  // namespace horizon

@@ -1,0 +1,264 @@
+// Schedules small enough to follow by hand.
+#include "schedule/build_schedule.h"
+
+#include <gtest/gtest.h>
+
+#include "common/str_cat.h"
+#include "schedule/schedule_report.h"
+#include "schedule/timeline.h"
+#include "schedule/verify_schedule.h"
+#include "tests/schedule/random_plans.h"
+
+namespace horizon {
+namespace {
+
+Schedule Build(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan,
+               PassKind kind = PassKind::kTrain) {
+  absl::StatusOr<Schedule> schedule = BuildSchedule(spec, job, plan, kind);
+  EXPECT_TRUE(schedule.ok()) << schedule.status();
+  EXPECT_TRUE(VerifySchedule(*schedule).ok()) << VerifySchedule(*schedule);
+  return *std::move(schedule);
+}
+
+TrainingJob ShortJob() {
+  TrainingJob job;
+  job.sequence = 4;
+  return job;
+}
+
+// "load_chunk 1, forward 1 mb 0, ..." of one lane.
+std::string LaneText(const Phase& phase, Lane lane) {
+  std::string text;
+  for (const Operation& op : phase.operations) {
+    if (op.lane != lane) continue;
+    text += StrCat(text.empty() ? "" : ", ", ToString(op.kind));
+    if (op.chunk >= 0) text += StrCat(" ", op.chunk);
+    if (op.micro_batch > 0) text += StrCat(" mb", op.micro_batch);
+  }
+  return text;
+}
+
+// Three layers, each a chunk (1..3), embedding 0 on the host, head 4 whole; two slots. Forward
+// loads 1, 2, 3 into slots 0, 1, 0 and the head into slot 1; at the turn chunk 3 is still there.
+// Its activations were kept, so backward begins with it; 2 and 1 are recomputed and loaded once.
+TEST(BuildSchedule, AStepOfThreeLayersByHand) {
+  const Schedule s = Build(TinyModel(3), ShortJob(), StreamPlan{});
+  EXPECT_EQ(LaneText(s.first, Lane::kH2d),
+            "load_tokens, load_rows, load_chunk 1, load_chunk 2, load_chunk 3, load_chunk 4, "
+            "load_chunk 2, load_chunk 1");
+  EXPECT_EQ(LaneText(s.first, Lane::kCompute),
+            "forward 1, forward 2, forward 3, loss 4, head_gradient 4, backward 3, recompute 2, "
+            "backward 2, recompute 1, backward 1");
+  EXPECT_EQ(LaneText(s.first, Lane::kD2h),
+            "offload_loss, offload_gradient 4, offload_gradient 3, offload_gradient 2, "
+            "offload_gradient 1, offload_rows");
+  EXPECT_EQ(LaneText(s.first, Lane::kHost),
+            "next_batch, gather, accumulate 4, norm 4, accumulate 3, norm 3, accumulate 2, norm 2, "
+            "accumulate 1, norm 1, scatter 0, norm 0, clip_factor");
+  EXPECT_EQ(LaneText(s.first, Lane::kOptimizer), "");
+  // The update of a step runs behind the forward of the next, or when training ends.
+  EXPECT_EQ(LaneText(s.steady, Lane::kOptimizer), "adam 0, adam 1, adam 2, adam 3, adam 4");
+  EXPECT_EQ(LaneText(s.drain, Lane::kOptimizer), "adam 0, adam 1, adam 2, adam 3, adam 4");
+  EXPECT_EQ(LaneText(s.steady, Lane::kCompute), LaneText(s.first, Lane::kCompute));
+}
+
+// The first Adam waits for the clip factor of the step before; a load waits for the Adam of its
+// chunk and (where the slot was used) for its last reader, and for nothing else.
+TEST(BuildSchedule, ALoadWaitsForItsAdamAndItsSlotOnly) {
+  const Schedule s = Build(TinyModel(3), ShortJob(), StreamPlan{});
+  const Phase& steady = s.steady;
+  const Operation& adam = steady.operations[0];
+  ASSERT_EQ(adam.kind, OperationKind::kAdam);
+  ASSERT_EQ(steady.WaitsOf(adam).size(), 1u);
+  EXPECT_TRUE(steady.WaitsOf(adam)[0].previous_step);
+  EXPECT_EQ(s.first.operations[steady.WaitsOf(adam)[0].operation].kind, OperationKind::kClipFactor);
+  for (const Operation& op : steady.operations) {
+    if (op.kind != OperationKind::kLoadChunk || op.chunk != 3) continue;
+    const std::span<const Wait> waits = steady.WaitsOf(op);
+    ASSERT_EQ(waits.size(), 2u);
+    EXPECT_EQ(steady.operations[waits[0].operation].kind, OperationKind::kForward);
+    EXPECT_EQ(steady.operations[waits[0].operation].chunk, 1);
+    EXPECT_EQ(steady.operations[waits[1].operation].kind, OperationKind::kAdam);
+    EXPECT_EQ(steady.operations[waits[1].operation].chunk, 3);
+    return;
+  }
+  FAIL() << "chunk 3 is never loaded";
+}
+
+TEST(BuildSchedule, InBackwardUpdatesEachChunkAsItsGradientArrives) {
+  TrainingJob job = ShortJob();
+  job.optimizer_place = OptimizerPlace::kInBackward;
+  job.clip_norm = 0;
+  const Schedule s = Build(TinyModel(3), job, StreamPlan{});
+  EXPECT_EQ(LaneText(s.first, Lane::kOptimizer), "adam 4, adam 3, adam 2, adam 1, adam 0");
+  EXPECT_TRUE(s.drain.operations.empty());
+  EXPECT_FALSE(s.notes.empty());
+}
+
+TEST(BuildSchedule, AfterStepUpdatesOnceAllGradientsAreThere) {
+  TrainingJob job = ShortJob();
+  job.optimizer_place = OptimizerPlace::kAfterStep;
+  const Schedule s = Build(TinyModel(2), job, StreamPlan{});
+  EXPECT_EQ(LaneText(s.first, Lane::kOptimizer), "adam 0, adam 1, adam 2, adam 3");
+  EXPECT_TRUE(s.drain.operations.empty());
+}
+
+// Chunk-major: both micro-batches pass a chunk while it is loaded; its gradient leaves once.
+TEST(BuildSchedule, ChunkMajorLoadsEachChunkForAllMicroBatches) {
+  TrainingJob job = ShortJob();
+  job.accumulation = 2;
+  StreamPlan plan;
+  plan.accumulation_order = AccumulationOrder::kChunkMajor;
+  const Schedule s = Build(TinyModel(2), job, plan);
+  EXPECT_EQ(LaneText(s.first, Lane::kCompute),
+            "forward 1, forward 1 mb1, forward 2, forward 2 mb1, loss 3, head_gradient 3, "
+            "loss 3 mb1, head_gradient 3 mb1, recompute 2, backward 2, recompute 2 mb1, "
+            "backward 2 mb1, recompute 1, backward 1, recompute 1 mb1, backward 1 mb1");
+  EXPECT_EQ(LaneText(s.first, Lane::kH2d),
+            "load_tokens, load_tokens mb1, load_rows, load_rows mb1, load_chunk 1, load_chunk 2, "
+            "load_chunk 3, load_chunk 1");
+  EXPECT_EQ(LaneText(s.first, Lane::kD2h),
+            "offload_loss, offload_loss mb1, offload_gradient 3 mb1, offload_gradient 2 mb1, "
+            "offload_gradient 1 mb1, offload_rows, offload_rows mb1");
+}
+
+TEST(BuildSchedule, AShardedHeadIsPassedTwiceAndItsShardsAscend) {
+  ModelSpec spec = TinyModel(1);
+  spec.vocab = 1024;  // two tiles of 512 rows, 8 KiB each
+  StreamPlan plan;
+  plan.chunk_bytes = 8_KiB;
+  plan.buffer_depth = 1;
+  const Schedule s = Build(spec, ShortJob(), plan);
+  EXPECT_EQ(LaneText(s.first, Lane::kCompute),
+            "forward 2, log_sum_exp 3, log_sum_exp 4, loss 3, head_gradient 3, loss 4, "
+            "head_gradient 4, backward 2");
+  EXPECT_EQ(CountTraffic(s).head.loads, 4);
+}
+
+// Every layer is forwarded three times and loaded three times, whatever K is.
+TEST(BuildSchedule, ReferenceFollowsThePublishedSystem) {
+  TrainingJob job = ShortJob();
+  job.optimizer_place = OptimizerPlace::kAfterStep;
+  StreamPlan plan;
+  plan.strategy = Strategy::kReference;
+  plan.embedding_home = EmbeddingHome::kDevice;
+  plan.anchor_interval = 2;
+  const Schedule s = Build(TinyModel(2), job, plan);
+  EXPECT_EQ(LaneText(s.first, Lane::kCompute),
+            "embed 0, forward 1, forward 2, loss 3, head_gradient 3, recompute 1, recompute 2, "
+            "recompute 2, backward 2, recompute 1, backward 1, embed_backward 0");
+  EXPECT_EQ(LaneText(s.first, Lane::kH2d),
+            "load_tokens, load_chunk 0, load_chunk 1, load_chunk 2, load_chunk 3, load_chunk 1, "
+            "load_chunk 2, load_chunk 2, load_chunk 1");
+  EXPECT_EQ(LaneText(s.first, Lane::kHost),
+            "next_batch, pack 1, pack 2, accumulate 3, norm 3, pack 1, pack 2, pack 2, "
+            "accumulate 2, norm 2, pack 1, accumulate 1, norm 1, accumulate 0, norm 0, "
+            "clip_factor, clip_gradient 0, clip_gradient 1, clip_gradient 2, clip_gradient 3");
+  EXPECT_EQ(LaneText(s.first, Lane::kOptimizer), "adam 0, adam 1, adam 2, adam 3");
+}
+
+TEST(BuildSchedule, ReferenceDoesNotPrefetchInBackward) {
+  TrainingJob job = ShortJob();
+  job.optimizer_place = OptimizerPlace::kAfterStep;
+  StreamPlan plan;
+  plan.strategy = Strategy::kReference;
+  plan.embedding_home = EmbeddingHome::kDevice;
+  const Schedule s = Build(TinyModel(3), job, plan);
+  const Timeline timeline =
+      EarliestTimeline(s, {StepKind::kFirst}, [](const Operation&) { return int64_t{1}; });
+  int64_t computed = 0;  // end of the compute lane so far
+  bool backward = false;
+  int checked = 0;
+  for (const TimelineEntry& entry : timeline.entries) {
+    const Operation& op = s.first.operations[entry.operation];
+    if (op.kind == OperationKind::kLoss) backward = true;
+    if (op.kind == OperationKind::kPack && backward) {
+      EXPECT_GE(entry.start_ns, computed) << s.NameOf(op);
+      ++checked;
+    }
+    if (op.lane == Lane::kCompute) computed = entry.end_ns;
+  }
+  EXPECT_EQ(checked, 6);
+}
+
+TEST(BuildSchedule, ResidentMovesNothingButTokensAndLosses) {
+  StreamPlan plan;
+  plan.strategy = Strategy::kResident;
+  plan.embedding_home = EmbeddingHome::kDevice;
+  plan.recompute = false;
+  const Schedule s = Build(TinyModel(2), ShortJob(), plan);
+  EXPECT_EQ(LaneText(s.first, Lane::kH2d), "load_tokens");
+  EXPECT_EQ(LaneText(s.first, Lane::kD2h), "offload_loss");
+  EXPECT_EQ(LaneText(s.first, Lane::kOptimizer), "");
+  EXPECT_EQ(s.memory.totals[static_cast<size_t>(Memory::kHost)], 0u);
+}
+
+TEST(BuildSchedule, ResidentChunksCrossOnceAStepToFollowTheirUpdate) {
+  TrainingJob job = ShortJob();
+  job.accumulation = 3;
+  StreamPlan plan;
+  plan.resident_chunks = 2;  // the head and the last layer
+  const Schedule s = Build(TinyModel(4), job, plan);
+  const LinkTraffic traffic = CountTraffic(s);
+  EXPECT_EQ(traffic.resident.chunks, 2);
+  EXPECT_EQ(traffic.resident.loads, 2);
+  EXPECT_EQ(traffic.head.chunks, 0);
+}
+
+TEST(BuildSchedule, EvaluationLoadsResidentChunksOnceForAllBatches) {
+  StreamPlan plan;
+  plan.resident_chunks = 1;
+  const Schedule s = Build(TinyModel(2), ShortJob(), plan, PassKind::kEvaluate);
+  EXPECT_EQ(LaneText(s.first, Lane::kH2d),
+            "load_chunk 3, load_tokens, load_rows, load_chunk 1, load_chunk 2");
+  EXPECT_EQ(LaneText(s.steady, Lane::kH2d), "load_tokens, load_rows, load_chunk 1, load_chunk 2");
+  EXPECT_EQ(LaneText(s.first, Lane::kCompute), "forward 1, forward 2, log_sum_exp 3");
+}
+
+TEST(BuildSchedule, DecodeUsesTheCacheThatPrefillFilled) {
+  const Schedule prefill = Build(TinyModel(2), ShortJob(), StreamPlan{}, PassKind::kPrefill);
+  const Schedule decode = Build(TinyModel(2), ShortJob(), StreamPlan{}, PassKind::kDecode);
+  const auto cache_bytes = [](const Schedule& s) {
+    uint64_t bytes = 0;
+    for (const Buffer& buffer : s.memory.buffers) {
+      if (buffer.kind == BufferKind::kKvCache) bytes += buffer.bytes;
+    }
+    return bytes;
+  };
+  // 2 layers x (key + value) x 4 positions x 1 head of 8 x 4 bytes.
+  EXPECT_EQ(cache_bytes(prefill), 2u * 2 * 4 * 8 * 4);
+  EXPECT_EQ(cache_bytes(decode), cache_bytes(prefill));
+  EXPECT_EQ(LaneText(decode.first, Lane::kCompute), "forward 1, forward 2, logits 3");
+}
+
+TEST(BuildSchedule, SaveWritesEveryChunkAndThenCommits) {
+  const Schedule s = Build(TinyModel(1), ShortJob(), StreamPlan{}, PassKind::kSave);
+  EXPECT_EQ(LaneText(s.first, Lane::kDisk), "write_chunk 0, write_chunk 1, write_chunk 2, commit");
+  uint64_t bytes = 0;
+  for (const Operation& op : s.first.operations) bytes += op.bytes;
+  EXPECT_EQ(bytes, 12 * s.chunks.parameters);
+}
+
+TEST(BuildSchedule, RefusesChunkMajorWhenTheRingCannotHoldABlock) {
+  TrainingJob job = ShortJob();
+  job.accumulation = 2;
+  StreamPlan plan;
+  plan.accumulation_order = AccumulationOrder::kChunkMajor;
+  plan.anchor_interval = 4;
+  plan.chunk_bytes = Bytes(CheckedU64(1400));
+  const absl::Status status = BuildSchedule(TinyModel(4), job, plan).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(std::string(status.message()).find("buffer_depth is 2"), std::string::npos) << status;
+}
+
+TEST(BuildSchedule, SaysWhenWeightsCrossThreeTimes) {
+  StreamPlan plan;
+  plan.anchor_interval = 4;
+  plan.chunk_bytes = Bytes(CheckedU64(1400));
+  const Schedule s = Build(TinyModel(8), ShortJob(), plan);
+  ASSERT_EQ(s.notes.size(), 1u);
+  EXPECT_NE(s.notes[0].find("three times"), std::string::npos) << s.notes[0];
+}
+
+}  // namespace
+}  // namespace horizon

@@ -1,0 +1,307 @@
+// Bytes by hand, and the promises about them.
+#include "schedule/lay_out_memory.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "common/str_cat.h"
+#include "model/stage_work.h"
+#include "tests/schedule/random_plans.h"
+
+namespace horizon {
+namespace {
+
+MemoryLayout LayOut(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan,
+                    PassKind kind = PassKind::kTrain) {
+  absl::StatusOr<MemoryLayout> layout = LayOutMemory(spec, job, plan, kind);
+  EXPECT_TRUE(layout.ok()) << layout.status();
+  return layout.ok() ? *std::move(layout) : MemoryLayout();
+}
+
+uint64_t BytesOf(const MemoryLayout& layout, std::initializer_list<BufferKind> kinds) {
+  uint64_t bytes = 0;
+  for (const Buffer& buffer : layout.buffers) {
+    if (std::find(kinds.begin(), kinds.end(), buffer.kind) != kinds.end()) bytes += buffer.bytes;
+  }
+  return bytes;
+}
+
+uint64_t DeviceBytes(const MemoryLayout& layout) {
+  return layout.totals[static_cast<size_t>(Memory::kDevice)];
+}
+
+// "device ring_slot 2 x 2656": kinds in the order of their first buffer.
+std::string Picture(const MemoryLayout& layout) {
+  std::string text;
+  for (size_t i = 0; i < layout.buffers.size();) {
+    const Buffer& buffer = layout.buffers[i];
+    size_t end = i;
+    while (end < layout.buffers.size() && layout.buffers[end].kind == buffer.kind &&
+           layout.buffers[end].bytes == buffer.bytes) {
+      ++end;
+    }
+    text += StrCat(ToString(buffer.memory), " ", ToString(buffer.kind), " ", end - i, " x ",
+                   buffer.bytes, "\n");
+    i = end;
+  }
+  return text;
+}
+
+TrainingJob SmallJob() {
+  TrainingJob job;
+  job.sequence = 16;
+  return job;
+}
+
+// Two layers, one a chunk: parameters 256 (embedding), 656, 664 (with the final norm), 256 (head).
+// 16 tokens of hidden size 8 in fp32 are 512 bytes. The first block has an anchor, the last one
+// keeps its activations. The embedding stays on the host, so three chunks stream.
+// Kept activations of a chunk, in values a token: attention 8 (input) + 1 + 8 + 16 + 8 + 1 = 42,
+// feed-forward 8 + 1 + 32 = 41, final norm 8 + 1: at most 92 * 16 * 4 = 5888 bytes.
+TEST(LayOutMemory, EveryBufferOfATinyStep) {
+  const ModelSpec spec = TinyModel(2);
+  uint64_t scratch = 0;
+  for (const Stage& stage : ListStages(spec)) {
+    scratch = std::max(scratch, ActivationsOf(spec, stage, {.batch = 1, .sequence = 16}).transient);
+  }
+  EXPECT_EQ(Picture(LayOut(spec, SmallJob(), {})),
+            StrCat("pinned weights_hi 1 x 512\n"
+                   "pinned weights_hi 1 x 1312\n"
+                   "pinned weights_hi 1 x 1328\n"
+                   "pinned weights_hi 1 x 512\n"
+                   "host weights_lo 1 x 512\n"
+                   "host weights_lo 1 x 1312\n"
+                   "host weights_lo 1 x 1328\n"
+                   "host weights_lo 1 x 512\n"
+                   "device ring_slot 2 x 2656\n"  // fp32 slots on device `host`
+                   "pinned tokens_pinned 1 x 128\n"
+                   "device tokens 1 x 128\n"
+                   "pinned embedding_rows 1 x 512\n"
+                   "pinned row_gradients 1 x 512\n"
+                   "device residual 2 x 512\n"
+                   "device logits 1 x 2048\n"  // 16 tokens x 32 words x 4
+                   "device loss 1 x 16\n"
+                   "device head_gradient 1 x 1024\n"
+                   "pinned loss_pinned 1 x 16\n"
+                   "device workspace 1 x ",
+                   scratch * 4,
+                   "\n"
+                   "host moments 1 x 2048\n"
+                   "host moments 1 x 5248\n"
+                   "host moments 1 x 5312\n"
+                   "host moments 1 x 2048\n"
+                   "device residual_gradient 2 x 512\n"
+                   "device gradient 2 x 1328\n"
+                   "pinned gradient_slab 2 x 1328\n"
+                   "pinned kept_gradient 1 x 512\n"
+                   "pinned kept_gradient 1 x 1312\n"
+                   "pinned kept_gradient 1 x 1328\n"
+                   "pinned kept_gradient 1 x 512\n"
+                   "host norm_partials 4 x 8\n"
+                   "host clip_factor 1 x 16\n"
+                   "device anchor 1 x 512\n"
+                   "device activations 1 x 5888\n"));
+}
+
+// On cuda slots and activations are bf16; anchors that wait on the host need two stages.
+TEST(LayOutMemory, CudaTypesAndAnchorsOnTheHost) {
+  TrainingJob job = SmallJob();
+  job.device = DeviceKind::kCuda;
+  job.activation_type = NumberType::kBf16;
+  StreamPlan plan;
+  plan.anchor_home = AnchorHome::kHost;
+  plan.buffer_depth = 9;  // no more slots than chunks that stream
+  const MemoryLayout layout = LayOut(TinyModel(4), job, plan);
+  EXPECT_EQ(BytesOf(layout, {BufferKind::kRingSlot}), 5u * 664 * 2);
+  EXPECT_EQ(BytesOf(layout, {BufferKind::kAnchor}), 3u * 256);
+  EXPECT_EQ(BytesOf(layout, {BufferKind::kAnchorStage}), 2u * 256);
+  EXPECT_EQ(BytesOf(layout, {BufferKind::kActivations}), 2944u);
+  for (const Buffer& buffer : layout.buffers) {
+    const bool anchor = buffer.kind == BufferKind::kAnchor;
+    EXPECT_TRUE(!anchor || buffer.memory == Memory::kPinned);
+  }
+}
+
+TEST(LayOutMemory, ASavePassHoldsStateAndItsStage) {
+  const MemoryLayout layout = LayOut(TinyModel(2), SmallJob(), {}, PassKind::kSave);
+  EXPECT_EQ(BytesOf(layout, {BufferKind::kWeightsHi, BufferKind::kWeightsLo}), 4u * 1832);
+  EXPECT_EQ(BytesOf(layout, {BufferKind::kMoments}), 8u * 1832);
+  EXPECT_EQ(BytesOf(layout, {BufferKind::kDiskStage}), uint64_t{64} << 20);
+  EXPECT_EQ(DeviceBytes(layout), 0u);
+}
+
+// A layer's keys and values: 2 x 16 positions x 8 x 4 bytes; a window keeps no more than it sees.
+TEST(LayOutMemory, KeysAndValuesOfADecodePass) {
+  ModelSpec spec = TinyModel(2);
+  spec.layers[1].sliding_window = 4;
+  const MemoryLayout layout = LayOut(spec, SmallJob(), {}, PassKind::kDecode);
+  EXPECT_EQ(BytesOf(layout, {BufferKind::kKvCache}), 1024u + 256u);
+  EXPECT_EQ(BytesOf(layout, {BufferKind::kLogits}), 32u * 4);
+  EXPECT_EQ(BytesOf(layout, {BufferKind::kMoments, BufferKind::kWeightsLo}), 0u);
+}
+
+// What lasts on the host for each parameter, times the number of parameters.
+uint64_t StateBytes(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan) {
+  return BytesOf(LayOut(spec, job, plan), {BufferKind::kWeightsHi, BufferKind::kWeightsLo,
+                                           BufferKind::kMoments, BufferKind::kKeptGradient});
+}
+
+ModelSpec MiddleModel() {
+  ModelSpec spec = TinyModel(3);
+  spec.hidden = 64;
+  spec.intermediate = 256;
+  spec.heads = spec.kv_heads = 8;
+  spec.vocab = 1024;
+  return spec;
+}
+
+TEST(LayOutMemory, BytesAParameterAreThoseOfTheDesign) {
+  const ModelSpec spec = MiddleModel();
+  const uint64_t parameters = CountParameters(ListStages(spec)).total;
+  for (const OptimizerPlace place : {OptimizerPlace::kBehindForward, OptimizerPlace::kAfterStep}) {
+    TrainingJob job = SmallJob();
+    job.optimizer_place = place;
+    EXPECT_EQ(StateBytes(spec, job, {}), (12 + 2) * parameters);
+    job.gradient_type = NumberType::kFp32;
+    EXPECT_EQ(StateBytes(spec, job, {}), (12 + 4) * parameters);
+    job.gradient_type = NumberType::kBf16;
+    job.accumulation = 2;  // kept gradients are bf16 only where nothing is added to them
+    EXPECT_EQ(StateBytes(spec, job, {}), (12 + 4) * parameters);
+    job.accumulation = 1;
+    job.state_format = StateFormat::kBf16Moments;
+    EXPECT_EQ(StateBytes(spec, job, {}), (8 + 2) * parameters);
+    job.state_format = StateFormat::kBf16Weights;
+    EXPECT_EQ(StateBytes(spec, job, {}), (10 + 2) * parameters);
+    job.state_format = StateFormat::k8BitMoments;  // and two fp32 scales for every 256
+    const uint64_t scaled = StateBytes(spec, job, {}) - (6 + 2) * parameters;
+    EXPECT_GE(scaled, 8 * parameters / 256);
+    EXPECT_LE(scaled, 8 * parameters / 256 + 8 * 5);  // a last, shorter block in each of 5 chunks
+  }
+}
+
+TEST(LayOutMemory, InBackwardKeepsNoGradientsExceptOfATableThatCollectsThem) {
+  ModelSpec spec = MiddleModel();
+  const uint64_t parameters = CountParameters(ListStages(spec)).total;
+  const uint64_t table = 1024 * 64;
+  TrainingJob job = SmallJob();
+  job.optimizer_place = OptimizerPlace::kInBackward;
+  job.clip_norm = 0;
+  StreamPlan plan;
+  plan.embedding_home = EmbeddingHome::kStreamed;
+  EXPECT_EQ(StateBytes(spec, job, plan), 12 * parameters);
+  plan.embedding_home = EmbeddingHome::kHost;  // rows are scattered into it
+  EXPECT_EQ(StateBytes(spec, job, plan), 12 * parameters + 2 * table);
+  plan.embedding_home = EmbeddingHome::kStreamed;
+  spec.tied = true;  // two uses, one update
+  EXPECT_EQ(StateBytes(spec, job, plan), 12 * (parameters - table) + 2 * table);
+}
+
+TEST(LayOutMemory, DeviceBytesDoNotGrowWithDepthWhenAnchorsAreOnTheHost) {
+  StreamPlan plan;
+  plan.anchor_home = AnchorHome::kHost;
+  EXPECT_EQ(DeviceBytes(LayOut(TinyModel(4), SmallJob(), plan)),
+            DeviceBytes(LayOut(TinyModel(96), SmallJob(), plan)));
+  plan.anchor_home = AnchorHome::kDevice;
+  EXPECT_EQ(DeviceBytes(LayOut(TinyModel(96), SmallJob(), plan)) -
+                DeviceBytes(LayOut(TinyModel(4), SmallJob(), plan)),
+            92u * 512);  // an anchor a layer
+}
+
+// The resident strategy holds all state on the device and streams nothing.
+TEST(LayOutMemory, ResidentNeedsNothingOfTheHostButInputsAndLosses) {
+  StreamPlan plan;
+  plan.strategy = Strategy::kResident;
+  plan.embedding_home = EmbeddingHome::kDevice;
+  const MemoryLayout layout = LayOut(TinyModel(2), SmallJob(), plan);
+  EXPECT_EQ(layout.totals[static_cast<size_t>(Memory::kHost)], 0u);
+  EXPECT_EQ(BytesOf(layout, {BufferKind::kRingSlot, BufferKind::kGradientSlab}), 0u);
+  EXPECT_EQ(layout.totals[static_cast<size_t>(Memory::kPinned)], 256u + 16);  // tokens, loss
+}
+
+RC_GTEST_PROP(LayOutMemory, BuffersLieOneBehindAnotherUpToTheTotals, ()) {
+  const RandomCase random = *RandomAnyCase();
+  const PassKind kind = *rc::gen::element(PassKind::kTrain, PassKind::kEvaluate, PassKind::kPrefill,
+                                          PassKind::kDecode, PassKind::kSave);
+  const absl::StatusOr<MemoryLayout> layout =
+      LayOutMemory(random.spec, random.job, random.plan, kind);
+  if (!layout.ok()) RC_DISCARD("impossible plan");
+  MemoryTotals ends{};
+  for (const Buffer& buffer : layout->buffers) {
+    uint64_t& end = ends[static_cast<size_t>(buffer.memory)];
+    RC_ASSERT(buffer.bytes > 0u);
+    RC_ASSERT(buffer.offset % kBufferAlignment == 0u);
+    RC_ASSERT(buffer.offset >= end && buffer.offset - end < kBufferAlignment);
+    end = buffer.offset + buffer.bytes;
+  }
+  RC_ASSERT(ends == layout->totals);
+}
+
+// --- refusals ---
+
+absl::Status RefusalOf(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan) {
+  return LayOutMemory(spec, job, plan).status();
+}
+
+TEST(LayOutMemory, WorkBeyond64BitsIsRefused) {
+  ModelSpec spec = TinyModel(1);
+  spec.hidden = 1 << 20;
+  spec.max_positions = 1 << 24;
+  TrainingJob job;
+  job.sequence = 1 << 24;
+  const absl::Status status = RefusalOf(spec, job, {});
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+  EXPECT_NE(status.message().find("more work than 64-bit counts hold: lower one of them"),
+            absl::string_view::npos)
+      << status;
+}
+
+TEST(LayOutMemory, MoreOperationsThanAnyoneCanWaitForAreRefused) {
+  TrainingJob job = SmallJob();
+  job.accumulation = 1 << 16;
+  const absl::Status many = RefusalOf(TinyModel(100), job, {});
+  EXPECT_EQ(many.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(many.message().find("a step of 102 chunks, 65536 micro-batches"),
+            absl::string_view::npos)
+      << many;
+  EXPECT_NE(many.message().find("lower accumulation"), absl::string_view::npos) << many;
+  // So are loss chunks.
+  job = SmallJob();
+  job.sequence = 4096;
+  job.micro_batch = 1 << 20;
+  StreamPlan plan;
+  plan.loss_chunk_tokens = 128;
+  const absl::Status chunks = RefusalOf(TinyModel(1), job, plan);
+  EXPECT_EQ(chunks.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(chunks.message().find("33554432 loss chunks"), absl::string_view::npos) << chunks;
+}
+
+// A vocabulary no file should be believed: the shards alone would fill the memory.
+TEST(LayOutMemory, AHugeModelIsRefusedBeforeItsChunksAreListed) {
+  ModelSpec spec = TinyModel(1);
+  spec.vocab = int64_t{1} << 56;
+  const absl::Status status = RefusalOf(spec, SmallJob(), {});
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+  EXPECT_NE(status.message().find("embedding"), absl::string_view::npos) << status;
+  EXPECT_NE(status.message().find("chunk_bytes"), absl::string_view::npos) << status;
+  // With no less absurd chunks it is the parameters that are too many.
+  StreamPlan plan;
+  plan.chunk_bytes = Bytes(CheckedU64(1'000'000'000'000'000'000));
+  EXPECT_EQ(RefusalOf(spec, SmallJob(), plan).code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(LayOutMemory, ContradictionsAreRefusedFirst) {
+  TrainingJob job = SmallJob();
+  job.sequence = 5000;
+  EXPECT_EQ(RefusalOf(TinyModel(), job, {}).code(), absl::StatusCode::kInvalidArgument);
+  StreamPlan plan;
+  plan.model = "another";
+  EXPECT_EQ(RefusalOf(TinyModel(), SmallJob(), plan).code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace horizon
