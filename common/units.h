@@ -71,7 +71,8 @@ absl::StatusOr<Seconds> ParseSeconds(std::string_view text);
 
 // Exact and without trailing zeros where two decimals say the value to the bit ("1.5 TiB",
 // "512 MiB", "26 GB/s", "250 ms"), and such a text parses back to the same value. Otherwise rounded
-// to three digits, zeros kept: "1.50 TiB", "26.0 GB/s". ToString(Bytes) of an overflow is "overflow".
+// to three digits, zeros kept: "1.50 TiB", "26.0 GB/s". ToString(Bytes) of an overflow is
+// "overflow".
 std::string ToString(Bytes bytes);
 std::string ToString(Seconds seconds);
 std::string ToString(BytesPerSecond rate);

@@ -26,7 +26,7 @@ class LoadModelSpecTest : public testing::Test {
   }
 
   std::string Folder(std::string_view name, std::string_view config) {
-    const std::string folder = JoinPath(root_, name);
+    std::string folder = JoinPath(root_, name);
     EXPECT_TRUE(io_->MakeDirectory(folder).ok());
     EXPECT_TRUE(WriteTextFile(*io_, JoinPath(folder, "config.json"), config).ok());
     return folder;

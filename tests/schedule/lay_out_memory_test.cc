@@ -249,11 +249,13 @@ absl::Status RefusalOf(const ModelSpec& spec, const TrainingJob& job, const Stre
 
 TEST(LayOutMemory, WorkBeyond64BitsIsRefused) {
   ModelSpec spec = TinyModel(1);
-  spec.hidden = 1 << 20;
+  spec.hidden = spec.intermediate = 1 << 20;
   spec.max_positions = 1 << 24;
   TrainingJob job;
   job.sequence = 1 << 24;
-  const absl::Status status = RefusalOf(spec, job, {});
+  StreamPlan plan;
+  plan.chunk_bytes = Bytes(CheckedU64(1'000'000'000'000'000'000));
+  const absl::Status status = RefusalOf(spec, job, plan);
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
   EXPECT_NE(status.message().find("more work than 64-bit counts hold: lower one of them"),
             absl::string_view::npos)

@@ -110,7 +110,8 @@ RC_GTEST_PROP(MemoryOverTime, StaysWithinTheLayoutAndEndsWithWhatLasts, ()) {
   const std::vector<MemoryChange> changes = MemoryOverTime(*schedule, timeline);
   RC_ASSERT(!changes.empty() && changes.front().time_ns == 0);
   for (size_t i = 0; i < changes.size(); ++i) {
-    RC_ASSERT(i == 0 || changes[i].time_ns > changes[i - 1].time_ns);
+    const int64_t before = i == 0 ? -1 : changes[i - 1].time_ns;
+    RC_ASSERT(changes[i].time_ns > before);
     for (size_t m = 0; m < kMemoryCount; ++m) {
       RC_ASSERT(changes[i].bytes[m] <= schedule->memory.totals[m]);
       RC_ASSERT(changes[i].bytes[m] >= lasting[m]);

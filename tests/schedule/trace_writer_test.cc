@@ -180,7 +180,7 @@ TEST_F(TraceWriterTest, ACounterForEachMemoryStaysWithinTheLayout) {
   }
   ASSERT_EQ(counters.size(), 3u);
   for (const EnumWord<Memory>& memory : WordsOf(Memory{})) {
-    const std::vector<Event>& values = counters[StrCat(memory.word, " bytes")];
+    const std::vector<Event>& values = counters[StrCat(memory.word, " memory")];
     ASSERT_FALSE(values.empty()) << memory.word;
     EXPECT_EQ(values.front().time, 0);
     double most = 0;

@@ -178,18 +178,17 @@ struct Refusal {
 TEST(ValidateJob, RefusesWhatDoesNotGoTogether) {
   ModelSpec spec = TinyModel();
   spec.max_positions = 1 << 24;
-  spec.hidden = 1 << 20;
   const TrainingJob good;
   ASSERT_TRUE(ValidateJob(spec, good).ok()) << ValidateJob(spec, good);
   const Refusal refusals[] = {
       {"sequence", [](TrainingJob& job) { job.sequence = (1 << 24) + 1; },
        "sequence 16777217 is longer than the 16777216 positions of tiny"},
-      {"activations",
+      {"tokens",
        [](TrainingJob& job) {
          job.sequence = 1 << 24;
-         job.micro_batch = 16;
+         job.micro_batch = (1 << 16) + 1;
        },
-       "2^48 values or more; lower micro_batch"},
+       "batch x sequence is 65537 x 16777216; at most 1099511627776 tokens are supported"},
       {"warmup", [](TrainingJob& job) { job.warmup_steps = 1001; },
        "warmup_steps 1001 is more than steps 1000"},
       {"clip in backward",
