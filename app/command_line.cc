@@ -255,7 +255,7 @@ size_t CountLeadingOptions(const OptionList& options, std::span<const std::strin
   return i;
 }
 
-std::string UsageOf(const OptionList& options) {
+std::string UsageOf(std::string_view command, const OptionList& options) {
   std::vector<std::string> parts;
   for (const Positional& one : options.positionals) {
     const bool needed = std::holds_alternative<std::string*>(one.value);
@@ -266,7 +266,18 @@ std::string UsageOf(const OptionList& options) {
     const std::string text = StrCat("--", option.name, value);
     parts.push_back(option.required ? text : StrCat("[", text, "]"));
   }
-  return absl::StrJoin(parts, " ");
+  std::string usage = StrCat("Usage: horizon ", command);
+  const std::string next_line = StrCat("\n", std::string(usage.size(), ' '));
+  size_t column = usage.size();
+  for (const std::string& part : parts) {
+    if (column + 1 + part.size() > kLineLength) {
+      usage += next_line;
+      column = next_line.size() - 1;
+    }
+    usage += StrCat(" ", part);
+    column += 1 + part.size();
+  }
+  return usage;
 }
 
 std::string ExplainOptions(const OptionList& options) {

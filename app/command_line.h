@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -23,8 +24,8 @@ absl::Status ParseArguments(const OptionList& options, std::span<const std::stri
 // command stands in `--log-level debug model x`.
 size_t CountLeadingOptions(const OptionList& options, std::span<const std::string> arguments);
 
-// "PATH_OR_NAME [--batch SEQUENCES] [--json]": the part of a usage line behind the command.
-std::string UsageOf(const OptionList& options);
+// "Usage: horizon model PATH_OR_NAME [--batch SEQUENCES] [--json]", wrapped at 100 columns.
+std::string UsageOf(std::string_view command, const OptionList& options);
 
 // The arguments and options one a line, with unit, default and help, wrapped at 100 columns.
 std::string ExplainOptions(const OptionList& options);

@@ -6,6 +6,7 @@ CommandList MakeCommands() {
   CommandList commands;
   commands.push_back(MakeModelCommand());
   commands.push_back(MakeModelsCommand());
+  commands.push_back(MakeWeightsCommand());
   commands.push_back(MakeScheduleCommand());
   commands.push_back(MakeHelpCommand());
   commands.push_back(MakeVersionCommand());

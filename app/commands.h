@@ -15,5 +15,6 @@ std::unique_ptr<Command> MakeModelCommand();
 std::unique_ptr<Command> MakeModelsCommand();
 std::unique_ptr<Command> MakeScheduleCommand();
 std::unique_ptr<Command> MakeVersionCommand();
+std::unique_ptr<Command> MakeWeightsCommand();
 
 }  // namespace horizon

@@ -72,11 +72,10 @@ std::string Overview(const CommandList& commands) {
 std::string ExplainCommand(Command& command) {
   GlobalOptions global;
   OptionList all = command.Options();
-  const std::string usage = UsageOf(all);
+  const std::string usage = UsageOf(command.name(), all);
   const OptionList common = global.AfterCommand();
   all.options.insert(all.options.end(), common.options.begin(), common.options.end());
-  std::string text = StrCat(command.summary(), ".\n\nUsage: horizon ", command.name(),
-                            usage.empty() ? "" : " ", usage, "\n\n");
+  std::string text = StrCat(command.summary(), ".\n\n", usage, "\n\n");
   if (!command.details().empty()) text += StrCat(command.details(), "\n");
   return text + ExplainOptions(all);
 }

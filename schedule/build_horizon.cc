@@ -54,7 +54,7 @@ class Horizon {
     emit_.BeginBody();
     next_use_ = 0;
     // In training the update has changed the resident chunks: each crosses once, when first used.
-    refreshed_.assign(schedule_.chunks.chunks.size(), !train());
+    refreshed_.assign(schedule_.chunks.chunks.size(), train() ? 0 : 1);
     RunItems(items_, schedule_, map_.in_flight, emit_,
              [this](const ComputeItem& item) { return WeightsOf(item.chunk); });
     if (train()) {

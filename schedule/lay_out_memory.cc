@@ -269,7 +269,7 @@ class Layout {
 
   void AddGradients() {
     AddPool(map_.residual_gradients, BufferKind::kResidualGradient, Memory::kDevice,
-            2 * map_.in_flight, hidden_bytes_);
+            int64_t{2} * map_.in_flight, hidden_bytes_);
     uint64_t largest = 0;
     int64_t leaving = 0;  // gradients that leave the device in a step
     const bool summed = SummedOnDevice(job_, plan_) > 1;

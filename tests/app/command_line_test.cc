@@ -232,11 +232,14 @@ TEST(CountLeadingOptions, StopsAtTheCommand) {
   EXPECT_EQ(count({"-", "model"}), 0U);
 }
 
-TEST(UsageOf, ShowsWhatMustAndWhatMayBeGiven) {
+TEST(UsageOf, ShowsWhatMustAndWhatMayBeGivenInAHundredColumns) {
   Targets targets;
-  const std::string usage = UsageOf(targets.List());
-  EXPECT_THAT(usage, HasSubstr("MODEL [SECOND] [--json] [--batch SEQUENCES]"));
-  EXPECT_THAT(usage, HasSubstr("[--rate STEPS_PER_S]"));
+  EXPECT_EQ(UsageOf("verb", targets.List()),
+            "Usage: horizon verb MODEL [SECOND] [--json] [--batch SEQUENCES] [--rate STEPS_PER_S]\n"
+            "                    [--log-level LEVEL] [--memory BYTES] [--sequence TOKENS] "
+            "[--trace FILE]\n"
+            "                    [--limit BYTES]");
+  EXPECT_EQ(UsageOf("models", {}), "Usage: horizon models");
 }
 
 TEST(ExplainOptions, ShowsUnitDefaultAndHelpOfEach) {

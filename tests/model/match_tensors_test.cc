@@ -61,7 +61,7 @@ class MatchTensorsTest : public testing::Test {
     const absl::StatusOr<ModelFiles> files = ModelFiles::Open(recording, folder);
     EXPECT_TRUE(files.ok()) << files.status();
     recording.transfers.clear();
-    const absl::Status status = MatchTensors(spec_, stages_, *files, piece);
+    absl::Status status = MatchTensors(spec_, stages_, *files, piece);
     largest_read_ = 0;
     for (const Transfer& transfer : recording.transfers) {
       largest_read_ = std::max(largest_read_, transfer.bytes);

@@ -9,7 +9,7 @@ namespace {
 using Cases = std::vector<SafetensorsCase>;
 using std::string_literals::operator""s;
 
-void Accept(Cases& cases, std::string name, std::string_view header, uint64_t data_bytes) {
+void Accept(Cases& cases, std::string_view name, std::string_view header, uint64_t data_bytes) {
   cases.push_back({StrCat("accept_", name), SafetensorsFile(header, data_bytes), true, ""});
 }
 

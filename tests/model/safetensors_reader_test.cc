@@ -27,7 +27,7 @@ class SafetensorsReaderTest : public testing::Test {
  protected:
   // Three tensors of 16, 0 and 5 bytes; the data counts up from 0.
   std::string WriteSample() {
-    const std::string path = JoinPath(folder_, "sample.safetensors");
+    std::string path = JoinPath(folder_, "sample.safetensors");
     WriteBytes(*io_, path,
                SafetensorsFile(StrCat("{", EntryText("a", "F32", "[2,2]", "[0,16]"), ",",
                                       EntryText("empty", "F32", "[0]", "[16,16]"), ",",

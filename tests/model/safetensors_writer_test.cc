@@ -283,6 +283,7 @@ TEST_F(SafetensorsWriterTest, WhatIsWrittenIsReadBackWhateverItIs) {
       by_name[tensor.name] = tensor;
     }
     std::vector<TensorDeclaration> tensors;
+    tensors.reserve(by_name.size());
     for (const auto& [name, tensor] : by_name) tensors.push_back(tensor);
     const std::string path = JoinPath(folder_, StrCat("run", run++));
     auto writer = SafetensorsWriter::Create(

@@ -120,7 +120,9 @@ TEST_F(TraceWriterTest, OneBarForEachOperationInItsTime) {
   const Schedule schedule = SmallSchedule();
   const Timeline timeline = TimelineOf(schedule);
   std::vector<Event> bars;
+  std::map<int64_t, std::string> lane_of_row;
   for (Event& event : Written(schedule)) {
+    if (event.name == "thread_name") lane_of_row[event.row] = TextOf(event.args.Find("name"));
     if (event.phase == "X") bars.push_back(std::move(event));
   }
   ASSERT_EQ(bars.size(), timeline.entries.size());
@@ -130,7 +132,7 @@ TEST_F(TraceWriterTest, OneBarForEachOperationInItsTime) {
         PhaseOf(schedule, timeline.steps[entry.step]).operations[entry.operation];
     EXPECT_EQ(bars[i].name, schedule.NameOf(operation));
     EXPECT_EQ(bars[i].category, ToString(operation.kind));
-    EXPECT_EQ(bars[i].row, static_cast<int64_t>(entry.lane) + 1);
+    EXPECT_EQ(lane_of_row[bars[i].row], ToString(entry.lane));
     EXPECT_DOUBLE_EQ(bars[i].time, static_cast<double>(entry.start_ns) / 1000);
     EXPECT_DOUBLE_EQ(bars[i].duration, static_cast<double>(entry.end_ns - entry.start_ns) / 1000);
     EXPECT_EQ(NumberOf(bars[i].args.Find("step")), entry.step);

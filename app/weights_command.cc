@@ -1,0 +1,97 @@
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "app/commands.h"
+#include "common/json.h"
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+#include "common/units.h"
+#include "model/dtype.h"
+#include "model/load_model_spec.h"
+#include "model/match_tensors.h"
+#include "model/model_files.h"
+#include "model/stages.h"
+
+namespace horizon {
+namespace {
+
+struct Sum {
+  uint64_t tensors = 0;
+  uint64_t bytes = 0;
+};
+
+class WeightsCommand : public Command {
+ public:
+  std::string_view name() const override { return "weights"; }
+  std::string_view summary() const override {
+    return "Check that a folder's safetensors hold the model its config.json describes";
+  }
+  std::string_view details() const override {
+    return "Reads the headers of model.safetensors, or of the shards that the index names, and\n"
+           "compares every tensor's name, shape and type with the model. A corrupt file is named\n"
+           "with the reason (exit code 4).\n";
+  }
+  OptionList Options() override {
+    return {
+        .options = {{.name = "json", .value = &json_, .help = "Answer in JSON"}},
+        .positionals = {
+            {.name = "FOLDER", .value = &folder_, .help = "A folder as Hugging Face writes it"}}};
+  }
+
+  absl::Status Run(const CommandContext& context) override {
+    ASSIGN_OR_RETURN(const ModelConfig config,
+                     LoadModelSpec(context.io, JoinPath(folder_, "config.json")));
+    ASSIGN_OR_RETURN(const ModelFiles files, ModelFiles::Open(context.io, folder_));
+    RETURN_IF_ERROR(MatchTensors(config.spec, ListStages(config.spec), files));
+    std::map<std::string, Sum> by_dtype;
+    Sum all;
+    for (const ModelFiles::Location& location : files.tensors()) {
+      for (Sum* sum : {&by_dtype[std::string(ToString(location.tensor->dtype))], &all}) {
+        ++sum->tensors;
+        sum->bytes += location.tensor->bytes();
+      }
+    }
+    return context.output.Write(json_ ? Json(config.spec, files, by_dtype, all)
+                                      : Text(config.spec, files, by_dtype, all));
+  }
+
+ private:
+  static std::string Text(const ModelSpec& spec, const ModelFiles& files,
+                          const std::map<std::string, Sum>& by_dtype, const Sum& all) {
+    std::string text =
+        StrCat(spec.name, ": ", all.tensors, " tensors, ", ToString(Bytes(CheckedU64(all.bytes))),
+               " in ", files.files().size(), files.files().size() == 1 ? " file" : " files",
+               "; every tensor of the model is there, in its shape\n");
+    for (const auto& [dtype, sum] : by_dtype) {
+      text += StrCat("  ", dtype, ": ", sum.tensors, " tensors, ",
+                     ToString(Bytes(CheckedU64(sum.bytes))), "\n");
+    }
+    return text;
+  }
+
+  static std::string Json(const ModelSpec& spec, const ModelFiles& files,
+                          const std::map<std::string, Sum>& by_dtype, const Sum& all) {
+    JsonWriter json;
+    json.BeginObject().Key("name").String(spec.name).Key("matches").Bool(true);
+    json.Key("tensors").Unsigned(all.tensors).Key("bytes").Unsigned(all.bytes);
+    json.Key("dtypes").BeginObject();
+    for (const auto& [dtype, sum] : by_dtype) {
+      json.Key(dtype).BeginObject().Key("tensors").Unsigned(sum.tensors);
+      json.Key("bytes").Unsigned(sum.bytes).EndObject();
+    }
+    json.EndObject().Key("files").BeginArray();
+    for (const SafetensorsReader& file : files.files()) json.String(file.path());
+    json.EndArray().EndObject();
+    return std::move(json).Finish();
+  }
+
+  std::string folder_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeWeightsCommand() { return std::make_unique<WeightsCommand>(); }
+
+}  // namespace horizon
