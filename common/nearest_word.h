@@ -7,7 +7,8 @@
 namespace horizon {
 
 // The known word closest to `word` by edit distance (a swap of neighbours counts one), or "" when
-// none is near enough to be what was meant: at most a third of the longer word's letters may differ.
+// none is near enough to be what was meant: at most a third of the longer word's letters may
+// differ.
 std::string NearestWord(std::string_view word, std::span<const std::string> known);
 
 // "; did you mean 'plan'?" or "", ready to be put behind a message.

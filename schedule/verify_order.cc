@@ -207,19 +207,21 @@ class Sweep {
                            NameOf(buffer.writer), " may still be writing it"));
     }
     buffer.readers[static_cast<size_t>(nodes_[n].op().lane)] = n;
-    const std::string by =
-        buffer.writer >= 0 ? StrCat("left by ", NameOf(buffer.writer)) : "there from the start";
+    const auto by = [&] {
+      return buffer.writer >= 0 ? StrCat("left by ", NameOf(buffer.writer))
+                                : std::string("there from the start");
+    };
     if (buffer.content != access.content) {
       return Broken(StrCat(NameOf(n), " needs ", schedule_.NameOf(access.content), " in ",
                            NameOfBuffer(access.buffer), " but finds ",
-                           schedule_.NameOf(buffer.content), ", ", by));
+                           schedule_.NameOf(buffer.content), ", ", by()));
     }
     const int32_t age = Ages(access.content.kind) ? nodes_[n].step - buffer.written_in : 0;
     if (age != access.age) {
       return Broken(StrCat(NameOf(n), " needs ", schedule_.NameOf(access.content), " in ",
                            NameOfBuffer(access.buffer), " as written ",
                            static_cast<int>(access.age), " steps before, but it is ", age,
-                           " steps old, ", by));
+                           " steps old, ", by()));
     }
     return absl::OkStatus();
   }

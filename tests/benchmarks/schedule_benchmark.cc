@@ -97,8 +97,10 @@ void BuildStep(benchmark::State& state) {
   Report(state, operations);
 }
 BENCHMARK(BuildStep)
-    ->RangeMultiplier(4)
-    ->Range(32, 2048)
+    ->Arg(32)
+    ->Arg(128)
+    ->Arg(512)
+    ->Arg(2048)
     ->Unit(benchmark::kMillisecond)
     ->Complexity(benchmark::oN);
 
@@ -108,8 +110,10 @@ void VerifyStep(benchmark::State& state) {
   Report(state, OperationsIn(schedule));
 }
 BENCHMARK(VerifyStep)
-    ->RangeMultiplier(4)
-    ->Range(32, 2048)
+    ->Arg(32)
+    ->Arg(128)
+    ->Arg(512)
+    ->Arg(2048)
     ->Unit(benchmark::kMillisecond)
     ->Complexity(benchmark::oN);
 
