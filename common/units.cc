@@ -272,6 +272,21 @@ std::string ToString(Seconds seconds) { return Print(seconds.value, kTimeUnits, 
 std::string ToString(BytesPerSecond rate) { return Print(rate.value, kRateUnits, "B/s"); }
 std::string ToString(FlopsPerSecond rate) { return Print(rate.value, kFlopUnits, "FLOPS"); }
 
+std::string FlopsText(CheckedU64 flops) {
+  if (!flops.ok()) return "overflow";
+  constexpr std::string_view kPrefixes[] = {"", "k", "M", "G", "T", "P", "E"};
+  size_t prefix = 0;
+  uint64_t unit = 1;
+  while (prefix + 1 < std::size(kPrefixes) && flops.value() / unit >= 1000) {
+    unit *= 1000;
+    ++prefix;
+  }
+  if (unit == 1) return StrCat(flops.value(), " FLOP");
+  const uint64_t hundredths = flops.value() / (unit / 100);
+  const uint64_t rest = hundredths % 100;
+  return StrCat(hundredths / 100, rest < 10 ? ".0" : ".", rest, " ", kPrefixes[prefix], "FLOP");
+}
+
 std::string WithCommas(uint64_t number) {
   std::string text = StrCat(number);
   for (size_t at = text.size(); at > 3;) text.insert(at -= 3, 1, ',');

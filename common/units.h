@@ -78,6 +78,9 @@ std::string ToString(Seconds seconds);
 std::string ToString(BytesPerSecond rate);
 std::string ToString(FlopsPerSecond rate);
 
+// An amount of work, with two decimals, rounded down: "360.80 GFLOP", "12 FLOP", "overflow".
+std::string FlopsText(CheckedU64 flops);
+
 // 7615616512 -> "7,615,616,512".
 std::string WithCommas(uint64_t number);
 

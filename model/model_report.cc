@@ -93,21 +93,6 @@ std::string LayersText(const std::vector<int64_t>& layers) {
   return StrCat("_", layers[0], ",", layers[1], "..", layers.back());
 }
 
-std::string FlopsText(CheckedU64 flops) {
-  if (!flops.ok()) return "overflow";
-  constexpr std::string_view kPrefixes[] = {"", "K", "M", "G", "T", "P", "E"};
-  size_t prefix = 0;
-  uint64_t unit = 1;
-  while (prefix + 1 < std::size(kPrefixes) && flops.value() / unit >= 1000) {
-    unit *= 1000;
-    ++prefix;
-  }
-  if (unit == 1) return StrCat(flops.value(), " FLOP");
-  const uint64_t hundredths = flops.value() / (unit / 100);
-  const uint64_t rest = hundredths % 100;
-  return StrCat(hundredths / 100, rest < 10 ? ".0" : ".", rest, " ", kPrefixes[prefix], "FLOP");
-}
-
 std::string BytesText(CheckedU64 bytes) { return ToString(Bytes(bytes)); }
 
 std::vector<std::string> Row(std::string name, uint64_t count, const StageFigures& figures) {

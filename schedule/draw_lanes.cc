@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "common/str_cat.h"
 #include "schedule/schedule_report.h"
@@ -14,14 +15,34 @@ namespace {
 constexpr int kLabelWidth = 11;
 constexpr int kCellWidth = 5;
 
-// Two or three characters an operation: what it is, and which chunk.
+// One or two letters a kind of operation, in the order of OperationKind.
+constexpr std::string_view kLetters[] = {"nb", "tk", "ga", "rw", "P", "L",  "E", "F",  "as", "al",
+                                         "R",  "S",  "X",  "H",  "B", "Eb", "G", "A",  "gr", "sc",
+                                         "T",  "n",  "cf", "c",  "U", "lo", "Z", "lz", "W",  "K"};
+
+// The letters and the number of the chunk (or of the part, where it is about none).
 std::string LabelOf(const Operation& op) {
-  static constexpr std::string_view kLetters[] = {
-      "nb", "tk", "ga", "rw", "P",  "L", "E", "F",  "as", "al", "R",  "S", "X",  "H", "B",
-      "Eb", "G",  "A",  "gr", "sc", "T", "n", "cf", "c",  "U",  "lo", "Z", "lz", "W", "K"};
-  const std::string_view letter = kLetters[static_cast<size_t>(op.kind)];
-  if (op.chunk >= 0) return StrCat(letter, op.chunk);
-  return op.part >= 0 ? StrCat(letter, op.part) : std::string(letter);
+  const std::string_view letters = kLetters[static_cast<size_t>(op.kind)];
+  if (op.chunk >= 0) return StrCat(letters, op.chunk);
+  return op.part >= 0 ? StrCat(letters, op.part) : std::string(letters);
+}
+
+// "  L load chunk, F forward, ...", in lines that fit.
+std::string LegendOf(const std::set<OperationKind>& kinds) {
+  constexpr size_t kColumns = 72;  // the last line also takes the note on numbers
+  std::string legend;
+  std::string line;
+  for (const OperationKind kind : kinds) {
+    std::string words(ToString(kind));
+    std::replace(words.begin(), words.end(), '_', ' ');
+    const std::string entry = StrCat(kLetters[static_cast<size_t>(kind)], " ", words);
+    if (!line.empty() && line.size() + entry.size() + 3 > kColumns) {
+      legend += StrCat(line, ",\n");
+      line.clear();
+    }
+    line += StrCat(line.empty() ? "  " : ", ", entry);
+  }
+  return StrCat(legend, line, "; the number is the chunk\n");
 }
 
 struct Drawn {
@@ -31,7 +52,7 @@ struct Drawn {
 
 }  // namespace
 
-std::string DrawLanes(const Schedule& schedule, int columns) {
+LanePicture DrawLanes(const Schedule& schedule, int columns) {
   const std::vector<StepKind> steps = StepsOf(schedule, 2);
   const Timeline timeline = EarliestTimeline(schedule, steps, NominalNanoseconds);
   const bool repeats = std::find(steps.begin(), steps.end(), StepKind::kSteady) != steps.end();
@@ -57,6 +78,7 @@ std::string DrawLanes(const Schedule& schedule, int columns) {
   };
 
   std::string picture;
+  std::set<OperationKind> kinds;
   for (const EnumWord<Lane>& lane : WordsOf(Lane{})) {
     std::string row(static_cast<size_t>(cell_of.size()) * kCellWidth, ' ');
     bool any = false;
@@ -69,6 +91,7 @@ std::string DrawLanes(const Schedule& schedule, int columns) {
       bar.back() = ' ';
       row.replace(static_cast<size_t>(begin->second) * kCellWidth, bar.size(), bar);
       any = true;
+      kinds.insert(one.op->kind);
     }
     if (!any) continue;
     row.erase(row.find_last_not_of(' ') + 1);
@@ -76,7 +99,7 @@ std::string DrawLanes(const Schedule& schedule, int columns) {
     label.resize(kLabelWidth, ' ');
     picture += StrCat(label, row, "\n");
   }
-  return picture;
+  return {.lanes = std::move(picture), .legend = LegendOf(kinds)};
 }
 
 }  // namespace horizon

@@ -107,12 +107,8 @@ std::string ScheduleReportText(const ModelSpec& spec, const Schedule& schedule) 
       " in steady, ", schedule.drain.operations.size(), " in drain; verified\n\n");
 
   text += "First operations of a step (order of events, not to scale):\n";
-  text += DrawLanes(schedule);
-  text +=
-      "  L load  F forward  R recompute  B backward  X loss  S log-sum-exp  H head gradient\n"
-      "  G gradient leaves  A accumulate  n norm  cf clip factor  U Adam  P pack  as/al anchor\n"
-      "  saved/loaded  E embed  ga gather  rw rows  gr row gradients  sc scatter; the number is "
-      "the chunk\n\n";
+  const LanePicture picture = DrawLanes(schedule);
+  text += StrCat(picture.lanes, picture.legend, "\n");
 
   TextTable lanes({"lane", "operations", "bytes", "flops"});
   const std::array<LaneSum, kLaneCount> sums = SumLanes(UsualPhase(schedule));
@@ -120,7 +116,7 @@ std::string ScheduleReportText(const ModelSpec& spec, const Schedule& schedule) 
     const LaneSum& sum = sums[static_cast<size_t>(lane.value)];
     if (sum.operations == 0) continue;
     lanes.AddRow({std::string(lane.word), StrCat(sum.operations), ToString(InBytes(sum.bytes)),
-                  sum.flops == 0 ? "" : WithCommas(sum.flops)});
+                  sum.flops == 0 ? "" : FlopsText(sum.flops)});
   }
   text += StrCat(std::move(lanes).Finish(), "\n");
 

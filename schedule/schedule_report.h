@@ -27,8 +27,12 @@ struct LinkTraffic {
 LinkTraffic CountTraffic(const Schedule& schedule);
 
 // A picture of the first operations of each lane in a steady step (or the only one): columns are
-// moments at which something starts, not to scale. About `columns` characters wide.
-std::string DrawLanes(const Schedule& schedule, int columns = 100);
+// moments at which something starts, not to scale.
+struct LanePicture {
+  std::string lanes;   // a line a lane, about `columns` characters
+  std::string legend;  // what the letters in it mean, at most 100 characters a line
+};
+LanePicture DrawLanes(const Schedule& schedule, int columns = 100);
 
 std::string ScheduleReportText(const ModelSpec& spec, const Schedule& schedule);
 // {"model", "strategy", "pass", "parameters", "chunks", "blocks", "operations", "lanes", "memory",

@@ -237,5 +237,15 @@ TEST(WithCommas, GroupsByThousands) {
   EXPECT_EQ(WithCommas(std::numeric_limits<uint64_t>::max()), "18,446,744,073,709,551,615");
 }
 
+TEST(Units, WorkIsPrintedWithTwoDecimalsRoundedDown) {
+  EXPECT_EQ(FlopsText(0), "0 FLOP");
+  EXPECT_EQ(FlopsText(999), "999 FLOP");
+  EXPECT_EQ(FlopsText(1000), "1.00 kFLOP");
+  EXPECT_EQ(FlopsText(999'999), "999.99 kFLOP");
+  EXPECT_EQ(FlopsText(360'807'000'000), "360.80 GFLOP");
+  EXPECT_EQ(FlopsText(18'000'000'000'000'000'000u), "18.00 EFLOP");
+  EXPECT_EQ(FlopsText(CheckedU64::Overflowed()), "overflow");
+}
+
 }  // namespace
 }  // namespace horizon

@@ -18,6 +18,9 @@
 namespace horizon {
 namespace {
 
+constexpr uint64_t kLink = 2;  // bytes of a parameter on the link
+constexpr uint64_t kHuge = uint64_t{1} << 40;
+
 StreamPlan PlanOf(uint64_t chunk_bytes, int64_t interval = 1) {
   StreamPlan plan;
   plan.chunk_bytes = Bytes(CheckedU64(chunk_bytes));
@@ -43,8 +46,6 @@ std::string Picture(const ChunkTable& table) {
   return text;
 }
 
-constexpr uint64_t kHuge = uint64_t{1} << 40;
-
 TEST(ChunkTable, OneLayerAChunkWhenBlocksAreLayers) {
   const ChunkTable table = Cut(TinyModel(2), PlanOf(kHuge));
   EXPECT_EQ(Picture(table),
@@ -68,14 +69,14 @@ TEST(ChunkTable, StagesPackWithinABlock) {
             "attention_2..final_norm 1320 link 1 block 1\n"
             "head 256\n");
   // 920 parameters: a layer and an attention.
-  EXPECT_EQ(Picture(Cut(TinyModel(3), PlanOf(2 * 920, 3))),
+  EXPECT_EQ(Picture(Cut(TinyModel(3), PlanOf(kLink * 920, 3))),
             "embedding 256\n"
             "attention_0..attention_1 920 link 0 block 0\n"
             "feed_forward_1..attention_2 656 link 1 block 0\n"
             "feed_forward_2..final_norm 400 link 2 block 0\n"
             "head 256\n");
   // One byte less and the second attention has to go on its own way.
-  EXPECT_EQ(Picture(Cut(TinyModel(2), PlanOf(2 * 920 - 1, 2))),
+  EXPECT_EQ(Picture(Cut(TinyModel(2), PlanOf(kLink * 920 - 1, 2))),
             "embedding 256\n"
             "attention_0..feed_forward_0 656 link 0 block 0\n"
             "attention_1..final_norm 664 link 1 block 0\n"
@@ -83,7 +84,7 @@ TEST(ChunkTable, StagesPackWithinABlock) {
 }
 
 TEST(ChunkTable, ALastBlockMayBeShorter) {
-  const ChunkTable table = Cut(TinyModel(3), PlanOf(2 * 656, 2));
+  const ChunkTable table = Cut(TinyModel(3), PlanOf(kLink * 656, 2));
   ASSERT_EQ(table.blocks.size(), 2u);
   EXPECT_EQ(table.blocks[0].chunks, (IndexRange{1, 3}));
   EXPECT_EQ(table.blocks[0].links, (IndexRange{0, 2}));
@@ -95,10 +96,10 @@ TEST(ChunkTable, ALastBlockMayBeShorter) {
 TEST(ChunkTable, Fp32ComputeMovesTwiceTheBytes) {
   TrainingJob job;
   job.compute_type = NumberType::kFp32;
-  EXPECT_EQ(Picture(Cut(TinyModel(1), PlanOf(4 * 656), job)),
-            Picture(Cut(TinyModel(1), PlanOf(2 * 656))));
-  EXPECT_EQ(Cut(TinyModel(1), PlanOf(4 * 392)).chunks.size(), 3u);
-  EXPECT_EQ(Cut(TinyModel(1), PlanOf(4 * 392), job).chunks.size(), 4u);
+  EXPECT_EQ(Picture(Cut(TinyModel(1), PlanOf(2 * kLink * 656), job)),
+            Picture(Cut(TinyModel(1), PlanOf(kLink * 656))));
+  EXPECT_EQ(Cut(TinyModel(1), PlanOf(2 * kLink * 392)).chunks.size(), 3u);
+  EXPECT_EQ(Cut(TinyModel(1), PlanOf(2 * kLink * 392), job).chunks.size(), 4u);
 }
 
 // Vocabulary 1200 = tiles of 512, 512 and 176 rows of 8. Intermediate 384 = three tiles of 128,
@@ -107,7 +108,7 @@ TEST(ChunkTable, LargeStagesAreCutIntoShards) {
   ModelSpec spec = TinyModel(1);
   spec.vocab = 1200;
   spec.intermediate = 384;
-  const ChunkTable table = Cut(spec, PlanOf(2 * 4096));
+  const ChunkTable table = Cut(spec, PlanOf(kLink * 4096));
   EXPECT_EQ(Picture(table),
             "embedding shard 1/3 4096\n"
             "embedding shard 2/3 4096\n"
@@ -129,7 +130,7 @@ TEST(ChunkTable, LargeStagesAreCutIntoShards) {
 TEST(ChunkTable, NoMoreShardsThanNeeded) {
   ModelSpec spec = TinyModel(1);
   spec.intermediate = 384;
-  EXPECT_EQ(Picture(Cut(spec, PlanOf(2 * 6144))),
+  EXPECT_EQ(Picture(Cut(spec, PlanOf(kLink * 6144))),
             "embedding 256\n"
             "attention_0 264 link 0 block 0\n"
             "feed_forward_0 shard 1/2 3080 link 1 block 0\n"
@@ -138,13 +139,32 @@ TEST(ChunkTable, NoMoreShardsThanNeeded) {
             "head 256\n");
 }
 
+std::string ShardSizes(int64_t intermediate, uint64_t most_parameters) {
+  ModelSpec spec = TinyModel(1);
+  spec.intermediate = intermediate;
+  std::string sizes;
+  for (const Chunk& chunk : Cut(spec, PlanOf(kLink * most_parameters)).chunks) {
+    if (chunk.shards > 1) sizes += StrCat(sizes.empty() ? "" : " ", chunk.parameters);
+  }
+  return sizes;
+}
+
+// A channel has 24 parameters, the norm 8 more. What decides is the largest shard: here the last
+// of two, there the middle one of three, whose neighbour is shorter since the last tile is.
+TEST(ChunkTable, EveryShardFits) {
+  EXPECT_EQ(ShardSizes(384, 6144), "3080 6144");
+  EXPECT_EQ(ShardSizes(384, 6143), "3080 3072 3072");
+  EXPECT_EQ(ShardSizes(520, 6144), "3080 6144 3264");
+  EXPECT_EQ(ShardSizes(520, 6143), "3080 3072 3072 3264");
+}
+
 TEST(ChunkTable, ExpertsAreCutBetweenExperts) {
   ModelSpec spec = TinyModel(1);
   spec.family = ModelFamily::kMixtral;
   spec.experts = {.experts = 4, .experts_per_token = 2, .intermediate = 16};
   spec.layers[0].has_experts = true;
   // Norm 8, router 4 * 8, and 3 * 128 for each expert: two experts fit beside norm and router.
-  EXPECT_EQ(Picture(Cut(spec, PlanOf(2 * (40 + 768)))),
+  EXPECT_EQ(Picture(Cut(spec, PlanOf(kLink * (40 + 768)))),
             "embedding 256\n"
             "attention_0 264 link 0 block 0\n"
             "experts_0 shard 1/2 808 link 1 block 0\n"
@@ -164,7 +184,7 @@ TEST(ChunkTable, ATiedTableIsOneRangeOfChunks) {
 }
 
 TEST(ChunkTable, WithoutRecomputeStagesPackOverTheWholeDepth) {
-  StreamPlan plan = PlanOf(2 * 1312, 1);
+  StreamPlan plan = PlanOf(kLink * 1312, 1);
   plan.recompute = false;
   EXPECT_EQ(Picture(Cut(TinyModel(4), plan)),
             "embedding 256\n"
@@ -226,12 +246,12 @@ TEST(ChunkTable, OtherStrategiesTakeOneLayerAChunkWhateverItsSize) {
 TEST(ChunkTable, ImpossibleChunkBytesNameTheStageAndANumberThatWorks) {
   ModelSpec spec = TinyModel(2);
   spec.intermediate = 256;
-  const absl::StatusOr<ChunkTable> table = CutIntoChunks(spec, {}, PlanOf(2 * 3080 - 1));
+  const absl::StatusOr<ChunkTable> table = CutIntoChunks(spec, {}, PlanOf(kLink * 3080 - 1));
   EXPECT_EQ(table.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(table.status().message(),
             "chunk_bytes 6,159 cannot hold feed_forward_0 even when it is cut into 2 shards: set "
             "chunk_bytes to at least 6,160");
-  EXPECT_TRUE(CutIntoChunks(spec, {}, PlanOf(2 * 3080)).ok());
+  EXPECT_TRUE(CutIntoChunks(spec, {}, PlanOf(kLink * 3080)).ok());
   EXPECT_EQ(CutIntoChunks(spec, {}, PlanOf(1)).status().code(),
             absl::StatusCode::kFailedPrecondition);
 }

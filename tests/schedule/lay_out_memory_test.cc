@@ -180,14 +180,14 @@ TEST(LayOutMemory, BytesAParameterAreThoseOfTheDesign) {
     job.state_format = StateFormat::k8BitMoments;  // and two fp32 scales for every 256
     const uint64_t scaled = StateBytes(spec, job, {}) - (6 + 2) * parameters;
     EXPECT_GE(scaled, 8 * parameters / 256);
-    EXPECT_LE(scaled, 8 * parameters / 256 + 8 * 5);  // a last, shorter block in each of 5 chunks
+    EXPECT_LE(scaled, 8 * parameters / 256 + 40);  // 8 for a shorter block in each of 5 chunks
   }
 }
 
 TEST(LayOutMemory, InBackwardKeepsNoGradientsExceptOfATableThatCollectsThem) {
   ModelSpec spec = MiddleModel();
   const uint64_t parameters = CountParameters(ListStages(spec)).total;
-  const uint64_t table = 1024 * 64;
+  const uint64_t table = uint64_t{1024} * 64;
   TrainingJob job = SmallJob();
   job.optimizer_place = OptimizerPlace::kInBackward;
   job.clip_norm = 0;

@@ -18,7 +18,7 @@ class LoadFilesTest : public testing::Test {
   LoadFilesTest() : io_(MakePosixIo()) {}
   void SetUp() override { folder_ = MakeTestFolder(*io_); }
   std::string Put(const std::string& name, std::string_view text) {
-    const std::string path = JoinPath(folder_, name);
+    std::string path = JoinPath(folder_, name);
     WriteBytes(*io_, path, text);
     return path;
   }

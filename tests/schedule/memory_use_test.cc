@@ -92,6 +92,14 @@ TEST(MemoryOverTime, RefillingWithoutAGapIsNoChange) {
   EXPECT_EQ(changes.back().bytes[0], 0u);
 }
 
+// What lasts counts once however often it is written.
+TEST(MemoryOverTime, OverwritingWhatLastsIsNoChange) {
+  Schedule schedule = OneLane({{1, {Writes(0)}}, {1, {}}, {1, {Writes(0)}}});
+  schedule.memory.buffers = {{.memory = Memory::kHost, .bytes = 100}};
+  schedule.initial = {Reads(0)};
+  EXPECT_EQ(Picture(schedule), "0: 0/0/100");
+}
+
 TEST(MemoryOverTime, NothingIsNoChange) { EXPECT_TRUE(MemoryOverTime({}, {}).empty()); }
 
 RC_GTEST_PROP(MemoryOverTime, StaysWithinTheLayoutAndEndsWithWhatLasts, ()) {

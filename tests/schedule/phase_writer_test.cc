@@ -205,7 +205,7 @@ std::vector<std::vector<char>> EndedBefore(const Phase& phase, size_t skip) {
   std::vector<std::vector<char>> ended(count, std::vector<char>(count, 0));
   const auto include = [&](size_t of, size_t other) {
     ended[of][other] = 1;
-    for (size_t i = 0; i < count; ++i) ended[of][i] |= ended[other][i];
+    for (size_t i = 0; i < count; ++i) ended[of][i] = ended[of][i] || ended[other][i] ? 1 : 0;
   };
   for (size_t i = 0; i < count; ++i) {
     const Operation& operation = phase.operations[i];

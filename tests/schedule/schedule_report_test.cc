@@ -161,7 +161,7 @@ TEST(DrawLanes, KeepsToTheWidth) {
   for (const int64_t layers : {1, 4, 40}) {
     const Schedule schedule = Build({}, PassKind::kTrain, layers);
     for (const int columns : {0, 1, 20, 80, 100, 200}) {
-      const std::vector<std::string> lines = Lines(DrawLanes(schedule, columns));
+      const std::vector<std::string> lines = Lines(DrawLanes(schedule, columns).lanes);
       EXPECT_GE(lines.size(), 1u);
       EXPECT_LE(lines.size(), 5u);  // all lanes but the disk's; idle ones are left out
       for (const std::string& line : lines) {
@@ -173,7 +173,7 @@ TEST(DrawLanes, KeepsToTheWidth) {
 }
 
 TEST(DrawLanes, ShowsTheFirstOperationsOfEachLane) {
-  const std::vector<std::string> lines = Lines(DrawLanes(Build(), 100));
+  const std::vector<std::string> lines = Lines(DrawLanes(Build(), 100).lanes);
   ASSERT_EQ(lines.size(), 5u);
   EXPECT_EQ(lines[0].rfind("h2d        ", 0), 0u) << lines[0];
   EXPECT_EQ(lines[1].rfind("compute    ", 0), 0u) << lines[1];
@@ -184,7 +184,7 @@ TEST(DrawLanes, ShowsTheFirstOperationsOfEachLane) {
 }
 
 TEST(DrawLanes, ASaveUsesTheDisk) {
-  const std::vector<std::string> lines = Lines(DrawLanes(Build({}, PassKind::kSave)));
+  const std::vector<std::string> lines = Lines(DrawLanes(Build({}, PassKind::kSave)).lanes);
   ASSERT_FALSE(lines.empty());
   EXPECT_EQ(lines.back().rfind("disk", 0), 0u) << lines.back();
 }
@@ -202,6 +202,14 @@ TEST(ScheduleReport, NotesAreTold) {
   const auto* notes = json.root.Find("notes")->As<Value::Array>();
   ASSERT_EQ(notes->size(), schedule.notes.size());
   EXPECT_EQ(*(*notes)[0].As<std::string>(), schedule.notes[0]);
+}
+
+TEST(DrawLanes, TheLegendExplainsEveryLetterDrawnAndFits) {
+  const LanePicture picture = DrawLanes(Build(), 100);
+  for (const std::string& line : Lines(picture.legend)) EXPECT_LE(line.size(), 100u) << line;
+  EXPECT_NE(picture.legend.find("F forward"), std::string::npos) << picture.legend;
+  EXPECT_NE(picture.legend.find("L load chunk"), std::string::npos) << picture.legend;
+  EXPECT_EQ(picture.legend.find("commit"), std::string::npos) << picture.legend;
 }
 
 }  // namespace

@@ -162,16 +162,31 @@ TEST_F(TraceWriterTest, ArrowsPairUpAndPointForward) {
   }
 }
 
-TEST_F(TraceWriterTest, ArrowsEndWhereABarBegins) {
-  std::set<std::pair<int64_t, double>> begins;
-  const std::vector<Event> events = Written(SmallSchedule());
-  for (const Event& event : events) {
-    if (event.phase == "X") begins.insert({event.row, event.time});
+// One after another, in the order of operations and their waits.
+TEST_F(TraceWriterTest, ArrowsLeadFromTheEndOfTheAwaitedToTheStartOfTheWaiting) {
+  const Schedule schedule = SmallSchedule();
+  const Timeline timeline = TimelineOf(schedule);
+  ASSERT_GT(schedule.steady.body_begin, 0) << "a wait one step back must have a prologue to skip";
+  std::vector<std::pair<double, double>> expected;
+  std::map<std::pair<int32_t, OperationId>, const TimelineEntry*> entry_of;
+  for (const TimelineEntry& entry : timeline.entries) {
+    entry_of[{entry.step, entry.operation}] = &entry;
+    const Phase& phase = PhaseOf(schedule, timeline.steps[entry.step]);
+    for (const Wait& wait : phase.WaitsOf(phase.operations[entry.operation])) {
+      const int32_t step = entry.step - (wait.previous_step ? 1 : 0);
+      const OperationId skipped =
+          wait.previous_step ? PhaseOf(schedule, timeline.steps[step]).body_begin : 0;
+      const TimelineEntry& awaited = *entry_of.at({step, wait.operation + skipped});
+      expected.push_back(
+          {static_cast<double>(awaited.end_ns) / 1000, static_cast<double>(entry.start_ns) / 1000});
+    }
   }
-  for (const Event& event : events) {
-    if (event.phase != "f") continue;
-    EXPECT_TRUE(begins.count({event.row, event.time})) << event.time;
+  std::vector<std::pair<double, double>> found;
+  for (const Event& event : Written(schedule)) {
+    if (event.phase == "s") found.push_back({event.time, -1});
+    if (event.phase == "f") found.back().second = event.time;
   }
+  EXPECT_EQ(found, expected);
 }
 
 TEST_F(TraceWriterTest, ACounterForEachMemoryStaysWithinTheLayout) {
