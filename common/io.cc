@@ -94,8 +94,8 @@ absl::StatusOr<TemporaryFile> CreateBeside(Io& io, const std::string& path) {
 }
 
 // Closes in every case, since a descriptor is owed back even when the text did not get out.
-absl::Status WriteSyncClose(File& file, std::string_view text) {
-  absl::Status status = file.WriteAt(0, std::as_bytes(std::span(text)));
+absl::Status FillSyncClose(File& file, const std::function<absl::Status(File&)>& fill) {
+  absl::Status status = fill(file);
   if (status.ok()) status = file.Sync();
   absl::Status closed = file.Close();
   return status.ok() ? closed : status;
@@ -166,6 +166,12 @@ absl::StatusOr<std::string> ReadTextFile(Io& io, const std::string& path, Bytes 
 }
 
 absl::Status WriteTextFile(Io& io, const std::string& path, std::string_view text) {
+  return WriteFileAtomically(
+      io, path, [text](File& file) { return file.WriteAt(0, std::as_bytes(std::span(text))); });
+}
+
+absl::Status WriteFileAtomically(Io& io, const std::string& path,
+                                 const std::function<absl::Status(File&)>& fill) {
   // A rename would put a plain file in the place of a device such as /dev/null.
   if (absl::StatusOr<FileInfo> info = io.Info(path); !info.ok()) {
     if (!absl::IsNotFound(info.status())) return info.status();
@@ -174,7 +180,7 @@ absl::Status WriteTextFile(Io& io, const std::string& path, std::string_view tex
         StrCat("cannot write '", path, "': it exists and is not a regular file"));
   }
   ASSIGN_OR_RETURN(TemporaryFile temporary, CreateBeside(io, path));
-  absl::Status status = WriteSyncClose(*temporary.file, text);
+  absl::Status status = FillSyncClose(*temporary.file, fill);
   temporary.file.reset();
   if (status.ok()) status = io.Rename(temporary.path, path);
   if (!status.ok()) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -84,6 +85,10 @@ absl::StatusOr<std::string> ReadTextFile(Io& io, const std::string& path, Bytes 
 // not followed; a directory or device of that name is refused. After an error the temporary file is
 // gone unless the message names it.
 absl::Status WriteTextFile(Io& io, const std::string& path, std::string_view text);
+// The same for a file too large to hold in memory: `fill` writes it, piece by piece, into the
+// temporary file it is given; syncing, closing and renaming are done here.
+absl::Status WriteFileAtomically(Io& io, const std::string& path,
+                                 const std::function<absl::Status(File&)>& fill);
 // "dir/name"; `name` alone when dir is empty.
 std::string JoinPath(std::string_view directory, std::string_view name);
 

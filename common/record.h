@@ -33,6 +33,39 @@ struct FieldInfo {
   std::string_view help = "";
 };
 
+// "needs a value from 1 to 8 slots, found 9", or "" where the field is in range or has none.
+template <typename T>
+std::string RangeProblem(const T& field, const FieldInfo& info) {
+  double value = 0;
+  if constexpr (std::is_same_v<T, Bytes>) {
+    value = static_cast<double>(field.value());
+  } else if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+    value = static_cast<double>(field);
+  } else {
+    return "";
+  }
+  if (value >= info.minimum && value <= info.maximum) return "";
+  return StrCat("needs a value from ", info.minimum, " to ", info.maximum,
+                info.unit.empty() ? "" : " ", info.unit, ", found ", value);
+}
+
+// Checks the ranges of a record that was made in code, not read from a file.
+class RecordChecker {
+ public:
+  template <typename T>
+  void operator()(std::string_view name, const T& field, const FieldInfo& info) {
+    const std::string problem = RangeProblem(field, info);
+    if (status_.ok() && !problem.empty()) {
+      status_ = absl::InvalidArgumentError(StrCat(name, ": ", problem));
+    }
+  }
+  // InvalidArgument "FIELD: needs a value from ..." for the first field out of range.
+  const absl::Status& status() const { return status_; }
+
+ private:
+  absl::Status status_;
+};
+
 // Reads fields from an object and checks each against its range and choices.
 class RecordReader {
  public:
@@ -52,7 +85,9 @@ class RecordReader {
       }
     } else {
       Take(name, &field, info);
-      if (reader_.ok()) CheckRange(name, field, info);
+      if (!reader_.ok()) return;
+      const std::string problem = RangeProblem(field, info);
+      if (!problem.empty()) reader_.Fail(name, problem);
     }
   }
 
@@ -64,21 +99,6 @@ class RecordReader {
     } else {
       reader_.Optional(name, out);
     }
-  }
-
-  template <typename T>
-  void CheckRange(std::string_view name, const T& field, const FieldInfo& info) {
-    double value = 0;
-    if constexpr (std::is_same_v<T, Bytes>) {
-      value = static_cast<double>(field.value());
-    } else if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
-      value = static_cast<double>(field);
-    } else {
-      return;
-    }
-    if (value >= info.minimum && value <= info.maximum) return;
-    reader_.Fail(name, StrCat("needs a value from ", info.minimum, " to ", info.maximum,
-                              info.unit.empty() ? "" : " ", info.unit, ", found ", value));
   }
 
   ObjectReader& reader_;
@@ -113,7 +133,7 @@ class RecordWriter {
   JsonWriter& writer_;
 };
 
-// The table of fields as Markdown: | field | unit or choices | default | meaning |.
+// The table of fields as Markdown: | field | unit and range, or choices | default | meaning |.
 class RecordTable {
  public:
   template <typename T>
@@ -133,13 +153,24 @@ class RecordTable {
     } else {
       fallback = StrCat(field);
     }
+    const bool has_minimum = info.minimum > -1e300;
+    const bool has_maximum = info.maximum < 1e300;
+    if (has_minimum || has_maximum) unit += unit.empty() ? "" : ", ";
+    if (has_minimum && has_maximum) {
+      unit += StrCat(info.minimum, " to ", info.maximum);
+    } else if (has_minimum) {
+      unit += StrCat("at least ", info.minimum);
+    } else if (has_maximum) {
+      unit += StrCat("at most ", info.maximum);
+    }
     if (info.presence == FieldPresence::kRequired) fallback = "required";
     text_ += StrCat("| `", name, "` | ", unit, " | ", fallback, " | ", info.help, " |\n");
   }
   const std::string& text() const { return text_; }
 
  private:
-  std::string text_ = "| field | unit or choices | default | meaning |\n|---|---|---|---|\n";
+  std::string text_ =
+      "| field | unit and range, or choices | default | meaning |\n|---|---|---|---|\n";
 };
 
 }  // namespace horizon

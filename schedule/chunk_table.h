@@ -69,7 +69,7 @@ struct ChunkTable {
     return std::span(pieces).subspan(chunk.pieces.begin, chunk.pieces.size());
   }
   int32_t LargestBlock() const;  // chunks
-  // "layers 3-4", "feed_forward_7 shard 2/3", "head".
+  // "attention_3..feed_forward_4", "feed_forward_7 shard 2/3", "head".
   std::string NameOf(int32_t chunk) const;
 };
 

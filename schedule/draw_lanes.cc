@@ -13,7 +13,7 @@ namespace horizon {
 namespace {
 
 constexpr int kLabelWidth = 11;
-constexpr int kCellWidth = 5;
+constexpr size_t kLeastCellWidth = 5;
 
 // One or two letters a kind of operation, in the order of OperationKind.
 constexpr std::string_view kLetters[] = {"nb", "tk", "ga", "rw", "P", "L",  "E", "F",  "as", "al",
@@ -61,12 +61,14 @@ LanePicture DrawLanes(const Schedule& schedule, int columns) {
 
   std::vector<Drawn> drawn;
   std::set<int64_t> starts;
+  size_t cell_width = kLeastCellWidth;  // the longest label and a space
   for (const TimelineEntry& entry : timeline.entries) {
     if (entry.step != step) continue;
     drawn.push_back({&entry, &phase.operations[entry.operation]});
     starts.insert(entry.start_ns);
+    cell_width = std::max(cell_width, LabelOf(*drawn.back().op).size() + 1);
   }
-  const int cells = std::max(1, (columns - kLabelWidth) / kCellWidth);
+  const int cells = std::max(1, (columns - kLabelWidth) / static_cast<int>(cell_width));
   std::map<int64_t, int> cell_of;
   for (const int64_t start : starts) {
     if (static_cast<int>(cell_of.size()) == cells) break;
@@ -80,16 +82,16 @@ LanePicture DrawLanes(const Schedule& schedule, int columns) {
   std::string picture;
   std::set<OperationKind> kinds;
   for (const EnumWord<Lane>& lane : WordsOf(Lane{})) {
-    std::string row(static_cast<size_t>(cell_of.size()) * kCellWidth, ' ');
+    std::string row(cell_of.size() * cell_width, ' ');
     bool any = false;
     for (const Drawn& one : drawn) {
       const auto begin = cell_of.find(one.entry->start_ns);
       if (one.op->lane != lane.value || begin == cell_of.end()) continue;
       const int end = std::max(end_cell(one.entry->end_ns), begin->second + 1);
       std::string bar = LabelOf(*one.op);
-      bar.resize(static_cast<size_t>(end - begin->second) * kCellWidth, '-');
+      bar.resize(static_cast<size_t>(end - begin->second) * cell_width, '-');
       bar.back() = ' ';
-      row.replace(static_cast<size_t>(begin->second) * kCellWidth, bar.size(), bar);
+      row.replace(static_cast<size_t>(begin->second) * cell_width, bar.size(), bar);
       any = true;
       kinds.insert(one.op->kind);
     }

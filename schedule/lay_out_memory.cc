@@ -7,6 +7,7 @@
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "model/stage_work.h"
+#include "model/stages.h"
 
 namespace horizon {
 namespace {
@@ -61,6 +62,8 @@ class Layout {
   bool resident() const { return plan_.strategy == Strategy::kResident; }
   bool reference() const { return plan_.strategy == Strategy::kReference; }
   int32_t chunk_count() const { return static_cast<int32_t>(chunks_.chunks.size()); }
+  // A pass without gradients takes one batch a step.
+  int64_t micro_batches() const { return kind_ == PassKind::kTrain ? job_.accumulation : 1; }
   uint64_t parameters(int32_t chunk) const { return chunks_.chunks[chunk].parameters; }
 
   // Refuses, before anything is allocated, what would make tens of millions of operations.
@@ -70,7 +73,7 @@ class Layout {
         CheckedU64::FromSigned((batch_.tokens() - 1) / plan_.loss_chunk_tokens + 1);
     const CheckedU64 passes = (CheckedU64(chunks_.chunks.size()) +
                                loss_parts * static_cast<uint64_t>(chunks_.head.size())) *
-                              CheckedU64::FromSigned(job_.accumulation);
+                              CheckedU64::FromSigned(micro_batches());
     if (!passes.ok() || passes.value() > kMostPasses) {
       return absl::FailedPreconditionError(
           StrCat("a step of ", chunks_.chunks.size(), " chunks, ", job_.accumulation,
@@ -430,6 +433,7 @@ absl::StatusOr<LaidOutBuffers> LayOutBuffers(const ModelSpec& spec, const Traini
 
 absl::StatusOr<MemoryLayout> LayOutMemory(const ModelSpec& spec, const TrainingJob& job,
                                           const StreamPlan& plan, PassKind kind) {
+  RETURN_IF_ERROR(ValidateSpec(spec));
   RETURN_IF_ERROR(ValidateJob(spec, job));
   RETURN_IF_ERROR(ValidatePlan(spec, job, plan));
   ASSIGN_OR_RETURN(const ChunkTable chunks, CutIntoChunks(spec, job, plan));

@@ -90,8 +90,12 @@ void PassEmitter::SendRows(int32_t mb) {
     scatter.Reads(pinned, rows);
     scatter.Reads(map_.tokens_pinned[mb % map_.tokens_pinned.size()],
                   {ContentKind::kTokens, 0, mb});
+    // Rows are read and added where they belong; the first contribution also clears the table.
+    const bool clears =
+        kept_[c] == 0 || (map_.embedding_gradient[c] >= 0 && embedding_sum_[c] == 0);
     AddContribution(scatter, c, 1, Use::kEmbedding);
-    scatter.operation.bytes = 2 * hidden_bytes_;
+    scatter.operation.bytes =
+        2 * hidden_bytes_ + (clears ? each_.kept_gradient * parameters(c) : 0);
     Append(scatter);
     AfterContribution(c);
   }

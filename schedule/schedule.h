@@ -66,7 +66,7 @@ struct Schedule {
   // What a person should know of this schedule ("the ring cannot hold a block: ...").
   std::vector<std::string> notes;
 
-  // "backward layers 3-4, micro-batch 2", "ring slot 1".
+  // "backward attention_3..feed_forward_4, micro-batch 2", "ring slot 1 (device)".
   std::string NameOf(const Operation& operation) const;
   std::string NameOf(const Buffer& buffer) const;
   std::string NameOf(const Content& content) const;

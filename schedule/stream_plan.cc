@@ -166,6 +166,9 @@ void NameModel(const ModelSpec& spec, StreamPlan& plan) {
 }
 
 absl::Status ValidatePlan(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan) {
+  RecordChecker ranges;
+  VisitFields(plan, ranges);
+  RETURN_IF_ERROR(ranges.status());
   if (!plan.model_fingerprint.empty() && plan.model_fingerprint != FingerprintOf(spec)) {
     return Refuse(StrCat("the plan is for model '", plan.model, "' (fingerprint ",
                          plan.model_fingerprint, "), not for '", spec.name, "' (fingerprint ",

@@ -68,8 +68,8 @@ std::string FingerprintOf(const ModelSpec& spec);
 // Makes `plan` a plan for this model.
 void NameModel(const ModelSpec& spec, StreamPlan& plan);
 
-// InvalidArgument naming what does not go together: a plan for another model, resident chunks with
-// a strategy that decides by itself, chunk-major order with a ring that cannot hold a block, ...
+// InvalidArgument naming what is out of range or does not go together: a plan for another model,
+// resident chunks with a strategy that decides by itself, a loss chunk that is no whole tile, ...
 absl::Status ValidatePlan(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan);
 
 // As ReadJob, WriteJob and JobFieldTable.

@@ -69,7 +69,7 @@ Timeline EarliestTimeline(const Schedule& schedule, std::vector<StepKind> steps,
 
 int64_t NominalNanoseconds(const Operation& operation) {
   constexpr int64_t kEach = 5000;
-  // Bytes (or flops / 1000) in a nanosecond.
+  // Bytes, or flops, in a nanosecond.
   constexpr uint64_t kLink = 25, kFlops = 100'000, kHost = 50, kDisk = 2;
   switch (operation.lane) {
     case Lane::kH2d:

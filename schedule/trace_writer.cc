@@ -1,6 +1,5 @@
 #include "schedule/trace_writer.h"
 
-#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -147,26 +146,12 @@ class TraceWriter {
   int64_t arrows_ = 0;
 };
 
-absl::Status WriteAndClose(const Schedule& schedule, const Timeline& timeline,
-                           const std::string& title, File& file) {
-  RETURN_IF_ERROR(TraceWriter(schedule, timeline, file).Write(title));
-  RETURN_IF_ERROR(file.Sync());
-  return file.Close();
-}
-
 }  // namespace
 
 absl::Status WriteTrace(const Schedule& schedule, const Timeline& timeline,
                         const std::string& title, Io& io, const std::string& path) {
-  const std::string temporary = StrCat(path, ".tmp");
-  ASSIGN_OR_RETURN(const std::unique_ptr<File> file, io.Open(temporary, OpenMode::kTruncate));
-  absl::Status status = WriteAndClose(schedule, timeline, title, *file);
-  if (status.ok()) status = io.Rename(temporary, path);
-  if (!status.ok()) {
-    // The first error is the one to tell; what is left over is removed as far as possible.
-    (void)io.Unlink(temporary);
-  }
-  return status;
+  return WriteFileAtomically(
+      io, path, [&](File& file) { return TraceWriter(schedule, timeline, file).Write(title); });
 }
 
 }  // namespace horizon

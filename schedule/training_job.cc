@@ -89,6 +89,9 @@ std::span<const EnumWord<LearningRateSchedule>> WordsOf(LearningRateSchedule) {
 }
 
 absl::Status ValidateJob(const ModelSpec& spec, const TrainingJob& job) {
+  RecordChecker ranges;
+  VisitFields(job, ranges);
+  RETURN_IF_ERROR(ranges.status());
   if (job.sequence > spec.max_positions) {
     return Refuse(StrCat("sequence ", job.sequence, " is longer than the ", spec.max_positions,
                          " positions of ", spec.name, "; use a shorter sequence"));

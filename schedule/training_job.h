@@ -61,8 +61,9 @@ struct TrainingJob {
   friend bool operator==(const TrainingJob&, const TrainingJob&) = default;
 };
 
-// InvalidArgument naming the fields that do not go together, or with the model: a sequence past the
-// model's positions, a clip with the optimizer in backward, fp32 compute without a low half, ...
+// InvalidArgument naming a field out of range or those that do not go together, or with the model:
+// a sequence past the model's positions, a clip with the optimizer in backward, fp32 compute
+// without a low half, ...
 absl::Status ValidateJob(const ModelSpec& spec, const TrainingJob& job);
 
 // Reads a job from a parsed JSON or YAML file; unknown, wrong or out-of-range fields are refused

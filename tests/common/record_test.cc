@@ -135,15 +135,30 @@ TEST(Record, TheTableHasEveryFieldOnce) {
   const Sample sample;
   VisitFields(sample, table);
   EXPECT_EQ(table.text(),
-            "| field | unit or choices | default | meaning |\n"
+            "| field | unit and range, or choices | default | meaning |\n"
             "|---|---|---|---|\n"
             "| `name` |  | required | what it is called |\n"
-            "| `count` | pieces | 3 | how many |\n"
+            "| `count` | pieces, -2 to 9 | 3 | how many |\n"
             "| `big` |  | 4 | no range |\n"
-            "| `share` |  | 0.5 | of the whole |\n"
+            "| `share` | 0 to 1 | 0.5 | of the whole |\n"
             "| `on` | `true`, `false` | true | a switch |\n"
-            "| `size` | bytes | 2 MiB | room |\n"
+            "| `size` | bytes, at least 1024 | 2 MiB | room |\n"
             "| `colour` | `red`, `blue` | blue | a choice |\n");
+}
+
+// A record made in code is held to the same ranges as one read from a file.
+TEST(Record, TheCheckerNamesTheFirstFieldOutOfRange) {
+  const auto check = [](const Sample& sample) {
+    RecordChecker visit;
+    VisitFields(sample, visit);
+    return visit.status();
+  };
+  EXPECT_TRUE(check({}).ok());
+  EXPECT_TRUE(check({.count = -2, .share = 1.0, .size = 1_KiB}).ok());
+  EXPECT_EQ(check({.count = 10, .share = 2.0}).message(),
+            "count: needs a value from -2 to 9 pieces, found 10");
+  EXPECT_EQ(check({.share = -0.5}).message(), "share: needs a value from 0 to 1, found -0.5");
+  EXPECT_TRUE(absl::IsInvalidArgument(check({.size = 1023_B})));
 }
 
 }  // namespace

@@ -50,10 +50,12 @@ std::vector<std::string> OtherKinds(const Value& value) {
 
 void ExpectRangesKept(std::string_view written, std::span<const FieldRange> ranges,
                       const ReadText& read) {
-  for (const auto& [name, value] : FieldsOf(written)) {
-    const auto range = std::find_if(ranges.begin(), ranges.end(),
-                                    [&](const FieldRange& entry) { return entry.name == name; });
-    EXPECT_EQ(IsNumber(value), range != ranges.end()) << name << " needs an entry, or has one";
+  for (const auto& member : FieldsOf(written)) {
+    const auto range = std::find_if(ranges.begin(), ranges.end(), [&](const FieldRange& entry) {
+      return entry.name == member.first;
+    });
+    EXPECT_EQ(IsNumber(member.second), range != ranges.end())
+        << member.first << " needs an entry, or has one";
   }
   for (const FieldRange& range : ranges) {
     for (const std::string_view inside : {range.least, range.most}) {

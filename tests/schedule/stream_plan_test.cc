@@ -267,6 +267,8 @@ TEST(ValidatePlan, LossChunksAreWholeTilesOrEverything) {
       job, {},
       {{"one token", [](TrainingJob&, StreamPlan& plan) { plan.loss_chunk_tokens = 1; },
         "loss_chunk_tokens 1 must be a multiple of 128, or at least the 600 tokens"},
+       {"half a tile", [](TrainingJob&, StreamPlan& plan) { plan.loss_chunk_tokens = 64; },
+        "loss_chunk_tokens 64 must be a multiple of 128"},
        {"just below all", [](TrainingJob&, StreamPlan& plan) { plan.loss_chunk_tokens = 599; },
         "loss_chunk_tokens 599"}});
   for (const int64_t good : {128, 512, 600, 601, 1000}) {
