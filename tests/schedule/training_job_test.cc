@@ -179,10 +179,14 @@ TEST(ValidateJob, RefusesWhatDoesNotGoTogether) {
   ModelSpec spec = TinyModel();
   spec.max_positions = 1 << 24;
   const TrainingJob good;
+  ModelSpec brief = spec;
+  brief.max_positions = 1023;
+  EXPECT_EQ(ValidateJob(brief, good).message(),
+            "sequence 1024 is longer than the 1023 positions of tiny; use a shorter sequence");
   ASSERT_TRUE(ValidateJob(spec, good).ok()) << ValidateJob(spec, good);
   const Refusal refusals[] = {
       {"sequence", [](TrainingJob& job) { job.sequence = (1 << 24) + 1; },
-       "sequence 16777217 is longer than the 16777216 positions of tiny"},
+       "sequence: needs a value from 1 to 16777216 tokens, found 16777217"},
       {"tokens",
        [](TrainingJob& job) {
          job.sequence = 1 << 24;
