@@ -167,7 +167,7 @@ uint64_t MomentBytes(StateFormat format, uint64_t parameters) {
     case StateFormat::kBf16Moments:
       return 4 * parameters;
     case StateFormat::k8BitMoments:
-      return 2 * parameters + uint64_t{2 * 4} * ((parameters + kMomentBlock - 1) / kMomentBlock);
+      return 2 * parameters + 8 * ((parameters + kMomentBlock - 1) / kMomentBlock);
   }
   return 0;
 }

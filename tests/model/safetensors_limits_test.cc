@@ -15,6 +15,13 @@
 namespace horizon {
 namespace {
 
+// Sanitizers keep freed memory and shadows of the rest, so the bound says nothing there.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kCheckMemory = false;
+#else
+constexpr bool kCheckMemory = true;
+#endif
+
 constexpr size_t kHeaderBytes = kMaxSafetensorsHeaderBytes;
 constexpr int64_t kLimitKib = int64_t{1} << 20;  // 1 GiB
 constexpr rlim_t kCpuSeconds = 60;
@@ -36,7 +43,7 @@ int ParseInChild(const std::function<std::string()>& make_header) {
                  text.size(), usage.ru_maxrss, usage.ru_utime.tv_sec,
                  usage.ru_utime.tv_usec / 1000);
     if (!accepted) _exit(1);
-    _exit(usage.ru_maxrss < kLimitKib ? 0 : 2);
+    _exit(!kCheckMemory || usage.ru_maxrss < kLimitKib ? 0 : 2);
   }
   int status = -1;
   waitpid(child, &status, 0);

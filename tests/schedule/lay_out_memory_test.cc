@@ -291,7 +291,7 @@ TEST(LayOutMemory, AHugeModelIsRefusedBeforeItsChunksAreListed) {
   // The largest that a spec may have: its four million shards of one tile are not listed.
   spec.vocab = (int64_t{1} << 31) - 1;
   StreamPlan plan;
-  plan.chunk_bytes = Bytes(CheckedU64(512 * 8 * 2));
+  plan.chunk_bytes = Bytes(CheckedU64(8192));
   const absl::Status shards = RefusalOf(spec, SmallJob(), plan);
   EXPECT_EQ(shards.code(), absl::StatusCode::kFailedPrecondition) << shards;
   EXPECT_NE(shards.message().find("embedding"), absl::string_view::npos) << shards;
