@@ -1,5 +1,6 @@
 #include "schedule/trace_writer.h"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 #include <vector>
@@ -108,14 +109,16 @@ class TraceWriter {
     return absl::OkStatus();
   }
 
-  // An arrow from the end of what was awaited to the start of what waited.
+  // An arrow from the end of what was awaited to the start of what waited. It leaves a nanosecond
+  // before the end: at the end itself a viewer would take it for the next bar's.
   absl::Status Arrow(const TimelineEntry& waiting, const Wait& wait) {
     const size_t step = waiting.step - (wait.previous_step ? 1 : 0);
     const OperationId body =
         wait.previous_step ? PhaseOf(schedule_, timeline_.steps[step]).body_begin : 0;
     const TimelineEntry& awaited = timeline_.entries[step_begin_[step] + body + wait.operation];
     const int64_t id = ++arrows_;
-    JsonWriter from = Event("s", "wait", RowOf(awaited.lane), awaited.end_ns);
+    JsonWriter from =
+        Event("s", "wait", RowOf(awaited.lane), std::max(awaited.start_ns, awaited.end_ns - 1));
     from.Key("id").Integer(id).Key("cat").String("wait");
     RETURN_IF_ERROR(Add(std::move(from)));
     JsonWriter to = Event("f", "wait", RowOf(waiting.lane), waiting.start_ns);

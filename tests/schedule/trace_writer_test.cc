@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -184,8 +185,10 @@ TEST_F(TraceWriterTest, ArrowsLeadFromTheEndOfTheAwaitedToTheStartOfTheWaiting) 
       const OperationId skipped =
           wait.previous_step ? PhaseOf(schedule, timeline.steps[step]).body_begin : 0;
       const TimelineEntry& awaited = *entry_of.at({step, wait.operation + skipped});
+      // A nanosecond before the end, so that it lies on the awaited bar.
+      const int64_t leaves = std::max(awaited.start_ns, awaited.end_ns - 1);
       expected.push_back(
-          {static_cast<double>(awaited.end_ns) / 1000, static_cast<double>(entry.start_ns) / 1000});
+          {static_cast<double>(leaves) / 1000, static_cast<double>(entry.start_ns) / 1000});
     }
   }
   std::vector<std::pair<double, double>> found;
