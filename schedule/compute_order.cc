@@ -111,22 +111,36 @@ class Order {
 
   void BackwardThrough(IndexRange mbs) {
     for (int32_t b = static_cast<int32_t>(chunks_.blocks.size()) - 1; b >= 0; --b) {
-      const Block& block = chunks_.blocks[b];
-      for (int32_t mb = mbs.begin; mb < mbs.end; ++mb) {
-        if (!ForwardKeeps(chunks_, plan_, mbs.size(), b)) {
-          for (int32_t c = block.chunks.begin; c < block.chunks.end; ++c) {
-            Add(OperationKind::kRecompute, c, mb);
-          }
-        }
-        for (int32_t link = block.links.end - 1; link >= block.links.begin; --link) {
-          // Shards ascend in backward too: their sums have one order.
-          for (int32_t c = chunks_.links[link].begin; c < chunks_.links[link].end; ++c) {
-            Add(OperationKind::kBackward, c, mb);
-          }
-        }
+      if (plan_.recompute) {
+        BackwardThroughBlock(b, mbs);
+      } else {
+        BackwardThroughLinks(chunks_.blocks[b].links, mbs);
       }
     }
     EmbeddingBackward(mbs);
+  }
+
+  // One micro-batch after another, since the activations of a block are made for one at a time.
+  void BackwardThroughBlock(int32_t b, IndexRange mbs) {
+    const Block& block = chunks_.blocks[b];
+    for (int32_t mb = mbs.begin; mb < mbs.end; ++mb) {
+      if (!ForwardKeeps(chunks_, plan_, mbs.size(), b)) {
+        for (int32_t c = block.chunks.begin; c < block.chunks.end; ++c) {
+          Add(OperationKind::kRecompute, c, mb);
+        }
+      }
+      BackwardThroughLinks(block.links, {mb, mb + 1});
+    }
+  }
+
+  // All `mbs` through a chunk while it is loaded.
+  void BackwardThroughLinks(IndexRange links, IndexRange mbs) {
+    for (int32_t link = links.end - 1; link >= links.begin; --link) {
+      // Shards ascend in backward too: their sums have one order.
+      for (int32_t c = chunks_.links[link].begin; c < chunks_.links[link].end; ++c) {
+        for (int32_t mb = mbs.begin; mb < mbs.end; ++mb) Add(OperationKind::kBackward, c, mb);
+      }
+    }
   }
 
   void EmbeddingBackward(IndexRange mbs) {

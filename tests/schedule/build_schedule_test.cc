@@ -122,6 +122,25 @@ TEST(BuildSchedule, ChunkMajorLoadsEachChunkForAllMicroBatches) {
             "offload_gradient 1 mb1, offload_rows, offload_rows mb1");
 }
 
+// Without recompute nothing ties the shards of a stage together: each is loaded once for all
+// micro-batches even when the ring holds only one.
+TEST(BuildSchedule, ChunkMajorTakesAllMicroBatchesThroughAShardOfBackward) {
+  ModelSpec spec = TinyModel(1);
+  spec.intermediate = 256;  // two shards of 128 channels
+  TrainingJob job = ShortJob();
+  job.accumulation = 2;
+  StreamPlan plan;
+  plan.accumulation_order = AccumulationOrder::kChunkMajor;
+  plan.recompute = false;
+  plan.buffer_depth = 1;
+  plan.chunk_bytes = Bytes(CheckedU64(6400));
+  const Schedule s = Build(spec, job, plan);
+  const std::string compute = LaneText(s.first, Lane::kCompute);
+  EXPECT_NE(compute.find("backward 2, backward 2 mb1, backward 3, backward 3 mb1, backward 1"),
+            std::string::npos)
+      << compute;
+}
+
 TEST(BuildSchedule, AShardedHeadIsPassedTwiceAndItsShardsAscend) {
   ModelSpec spec = TinyModel(1);
   spec.vocab = 1024;  // two tiles of 512 rows, 8 KiB each
