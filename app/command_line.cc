@@ -10,6 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
+#include "common/check.h"
 #include "common/nearest_word.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
@@ -30,6 +31,12 @@ constexpr int kStyle = po::command_line_style::allow_long |
 
 bool IsFlag(const Option& option) { return std::holds_alternative<bool*>(option.value); }
 
+// Whether an option or argument may be given several times.
+template <typename T>
+bool IsRepeatable(const T& option) {
+  return std::holds_alternative<std::vector<std::string>*>(option.value);
+}
+
 std::string Upper(const std::string& unit) {
   std::string upper = absl::AsciiStrToUpper(unit);
   std::replace(upper.begin(), upper.end(), ' ', '_');
@@ -43,6 +50,8 @@ std::string DefaultOf(const Option& option) {
         using T = std::remove_pointer_t<decltype(target)>;
         if constexpr (std::is_same_v<T, std::string>) {
           return *target;
+        } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+          return absl::StrJoin(*target, ", ");
         } else if constexpr (std::is_same_v<T, Bytes>) {
           return ToString(*target);
         } else if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, double>) {
@@ -88,7 +97,26 @@ absl::Status ReadBytes(const Option& option, const std::string& text, Bytes* out
   if (!bytes.ok()) {
     return absl::InvalidArgumentError(StrCat("--", option.name, ": ", bytes.status().message()));
   }
+  const auto bound = [](int64_t limit) {
+    return static_cast<uint64_t>(std::max<int64_t>(0, limit));
+  };
+  if (bytes->value() < bound(option.minimum)) {
+    return BadValue(option, text, StrCat("a size of at least ", option.minimum, " bytes"));
+  }
+  if (bytes->value() > bound(option.maximum)) {
+    return BadValue(option, text, StrCat("a size of at most ", option.maximum, " bytes"));
+  }
   *out = *bytes;
+  return absl::OkStatus();
+}
+
+absl::Status ReadRate(const Option& option, const std::string& text, BytesPerSecond* out) {
+  const absl::StatusOr<BytesPerSecond> rate = ParseBytesPerSecond(text);
+  if (!rate.ok()) {
+    return absl::InvalidArgumentError(
+        StrCat("--", option.name, ": ", rate.status().message(), ", as in 26GB/s"));
+  }
+  *out = *rate;
   return absl::OkStatus();
 }
 
@@ -122,12 +150,42 @@ absl::Status ReadValue(const Option& option, const std::string& text) {
           return ReadInteger(option, text, &target->emplace());
         } else if constexpr (std::is_same_v<T, std::optional<std::string>>) {
           return ReadText(option, text, &target->emplace());
-        } else {
-          static_assert(std::is_same_v<T, std::optional<Bytes>>);
+        } else if constexpr (std::is_same_v<T, std::optional<Bytes>>) {
           return ReadBytes(option, text, &target->emplace());
+        } else if constexpr (std::is_same_v<T, std::optional<BytesPerSecond>>) {
+          return ReadRate(option, text, &target->emplace());
+        } else {
+          static_assert(std::is_same_v<T, std::vector<std::string>>);
+          return ReadText(option, text, &target->emplace_back());
         }
       },
       option.value);
+}
+
+absl::Status ReadOption(const Option& option, const po::variable_value& given) {
+  if (IsFlag(option)) return ReadValue(option, "");
+  if (!IsRepeatable(option)) return ReadValue(option, given.as<std::string>());
+  std::get<std::vector<std::string>*>(option.value)->clear();
+  for (const std::string& text : given.as<std::vector<std::string>>()) {
+    RETURN_IF_ERROR(ReadValue(option, text));
+  }
+  return absl::OkStatus();
+}
+
+template <typename T>
+po::value_semantic* TakesWords(const Option& option, const T& fallback) {
+  auto* value = po::value<T>()->value_name(Upper(option.unit));
+  if (const std::string text = DefaultOf(option); !text.empty()) {
+    value->default_value(fallback, text);
+  }
+  return value;
+}
+
+std::string HelpOf(const Option& option) {
+  std::string help = option.help;
+  if (!option.choices.empty()) help += StrCat(": one of ", absl::StrJoin(option.choices, ", "));
+  if (IsRepeatable(option)) help += "; may be repeated";
+  return help;
 }
 
 // Flags and values as Boost sees them: plain words, since we read the values ourselves and can
@@ -138,15 +196,12 @@ po::options_description Describe(const OptionList& list) {
     po::value_semantic* semantic = nullptr;
     if (IsFlag(option)) {
       semantic = new po::untyped_value(/*zero_tokens=*/true);
+    } else if (IsRepeatable(option)) {
+      semantic = TakesWords(option, *std::get<std::vector<std::string>*>(option.value));
     } else {
-      auto* value = po::value<std::string>()->value_name(Upper(option.unit));
-      if (const std::string text = DefaultOf(option); !text.empty()) value->default_value(text);
-      semantic = value;
+      semantic = TakesWords(option, DefaultOf(option));
     }
-    const std::string help = option.choices.empty() ? option.help
-                                                    : StrCat(option.help, ": one of ",
-                                                             absl::StrJoin(option.choices, ", "));
-    description.add_options()(option.name.c_str(), semantic, help.c_str());
+    description.add_options()(option.name.c_str(), semantic, HelpOf(option).c_str());
   }
   return description;
 }
@@ -167,7 +222,8 @@ absl::Status UnknownOption(const OptionList& list, const std::string& typed) {
 absl::Status TakePositionals(const OptionList& list, const std::vector<std::string>& given,
                              bool may_be_missing) {
   const auto& wanted = list.positionals;
-  if (given.size() > wanted.size()) {
+  const bool takes_rest = !wanted.empty() && IsRepeatable(wanted.back());
+  if (given.size() > wanted.size() && !takes_rest) {
     return absl::InvalidArgumentError(
         StrCat("one argument too many: '", given[wanted.size()], "'",
                wanted.empty() ? "; this command takes options only"
@@ -179,9 +235,15 @@ absl::Status TakePositionals(const OptionList& list, const std::vector<std::stri
                                        ") can be given")));
   }
   for (size_t i = 0; i < wanted.size(); ++i) {
-    if (i < given.size()) {
-      std::visit([&](auto* target) { *target = given[i]; }, wanted[i].value);
-    } else if (std::holds_alternative<std::string*>(wanted[i].value) && !may_be_missing) {
+    const auto rest = std::span(given).subspan(std::min(i, given.size()));
+    if (auto* const* all = std::get_if<std::vector<std::string>*>(&wanted[i].value)) {
+      CHECK(i + 1 == wanted.size());
+      (*all)->assign(rest.begin(), rest.end());
+    } else if (auto* const* maybe = std::get_if<std::optional<std::string>*>(&wanted[i].value)) {
+      if (!rest.empty()) **maybe = rest.front();
+    } else if (!rest.empty()) {
+      *std::get<std::string*>(wanted[i].value) = rest.front();
+    } else if (!may_be_missing) {
       return absl::InvalidArgumentError(StrCat(wanted[i].name, " is missing: ", wanted[i].help));
     }
   }
@@ -204,7 +266,7 @@ absl::Status TakeValues(const OptionList& list, const po::variables_map& values,
   for (const Option& option : list.options) {
     if (values.count(option.name) == 0 || values[option.name].defaulted()) continue;
     answers_alone |= option.answers_alone;
-    RETURN_IF_ERROR(ReadValue(option, IsFlag(option) ? "" : values[option.name].as<std::string>()));
+    RETURN_IF_ERROR(ReadOption(option, values[option.name]));
   }
   for (const Option& option : list.options) {
     const bool given = values.count(option.name) != 0;
@@ -259,12 +321,13 @@ std::string UsageOf(std::string_view command, const OptionList& options) {
   std::vector<std::string> parts;
   for (const Positional& one : options.positionals) {
     const bool needed = std::holds_alternative<std::string*>(one.value);
-    parts.push_back(needed ? one.name : StrCat("[", one.name, "]"));
+    parts.push_back(needed ? one.name : StrCat("[", one.name, IsRepeatable(one) ? "..." : "", "]"));
   }
   for (const Option& option : options.options) {
     const std::string value = IsFlag(option) ? "" : StrCat(" ", Upper(option.unit));
     const std::string text = StrCat("--", option.name, value);
-    parts.push_back(option.required ? text : StrCat("[", text, "]"));
+    parts.push_back(
+        StrCat(option.required ? text : StrCat("[", text, "]"), IsRepeatable(option) ? "..." : ""));
   }
   std::string usage = StrCat("Usage: horizon ", command);
   const std::string next_line = StrCat("\n", std::string(usage.size(), ' '));
@@ -285,7 +348,7 @@ std::string ExplainOptions(const OptionList& options) {
   if (!options.positionals.empty()) {
     out << "Arguments:\n";
     for (const Positional& one : options.positionals) {
-      out << "  " << one.name << "  " << one.help << "\n";
+      out << "  " << one.name << (IsRepeatable(one) ? "..." : "") << "  " << one.help << "\n";
     }
     out << "\n";
   }

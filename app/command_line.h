@@ -16,8 +16,8 @@ namespace horizon {
 // Reads `arguments` into the targets of `options`. Options are `--name value` or `--name=value`, in
 // any place; `--` ends them. InvalidArgument, naming the option and what would be right, for an
 // unknown option (with the nearest known one), a value that does not parse or is out of bounds, an
-// option given twice, an argument too many or one that is missing. Targets may have been written
-// when an error is returned.
+// option given twice that may not be, an argument too many or one that is missing. Targets may have
+// been written when an error is returned.
 absl::Status ParseArguments(const OptionList& options, std::span<const std::string> arguments);
 
 // How many leading `arguments` are options (with their values) of `options`: where the name of the

@@ -8,6 +8,12 @@ CommandList MakeCommands() {
   commands.push_back(MakeModelsCommand());
   commands.push_back(MakeWeightsCommand());
   commands.push_back(MakeScheduleCommand());
+  commands.push_back(MakeMachinesCommand());
+  commands.push_back(MakePlanCommand());
+  commands.push_back(MakeMaxModelCommand());
+  commands.push_back(MakeCompareCommand());
+  commands.push_back(MakeSimulateCommand());
+  commands.push_back(MakeExperimentsCommand());
   commands.push_back(MakeHelpCommand());
   commands.push_back(MakeVersionCommand());
   return commands;

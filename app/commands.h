@@ -10,10 +10,16 @@ namespace horizon {
 CommandList MakeCommands();
 
 // One factory a command, defined in NAME_command.cc.
+std::unique_ptr<Command> MakeCompareCommand();
+std::unique_ptr<Command> MakeExperimentsCommand();
 std::unique_ptr<Command> MakeHelpCommand();
+std::unique_ptr<Command> MakeMachinesCommand();
+std::unique_ptr<Command> MakeMaxModelCommand();
 std::unique_ptr<Command> MakeModelCommand();
 std::unique_ptr<Command> MakeModelsCommand();
+std::unique_ptr<Command> MakePlanCommand();
 std::unique_ptr<Command> MakeScheduleCommand();
+std::unique_ptr<Command> MakeSimulateCommand();
 std::unique_ptr<Command> MakeVersionCommand();
 std::unique_ptr<Command> MakeWeightsCommand();
 

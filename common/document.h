@@ -49,7 +49,8 @@ struct Document {
   Value root;
 };
 
-// Bounds every parser keeps: text size, nesting, number of values (reliability.md S4).
+// Bounds every parser keeps on text size, nesting and number of values, so that no file, however
+// hostile, takes memory or stack out of proportion.
 struct DocumentLimits {
   Bytes text = 16_MiB;
   int depth = 64;

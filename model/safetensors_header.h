@@ -16,7 +16,7 @@ namespace horizon {
 
 // The header of a safetensors file: eight bytes N (little endian), N bytes of JSON, then the data
 // of all tensors without a hole. Everything here works on integers before any payload is touched:
-// what passes can be sized, allocated and read without another check (reliability.md section 3).
+// what passes can be sized, allocated and read without another check.
 
 inline constexpr uint64_t kSafetensorsPrefixBytes = 8;
 inline constexpr uint64_t kMaxSafetensorsHeaderBytes = 100'000'000;

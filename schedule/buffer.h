@@ -22,13 +22,15 @@ enum class BufferKind : uint8_t {
   kKeptGradient,
   kEmbeddingGradient,  // sum over the embedding's use of a tied table, until both uses are added
   kNormPartials,
-  kClipFactor,  // one
+  kClipFactor,     // one
+  kFrameworkCopy,  // offload baselines: what the framework keeps beside the state, one a chunk
   // What streams.
   kRingSlot,
   kResidentWeights,  // one a resident chunk
   kPackSlab,         // `reference`: where a layer is packed before it crosses
   kGradient,         // on the device, until it has left
   kGradientSlab,
+  kTableSlab,    // where the gradient of a table leaves that always stays on the device
   kAnchor,       // one a block and micro-batch in flight
   kAnchorStage,  // on the device, for anchors that come back from the host
   // What compute holds.

@@ -46,6 +46,11 @@ absl::StatusOr<Schedule> BuildSchedule(const ModelSpec& spec, const TrainingJob&
     case Strategy::kReference:
       BuildReference(spec, laid_out.map, schedule);
       break;
+    case Strategy::kZero3Offload:
+    case Strategy::kFsdpOffload:
+    case Strategy::kGemini:
+      BuildOffloadBaseline(spec, laid_out.map, schedule);
+      break;
     case Strategy::kResident:
       BuildResident(spec, laid_out.map, schedule);
       break;

@@ -222,7 +222,7 @@ class Cutter {
     };
     if (plan_.strategy == Strategy::kResident) return mark({0, next_chunk()});
     if (plan_.embedding_home == EmbeddingHome::kDevice) mark(table_.embedding);
-    if (plan_.strategy == Strategy::kReference) return mark(table_.head);
+    if (!streams()) return mark(table_.head);
     int64_t left = plan_.resident_chunks;
     const auto take = [&](int32_t c) {
       if (left > 0 && !table_.chunks[c].resident) {

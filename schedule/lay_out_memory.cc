@@ -8,6 +8,7 @@
 #include "common/str_cat.h"
 #include "model/stage_work.h"
 #include "model/stages.h"
+#include "schedule/offload_baselines.h"
 
 namespace horizon {
 namespace {
@@ -38,6 +39,7 @@ class Layout {
       AddMoments();
       map_.disk_stage = Add(BufferKind::kDiskStage, Memory::kHost, 0, kDiskStageBytes);
     } else {
+      AddFrameworkCopies();
       AddStreaming();
       AddInputs();
       AddHead();
@@ -157,6 +159,12 @@ class Layout {
                 [&](int32_t c) { return MomentBytes(job_.state_format, parameters(c)); });
   }
 
+  void AddFrameworkCopies() {
+    AddPerChunk(map_.framework_copy, BufferKind::kFrameworkCopy, Memory::kPinned, [&](int32_t c) {
+      return CheckedU64(FrameworkBytes(plan_.strategy)) * parameters(c);
+    });
+  }
+
   void AddStreaming() {
     const bool in_place = resident() && each_.slot == 2;  // the high half is what compute reads
     AddPerChunk(map_.resident_weights, BufferKind::kResidentWeights, Memory::kDevice,
@@ -273,25 +281,7 @@ class Layout {
   void AddGradients() {
     AddPool(map_.residual_gradients, BufferKind::kResidualGradient, Memory::kDevice,
             int64_t{2} * map_.in_flight, hidden_bytes_);
-    uint64_t largest = 0;
-    int64_t leaving = 0;  // gradients that leave the device in a step
-    const bool summed = SummedOnDevice(job_, plan_) > 1;
-    for (int32_t c = 0; c < chunk_count(); ++c) {
-      if (!IsUsedOnDevice(chunks_, plan_, c)) continue;
-      largest = std::max(largest, parameters(c));
-      leaving += summed ? 1 : job_.accumulation;
-    }
-    const CheckedU64 bytes = CheckedU64(largest) * (summed ? 4 : each_.gradient);
-    // A block's sums stay until its last micro-batch; one more lets the next block start.
-    const int64_t on_device = summed
-                                  ? chunks_.LargestBlock() + 1
-                                  : (resident() ? 1 : std::min<int64_t>(2, plan_.gradient_slabs));
-    AddPool(map_.gradients, BufferKind::kGradient, Memory::kDevice, std::min(on_device, leaving),
-            bytes);
-    if (!resident()) {
-      AddPool(map_.gradient_slabs, BufferKind::kGradientSlab, Memory::kPinned,
-              std::min(plan_.gradient_slabs, leaving), bytes);
-    }
+    AddLeavingGradients();
     const Memory kept = resident()    ? Memory::kDevice
                         : reference() ? Memory::kHost
                                       : Memory::kPinned;
@@ -308,6 +298,39 @@ class Layout {
       return CheckedU64(8) * ((parameters(c) + kNormBlock - 1) / kNormBlock);
     });
     map_.clip_factor = Add(BufferKind::kClipFactor, small, 0, 16);
+  }
+
+  // Where gradients wait on the device, and the slabs they leave through.
+  void AddLeavingGradients() {
+    struct Leaving {
+      uint64_t largest = 0;
+      int64_t count = 0;  // in a step
+    };
+    Leaving all;
+    Leaving pooled;  // without those that have a slab of their own
+    const bool summed = SummedOnDevice(job_, plan_) > 1;
+    const auto add = [&](Leaving& leaving, int32_t c) {
+      leaving.largest = std::max(leaving.largest, parameters(c));
+      leaving.count += summed ? 1 : job_.accumulation;
+    };
+    for (int32_t c = 0; c < chunk_count(); ++c) {
+      if (!IsUsedOnDevice(chunks_, plan_, c)) continue;
+      add(all, c);
+      if (!LeavesThroughTableSlab(chunks_, plan_, c)) add(pooled, c);
+    }
+    const uint64_t each = summed ? 4 : each_.gradient;
+    // A block's sums stay until its last micro-batch; one more lets the next block start.
+    const int64_t on_device = summed
+                                  ? chunks_.LargestBlock() + 1
+                                  : (resident() ? 1 : std::min<int64_t>(2, plan_.gradient_slabs));
+    AddPool(map_.gradients, BufferKind::kGradient, Memory::kDevice, std::min(on_device, all.count),
+            CheckedU64(each) * all.largest);
+    if (resident()) return;
+    AddPool(map_.gradient_slabs, BufferKind::kGradientSlab, Memory::kPinned,
+            std::min(plan_.gradient_slabs, pooled.count), CheckedU64(each) * pooled.largest);
+    AddPerChunk(map_.table_slabs, BufferKind::kTableSlab, Memory::kPinned, [&](int32_t c) {
+      return CheckedU64(LeavesThroughTableSlab(chunks_, plan_, c) ? each : 0) * parameters(c);
+    });
   }
 
   void AddAnchors() {
@@ -423,6 +446,26 @@ bool IsUsedOnDevice(const ChunkTable& chunks, const StreamPlan& plan, int32_t ch
 
 int64_t SummedOnDevice(const TrainingJob& job, const StreamPlan& plan) {
   return plan.accumulation_order == AccumulationOrder::kChunkMajor ? job.accumulation : 1;
+}
+
+bool LeavesThroughTableSlab(const ChunkTable& chunks, const StreamPlan& plan, int32_t chunk) {
+  return plan.strategy != Strategy::kHorizon && plan.strategy != Strategy::kResident &&
+         !chunks.layers.contains(chunk);
+}
+
+bool LoadsAwaitCompute(const StreamPlan& plan) {
+  return IsSimulatedOnly(plan.strategy) ||
+         (plan.strategy == Strategy::kReference && plan.buffer_depth == 1);
+}
+
+bool ComputeAwaitsGradient(const ChunkTable& chunks, const StreamPlan& plan, int32_t chunk) {
+  return IsSimulatedOnly(plan.strategy) ||
+         (plan.strategy == Strategy::kReference && plan.gradient_slabs == 1 &&
+          chunks.layers.contains(chunk));
+}
+
+bool ClipsInPassOfItsOwn(const TrainingJob& job, const StreamPlan& plan) {
+  return plan.strategy == Strategy::kReference && job.clip_norm > 0;
 }
 
 absl::StatusOr<LaidOutBuffers> LayOutBuffers(const ModelSpec& spec, const TrainingJob& job,

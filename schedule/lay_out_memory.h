@@ -22,7 +22,9 @@ struct BufferMap {
   std::vector<BufferId> kept_gradient;
   std::vector<BufferId> embedding_gradient;
   std::vector<BufferId> norm_partials;
+  std::vector<BufferId> framework_copy;
   std::vector<BufferId> resident_weights;
+  std::vector<BufferId> table_slabs;
   std::vector<BufferId> kv_cache;
   // Pools.
   std::vector<BufferId> ring;
@@ -76,7 +78,7 @@ absl::StatusOr<MemoryLayout> LayOutMemory(const ModelSpec& spec, const TrainingJ
 
 // Squared norms are summed in blocks of this many parameters, one fp64 partial each.
 inline constexpr uint64_t kNormBlock = 65536;
-// Staging of a save (reliability.md, M4).
+// Staging of a save, which may take no more memory than this beyond what training has.
 inline constexpr uint64_t kDiskStageBytes = uint64_t{64} << 20;
 
 // The gradient of a chunk is kept on the host between its arrival and its update.
@@ -90,5 +92,16 @@ bool ForwardKeeps(const ChunkTable& chunks, const StreamPlan& plan, int32_t in_f
 bool IsUsedOnDevice(const ChunkTable& chunks, const StreamPlan& plan, int32_t chunk);
 // Micro-batches summed on the device before a gradient leaves: all in chunk-major order, else one.
 int64_t SummedOnDevice(const TrainingJob& job, const StreamPlan& plan);
+// Embedding and head stay on the device by the strategy's own rule, and their gradients leave
+// through a slab of their own; the pool of slabs is for layers.
+bool LeavesThroughTableSlab(const ChunkTable& chunks, const StreamPlan& plan, int32_t chunk);
+// Nothing is loaded (or packed) before everything computed so far has ended: the offload baselines,
+// and `reference` without double buffering, whose slab and staging buffer are one.
+bool LoadsAwaitCompute(const StreamPlan& plan);
+// Compute does not go on before the gradient of this chunk has been accumulated: the offload
+// baselines, and the layers of `reference` without a pool of slabs, whose copies are synchronous.
+bool ComputeAwaitsGradient(const ChunkTable& chunks, const StreamPlan& plan, int32_t chunk);
+// The kept gradients are clipped before Adam reads them, not by Adam itself.
+bool ClipsInPassOfItsOwn(const TrainingJob& job, const StreamPlan& plan);
 
 }  // namespace horizon

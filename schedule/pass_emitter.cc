@@ -1,6 +1,10 @@
 #include "schedule/pass_emitter.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
+
+#include "common/check.h"
 
 namespace horizon {
 namespace {
@@ -111,9 +115,13 @@ PassEmitter::Draft PassEmitter::Begin(OperationKind kind, Lane lane, int32_t chu
 }
 
 int64_t PassEmitter::Append(Draft& draft, std::span<const int64_t> after) {
-  const int64_t number = writer_.Append(draft.operation, draft.accesses, after);
-  if (draft.operation.lane == Lane::kCompute) last_compute_ = number;
-  return number;
+  if (draft.operation.lane != Lane::kCompute) {
+    return writer_.Append(draft.operation, draft.accesses, after);
+  }
+  CHECK(after.empty());
+  const std::array<int64_t, 1> before = {std::exchange(before_compute_, -1)};
+  last_compute_ = writer_.Append(draft.operation, draft.accesses, before);
+  return last_compute_;
 }
 
 BufferId PassEmitter::HiddenBuffer(int32_t link, int32_t mb) const {
@@ -186,6 +194,7 @@ std::vector<Access> PassEmitter::InitialContents() const {
   holds(map_.weights_hi, ContentKind::kWeights);
   holds(map_.weights_lo, ContentKind::kLowHalf);
   holds(map_.moments, ContentKind::kMoments);
+  holds(map_.framework_copy, ContentKind::kWeights);
   if (resident()) holds(map_.resident_weights, ContentKind::kWeights);
   if (kind_ == PassKind::kDecode) holds(map_.kv_cache, ContentKind::kKvCache);
   return initial;

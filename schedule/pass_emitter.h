@@ -65,6 +65,9 @@ class PassEmitter {
   // --- updates ---
   // Adam over every chunk in forward order, from gradients `age` steps old.
   void UpdateAll(uint8_t age);
+  // The next batch is not fetched before the last update so far has ended: a step that starts when
+  // the one before is over.
+  void NextBatchAwaitsUpdates() { before_batch_ = last_update_; }
 
   // --- saving ---
   void WriteState();
@@ -86,7 +89,11 @@ class PassEmitter {
 
   bool resident() const { return plan_.strategy == Strategy::kResident; }
   bool in_backward() const { return job_.optimizer_place == OptimizerPlace::kInBackward; }
-  Lane host_lane() const { return resident() ? Lane::kCompute : Lane::kHost; }
+  // The published system has a worker thread for gradients, beside the one that packs.
+  Lane gradient_lane() const {
+    if (plan_.strategy == Strategy::kReference) return Lane::kOptimizer;
+    return resident() ? Lane::kCompute : Lane::kHost;
+  }
   Lane optimizer_lane() const { return resident() ? Lane::kCompute : Lane::kOptimizer; }
   const Chunk& chunk(int32_t c) const { return chunks_.chunks[c]; }
   uint64_t parameters(int32_t c) const { return chunk(c).parameters; }
@@ -101,6 +108,7 @@ class PassEmitter {
   BufferId HiddenGradientBuffer(int32_t link, int32_t mb) const;
   BufferId ActivationsBuffer(int32_t chunk, int32_t mb) const;
   BufferId TokensBuffer(int32_t mb) const;
+  BufferId NextSlab(int32_t chunk);  // the gradient of `chunk` leaves through it
 
   // Parts that make the hidden state entering `link`, or its gradient, whole.
   int32_t HiddenParts(int32_t link) const;
@@ -142,6 +150,9 @@ class PassEmitter {
   std::vector<uint64_t> backward_flops_;  // by chunk
   PhaseWriter writer_;
   int64_t last_compute_ = -1;
+  int64_t last_update_ = -1;
+  int64_t before_batch_ = -1;    // what the next batch has to come after
+  int64_t before_compute_ = -1;  // what the next operation of the compute lane has to come after
 
   // Turns and counts within a step.
   int64_t next_gradient_ = 0;

@@ -1,5 +1,7 @@
 // The verbs of PassEmitter that bring inputs and weights to the device and compute with them.
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "schedule/pass_emitter.h"
 
@@ -13,7 +15,8 @@ void PassEmitter::FetchBatch(int32_t mb) {
   const uint64_t bytes = static_cast<uint64_t>(batch_.tokens()) * (labelled ? 8 : 4);
   Draft next = Begin(OperationKind::kNextBatch, Lane::kHost, -1, mb);
   next.Writes(pinned, tokens).operation.bytes = bytes;
-  Append(next);
+  const std::array<int64_t, 1> updated = {std::exchange(before_batch_, -1)};
+  Append(next, updated);
   if (!map_.tokens.empty()) {
     Draft load = Begin(OperationKind::kLoadTokens, Lane::kH2d, -1, mb);
     load.Reads(pinned, tokens).Writes(TokensBuffer(mb), tokens).operation.bytes = bytes;
@@ -52,6 +55,9 @@ void PassEmitter::Embed(int32_t c, int32_t mb, BufferId weights) {
 void PassEmitter::LoadChunk(int32_t c, BufferId target, std::span<const int64_t> after) {
   Draft load = Begin(OperationKind::kLoadChunk, Lane::kH2d, c, -1);
   load.Reads(map_.weights_hi[c], {ContentKind::kWeights, c}, weights_age_);
+  if (map_.framework_copy[c] >= 0) {
+    load.Reads(map_.framework_copy[c], {ContentKind::kWeights, c}, weights_age_);
+  }
   if (job_.compute_type == NumberType::kFp32) {
     load.Reads(map_.weights_lo[c], {ContentKind::kLowHalf, c}, weights_age_);
   }

@@ -1,4 +1,5 @@
 // The verbs of PassEmitter that take gradients from the device to the update.
+#include "schedule/offload_baselines.h"
 #include "schedule/pass_emitter.h"
 
 namespace horizon {
@@ -15,6 +16,11 @@ void PassEmitter::WriteGradient(Draft& draft, int32_t c, int32_t mb) {
   draft.Writes(gradient_of_[c], {ContentKind::kGradient, c, mb, summed_[c]});
 }
 
+BufferId PassEmitter::NextSlab(int32_t c) {
+  if (map_.table_slabs[c] >= 0) return map_.table_slabs[c];
+  return map_.gradient_slabs[next_slab_++ % map_.gradient_slabs.size()];
+}
+
 void PassEmitter::SendGradient(int32_t c, int32_t mb, Use use) {
   const uint64_t each = SummedOnDevice(job_, plan_) > 1 ? 4 : each_.gradient;
   Arrived arrived{.buffer = gradient_of_[c],
@@ -22,7 +28,7 @@ void PassEmitter::SendGradient(int32_t c, int32_t mb, Use use) {
                   .bytes = each * parameters(c)};
   summed_[c] = 0;
   if (!resident()) {
-    const BufferId slab = map_.gradient_slabs[next_slab_++ % map_.gradient_slabs.size()];
+    const BufferId slab = NextSlab(c);
     Draft offload = Begin(OperationKind::kOffloadGradient, Lane::kD2h, c, mb);
     offload.Reads(arrived.buffer, arrived.content).Writes(slab, arrived.content);
     offload.operation.bytes = arrived.bytes;
@@ -35,11 +41,12 @@ void PassEmitter::SendGradient(int32_t c, int32_t mb, Use use) {
 }
 
 void PassEmitter::Accumulate(int32_t c, int32_t mb, const Arrived& arrived, Use use) {
-  Draft op = Begin(OperationKind::kAccumulate, host_lane(), c, mb);
+  Draft op = Begin(OperationKind::kAccumulate, gradient_lane(), c, mb);
   op.Reads(arrived.buffer, arrived.content);
   op.operation.bytes = arrived.bytes;
   AddContribution(op, c, arrived.content.n, use);
-  Append(op);
+  const int64_t accumulated = Append(op);
+  if (ComputeAwaitsGradient(chunks_, plan_, c)) before_compute_ = accumulated;
   AfterContribution(c);
 }
 
@@ -104,7 +111,7 @@ void PassEmitter::SendRows(int32_t mb) {
 void PassEmitter::SumTiedTable() {
   for (int32_t c = chunks_.embedding.begin; c < chunks_.embedding.end; ++c) {
     if (map_.embedding_gradient[c] < 0) continue;
-    Draft sum = Begin(OperationKind::kTiedSum, host_lane(), c, -1);
+    Draft sum = Begin(OperationKind::kTiedSum, gradient_lane(), c, -1);
     sum.Reads(map_.embedding_gradient[c],
               {ContentKind::kEmbeddingGradient, c, 0, embedding_sum_[c]});
     sum.operation.bytes = 4 * parameters(c);
@@ -115,7 +122,7 @@ void PassEmitter::SumTiedTable() {
 }
 
 void PassEmitter::Norm(int32_t c, const Arrived& gradient) {
-  Draft norm = Begin(OperationKind::kNorm, host_lane(), c, -1);
+  Draft norm = Begin(OperationKind::kNorm, gradient_lane(), c, -1);
   norm.Reads(gradient.buffer, gradient.content);
   norm.Writes(map_.norm_partials[c], {ContentKind::kNormPartials, c});
   norm.operation.bytes = gradient.bytes;
@@ -123,7 +130,7 @@ void PassEmitter::Norm(int32_t c, const Arrived& gradient) {
 }
 
 void PassEmitter::ClipFactor() {
-  Draft factor = Begin(OperationKind::kClipFactor, host_lane(), -1, -1);
+  Draft factor = Begin(OperationKind::kClipFactor, gradient_lane(), -1, -1);
   for (size_t c = 0; c < chunks_.chunks.size(); ++c) {
     factor.Reads(map_.norm_partials[c], {ContentKind::kNormPartials, static_cast<int32_t>(c)});
     factor.operation.bytes += 8 * ((chunks_.chunks[c].parameters + kNormBlock - 1) / kNormBlock);
@@ -135,7 +142,7 @@ void PassEmitter::ClipFactor() {
 void PassEmitter::ClipGradients() {
   for (int32_t c = 0; c < static_cast<int32_t>(chunks_.chunks.size()); ++c) {
     const Arrived kept = Kept(c);
-    Draft clip = Begin(OperationKind::kClipGradient, host_lane(), c, -1);
+    Draft clip = Begin(OperationKind::kClipGradient, gradient_lane(), c, -1);
     clip.Reads(map_.clip_factor, {ContentKind::kClipFactor}).Reads(kept.buffer, kept.content);
     clip.Writes(kept.buffer, {ContentKind::kClippedGradient, c});
     clip.operation.bytes = 2 * kept.bytes;
@@ -166,7 +173,11 @@ void PassEmitter::Update(int32_t c, const Arrived& gradient, uint8_t age) {
   const uint64_t state =
       (2 + each_.low_half) * parameters(c) + MomentBytes(job_.state_format, parameters(c));
   adam.operation.bytes = gradient.bytes + 2 * state;
-  Append(adam);
+  if (const BufferId copy = map_.framework_copy[c]; copy >= 0) {
+    adam.Writes(copy, {ContentKind::kWeights, c});
+    adam.operation.bytes += FrameworkBytes(plan_.strategy) * parameters(c);
+  }
+  last_update_ = Append(adam);
 }
 
 }  // namespace horizon

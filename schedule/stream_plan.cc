@@ -5,13 +5,15 @@
 #include "common/record.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
+#include "schedule/offload_baselines.h"
 
 namespace horizon {
 namespace {
 
-constexpr EnumWord<Strategy> kStrategyWords[] = {{Strategy::kHorizon, "horizon"},
-                                                 {Strategy::kReference, "reference"},
-                                                 {Strategy::kResident, "resident"}};
+constexpr EnumWord<Strategy> kStrategyWords[] = {
+    {Strategy::kHorizon, "horizon"},          {Strategy::kReference, "reference"},
+    {Strategy::kResident, "resident"},        {Strategy::kZero3Offload, "zero3_offload"},
+    {Strategy::kFsdpOffload, "fsdp_offload"}, {Strategy::kGemini, "gemini"}};
 constexpr EnumWord<AnchorHome> kAnchorWords[] = {{AnchorHome::kDevice, "device"},
                                                  {AnchorHome::kHost, "host"}};
 constexpr EnumWord<AccumulationOrder> kOrderWords[] = {
@@ -72,8 +74,10 @@ void VisitFields(Record& plan, Visitor& visit) {
   visit("h2d_threads", plan.h2d_threads, threads("of copies to the device"));
   visit("compute_threads", plan.compute_threads, threads("of compute on device `host`"));
   visit("d2h_threads", plan.d2h_threads, threads("of copies from the device"));
-  visit("host_threads", plan.host_threads, threads("of gathering, accumulation and norms"));
-  visit("optimizer_threads", plan.optimizer_threads, threads("of Adam"));
+  visit("host_threads", plan.host_threads,
+        threads("of packing, gathering, accumulation and norms"));
+  visit("optimizer_threads", plan.optimizer_threads,
+        threads("of Adam; `reference`: of accumulation and norms too"));
 }
 
 // FNV-1a: stable over processes and releases, which std::hash is not.
@@ -116,7 +120,9 @@ absl::Status ValidateStrategy(const TrainingJob& job, const StreamPlan& plan) {
   if (job.optimizer_place != OptimizerPlace::kAfterStep) {
     return Refuse(StrCat(who, "updates after the step: set optimizer_place after_step"));
   }
-  if (!plan.recompute) return Refuse(StrCat(who, "always recomputes: set recompute true"));
+  if (plan.strategy == Strategy::kReference && !plan.recompute) {
+    return Refuse(StrCat(who, "always recomputes: set recompute true"));
+  }
   if (plan.buffer_depth > 2) {
     return Refuse(StrCat(who, "has two staging buffers: buffer_depth ", plan.buffer_depth,
                          " is not possible, use 1 or 2"));
@@ -130,6 +136,8 @@ std::span<const EnumWord<Strategy>> WordsOf(Strategy) { return kStrategyWords; }
 std::span<const EnumWord<AnchorHome>> WordsOf(AnchorHome) { return kAnchorWords; }
 std::span<const EnumWord<AccumulationOrder>> WordsOf(AccumulationOrder) { return kOrderWords; }
 std::span<const EnumWord<EmbeddingHome>> WordsOf(EmbeddingHome) { return kEmbeddingWords; }
+
+bool IsSimulatedOnly(Strategy strategy) { return FindOffloadBaseline(strategy) != nullptr; }
 
 std::string FingerprintOf(const ModelSpec& spec) {
   Fingerprint print;
@@ -196,12 +204,16 @@ absl::StatusOr<StreamPlan> ReadPlan(const Document& document) {
   return plan;
 }
 
-std::string WritePlan(const StreamPlan& plan) {
-  JsonWriter writer;
+void WritePlan(const StreamPlan& plan, JsonWriter& writer) {
   writer.BeginObject();
   RecordWriter visit(writer);
   VisitFields(plan, visit);
   writer.EndObject();
+}
+
+std::string WritePlan(const StreamPlan& plan) {
+  JsonWriter writer;
+  WritePlan(plan, writer);
   return std::move(writer).Finish();
 }
 

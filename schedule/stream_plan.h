@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "common/document.h"
 #include "common/enum_words.h"
+#include "common/json.h"
 #include "common/units.h"
 #include "model/model_spec.h"
 #include "schedule/training_job.h"
@@ -18,10 +19,12 @@ namespace horizon {
 // time and memory, never a bit of the result. The planner makes plans; a person may write one.
 
 // Whose way of streaming is followed; see docs/schedule.md.
-//   horizon    ours
-//   reference  the published implementation
-//   resident   everything on the device: the oracle the others are compared with
-enum class Strategy { kHorizon, kReference, kResident };
+//   horizon        ours
+//   reference      the published implementation
+//   resident       everything on the device: the oracle the others are compared with
+//   zero3_offload, fsdp_offload, gemini
+//                  systems the paper compares with (offload_baselines.h)
+enum class Strategy { kHorizon, kReference, kResident, kZero3Offload, kFsdpOffload, kGemini };
 enum class AnchorHome { kDevice, kHost };
 // batch_major: a micro-batch goes through the whole model before the next one starts.
 // chunk_major: all micro-batches go through a chunk while it is loaded.
@@ -34,6 +37,10 @@ std::span<const EnumWord<Strategy>> WordsOf(Strategy);
 std::span<const EnumWord<AnchorHome>> WordsOf(AnchorHome);
 std::span<const EnumWord<AccumulationOrder>> WordsOf(AccumulationOrder);
 std::span<const EnumWord<EmbeddingHome>> WordsOf(EmbeddingHome);
+
+// The strategy exists to be compared with in simulation: its schedules are right, but nothing runs
+// them.
+bool IsSimulatedOnly(Strategy strategy);
 
 // Loss chunks are whole tiles of this many tokens, so that their number never changes a sum.
 inline constexpr int64_t kLossTile = 128;
@@ -75,6 +82,7 @@ absl::Status ValidatePlan(const ModelSpec& spec, const TrainingJob& job, const S
 // As ReadJob, WriteJob and JobFieldTable.
 absl::StatusOr<StreamPlan> ReadPlan(const Document& document);
 std::string WritePlan(const StreamPlan& plan);
+void WritePlan(const StreamPlan& plan, JsonWriter& writer);  // as one value
 std::string PlanFieldTable();
 
 }  // namespace horizon

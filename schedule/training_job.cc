@@ -133,12 +133,16 @@ absl::StatusOr<TrainingJob> ReadJob(const Document& document) {
   return job;
 }
 
-std::string WriteJob(const TrainingJob& job) {
-  JsonWriter writer;
+void WriteJob(const TrainingJob& job, JsonWriter& writer) {
   writer.BeginObject();
   RecordWriter visit(writer);
   VisitFields(job, visit);
   writer.EndObject();
+}
+
+std::string WriteJob(const TrainingJob& job) {
+  JsonWriter writer;
+  WriteJob(job, writer);
   return std::move(writer).Finish();
 }
 

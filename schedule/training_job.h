@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "common/document.h"
 #include "common/enum_words.h"
+#include "common/json.h"
 #include "model/model_spec.h"
 
 namespace horizon {
@@ -71,6 +72,7 @@ absl::Status ValidateJob(const ModelSpec& spec, const TrainingJob& job);
 absl::StatusOr<TrainingJob> ReadJob(const Document& document);
 // JSON that ReadJob reads back to an equal job.
 std::string WriteJob(const TrainingJob& job);
+void WriteJob(const TrainingJob& job, JsonWriter& writer);  // as one value
 // The documented table of fields, in Markdown (docs/formats.md holds it, a test compares).
 std::string JobFieldTable();
 

@@ -6,6 +6,7 @@
 
 #include "common/status_macros.h"
 #include "common/str_cat.h"
+#include "schedule/offload_baselines.h"
 #include "schedule/operation_view.h"
 #include "schedule/verify_schedule.h"
 
@@ -33,6 +34,7 @@ class Meaning : private OperationView {
 
  private:
   bool resident() const { return schedule_.plan.strategy == Strategy::kResident; }
+  bool reference() const { return schedule_.plan.strategy == Strategy::kReference; }
   bool tied_table() const { return table_.tied && table_.embedding.contains(op_->chunk); }
   const Chunk& chunk() const { return table_.chunks[op_->chunk]; }
   int32_t links() const { return static_cast<int32_t>(table_.links.size()); }
@@ -65,7 +67,7 @@ class Meaning : private OperationView {
       case OperationKind::kNorm:
       case OperationKind::kClipFactor:
       case OperationKind::kClipGradient:
-        expected = resident() ? Lane::kCompute : Lane::kHost;
+        expected = resident() ? Lane::kCompute : reference() ? Lane::kOptimizer : Lane::kHost;
         break;
       case OperationKind::kAdam:
         expected = resident() ? Lane::kCompute : Lane::kOptimizer;
@@ -87,8 +89,8 @@ class Meaning : private OperationView {
     for (const Access& access : accesses_) {
       const Buffer& buffer = schedule_.memory.buffers[access.buffer];
       const bool device_side = (op_->lane == Lane::kH2d) == (access.mode == AccessMode::kWrite);
-      const bool pageable =
-          buffer.memory == Memory::kHost && schedule_.plan.strategy == Strategy::kReference;
+      const bool pageable = reference() && (buffer.kind == BufferKind::kWeightsHi ||
+                                            buffer.kind == BufferKind::kWeightsLo);
       if (device_side ? buffer.memory != Memory::kDevice
                       : buffer.memory != Memory::kPinned && !pageable) {
         Problem(StrCat("cannot reach ", schedule_.NameOf(buffer), " over the link"));
@@ -211,6 +213,10 @@ class Meaning : private OperationView {
         Reads({ContentKind::kLowHalf, op_->chunk, -1, -1}, {BufferKind::kWeightsLo});
       }
     }
+    if (const uint64_t copy = FrameworkBytes(schedule_.plan.strategy); copy > 0) {
+      Fits(Reads({ContentKind::kWeights, op_->chunk, -1, -1}, {BufferKind::kFrameworkCopy}),
+           copy * chunk().parameters);
+    }
     if (packs) {
       Fits(Writes({ContentKind::kWeights, op_->chunk, -1, -1}, {BufferKind::kPackSlab}), bytes);
       return Moves(2 * bytes);
@@ -308,8 +314,14 @@ class Meaning : private OperationView {
     const Content gradient{ContentKind::kGradient, op_->chunk, op_->micro_batch,
                            SumsOnDevice() ? accumulation() : 1};
     Reads(gradient, {BufferKind::kGradient});
-    Writes(gradient, {BufferKind::kGradientSlab});
+    Writes(gradient, {Slab()});
     Moves(LeavingBytes());
+  }
+
+  // Which slabs the gradient leaves through: only `horizon` moves its tables like layers.
+  BufferKind Slab() const {
+    const bool table = schedule_.plan.strategy != Strategy::kHorizon && chunk().link < 0;
+    return table ? BufferKind::kTableSlab : BufferKind::kGradientSlab;
   }
 
   // A contribution is added to the sum so far, and the sum grows by what came.
@@ -317,7 +329,7 @@ class Meaning : private OperationView {
     int32_t came = 1;
     if (op_->kind == OperationKind::kAccumulate) {
       const Access* arrived = Reads({ContentKind::kGradient, op_->chunk, op_->micro_batch, -1},
-                                    {BufferKind::kGradientSlab, BufferKind::kGradient});
+                                    {resident() ? BufferKind::kGradient : Slab()});
       if (arrived != nullptr) came = arrived->content.n;
     } else if (op_->kind == OperationKind::kScatter) {
       Reads({ContentKind::kRowGradients, -1, op_->micro_batch, -1});
@@ -376,6 +388,10 @@ class Meaning : private OperationView {
             MomentBytes(schedule_.job.state_format, parameters));
     if (resident() && each_.slot != 2) {
       updates(ContentKind::kWeights, BufferKind::kResidentWeights, each_.slot * parameters);
+    }
+    if (const uint64_t copy = FrameworkBytes(schedule_.plan.strategy); copy > 0) {
+      Fits(Writes({ContentKind::kWeights, op_->chunk, -1, -1}, {BufferKind::kFrameworkCopy}),
+           copy * parameters);
     }
   }
 

@@ -24,7 +24,9 @@ struct Node {
   int32_t step = 0;
   OperationId operation = 0;
   int32_t place = 0;  // within its lane over all steps, from 0
-  Clock ended;        // last place of each lane that has ended when this one has; -1: none
+  // Node that must have ended before, though no buffer lies between them; -1: none.
+  int64_t awaited = -1;
+  Clock ended;  // last place of each lane that has ended when this one has; -1: none
 
   const Operation& op() const { return phase->operations[operation]; }
 };
@@ -36,9 +38,46 @@ struct BufferState {
   int32_t written_in = 0;  // step
 };
 
+// Some strategies are slow on purpose: what other systems do one after another may not overlap
+// here, or the comparison would flatter them. Asked for every operation in standing order.
+class ForbiddenOverlap {
+ public:
+  explicit ForbiddenOverlap(const Schedule& schedule)
+      : layers_(schedule.chunks.layers),
+        baseline_(IsSimulatedOnly(schedule.plan.strategy)),
+        one_buffer_(schedule.plan.strategy == Strategy::kReference &&
+                    schedule.plan.buffer_depth == 1),
+        one_slab_(schedule.plan.strategy == Strategy::kReference &&
+                  schedule.plan.gradient_slabs == 1) {}
+
+  // The earlier node that must have ended before `op`, which is `node`, starts; -1: none.
+  int64_t Awaited(const Operation& op, int64_t node) {
+    if (op.kind == OperationKind::kAccumulate &&
+        (baseline_ || (one_slab_ && layers_.contains(op.chunk)))) {
+      accumulated_ = node;
+    }
+    if (op.lane == Lane::kCompute) {
+      computed_ = node;
+      return accumulated_;
+    }
+    const bool brings_weights =
+        op.kind == OperationKind::kPack || op.kind == OperationKind::kLoadChunk;
+    return brings_weights && (baseline_ || one_buffer_) ? computed_ : -1;
+  }
+
+ private:
+  const IndexRange layers_;
+  const bool baseline_;
+  const bool one_buffer_;
+  const bool one_slab_;
+  int64_t computed_ = -1;     // the last of the compute lane
+  int64_t accumulated_ = -1;  // the last gradient that compute waits for
+};
+
 class Sweep {
  public:
   Sweep(const Schedule& schedule, const std::vector<const Phase*>& steps) : schedule_(schedule) {
+    ForbiddenOverlap overlap(schedule);
     for (size_t s = 0; s < steps.size(); ++s) {
       step_begin_.push_back(static_cast<int64_t>(nodes_.size()));
       phases_.push_back(steps[s]);
@@ -49,6 +88,7 @@ class Sweep {
         std::vector<int64_t>& lane = lanes_[static_cast<size_t>(node.op().lane)];
         node.place = static_cast<int32_t>(lane.size());
         node.ended.fill(-1);
+        node.awaited = overlap.Awaited(node.op(), static_cast<int64_t>(nodes_.size()));
         lane.push_back(static_cast<int64_t>(nodes_.size()));
         nodes_.push_back(node);
       }
@@ -183,6 +223,11 @@ class Sweep {
       const Clock& other = nodes_[waits_[w]].ended;
       for (size_t l = 0; l < kLaneCount; ++l) node.ended[l] = std::max(node.ended[l], other[l]);
     }
+    if (node.awaited >= 0 && !EndedBefore(node.awaited, n)) {
+      return Broken(StrCat(NameOf(n), " may start before ", NameOf(node.awaited),
+                           " has ended, which strategy ", ToString(schedule_.plan.strategy),
+                           " does not let overlap"));
+    }
     const std::span<const Access> accesses = node.phase->AccessesOf(node.op());
     for (const Access& access : accesses) {
       if (access.mode == AccessMode::kRead) RETURN_IF_ERROR(VisitRead(n, access));
@@ -237,11 +282,24 @@ class Sweep {
       return Broken(StrCat(NameOf(n), " overwrites ", NameOfBuffer(access.buffer), " while ",
                            NameOf(reader), " may still be reading it"));
     }
+    if (LoadedInVain(access.buffer)) {
+      return Broken(StrCat(NameOf(n), " overwrites ", NameOfBuffer(access.buffer),
+                           " before anything has read what ", NameOf(buffer.writer), " loaded"));
+    }
     buffer.readers.fill(-1);
     buffer.writer = n;
     buffer.content = access.content;
     buffer.written_in = nodes_[n].step;
     return absl::OkStatus();
+  }
+
+  // A slot holds a chunk that nothing has read since it was loaded. Where a chunk is loaded
+  // although the ring still has it, contents alone would not tell a load into the wrong slot.
+  bool LoadedInVain(BufferId b) const {
+    const BufferState& buffer = buffers_[b];
+    return schedule_.memory.buffers[b].kind == BufferKind::kRingSlot && buffer.writer >= 0 &&
+           std::all_of(buffer.readers.begin(), buffer.readers.end(),
+                       [](int64_t reader) { return reader < 0; });
   }
 
   // Weights and caches that a pass does not update do not age.

@@ -12,7 +12,8 @@ namespace horizon {
 // first, steady, steady, drain (and first, drain):
 //  - order: no wait cycle; nothing is read before it is filled; no buffer is overwritten before its
 //    last reader has finished; whatever the timing, each reader finds the content it expects,
-//    written in the step it expects;
+//    written in the step it expects; nothing is loaded in vain; strategies that are said not to
+//    overlap compute with loads or gradients do not;
 //  - meaning: every operation stands on its lane and touches what its kind has to (the backward of
 //    a chunk reads that chunk's weights, activations and incoming gradient, ...), with the bytes
 //    its chunk has; every chunk is updated exactly once a step, from all contributions;

@@ -15,7 +15,8 @@ struct SafetensorsCase {
   std::string message;  // a part of the refusal
 };
 
-// Every rule of reliability.md section 3 from both sides; names are unique.
+// Every rule a header has to keep (lengths, JSON, names, types, shapes, offsets without hole or
+// overlap), from both sides; names are unique.
 std::vector<SafetensorsCase> AllSafetensorsCases();
 
 // The eight bytes of `length`, little endian.

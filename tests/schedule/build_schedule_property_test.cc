@@ -89,6 +89,24 @@ RC_GTEST_PROP(BuildSchedule, ReferenceLoadsEveryLayerThreeTimesAPass, ()) {
   }
 }
 
+// An offload baseline loads a layer in forward and again in backward; the ring saves it a load only
+// between the recompute of a block and its backward.
+RC_GTEST_PROP(BuildSchedule, OffloadBaselinesLoadEveryLayerInBothDirections, ()) {
+  const RandomCase random = *RandomAnyCase();
+  RC_PRE(IsSimulatedOnly(random.plan.strategy));
+  const Schedule s = *BuildOrDiscard(random, PassKind::kTrain);
+  const std::vector<int64_t> loads = LoadsOf(s);
+  const bool twice = !s.plan.recompute || s.plan.buffer_depth >= s.chunks.LargestBlock();
+  for (int32_t c = 0; c < static_cast<int32_t>(loads.size()); ++c) {
+    if (s.chunks.chunks[c].resident) {
+      RC_ASSERT(loads[c] == 1);
+      continue;
+    }
+    RC_ASSERT(loads[c] >= 2 * s.job.accumulation);
+    RC_ASSERT(loads[c] <= (twice ? 2 : 3) * s.job.accumulation);
+  }
+}
+
 // What leaves, what is computed and what is updated does not depend on the plan.
 RC_GTEST_PROP(BuildSchedule, WorkAndBytesAreConserved, ()) {
   const RandomCase random = *RandomHorizonCase();

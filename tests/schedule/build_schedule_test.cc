@@ -3,10 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "common/str_cat.h"
 #include "schedule/schedule_report.h"
-#include "schedule/timeline.h"
 #include "schedule/verify_schedule.h"
+#include "tests/schedule/lane_text.h"
 #include "tests/schedule/random_plans.h"
 
 namespace horizon {
@@ -24,18 +23,6 @@ TrainingJob ShortJob() {
   TrainingJob job;
   job.sequence = 4;
   return job;
-}
-
-// "load_chunk 1, forward 1 mb 0, ..." of one lane.
-std::string LaneText(const Phase& phase, Lane lane) {
-  std::string text;
-  for (const Operation& op : phase.operations) {
-    if (op.lane != lane) continue;
-    text += StrCat(text.empty() ? "" : ", ", ToString(op.kind));
-    if (op.chunk >= 0) text += StrCat(" ", op.chunk);
-    if (op.micro_batch > 0) text += StrCat(" mb", op.micro_batch);
-  }
-  return text;
 }
 
 // Three layers, each a chunk (1..3), embedding 0 on the host, head 4 whole; two slots. Forward
@@ -152,52 +139,6 @@ TEST(BuildSchedule, AShardedHeadIsPassedTwiceAndItsShardsAscend) {
             "forward 2, log_sum_exp 3, log_sum_exp 4, loss 3, head_gradient 3, loss 4, "
             "head_gradient 4, backward 2");
   EXPECT_EQ(CountTraffic(s).head.loads, 4);
-}
-
-// Every layer is forwarded three times and loaded three times, whatever K is.
-TEST(BuildSchedule, ReferenceFollowsThePublishedSystem) {
-  TrainingJob job = ShortJob();
-  job.optimizer_place = OptimizerPlace::kAfterStep;
-  StreamPlan plan;
-  plan.strategy = Strategy::kReference;
-  plan.embedding_home = EmbeddingHome::kDevice;
-  plan.anchor_interval = 2;
-  const Schedule s = Build(TinyModel(2), job, plan);
-  EXPECT_EQ(LaneText(s.first, Lane::kCompute),
-            "embed 0, forward 1, forward 2, loss 3, head_gradient 3, recompute 1, recompute 2, "
-            "recompute 2, backward 2, recompute 1, backward 1, embed_backward 0");
-  EXPECT_EQ(LaneText(s.first, Lane::kH2d),
-            "load_tokens, load_chunk 0, load_chunk 1, load_chunk 2, load_chunk 3, load_chunk 1, "
-            "load_chunk 2, load_chunk 2, load_chunk 1");
-  EXPECT_EQ(LaneText(s.first, Lane::kHost),
-            "next_batch, pack 1, pack 2, accumulate 3, norm 3, pack 1, pack 2, pack 2, "
-            "accumulate 2, norm 2, pack 1, accumulate 1, norm 1, accumulate 0, norm 0, "
-            "clip_factor, clip_gradient 0, clip_gradient 1, clip_gradient 2, clip_gradient 3");
-  EXPECT_EQ(LaneText(s.first, Lane::kOptimizer), "adam 0, adam 1, adam 2, adam 3");
-}
-
-TEST(BuildSchedule, ReferenceDoesNotPrefetchInBackward) {
-  TrainingJob job = ShortJob();
-  job.optimizer_place = OptimizerPlace::kAfterStep;
-  StreamPlan plan;
-  plan.strategy = Strategy::kReference;
-  plan.embedding_home = EmbeddingHome::kDevice;
-  const Schedule s = Build(TinyModel(3), job, plan);
-  const Timeline timeline =
-      EarliestTimeline(s, {StepKind::kFirst}, [](const Operation&) { return int64_t{1}; });
-  int64_t computed = 0;  // end of the compute lane so far
-  bool backward = false;
-  int checked = 0;
-  for (const TimelineEntry& entry : timeline.entries) {
-    const Operation& op = s.first.operations[entry.operation];
-    if (op.kind == OperationKind::kLoss) backward = true;
-    if (op.kind == OperationKind::kPack && backward) {
-      EXPECT_GE(entry.start_ns, computed) << s.NameOf(op);
-      ++checked;
-    }
-    if (op.lane == Lane::kCompute) computed = entry.end_ns;
-  }
-  EXPECT_EQ(checked, 6);
 }
 
 TEST(BuildSchedule, ResidentMovesNothingButTokensAndLosses) {

@@ -9,7 +9,9 @@
 #include <string>
 #include <utility>
 
+#include "common/io.h"
 #include "common/str_cat.h"
+#include "model/load_model_spec.h"
 #include "model/stage_work.h"
 #include "tests/schedule/random_plans.h"
 
@@ -221,6 +223,77 @@ TEST(LayOutMemory, ResidentNeedsNothingOfTheHostButInputsAndLosses) {
   EXPECT_EQ(layout.totals[static_cast<size_t>(Memory::kHost)], 0u);
   EXPECT_EQ(BytesOf(layout, {BufferKind::kRingSlot, BufferKind::kGradientSlab}), 0u);
   EXPECT_EQ(layout.totals[static_cast<size_t>(Memory::kPinned)], 256u + 16);  // tokens, loss
+}
+
+// The published formula, P counting parameters: 2 N weights, 8 N moments, 2 N gradients,
+// 2 (slabs + 2) P_layer of pinned slabs (two of them for packing) and 2 (P_head + P_embed).
+TEST(LayOutMemory, HostBytesOfReferenceAreThoseOfThePublishedSystem) {
+  const absl::StatusOr<ModelConfig> config = LoadModelSpec(*MakePosixIo(), "qwen2.5-7b");
+  ASSERT_TRUE(config.ok()) << config.status();
+  const ModelSpec& spec = config->spec;
+  TrainingJob job;
+  job.device = DeviceKind::kCuda;
+  job.state_format = StateFormat::kBf16Weights;
+  job.gradient_type = NumberType::kBf16;
+  job.activation_type = NumberType::kBf16;
+  job.optimizer_place = OptimizerPlace::kAfterStep;
+  job.sequence = 1024;
+  job.micro_batch = 4;
+  StreamPlan plan;
+  plan.strategy = Strategy::kReference;
+  plan.embedding_home = EmbeddingHome::kDevice;
+  plan.buffer_depth = 2;
+  plan.gradient_slabs = 12;
+  plan.anchor_interval = 4;
+  const MemoryLayout layout = LayOut(spec, job, plan);
+
+  std::map<StageKind, uint64_t> largest;
+  for (const Stage& stage : ListStages(spec)) {
+    largest[stage.kind] = std::max(largest[stage.kind], stage.parameters);
+  }
+  const uint64_t all = CountParameters(ListStages(spec)).total;
+  const uint64_t layer = largest[StageKind::kAttention] + largest[StageKind::kFeedForward];
+  const uint64_t tables = largest[StageKind::kHead] + largest[StageKind::kEmbedding];
+  ASSERT_EQ(all, 7615616512u);
+  const uint64_t slabs = 12 + 2;  // of gradients, and for packing
+  const uint64_t published = (2 + 8 + 2) * all + slabs * 2 * layer + 2 * tables;
+
+  // The final norm rides with the last layer, so every slab has room for it.
+  const uint64_t norm_room = slabs * 2 * largest[StageKind::kFinalNorm];
+  const uint64_t small = BytesOf(layout, {BufferKind::kTokensPinned, BufferKind::kLossPinned,
+                                          BufferKind::kNormPartials, BufferKind::kClipFactor});
+  uint64_t holes = 0;
+  MemoryTotals ends{};
+  for (const Buffer& buffer : layout.buffers) {
+    uint64_t& end = ends[static_cast<size_t>(buffer.memory)];
+    if (buffer.memory != Memory::kDevice) holes += buffer.offset - end;
+    end = buffer.offset + buffer.bytes;
+  }
+  const uint64_t host = layout.totals[static_cast<size_t>(Memory::kPinned)] +
+                        layout.totals[static_cast<size_t>(Memory::kHost)];
+  EXPECT_EQ(host, published + norm_room + small + holes);
+  EXPECT_LT(norm_room + small + holes, 2u << 20);  // of 98 GB
+  // The pool is for layers; each table has a slab of its own.
+  EXPECT_EQ(BytesOf(layout, {BufferKind::kTableSlab}), 2 * tables);
+}
+
+// Tied, there is one table and one slab for it.
+TEST(LayOutMemory, ReferenceHasASlabForEachTable) {
+  TrainingJob job = SmallJob();
+  job.optimizer_place = OptimizerPlace::kAfterStep;
+  StreamPlan plan;
+  plan.strategy = Strategy::kReference;
+  plan.embedding_home = EmbeddingHome::kDevice;
+  ModelSpec spec = TinyModel(2);
+  spec.vocab = 1000;  // tables larger than layers
+  const MemoryLayout untied = LayOut(spec, job, plan);
+  EXPECT_EQ(BytesOf(untied, {BufferKind::kTableSlab}), 2u * 8000 * 2);
+  EXPECT_EQ(BytesOf(untied, {BufferKind::kGradientSlab}), 2u * 664 * 2);
+  EXPECT_EQ(BytesOf(untied, {BufferKind::kPackSlab}), 2u * 664 * 2);
+  spec.tied = true;
+  EXPECT_EQ(BytesOf(LayOut(spec, job, plan), {BufferKind::kTableSlab}), 8000u * 2);
+  // `horizon` sends everything through the pool.
+  EXPECT_EQ(BytesOf(LayOut(spec, job, {}), {BufferKind::kTableSlab}), 0u);
 }
 
 RC_GTEST_PROP(LayOutMemory, BuffersLieOneBehindAnotherUpToTheTotals, ()) {

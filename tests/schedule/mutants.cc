@@ -100,12 +100,59 @@ Mutant DropAccess(std::string name, OperationKind kind, AccessMode mode, Content
   });
 }
 
+Mutant DropBuffer(std::string name, OperationKind kind, AccessMode mode, BufferKind buffer) {
+  return EachOperation(std::move(name), [=](Schedule& s, Phase& phase, Operation& op, OperationId) {
+    if (op.kind != kind) return false;
+    Access* access = FindBuffer(s, phase, op, mode, buffer);
+    if (access == nullptr) return false;
+    std::swap(*access, phase.access_pool[op.accesses.end - 1]);
+    --op.accesses.end;
+    return true;
+  });
+}
+
 Mutant BytesOff(std::string name, OperationKind kind, int by) {
   return EachOperation(std::move(name), [=](Schedule&, Phase&, Operation& op, OperationId) {
     if (op.kind != kind) return false;
     op.bytes += by;
     return true;
   });
+}
+
+// The next operation of the same lane after `id`; -1: there is none.
+OperationId NextInLane(const Phase& phase, OperationId id) {
+  for (size_t next = id + 1; next < phase.operations.size(); ++next) {
+    if (phase.operations[next].lane == phase.operations[id].lane) {
+      return static_cast<OperationId>(next);
+    }
+  }
+  return -1;
+}
+
+// The lane's next operation waits in the place of this one: one too late.
+std::vector<Schedule> PostponeEachWait(const Schedule& good) {
+  std::vector<Schedule> broken;
+  for (const PhaseMember member : kPhases) {
+    const Phase& phase = good.*member;
+    for (size_t i = 0; i < phase.operations.size(); ++i) {
+      const PoolRange waits = phase.operations[i].waits;
+      const OperationId next = NextInLane(phase, static_cast<OperationId>(i));
+      for (uint32_t w = waits.begin; w < waits.end && next >= 0; ++w) {
+        Schedule copy = good;
+        Phase& changed = copy.*member;
+        std::swap(changed.wait_pool[w], changed.wait_pool[waits.end - 1]);
+        --changed.operations[i].waits.end;
+        const uint32_t begin = static_cast<uint32_t>(changed.wait_pool.size());
+        for (const Wait& wait : phase.WaitsOf(phase.operations[next])) {
+          changed.wait_pool.push_back(wait);
+        }
+        changed.wait_pool.push_back(phase.wait_pool[w]);
+        changed.operations[next].waits = {begin, static_cast<uint32_t>(changed.wait_pool.size())};
+        broken.push_back(std::move(copy));
+      }
+    }
+  }
+  return broken;
 }
 
 void AddWaitMutants(std::vector<Mutant>& all) {
@@ -126,6 +173,7 @@ void AddWaitMutants(std::vector<Mutant>& all) {
                    }
                    return broken;
                  }});
+  all.push_back({"wait_postponed", PostponeEachWait});
   all.push_back(EachOperation(
       "wait_one_too_early",
       [](Schedule&, Phase& phase, Operation& op, OperationId) {
@@ -187,6 +235,10 @@ void AddBufferMutants(std::vector<Mutant>& all) {
                              BufferKind::kRingSlot));
   all.push_back(WrongSibling("offload_into_wrong_slab", kOffloadGradient, AccessMode::kWrite,
                              BufferKind::kGradientSlab));
+  all.push_back(WrongSibling("offload_into_wrong_table_slab", kOffloadGradient, AccessMode::kWrite,
+                             BufferKind::kTableSlab));
+  all.push_back(
+      WrongSibling("pack_into_wrong_slab", kPack, AccessMode::kWrite, BufferKind::kPackSlab));
   all.push_back(WrongSibling("accumulate_from_wrong_slab", kAccumulate, AccessMode::kRead,
                              BufferKind::kGradientSlab));
   all.push_back(WrongSibling("gradient_in_wrong_buffer", kBackward, AccessMode::kWrite,
@@ -252,7 +304,9 @@ void AddOperationMutants(std::vector<Mutant>& all) {
                                                           {"tied_sum_removed", kTiedSum},
                                                           {"head_gradient_removed", kHeadGradient},
                                                           {"offload_removed", kOffloadGradient},
-                                                          {"clip_factor_removed", kClipFactor}}) {
+                                                          {"clip_factor_removed", kClipFactor},
+                                                          {"pack_removed", kPack},
+                                                          {"clip_removed", kClipGradient}}) {
     all.push_back(Removed(name, kind));
   }
   all.push_back(
@@ -311,6 +365,24 @@ void AddCountMutants(std::vector<Mutant>& all) {
       DropAccess("adam_without_moments", kAdam, AccessMode::kWrite, ContentKind::kMoments));
   all.push_back(DropAccess("backward_without_activations", kBackward, AccessMode::kRead,
                            ContentKind::kActivations));
+  all.push_back(DropBuffer("adam_leaves_the_framework_copy_stale", kAdam, AccessMode::kWrite,
+                           BufferKind::kFrameworkCopy));
+  all.push_back(DropBuffer("load_without_framework_copy", kLoadChunk, AccessMode::kRead,
+                           BufferKind::kFrameworkCopy));
+  for (const auto& [name, kind] : std::vector<std::pair<std::string, BufferKind>>{
+           {"framework_copies_a_byte_short", BufferKind::kFrameworkCopy},
+           {"table_slabs_a_byte_short", BufferKind::kTableSlab},
+           {"pack_slabs_a_byte_short", BufferKind::kPackSlab}}) {
+    all.push_back(Once(name, [kind = kind](Schedule& s) {
+      bool found = false;
+      for (Buffer& buffer : s.memory.buffers) {
+        if (buffer.kind != kind) continue;
+        --buffer.bytes;
+        found = true;
+      }
+      return found;
+    }));
+  }
   all.push_back(Once("slots_a_byte_short", [](Schedule& s) {
     for (Buffer& buffer : s.memory.buffers) {
       if (buffer.kind == BufferKind::kRingSlot) --buffer.bytes;
@@ -356,6 +428,15 @@ void AddCountMutants(std::vector<Mutant>& all) {
       return true;
     }
     return false;
+  }));
+  all.push_back(Once("table_leaves_through_the_pool", [](Schedule& s) {
+    bool found = false;
+    for (Buffer& buffer : s.memory.buffers) {
+      if (buffer.kind != BufferKind::kTableSlab) continue;
+      buffer.kind = BufferKind::kGradientSlab;
+      found = true;
+    }
+    return found;
   }));
   all.push_back(Once("chunk_a_parameter_more", [](Schedule& s) {
     ++s.chunks.chunks.front().parameters;

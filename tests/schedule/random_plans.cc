@@ -88,17 +88,18 @@ rc::Gen<RandomCase> RandomHorizonCase() {
 rc::Gen<RandomCase> RandomAnyCase() {
   return rc::gen::exec([] {
     RandomCase random = RandomHorizon();
-    random.plan.strategy = *element(Strategy::kHorizon, Strategy::kReference, Strategy::kResident);
+    random.plan.strategy =
+        *element(Strategy::kHorizon, Strategy::kReference, Strategy::kResident,
+                 Strategy::kZero3Offload, Strategy::kFsdpOffload, Strategy::kGemini);
     if (random.plan.strategy == Strategy::kHorizon) return random;
     random.plan.embedding_home = EmbeddingHome::kDevice;
     random.plan.accumulation_order = AccumulationOrder::kBatchMajor;
     random.plan.anchor_home = AnchorHome::kDevice;
     random.plan.resident_chunks = 0;
-    if (random.plan.strategy == Strategy::kReference) {
-      random.plan.recompute = true;
-      random.plan.buffer_depth = Pick(1, 2);
-      random.job.optimizer_place = OptimizerPlace::kAfterStep;
-    }
+    if (random.plan.strategy == Strategy::kResident) return random;
+    if (random.plan.strategy == Strategy::kReference) random.plan.recompute = true;
+    random.plan.buffer_depth = Pick(1, 2);
+    random.job.optimizer_place = OptimizerPlace::kAfterStep;
     return random;
   });
 }

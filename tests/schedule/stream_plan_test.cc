@@ -13,6 +13,7 @@
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "common/yaml.h"
+#include "schedule/offload_baselines.h"
 #include "tests/schedule/random_plans.h"
 #include "tests/schedule/random_records.h"
 #include "tests/schedule/record_cases.h"
@@ -134,7 +135,8 @@ TEST(StreamPlan, HostileTextsAreRefused) { ExpectHostileTextsRefused(ReadStatus)
 
 TEST(StreamPlan, WrongChoicesNameTheChoicesAndTheNearest) {
   EXPECT_EQ(ReadStatus("{\n\"strategy\": \"horizn\"}").message(),
-            "plan.json:2: strategy: needs one of horizon|reference|resident, found 'horizn'; did "
+            "plan.json:2: strategy: needs one of "
+            "horizon|reference|resident|zero3_offload|fsdp_offload|gemini, found 'horizn'; did "
             "you mean 'horizon'?");
 }
 
@@ -278,7 +280,8 @@ TEST(ValidatePlan, LossChunksAreWholeTilesOrEverything) {
   }
 }
 
-const std::vector<Refusal>& RefusalsOfBoth() {
+// Of every strategy but `horizon`.
+const std::vector<Refusal>& CommonRefusals() {
   static const auto* const kRefusals = new std::vector<Refusal>{
       {"embedding", [](TrainingJob&, StreamPlan& p) { p.embedding_home = EmbeddingHome::kHost; },
        "keeps the embedding on the device: set embedding_home device"},
@@ -299,7 +302,7 @@ TEST(ValidatePlan, ReferenceRefusesWhatItWouldNotDo) {
   StreamPlan plan;
   plan.strategy = Strategy::kReference;
   plan.embedding_home = EmbeddingHome::kDevice;
-  ExpectRefusals(job, plan, RefusalsOfBoth());
+  ExpectRefusals(job, plan, CommonRefusals());
   ExpectRefusals(
       job, plan,
       {{"optimizer",
@@ -311,13 +314,51 @@ TEST(ValidatePlan, ReferenceRefusesWhatItWouldNotDo) {
         "buffer_depth 3 is not possible, use 1 or 2"}});
 }
 
+TEST(ValidatePlan, OffloadBaselinesRefuseWhatTheyWouldNotDo) {
+  for (const OffloadBaseline& baseline : kOffloadBaselines) {
+    const std::string who = StrCat("strategy ", ToString(baseline.strategy), " ");
+    TrainingJob job;
+    job.optimizer_place = OptimizerPlace::kAfterStep;
+    StreamPlan plan;
+    plan.strategy = baseline.strategy;
+    plan.embedding_home = EmbeddingHome::kDevice;
+    ExpectRefusals(job, plan, CommonRefusals());
+    ExpectRefusals(
+        job, plan,
+        {{"behind forward",
+          [](TrainingJob& j, StreamPlan&) { j.optimizer_place = OptimizerPlace::kBehindForward; },
+          StrCat(who, "updates after the step: set optimizer_place after_step")},
+         {"streamed embedding",
+          [](TrainingJob&, StreamPlan& p) { p.embedding_home = EmbeddingHome::kStreamed; },
+          StrCat(who, "keeps the embedding on the device: set embedding_home device")},
+         {"depth", [](TrainingJob&, StreamPlan& p) { p.buffer_depth = 3; },
+          StrCat(who, "has two staging buffers: buffer_depth 3 is not possible, use 1 or 2")}});
+    for (const bool recompute : {true, false}) {
+      for (const int64_t depth : {1, 2}) {
+        plan.recompute = recompute;
+        plan.buffer_depth = depth;
+        EXPECT_TRUE(ValidatePlan(TinyModel(), job, plan).ok()) << who << depth;
+      }
+    }
+  }
+}
+
+TEST(Strategy, OnlyTheOffloadBaselinesAreSimulatedOnly) {
+  std::string simulated;
+  for (const EnumWord<Strategy>& strategy : WordsOf(Strategy{})) {
+    if (IsSimulatedOnly(strategy.value)) simulated += StrCat(strategy.word, " ");
+    EXPECT_EQ(FrameworkBytes(strategy.value) > 0, IsSimulatedOnly(strategy.value)) << strategy.word;
+  }
+  EXPECT_EQ(simulated, "zero3_offload fsdp_offload gemini ");
+}
+
 TEST(ValidatePlan, ResidentRefusesWhatItWouldNotDo) {
   StreamPlan plan;
   plan.strategy = Strategy::kResident;
   plan.embedding_home = EmbeddingHome::kDevice;
   plan.buffer_depth = 9;  // has no ring: any depth will do
   plan.recompute = false;
-  ExpectRefusals({}, plan, RefusalsOfBoth());
+  ExpectRefusals({}, plan, CommonRefusals());
 }
 
 }  // namespace

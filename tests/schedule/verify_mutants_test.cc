@@ -23,8 +23,8 @@ Schedule Build(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& 
   return *std::move(schedule);
 }
 
-// Small schedules that between them have every kind of operation the mutants break. None is of
-// strategy `reference`, whose waits against prefetching guard no buffer.
+// Small schedules that between them have every kind of operation the mutants break, and waits that
+// guard no buffer but keep a strategy from overlapping what its system does not.
 std::vector<Base> Bases() {
   ModelSpec spec = TinyModel(4);
   spec.vocab = 1200;  // three tiles
@@ -74,6 +74,22 @@ std::vector<Base> Bases() {
                                                  j.clip_norm = 0;
                                                }),
                                           with(wide, [](StreamPlan& p) { p.recompute = false; }))});
+  const auto follow = [&](Strategy strategy) {
+    return with(wide, [strategy](StreamPlan& p) {
+      p.strategy = strategy;
+      p.embedding_home = EmbeddingHome::kDevice;
+      p.anchor_interval = 2;
+    });
+  };
+  const TrainingJob after =
+      with(two, [](TrainingJob& j) { j.optimizer_place = OptimizerPlace::kAfterStep; });
+  bases.push_back({"reference", Build(spec, after, follow(Strategy::kReference))});
+  bases.push_back({"reference, one buffer and one slab",
+                   Build(tied, after, with(follow(Strategy::kReference), [](StreamPlan& p) {
+                           p.buffer_depth = 1;
+                           p.gradient_slabs = 1;
+                         }))});
+  bases.push_back({"fsdp_offload", Build(spec, after, follow(Strategy::kFsdpOffload))});
   return bases;
 }
 

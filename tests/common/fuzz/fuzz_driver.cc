@@ -22,7 +22,8 @@
 namespace horizon {
 namespace {
 
-// reliability.md S1: -rss_limit_mb=512. Sanitizers keep freed memory, so it is not checked there.
+// No input may make a parser take more than 512 MiB. Sanitizers keep freed memory, so it is not
+// checked there.
 constexpr int64_t kMaxResidentKib = int64_t{512} * 1024;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kCheckMemory = false;

@@ -1,0 +1,138 @@
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/commands.h"
+#include "app/planning_options.h"
+#include "common/json.h"
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+#include "common/text_table.h"
+#include "model/load_model_spec.h"
+#include "planner/calibration.h"
+#include "planner/make_plan.h"
+#include "planner/plan_report.h"
+#include "planner/planned_job.h"
+
+namespace horizon {
+namespace {
+
+struct Compared {
+  HardwareProfile profile;
+  PlanAnswer answer;
+};
+
+std::string BytesText(uint64_t bytes) { return ToString(Bytes(CheckedU64(bytes))); }
+
+class CompareCommand : public Command {
+ public:
+  std::string_view name() const override { return "compare"; }
+  std::string_view summary() const override {
+    return "Compare machines for a model: does it fit, how fast, what limits it";
+  }
+  std::string_view details() const override {
+    return "Plans the model on every machine given, as 'horizon plan' does.\n";
+  }
+  OptionList Options() override {
+    OptionList list{.options = {{.name = "model",
+                                 .value = &model_,
+                                 .unit = "name or path",
+                                 .help = "A catalog name, a model folder or a config.json",
+                                 .required = true},
+                                {.name = "machine",
+                                 .value = &machines_,
+                                 .unit = "name or file",
+                                 .help = "A machine of 'horizon machines', or a profile in JSON",
+                                 .required = true}}};
+    job_.AddTo(list);
+    list.options.push_back({.name = "json", .value = &json_, .help = "Answer in JSON"});
+    return list;
+  }
+
+  absl::Status Run(const CommandContext& context) override {
+    ASSIGN_OR_RETURN(const ModelConfig config, LoadModelSpec(context.io, model_));
+    ASSIGN_OR_RETURN(const Strategy strategy, job_.ReadStrategy());
+    std::vector<Compared> all;
+    for (const std::string& machine : machines_) {
+      Compared& one = all.emplace_back();
+      ASSIGN_OR_RETURN(one.profile, LoadCalibratedMachine(context.io, machine));
+      ASSIGN_OR_RETURN(const TrainingJob job,
+                       job_.Read(context.io, model_, config.spec.max_positions, one.profile));
+      ASSIGN_OR_RETURN(one.answer,
+                       MakePlan({.spec = config.spec,
+                                 .job = job,
+                                 .fixed = PlanFor(strategy),
+                                 .fixed_fields = {},
+                                 .setting = {.profile = one.profile,
+                                             .software = BuiltInCalibration().SoftwareOf(strategy),
+                                             .margin = job_.margin()},
+                                 .propose_batch = job_.proposes_batch(),
+                                 .propose_state = job_.proposes_state()}));
+    }
+    return context.output.Write(json_ ? Json(config.spec, all) : Text(config.spec, all));
+  }
+
+ private:
+  static std::string Text(const ModelSpec& spec, const std::vector<Compared>& all) {
+    TextTable table({"machine", "batch", "state", "step", "tokens/s", "TFLOPS", "days for 10^9",
+                     "host", "device", "limit"});
+    for (const Compared& one : all) {
+      const TrainingJob& job = one.answer.job;
+      const std::string state(ToString(job.state_format));
+      if (!one.answer.feasible) {
+        const Shortage& shortage = one.answer.search.shortages.front();
+        table.AddRow({one.profile.name, StrCat(job.micro_batch), state, "does not fit", "", "", "",
+                      "", "",
+                      StrCat(ToString(shortage.limit), " lacks ",
+                             BytesText(shortage.needed - shortage.available))});
+        continue;
+      }
+      const Prediction& prediction = one.answer.search.prediction;
+      table.AddRow({one.profile.name, StrCat(job.micro_batch), state,
+                    ToString(Seconds{prediction.step_seconds}),
+                    ShortNumber(prediction.tokens_per_second), ShortNumber(prediction.model_tflops),
+                    ShortNumber(1e9 / prediction.tokens_per_second / 86400),
+                    BytesText(prediction.memory.host_bytes()),
+                    BytesText(prediction.memory.device_bytes()),
+                    ToString(LimitsOf(prediction, one.profile).front())});
+    }
+    return StrCat(spec.name, ", ", all.front().answer.job.sequence, " tokens a sequence\n\n",
+                  std::move(table).Finish());
+  }
+
+  static std::string Json(const ModelSpec& spec, const std::vector<Compared>& all) {
+    JsonWriter writer;
+    writer.BeginObject().Key("model").String(spec.name).Key("machines").BeginArray();
+    for (const Compared& one : all) {
+      writer.BeginObject().Key("machine").String(one.profile.name);
+      writer.Key("feasible").Bool(one.answer.feasible).Key("job");
+      WriteJob(one.answer.job, writer);
+      if (one.answer.feasible) {
+        writer.Key("plan");
+        WritePlan(*one.answer.search.plan, writer);
+        writer.Key("prediction");
+        WritePrediction(one.answer.search.prediction, one.profile, writer);
+      } else {
+        writer.Key("shortages").BeginArray();
+        for (const std::string& line : DescribeShortages(one.answer.search.shortages)) {
+          writer.String(line);
+        }
+        writer.EndArray();
+      }
+      writer.EndObject();
+    }
+    writer.EndArray().EndObject();
+    return std::move(writer).Finish();
+  }
+
+  std::string model_;
+  std::vector<std::string> machines_;
+  JobOptions job_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeCompareCommand() { return std::make_unique<CompareCommand>(); }
+
+}  // namespace horizon

@@ -1,0 +1,101 @@
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "app/commands.h"
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+#include "common/text_table.h"
+#include "experiments/claims.h"
+#include "experiments/experiment.h"
+#include "experiments/report_json.h"
+#include "experiments/report_tables.h"
+#include "experiments/run_experiments.h"
+#include "experiments/write_report.h"
+#include "planner/calibration.h"
+
+namespace horizon {
+namespace {
+
+// The first `columns` of a table of the report.
+std::string TextOf(const HtmlTable& table, size_t columns) {
+  const auto texts = [&](const std::vector<HtmlCell>& cells) {
+    std::vector<std::string> row;
+    for (size_t i = 0; i < columns; ++i) row.push_back(cells[i].text);
+    return row;
+  };
+  TextTable text(texts(table.header));
+  for (const std::vector<HtmlCell>& row : table.rows) text.AddRow(texts(row));
+  return std::move(text).Finish();
+}
+
+std::string SummaryText(const std::vector<ExperimentRun>& runs) {
+  TextTable table({"experiment", "sound rows", "mean error", "worst error", "host error",
+                   "ran or not", "verdict"});
+  for (const std::vector<HtmlCell>& row : SummaryTable(runs).rows) {
+    table.AddRow({row[0].text, row[1].text, row[2].text, row[3].text, row[4].text, row[7].text,
+                  row[8].text});
+  }
+  return std::move(table).Finish();
+}
+
+class ExperimentsCommand : public Command {
+ public:
+  std::string_view name() const override { return "experiments"; }
+  std::string_view summary() const override {
+    return "Simulate the paper's experiments, compare with its figures and write a report";
+  }
+  std::string_view details() const override {
+    return "Writes report.html, which needs nothing but a browser, with all tables as CSV and all\n"
+           "charts as SVG beside it. Ends with exit code 1 if an error is larger than the bound "
+           "in\n"
+           "its experiment's config.json.\n";
+  }
+  OptionList Options() override {
+    return {
+        .options = {{.name = "output",
+                     .value = &output_,
+                     .unit = "folder",
+                     .help = "Where the report goes; made if missing"},
+                    {.name = "json", .value = &json_, .help = "Answer in JSON, with all rows"}},
+        .positionals = {{.name = "NAME",
+                         .value = &names_,
+                         .help = StrCat("An experiment: ", absl::StrJoin(ExperimentNames(), ", "),
+                                        "; if none is given, all of them")}}};
+  }
+
+  absl::Status Run(const CommandContext& context) override {
+    const Calibration& calibration = BuiltInCalibration();
+    ASSIGN_OR_RETURN(const std::vector<ExperimentRun> runs,
+                     RunExperiments(context.io, names_, calibration));
+    const std::vector<Claim> claims = CheckClaims(runs);
+    RETURN_IF_ERROR(WriteReport(context.io, output_, MakeReport(runs, claims, calibration)));
+    const std::string report = JoinPath(output_, "report.html");
+    RETURN_IF_ERROR(context.output.Write(json_ ? ReportJson(runs, claims, report)
+                                               : AnswerText(runs, claims, report)));
+    const std::vector<std::string> violations = ViolationsOf(runs);
+    if (violations.empty()) return absl::OkStatus();
+    return absl::OutOfRangeError(StrCat("errors have grown past the bounds of experiments/NAME/",
+                                        "config.json:\n  ", absl::StrJoin(violations, "\n  ")));
+  }
+
+ private:
+  static std::string AnswerText(const std::vector<ExperimentRun>& runs,
+                                const std::vector<Claim>& claims, const std::string& report) {
+    std::string text = SummaryText(runs);
+    if (!claims.empty()) text += StrCat("\n", TextOf(ClaimsTable(claims), 4));
+    return StrCat(text, "\nAll simulated, nothing measured. Report: ", report, "\n");
+  }
+
+  std::vector<std::string> names_;
+  std::string output_ = "horizon-experiments";
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeExperimentsCommand() { return std::make_unique<ExperimentsCommand>(); }
+
+}  // namespace horizon

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "app/option.h"
+#include "common/io.h"
+#include "common/units.h"
+#include "schedule/stream_plan.h"
+#include "schedule/training_job.h"
+#include "simulator/hardware_profile.h"
+
+namespace horizon {
+
+// Options that several planning commands share, declared once.
+
+// What is changed about a machine: --host-memory, --device-memory, --link, --cores.
+struct OverrideOptions {
+  std::optional<Bytes> host_memory;
+  std::optional<Bytes> device_memory;
+  std::optional<BytesPerSecond> link;
+  std::optional<int64_t> cores;
+
+  void AddTo(OptionList& list);
+  // The machine named (catalog or file), calibrated, with these changes.
+  absl::StatusOr<HardwareProfile> Load(Io& io, const std::string& machine) const;
+};
+
+// The job as far as the command line says it: --strategy, --sequence, --batch, --state, --job.
+struct JobOptions {
+  std::string strategy = "horizon";
+  std::optional<int64_t> sequence;
+  std::string batch = "1";
+  std::string state;  // empty: as the strategy has it
+  std::optional<std::string> job_file;
+  double margin_percent = 5;
+
+  void AddTo(OptionList& list);
+  absl::StatusOr<Strategy> ReadStrategy() const;
+  bool proposes_batch() const { return batch == "auto"; }
+  bool proposes_state() const { return state == "auto"; }
+  // The job file, or the strategy's default job on this machine, with what the options change;
+  // a sequence not given is 1024, or the model's limit where that is less.
+  absl::StatusOr<TrainingJob> Read(Io& io, const std::string& model, int64_t max_positions,
+                                   const HardwareProfile& profile) const;
+  double margin() const { return margin_percent / 100; }
+};
+
+}  // namespace horizon

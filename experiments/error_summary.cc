@@ -1,0 +1,92 @@
+#include "experiments/error_summary.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "common/str_cat.h"
+
+namespace horizon {
+namespace {
+
+// Sums until Finish makes a mean of it.
+void Add(ErrorStatistics& statistics, const PublishedRow& row, double error) {
+  ++statistics.rows;
+  statistics.mean += std::abs(error);
+  if (std::abs(error) >= statistics.worst) {
+    statistics.worst = std::abs(error);
+    statistics.worst_row = NameOf(row);
+  }
+}
+
+void Finish(ErrorStatistics& statistics) {
+  if (statistics.rows > 0) statistics.mean /= static_cast<double>(statistics.rows);
+}
+
+void AddError(const RowResult& result, ExperimentSummary& summary) {
+  const std::optional<double> error = ErrorOf(result);
+  const PublishedRow& row = result.row;
+  if (!error.has_value()) return;
+  if (row.use == RowUse::kFitted) Add(summary.fitted, row, *error);
+  if (row.use != RowUse::kJudged) return;
+  if (row.tier == Tier::kB) Add(summary.other, row, *error);
+  if (row.tier != Tier::kA) return;
+  Add(row.metric == Metric::kHostGib ? summary.host : summary.sound, row, *error);
+}
+
+void AddOnce(std::vector<std::string>& list, std::string text) {
+  if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(std::move(text));
+}
+
+void AddStatus(const ComparedRow& compared, ExperimentSummary& summary) {
+  const PublishedRow& row = compared.result.row;
+  if (row.use == RowUse::kIgnored || row.tier == Tier::kC) return;
+  if (HasWrongStatus(compared)) {
+    AddOnce(summary.wrong_status,
+            StrCat(NameOf(row), compared.result.fits ? ": ran out of memory in print, fits here"
+                                                     : ": ran in print, does not fit here"));
+  } else if (IsOverOurMemory(compared)) {
+    AddOnce(summary.over_memory, NameOf(row));
+  }
+}
+
+void CheckBound(std::string_view what, double error, const std::string& row,
+                const std::optional<double>& percent, std::vector<std::string>& violations) {
+  // Not "error > bound": an error that is not a number is a violation too.
+  if (!percent.has_value() || 100 * error <= *percent) return;
+  violations.push_back(absl::StrFormat("%s is %.1f %%, the bound is %g %%%s", std::string(what),
+                                       100 * error, *percent, row.empty() ? "" : " (" + row + ")"));
+}
+
+}  // namespace
+
+ExperimentSummary Summarize(const ErrorBounds& bounds, std::span<const ComparedRow> rows) {
+  ExperimentSummary summary;
+  for (const ComparedRow& compared : rows) {
+    AddError(compared.result, summary);
+    AddStatus(compared, summary);
+  }
+  for (ErrorStatistics* statistics :
+       {&summary.sound, &summary.host, &summary.other, &summary.fitted}) {
+    Finish(*statistics);
+  }
+  std::vector<std::string>& violations = summary.violations;
+  CheckBound("mean error of sound rows", summary.sound.mean, "", bounds.mean, violations);
+  CheckBound("worst error of a sound row", summary.sound.worst, summary.sound.worst_row,
+             bounds.worst, violations);
+  CheckBound("worst error of a row of tier B", summary.other.worst, summary.other.worst_row,
+             bounds.worst_other, violations);
+  CheckBound("worst error in host memory", summary.host.worst, summary.host.worst_row,
+             bounds.host_worst, violations);
+  const auto wrong = static_cast<int64_t>(summary.wrong_status.size());
+  if (wrong > bounds.wrong_status) {
+    violations.push_back(StrCat(wrong, " runs end otherwise than published, the bound is ",
+                                bounds.wrong_status, " (",
+                                absl::StrJoin(summary.wrong_status, "; "), ")"));
+  }
+  return summary;
+}
+
+}  // namespace horizon

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/enum_words.h"
+#include "experiments/csv.h"
+#include "schedule/stream_plan.h"
+
+namespace horizon {
+
+// One published figure and the run it belongs to: a line of an experiment's published.csv.
+
+enum class Metric { kTflops, kTokensPerSecond, kStepSeconds, kHostGib, kStatus };
+enum class RunStatus { kOk, kOutOfMemory, kUnknown };
+enum class Tier { kA, kB, kC };                    // sound, one uncertain source, do not use
+enum class RowUse { kFitted, kJudged, kIgnored };  // what the row is used for here
+std::span<const EnumWord<Metric>> WordsOf(Metric);
+std::span<const EnumWord<RunStatus>> WordsOf(RunStatus);
+std::span<const EnumWord<Tier>> WordsOf(Tier);
+std::span<const EnumWord<RowUse>> WordsOf(RowUse);
+
+struct PublishedRow {
+  std::string id;       // "56 layers"
+  std::string system;   // as published: "megatrain", "zero3_offload", ...
+  std::string machine;  // of the catalog
+  std::string model;    // of the catalog, with the changes below
+  std::optional<int64_t> layers;
+  std::optional<int64_t> hidden;
+  std::optional<int64_t> ffn;
+  int64_t sequence = 1024;
+  std::optional<int64_t> batch;  // nothing: the largest the memory model allows
+  int64_t anchor_interval = 4;
+  int64_t gradient_slabs = 12;
+  int64_t buffer_depth = 2;
+  Metric metric = Metric::kTflops;
+  std::optional<double> published;
+  bool lower_bound = false;  // "more than"
+  RunStatus status = RunStatus::kOk;
+  Tier tier = Tier::kA;
+  RowUse use = RowUse::kJudged;
+  std::string note;
+};
+
+// The strategy that stands for a published system; nothing for one we do not simulate.
+std::optional<Strategy> StrategyOf(const std::string& system);
+
+// InvalidArgument with file, line and column for what is not a row.
+absl::StatusOr<std::vector<PublishedRow>> ReadPublishedRows(const CsvTable& table);
+
+}  // namespace horizon

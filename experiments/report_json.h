@@ -1,0 +1,17 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "experiments/claims.h"
+#include "experiments/run_experiments.h"
+
+namespace horizon {
+
+// Everything the report says, as one JSON text: {"report", "within_bounds", "violations",
+// "experiments": [{"name", "summary", "rows", ...}], "claims"}. `report` is the path of
+// report.html. Errors are in percent.
+std::string ReportJson(std::span<const ExperimentRun> runs, std::span<const Claim> claims,
+                       const std::string& report);
+
+}  // namespace horizon

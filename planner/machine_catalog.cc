@@ -1,0 +1,125 @@
+#include "planner/machine_catalog.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
+#include "common/check.h"
+#include "common/json.h"
+#include "common/nearest_word.h"
+#include "common/quote.h"
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+#include "planner/machine_catalog_data.h"
+
+namespace horizon {
+namespace {
+
+absl::string_view ToAbsl(std::string_view text) { return {text.data(), text.size()}; }
+
+absl::Status NoSuchMachine(std::string_view name_or_file) {
+  const std::vector<std::string> names = MachineNames();
+  return absl::NotFoundError(
+      StrCat("no machine ", Quoted(name_or_file), ": it is neither a known name nor a machine file",
+             DidYouMean(name_or_file, names), " (known names: ", absl::StrJoin(names, ", "), ")"));
+}
+
+Origin GivenByHand() {
+  return {.kind = OriginKind::kAssumed, .source = "given on the command line"};
+}
+
+Figure GivenFigure(double value) {
+  CHECK(value > 0);
+  return {.value = value, .origin = GivenByHand()};
+}
+
+void ScaleByHand(Curve& curve, double factor) {
+  curve = Scaled(std::move(curve), factor);
+  curve.origin = GivenByHand();
+}
+
+void SetLink(LinkProfile& link, BytesPerSecond rate) {
+  CHECK(rate.value > 0);
+  const double h2d = link.h2d_pinned.Highest();
+  const double d2h = link.d2h_pinned.Highest();
+  ScaleByHand(link.h2d_pinned, rate.value / h2d);
+  ScaleByHand(link.h2d_pageable, rate.value / h2d);
+  ScaleByHand(link.d2h_pinned, rate.value / d2h);
+  ScaleByHand(link.d2h_pageable, rate.value / d2h);
+  link.both_ways_bytes_per_second =
+      GivenFigure(link.both_ways_bytes_per_second.value * 2 * rate.value / (h2d + d2h));
+}
+
+void ScaleThreads(Curve& curve, double factor) {
+  const Curve::Point first = curve.points.front();
+  for (Curve::Point& point : curve.points) {
+    point.x *= factor;
+    point.y *= factor;
+  }
+  // Without it the curve would be constant below its first point: one thread as fast as two.
+  if (factor > 1) curve.points.insert(curve.points.begin(), first);
+  curve.origin = {.kind = OriginKind::kAssumed,
+                  .source = StrCat(factor, " x the processors of: ", curve.origin.source)};
+}
+
+}  // namespace
+
+std::span<const MachineEntry> MachineCatalog() { return MachineCatalogData(); }
+
+const MachineEntry* FindMachine(std::string_view name) {
+  for (const MachineEntry& entry : MachineCatalog()) {
+    if (absl::EqualsIgnoreCase(ToAbsl(entry.name), ToAbsl(name))) return &entry;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> MachineNames() {
+  std::vector<std::string> names;
+  for (const MachineEntry& entry : MachineCatalog()) names.emplace_back(entry.name);
+  return names;
+}
+
+absl::StatusOr<HardwareProfile> LoadMachine(Io& io, std::string_view name_or_file) {
+  if (const MachineEntry* entry = FindMachine(name_or_file)) {
+    ASSIGN_OR_RETURN(const Document document,
+                     ParseJson(StrCat("machines/", entry->name, ".json"), entry->json));
+    return ReadProfile(document);
+  }
+  const std::string file(name_or_file);
+  const absl::StatusOr<FileInfo> info = io.Info(file);
+  if (absl::IsNotFound(info.status())) return NoSuchMachine(name_or_file);
+  if (!info.ok()) return info.status();
+  return LoadProfile(io, file);
+}
+
+HardwareProfile WithOverrides(HardwareProfile machine, const MachineOverrides& overrides) {
+  if (overrides.host_memory.has_value()) {
+    machine.host.memory_bytes = GivenFigure(static_cast<double>(overrides.host_memory->value()));
+    machine.host.cgroup_bytes.reset();
+  }
+  if (overrides.device_memory.has_value()) {
+    machine.device.memory_bytes =
+        GivenFigure(static_cast<double>(overrides.device_memory->value()));
+  }
+  if (overrides.link.has_value()) SetLink(machine.link, *overrides.link);
+  if (overrides.cores.has_value()) {
+    CHECK(*overrides.cores > 0);
+    machine.host.cores = *overrides.cores;
+  }
+  return machine;
+}
+
+HardwareProfile ScaledHost(HardwareProfile machine, double factor) {
+  CHECK(factor > 0);
+  HostProfile& host = machine.host;
+  const double cores = std::round(static_cast<double>(host.cores) * factor);
+  host.cores = std::max<int64_t>(1, static_cast<int64_t>(cores));
+  ScaleThreads(host.dram, factor);
+  for (Curve& curve : host.adam) ScaleThreads(curve, factor);
+  ScaleThreads(host.pack, factor);
+  return machine;
+}
+
+}  // namespace horizon

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/json.h"
+#include "model/model_spec.h"
+#include "planner/explain_plan.h"
+#include "planner/largest_model.h"
+#include "planner/make_plan.h"
+#include "simulator/hardware_profile.h"
+#include "simulator/prediction.h"
+
+namespace horizon {
+
+// The planner's answers for people (text) and for programs (JSON).
+
+struct PlanReport {
+  const ModelSpec& spec;
+  const HardwareProfile& profile;
+  const PlanAnswer& answer;
+  const std::vector<Alternative>& alternatives;  // empty unless asked for
+  double margin = 0;
+};
+std::string PlanReportText(const PlanReport& report);
+// {"feasible", "plan", "job", "proposals", "prediction": {"step_seconds", "tokens_per_second",
+//  "model_tflops", "host_bytes", "pinned_bytes", "device_bytes", "lanes", "stalls", "limits",
+//  "memory"}, "search", "alternatives", "shortages", "remedies"}.
+std::string PlanReportJson(const PlanReport& report);
+
+// A prediction alone: what `simulate` answers, and part of the reports above.
+std::string PredictionText(const Prediction& prediction, const HardwareProfile& profile);
+void WritePrediction(const Prediction& prediction, const HardwareProfile& profile,
+                     JsonWriter& writer);
+
+struct LargestReport {
+  const HardwareProfile& profile;
+  const LargestModels& largest;
+  const std::vector<Purchase>& purchases;
+};
+std::string LargestReportText(const LargestReport& report);
+// {"largest": {"layers", "parameters", ...}, "largest_size", "limit", "purchases"}.
+std::string LargestReportJson(const LargestReport& report);
+
+// 1,234 or 12.3 or 0.0123: enough digits to compare, not more.
+std::string ShortNumber(double value);
+
+}  // namespace horizon

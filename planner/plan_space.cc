@@ -1,0 +1,247 @@
+#include "planner/plan_space.h"
+
+#include <algorithm>
+
+#include "model/stages.h"
+
+namespace horizon {
+namespace {
+
+constexpr uint64_t kSmallestChunk = uint64_t{8} << 20;
+
+Bytes InBytes(uint64_t count) { return Bytes(CheckedU64(count)); }
+
+// A layer, its parts and their halves, two layers: chunks end where stages or shards do, so sizes
+// in between only change what is left unused.
+std::vector<Bytes> ChunkSizes(const ModelSpec& spec, const TrainingJob& job) {
+  const uint64_t each = BytesOfParameter(job).link;
+  uint64_t largest_stage = 0;
+  uint64_t largest_layer = 0;
+  uint64_t layer_sum = 0;
+  int64_t layer = -1;
+  for (const Stage& stage : ListStages(spec)) {
+    if (stage.layer < 0) continue;
+    if (stage.layer != layer) layer_sum = 0;
+    layer = stage.layer;
+    layer_sum += stage.parameters * each;
+    largest_stage = std::max(largest_stage, stage.parameters * each);
+    largest_layer = std::max(largest_layer, layer_sum);
+  }
+  std::vector<Bytes> sizes;
+  const auto add = [&](uint64_t bytes) {
+    const Bytes size = InBytes(std::max<uint64_t>(bytes, 1));
+    if (std::find(sizes.begin(), sizes.end(), size) == sizes.end()) sizes.push_back(size);
+  };
+  add(largest_layer);
+  add(largest_stage);
+  add(2 * largest_layer);
+  for (uint64_t part = 2; part <= 8 && largest_stage / part >= kSmallestChunk; part *= 4) {
+    // A little more than the share, since shards are whole tiles.
+    add(largest_stage / part + largest_stage / part / 16);
+  }
+  return sizes;
+}
+
+std::vector<PlanThreads> ThreadChoices(const TrainingJob& job, int64_t cores) {
+  const auto some = [&](int64_t count) { return std::clamp<int64_t>(count, 1, cores); };
+  std::vector<PlanThreads> choices;
+  const auto add = [&](PlanThreads threads) {
+    if (std::find(choices.begin(), choices.end(), threads) == choices.end()) {
+      choices.push_back(threads);
+    }
+  };
+  if (job.device == DeviceKind::kHost) {
+    add({cores, some(cores / 4), some(cores / 2)});
+    add({some(cores - 1), 1, 1});
+    return choices;
+  }
+  add({1, some(cores / 2), some(cores - 2)});
+  add({1, some(cores / 4), some(cores / 2)});
+  return choices;
+}
+
+std::vector<int64_t> LossChunks(const TrainingJob& job) {
+  std::vector<int64_t> chunks;
+  for (const int64_t tokens : {1024, 8192}) {
+    const int64_t chunk = std::min<int64_t>(tokens, job.micro_batch_tokens());
+    if (std::find(chunks.begin(), chunks.end(), chunk) == chunks.end()) chunks.push_back(chunk);
+  }
+  return chunks;
+}
+
+// What strategies that are not ours leave to choose; the rest they decide by themselves.
+void NarrowTo(Strategy strategy, PlanSpace& space) {
+  if (strategy == Strategy::kHorizon) return;
+  space.chunk_bytes.resize(1);
+  space.resident_chunks = {0};
+  space.anchor_home = {AnchorHome::kDevice};
+  space.accumulation_order = {AccumulationOrder::kBatchMajor};
+  space.embedding_home = {EmbeddingHome::kDevice};
+  space.buffer_depth = {2, 1};
+  if (strategy == Strategy::kReference) {
+    space.recompute = {true};
+    space.gradient_slabs = {12, 4, 2};
+  }
+}
+
+class Fixer {
+ public:
+  Fixer(const StreamPlan& fixed, const std::vector<std::string>& fields)
+      : fixed_(fixed), fields_(fields) {}
+
+  template <typename T>
+  void Fix(std::string_view field, const T& value, std::vector<T>& values) const {
+    if (Has(field)) values = {value};
+  }
+  void FixThreads(std::string_view field, int64_t value, int64_t PlanThreads::*member,
+                  std::vector<PlanThreads>& values) const {
+    if (!Has(field)) return;
+    for (PlanThreads& threads : values) threads.*member = value;
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+  }
+  const StreamPlan& plan() const { return fixed_; }
+
+ private:
+  bool Has(std::string_view field) const {
+    return std::find(fields_.begin(), fields_.end(), field) != fields_.end();
+  }
+  const StreamPlan& fixed_;
+  const std::vector<std::string>& fields_;
+};
+
+}  // namespace
+
+PlanSpace SpaceFor(const ModelSpec& spec, const TrainingJob& job, const HardwareProfile& profile,
+                   const StreamPlan& fixed, const std::vector<std::string>& fixed_fields) {
+  PlanSpace space{
+      .base = fixed,
+      .chunk_bytes = ChunkSizes(spec, job),
+      .buffer_depth = {3, 2, 4, 6, 1},
+      .resident_chunks = {0, kAsManyAsFit},
+      .anchor_interval = {1, 2, 4, 8},
+      .anchor_home = {AnchorHome::kDevice, AnchorHome::kHost},
+      .recompute = {true, false},
+      .gradient_slabs = {4, 1},
+      .accumulation_order = {AccumulationOrder::kBatchMajor},
+      .loss_chunk_tokens = LossChunks(job),
+      .embedding_home = {EmbeddingHome::kHost, EmbeddingHome::kStreamed, EmbeddingHome::kDevice},
+      .threads = ThreadChoices(job, profile.host.cores)};
+  NameModel(spec, space.base);
+  if (job.accumulation > 1) space.accumulation_order.push_back(AccumulationOrder::kChunkMajor);
+  NarrowTo(fixed.strategy, space);
+  const Fixer fixer(fixed, fixed_fields);
+  fixer.Fix("chunk_bytes", fixed.chunk_bytes, space.chunk_bytes);
+  fixer.Fix("buffer_depth", fixed.buffer_depth, space.buffer_depth);
+  fixer.Fix("resident_chunks", fixed.resident_chunks, space.resident_chunks);
+  fixer.Fix("anchor_interval", fixed.anchor_interval, space.anchor_interval);
+  fixer.Fix("anchor_home", fixed.anchor_home, space.anchor_home);
+  fixer.Fix("recompute", fixed.recompute, space.recompute);
+  fixer.Fix("gradient_slabs", fixed.gradient_slabs, space.gradient_slabs);
+  fixer.Fix("accumulation_order", fixed.accumulation_order, space.accumulation_order);
+  fixer.Fix("loss_chunk_tokens", fixed.loss_chunk_tokens, space.loss_chunk_tokens);
+  fixer.Fix("embedding_home", fixed.embedding_home, space.embedding_home);
+  fixer.FixThreads("compute_threads", fixed.compute_threads, &PlanThreads::compute, space.threads);
+  fixer.FixThreads("host_threads", fixed.host_threads, &PlanThreads::host, space.threads);
+  fixer.FixThreads("optimizer_threads", fixed.optimizer_threads, &PlanThreads::optimizer,
+                   space.threads);
+  return space;
+}
+
+PlanSpace CoarseSpace(PlanSpace space) {
+  const auto keep = [](auto& values, size_t count) {
+    values.resize(std::min(values.size(), count));
+  };
+  // The whole layer, and the smallest chunk for where memory is scarce.
+  if (space.chunk_bytes.size() > 2)
+    space.chunk_bytes = {space.chunk_bytes[0], space.chunk_bytes.back()};
+  keep(space.buffer_depth, 2);
+  keep(space.anchor_interval, 1);
+  keep(space.gradient_slabs, 2);
+  keep(space.loss_chunk_tokens, 1);
+  keep(space.embedding_home, 1);
+  keep(space.threads, 1);
+  return space;
+}
+
+PlanSpace FrugalSpace(PlanSpace space) {
+  const auto keep_least = [](auto& values) {
+    values = {*std::min_element(values.begin(), values.end())};
+  };
+  const Bytes largest = space.chunk_bytes.front();
+  keep_least(space.chunk_bytes);
+  // A head in many shards needs a buffer for each of its sums, so whole layers may need less.
+  if (largest != space.chunk_bytes.front()) space.chunk_bytes.push_back(largest);
+  std::sort(space.buffer_depth.begin(), space.buffer_depth.end());
+  space.buffer_depth.resize(1);
+  keep_least(space.gradient_slabs);
+  keep_least(space.loss_chunk_tokens);
+  keep_least(space.anchor_interval);
+  if (space.resident_chunks.size() > 1) space.resident_chunks = {0};
+  if (space.recompute.size() > 1) space.recompute = {true};
+  space.threads.resize(1);
+  return space;
+}
+
+void ForEachPlan(const PlanSpace& space, const std::function<void(const StreamPlan&)>& visit) {
+  StreamPlan plan = space.base;
+  const auto each = [](const auto& values, auto set, auto next) {
+    for (const auto& value : values) {
+      set(value);
+      next();
+    }
+  };
+  // Without recompute there are no anchors and no blocks.
+  const auto without_anchors = [&](auto next) {
+    plan.anchor_interval = space.anchor_interval.front();
+    plan.anchor_home = space.anchor_home.front();
+    next();
+  };
+  // Slabs innermost: they do not change the bound of a plan.
+  const auto threads = [&] {
+    for (const PlanThreads& choice : space.threads) {
+      plan.compute_threads = choice.compute;
+      plan.host_threads = choice.host;
+      plan.optimizer_threads = choice.optimizer;
+      each(
+          space.gradient_slabs, [&](int64_t v) { plan.gradient_slabs = v; }, [&] { visit(plan); });
+    }
+  };
+  const auto buffers = [&] {
+    each(
+        space.buffer_depth, [&](int64_t v) { plan.buffer_depth = v; },
+        [&] {
+          each(
+              space.accumulation_order, [&](AccumulationOrder v) { plan.accumulation_order = v; },
+              [&] {
+                each(
+                    space.loss_chunk_tokens, [&](int64_t v) { plan.loss_chunk_tokens = v; },
+                    threads);
+              });
+        });
+  };
+  const auto residents = [&] {
+    each(
+        space.embedding_home, [&](EmbeddingHome v) { plan.embedding_home = v; },
+        [&] {
+          each(
+              space.resident_chunks, [&](int64_t v) { plan.resident_chunks = v; }, buffers);
+        });
+  };
+  each(
+      space.recompute, [&](bool v) { plan.recompute = v; },
+      [&] {
+        each(
+            space.chunk_bytes, [&](Bytes v) { plan.chunk_bytes = v; },
+            [&] {
+              if (!plan.recompute) return without_anchors(residents);
+              each(
+                  space.anchor_interval, [&](int64_t v) { plan.anchor_interval = v; },
+                  [&] {
+                    each(
+                        space.anchor_home, [&](AnchorHome v) { plan.anchor_home = v; }, residents);
+                  });
+            });
+      });
+}
+
+}  // namespace horizon

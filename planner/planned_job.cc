@@ -1,0 +1,30 @@
+#include "planner/planned_job.h"
+
+namespace horizon {
+
+TrainingJob JobFor(const HardwareProfile& profile, Strategy strategy) {
+  TrainingJob job;
+  job.device = profile.device.kind;
+  job.activation_type = job.device == DeviceKind::kCuda ? NumberType::kBf16 : NumberType::kFp32;
+  if (strategy == Strategy::kHorizon) return job;
+  job.optimizer_place = OptimizerPlace::kAfterStep;
+  if (strategy == Strategy::kReference || strategy == Strategy::kResident) {
+    job.state_format = StateFormat::kBf16Weights;
+  } else {
+    job.gradient_type = NumberType::kFp32;
+  }
+  return job;
+}
+
+StreamPlan PlanFor(Strategy strategy) {
+  StreamPlan plan{.strategy = strategy};
+  if (strategy == Strategy::kHorizon) return plan;
+  plan.embedding_home = EmbeddingHome::kDevice;
+  if (strategy == Strategy::kReference) {
+    plan.anchor_interval = 4;
+    plan.gradient_slabs = 12;
+  }
+  return plan;
+}
+
+}  // namespace horizon

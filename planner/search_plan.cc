@@ -1,0 +1,240 @@
+#include "planner/search_plan.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include "schedule/build_schedule.h"
+#include "schedule/lay_out_memory.h"
+#include "simulator/bounds.h"
+
+namespace horizon {
+namespace {
+
+struct Candidate {
+  StreamPlan plan;
+  int64_t bound = 0;
+  uint64_t device_bytes = 0;
+  bool simulated = false;
+};
+
+// One choice apart; how many chunks are resident follows from what else is on the device.
+bool AreNeighbours(const StreamPlan& a, const StreamPlan& b) {
+  const bool different[] = {a.chunk_bytes != b.chunk_bytes,
+                            a.buffer_depth != b.buffer_depth,
+                            (a.resident_chunks > 0) != (b.resident_chunks > 0),
+                            a.anchor_interval != b.anchor_interval,
+                            a.anchor_home != b.anchor_home,
+                            a.recompute != b.recompute,
+                            a.gradient_slabs != b.gradient_slabs,
+                            a.accumulation_order != b.accumulation_order,
+                            a.loss_chunk_tokens != b.loss_chunk_tokens,
+                            a.embedding_home != b.embedding_home,
+                            a.host_threads != b.host_threads ||
+                                a.optimizer_threads != b.optimizer_threads ||
+                                a.compute_threads != b.compute_threads};
+  return std::count(std::begin(different), std::end(different), true) == 1;
+}
+
+// The chunks and costs of plans that cut the model alike.
+struct CutModel {
+  StreamPlan plan;
+  ChunkTable chunks;
+  std::unique_ptr<CostModel> costs;
+};
+
+class Search {
+ public:
+  Search(const ModelSpec& spec, const TrainingJob& job, const Setting& setting)
+      : spec_(spec), job_(job), setting_(setting) {}
+
+  enum class Until { kAll, kFirst };  // fitting plan found
+
+  void Collect(const PlanSpace& space, Until until) {
+    until_ = until;
+    ForEachPlan(space, [this](const StreamPlan& plan) { Consider(plan); });
+    // Simpler (earlier) plans win ties.
+    std::stable_sort(candidates_.begin(), candidates_.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.bound < b.bound; });
+    result_.fitting = static_cast<int64_t>(candidates_.size());
+  }
+
+  SearchResult Best(double tolerance, int64_t most) {
+    for (Candidate& candidate : candidates_) {
+      if (result_.simulated >= most || Hopeless(candidate.bound, tolerance)) break;
+      Simulate(candidate);
+    }
+    Descend(tolerance);
+    for (const Candidate& candidate : candidates_) {
+      if (Hopeless(candidate.bound, tolerance)) break;
+      if (candidate.simulated) continue;
+      result_.gap = 1 - static_cast<double>(candidate.bound) * 1e-9 / best_seconds_;
+      break;
+    }
+    return std::move(result_);
+  }
+
+  SearchResult First() {
+    if (!candidates_.empty()) result_.plan = candidates_.front().plan;
+    return std::move(result_);
+  }
+
+ private:
+  bool Hopeless(int64_t bound, double tolerance) const {
+    return static_cast<double>(bound) * 1e-9 >= best_seconds_ * (1 - tolerance);
+  }
+
+  // From the best so far to its best neighbour, as long as that is faster. Bounds alone may favour
+  // many plans that are alike; this looks beyond them.
+  void Descend(double tolerance) {
+    double before = std::numeric_limits<double>::infinity();
+    while (best_seconds_ < before) {
+      before = best_seconds_;
+      const StreamPlan from = *result_.plan;
+      for (Candidate& candidate : candidates_) {
+        if (Hopeless(candidate.bound, tolerance)) break;
+        if (!candidate.simulated && AreNeighbours(candidate.plan, from)) Simulate(candidate);
+      }
+    }
+  }
+
+  // Nullptr where the chunks cannot be cut.
+  const CutModel* CutFor(const StreamPlan& plan) {
+    // The cost of loss chunks depends on the plan's own size, so it is part of the key.
+    const Key key{plan.chunk_bytes.value(), plan.anchor_interval, plan.recompute,
+                  plan.resident_chunks,     plan.embedding_home,  plan.loss_chunk_tokens};
+    const auto found = cuts_.find(key);
+    if (found != cuts_.end()) return found->second.get();
+    std::unique_ptr<CutModel>& cut = cuts_[key];
+    absl::StatusOr<ChunkTable> chunks = CutIntoChunks(spec_, job_, plan);
+    if (!chunks.ok()) return nullptr;
+    cut = std::make_unique<CutModel>();
+    cut->chunks = *std::move(chunks);
+    cut->plan = plan;
+    cut->costs = std::make_unique<CostModel>(spec_, job_, cut->plan, cut->chunks, setting_.profile,
+                                             setting_.software);
+    return cut.get();
+  }
+
+  void Consider(const StreamPlan& plan) {
+    if (until_ == Until::kFirst && !candidates_.empty()) return;
+    ++result_.plans;
+    StreamPlan filled = plan;
+    filled.resident_chunks = std::max<int64_t>(0, plan.resident_chunks);
+    std::optional<MemoryNeed> memory = MemoryOf(filled);
+    if (!memory.has_value()) return;
+    if (plan.resident_chunks == kAsManyAsFit) {
+      memory = Fill(filled, *memory);
+      if (!memory.has_value()) return;  // none more fits: the plan without is looked at by itself
+    }
+    std::vector<Shortage> shortages = ShortagesOf(*memory, setting_.profile, setting_.margin);
+    if (!shortages.empty()) return NoteNearest(filled, std::move(shortages));
+    candidates_.push_back({.plan = filled,
+                           .bound = until_ == Until::kFirst ? 0 : BoundOf(filled),
+                           .device_bytes = memory->device_bytes()});
+  }
+
+  // Slabs change memory and stalls, not what the lanes have to do.
+  int64_t BoundOf(StreamPlan plan) {
+    plan.gradient_slabs = 1;
+    if (bounded_ == plan) return bound_;
+    const CutModel* cut = CutFor(plan);
+    bound_ = BoundStep(job_, plan, cut->chunks, *cut->costs).nanoseconds();
+    bounded_ = std::move(plan);
+    return bound_;
+  }
+
+  // What the plan needs, or nothing where it cannot be built.
+  std::optional<MemoryNeed> MemoryOf(const StreamPlan& plan) {
+    if (!ValidatePlan(spec_, job_, plan).ok()) return std::nullopt;
+    const CutModel* cut = CutFor(plan);
+    if (cut == nullptr) return std::nullopt;
+    absl::StatusOr<LaidOutBuffers> laid_out =
+        LayOutBuffers(spec_, job_, plan, cut->chunks, PassKind::kTrain);
+    if (!laid_out.ok()) return std::nullopt;
+    return EstimateNeed(laid_out->memory.totals, setting_.profile, setting_.software);
+  }
+
+  // Raises plan.resident_chunks to what the device has room for.
+  std::optional<MemoryNeed> Fill(StreamPlan& plan, const MemoryNeed& without) {
+    const uint64_t available = Available(setting_.profile, Limit::kDeviceMemory, setting_.margin);
+    if (without.device_bytes() >= available) return std::nullopt;
+    const ChunkTable& chunks = CutFor(plan)->chunks;
+    uint64_t largest = 1;
+    for (const Chunk& chunk : chunks.chunks) largest = std::max(largest, chunk.parameters);
+    const uint64_t slot = BytesOfParameter(job_).slot * largest;
+    const auto streamed = static_cast<uint64_t>(chunks.layers.size() + chunks.head.size());
+    uint64_t count = std::min((available - without.device_bytes()) / slot, streamed);
+    if (count == 0) return std::nullopt;
+    plan.resident_chunks = static_cast<int64_t>(count);
+    return MemoryOf(plan);
+  }
+
+  void NoteNearest(const StreamPlan& plan, std::vector<Shortage> shortages) {
+    uint64_t lacking = 0;
+    for (const Shortage& shortage : shortages) lacking += shortage.needed - shortage.available;
+    if (lacking >= least_lacking_) return;
+    least_lacking_ = lacking;
+    result_.nearest = plan;
+    result_.shortages = std::move(shortages);
+  }
+
+  void Simulate(Candidate& candidate) {
+    candidate.simulated = true;
+    absl::StatusOr<Prediction> prediction = Predict(spec_, job_, candidate.plan, setting_);
+    if (!prediction.ok()) return;
+    ++result_.simulated;
+    const bool faster = prediction->step_seconds < best_seconds_;
+    const bool smaller =
+        prediction->step_seconds == best_seconds_ && candidate.device_bytes < best_device_bytes_;
+    if (!faster && !smaller) return;
+    best_seconds_ = prediction->step_seconds;
+    best_device_bytes_ = candidate.device_bytes;
+    result_.plan = candidate.plan;
+    result_.prediction = *std::move(prediction);
+  }
+
+  using Key = std::tuple<uint64_t, int64_t, bool, int64_t, EmbeddingHome, int64_t>;
+
+  const ModelSpec& spec_;
+  const TrainingJob& job_;
+  const Setting& setting_;
+  Until until_ = Until::kAll;
+  std::map<Key, std::unique_ptr<CutModel>> cuts_;
+  std::vector<Candidate> candidates_;
+  SearchResult result_;
+  std::optional<StreamPlan> bounded_;  // the last plan bounded, and its bound
+  int64_t bound_ = 0;
+  double best_seconds_ = std::numeric_limits<double>::infinity();
+  uint64_t best_device_bytes_ = 0;
+  uint64_t least_lacking_ = std::numeric_limits<uint64_t>::max();
+};
+
+}  // namespace
+
+SearchResult SearchPlan(const ModelSpec& spec, const TrainingJob& job, const PlanSpace& space,
+                        const Setting& setting, const SearchOptions& options) {
+  Search search(spec, job, setting);
+  search.Collect(space, Search::Until::kAll);
+  return search.Best(options.tolerance, options.most_simulated);
+}
+
+SearchResult SearchExhaustively(const ModelSpec& spec, const TrainingJob& job,
+                                const PlanSpace& space, const Setting& setting) {
+  Search search(spec, job, setting);
+  search.Collect(space, Search::Until::kAll);
+  // A bound is never above the step, so nothing is hopeless at a tolerance below zero.
+  return search.Best(-std::numeric_limits<double>::infinity(), std::numeric_limits<int64_t>::max());
+}
+
+SearchResult FindFitting(const ModelSpec& spec, const TrainingJob& job, const PlanSpace& space,
+                         const Setting& setting) {
+  Search search(spec, job, setting);
+  search.Collect(space, Search::Until::kFirst);
+  return search.First();
+}
+
+}  // namespace horizon

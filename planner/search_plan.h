@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "model/model_spec.h"
+#include "planner/plan_space.h"
+#include "schedule/stream_plan.h"
+#include "schedule/training_job.h"
+#include "simulator/prediction.h"
+
+namespace horizon {
+
+// The fastest plan of a space that fits a machine. Memory is checked for every plan, from the
+// layout; a lower bound of the step (bounds.h) orders those that fit; the event simulator decides,
+// beginning with the lowest bound, until no plan left could be faster.
+
+struct SearchOptions {
+  // Plans whose bound is less than this share below the best found are not looked at: what is
+  // returned is within it of the best of the space.
+  double tolerance = 0.002;
+  // Most plans to simulate in the order of their bounds; after that only neighbours of the best
+  // are, and SearchResult::gap says how far it could be off.
+  int64_t most_simulated = 60;
+};
+
+struct SearchResult {
+  std::optional<StreamPlan> plan;  // nothing: no plan of the space fits
+  Prediction prediction;           // of it
+  int64_t plans = 0;               // looked at
+  int64_t fitting = 0;
+  int64_t simulated = 0;
+  double gap = 0;  // 1 - (least bound not simulated) / (best step), where above the tolerance
+  // The plan that came nearest to fitting (least bytes lacking), and what it lacks, where none did.
+  StreamPlan nearest;
+  std::vector<Shortage> shortages;
+};
+
+// Deterministic. Plans that cannot be built are left out.
+SearchResult SearchPlan(const ModelSpec& spec, const TrainingJob& job, const PlanSpace& space,
+                        const Setting& setting, const SearchOptions& options = {});
+
+// The same by simulating every plan that fits; for tests and small spaces.
+SearchResult SearchExhaustively(const ModelSpec& spec, const TrainingJob& job,
+                                const PlanSpace& space, const Setting& setting);
+
+// Whether any plan of the space fits, and if not what the nearest lacks: no simulation.
+SearchResult FindFitting(const ModelSpec& spec, const TrainingJob& job, const PlanSpace& space,
+                         const Setting& setting);
+
+}  // namespace horizon

@@ -1,0 +1,72 @@
+#include "planner/set_plan_field.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/document.h"
+#include "common/json.h"
+#include "common/nearest_word.h"
+#include "common/quote.h"
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+
+namespace horizon {
+namespace {
+
+constexpr std::pair<std::string_view, std::string_view> kShort[] = {
+    {"K", "anchor_interval"}, {"depth", "buffer_depth"}, {"slabs", "gradient_slabs"}};
+
+// Fields of the file that a person does not choose with --set.
+constexpr std::string_view kNotSet[] = {"version", "model", "model_fingerprint", "strategy"};
+
+// A number, true or false as JSON has them; everything else is text.
+Value ValueFrom(std::string_view text) {
+  absl::StatusOr<Document> document = ParseJson("--set", text);
+  const bool literal = document.ok() && (document->root.As<int64_t>() != nullptr ||
+                                         document->root.As<double>() != nullptr ||
+                                         document->root.As<bool>() != nullptr);
+  return literal ? std::move(document->root) : Value(std::string(text), 1);
+}
+
+}  // namespace
+
+absl::Status SetPlanField(std::string_view assignment, StreamPlan& plan,
+                          std::vector<std::string>& fields) {
+  const size_t equals = assignment.find('=');
+  if (equals == std::string_view::npos || equals == 0 || equals + 1 == assignment.size()) {
+    return absl::InvalidArgumentError(
+        StrCat("--set needs field=value, found ", Quoted(assignment)));
+  }
+  std::string field(assignment.substr(0, equals));
+  for (const auto& [word, name] : kShort) {
+    if (field == word) field = name;
+  }
+  ASSIGN_OR_RETURN(const Document whole, ParseJson("--set", WritePlan(plan)));
+  Value::Object members = *whole.root.As<Value::Object>();
+  std::vector<std::string> known;
+  for (const auto& [name, value] : members) {
+    if (std::find(std::begin(kNotSet), std::end(kNotSet), name) == std::end(kNotSet)) {
+      known.push_back(name);
+    }
+  }
+  if (std::find(known.begin(), known.end(), field) == known.end()) {
+    std::string all;
+    for (const std::string& name : known) all += StrCat(all.empty() ? "" : ", ", name);
+    const std::string suggestion = DidYouMean(field, known);
+    return absl::InvalidArgumentError(
+        StrCat("--set ", assignment, ": the plan has no field ", Quoted(field),
+               suggestion.empty() ? StrCat("; there are ", all) : suggestion));
+  }
+  if (std::find(fields.begin(), fields.end(), field) != fields.end()) {
+    return absl::InvalidArgumentError(StrCat("--set ", assignment, ": ", field, " is set twice"));
+  }
+  for (auto& [name, value] : members) {
+    if (name == field) value = ValueFrom(assignment.substr(equals + 1));
+  }
+  const Document changed{.file = StrCat("--set ", assignment), .root = Value(members, 1)};
+  ASSIGN_OR_RETURN(plan, ReadPlan(changed));
+  fields.push_back(std::move(field));
+  return absl::OkStatus();
+}
+
+}  // namespace horizon

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+
+#include "schedule/stream_plan.h"
+
+namespace horizon {
+
+// The offloading systems the paper compares with, as far as they differ. All of them keep the state
+// of every parameter on the host and work layer by layer without overlap: a layer crosses the link
+// when compute needs it, in forward and again in backward, and the next layer starts when the
+// gradient of this one has been accumulated (build_offload_baselines.cc).
+struct OffloadBaseline {
+  Strategy strategy;
+  // Pinned bytes the framework keeps of each parameter beyond what the job's state format gives.
+  // Adam writes them, loads read them.
+  uint64_t framework_bytes;
+};
+
+inline constexpr OffloadBaseline kOffloadBaselines[] = {
+    // DeepSpeed ZeRO-3 with parameters and optimizer on the host: a bf16 copy next to the fp32
+    // master.
+    {.strategy = Strategy::kZero3Offload, .framework_bytes = 2},
+    // PyTorch FSDP with CPU offload: a bf16 copy, and pinned fp32 copies of parameters and
+    // gradients.
+    {.strategy = Strategy::kFsdpOffload, .framework_bytes = 2 + 4 + 4},
+    // Colossal-AI Gemini: bf16 chunks next to the fp32 master.
+    {.strategy = Strategy::kGemini, .framework_bytes = 2},
+};
+
+// nullptr for a strategy that is none of them.
+constexpr const OffloadBaseline* FindOffloadBaseline(Strategy strategy) {
+  for (const OffloadBaseline& baseline : kOffloadBaselines) {
+    if (baseline.strategy == strategy) return &baseline;
+  }
+  return nullptr;
+}
+
+// 0 for a strategy that is none of them.
+constexpr uint64_t FrameworkBytes(Strategy strategy) {
+  const OffloadBaseline* baseline = FindOffloadBaseline(strategy);
+  return baseline == nullptr ? 0 : baseline->framework_bytes;
+}
+
+}  // namespace horizon

@@ -1,0 +1,312 @@
+#include "simulator/cost_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "common/check.h"
+
+namespace horizon {
+namespace {
+
+// Kernels of a stage that are no products: norms, rotary, activation, residual.
+constexpr int64_t kElementKernels = 4;
+
+TokenBatch BatchOf(const TrainingJob& job, PassKind kind) {
+  return {.batch = job.micro_batch, .sequence = kind == PassKind::kDecode ? 1 : job.sequence};
+}
+
+// A decoded token attends to the whole cache, which a batch of sequence 1 does not show.
+uint64_t CacheFlops(const ModelSpec& spec, const TrainingJob& job, const Stage& stage,
+                    const ChunkPiece& piece) {
+  if (stage.kind != StageKind::kAttention) return 0;
+  const int64_t window = spec.layers[stage.layer].sliding_window;
+  const int64_t positions = window > 0 ? std::min(window, job.sequence) : job.sequence;
+  const int64_t heads = spec.heads / stage.units * (piece.units.end - piece.units.begin);
+  return static_cast<uint64_t>(4 * job.micro_batch * positions * heads * spec.head_dim);
+}
+
+}  // namespace
+
+CostModel::CostModel(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan,
+                     const ChunkTable& chunks, const HardwareProfile& profile,
+                     const Software& software, PassKind kind)
+    : spec_(spec),
+      job_(job),
+      plan_(plan),
+      chunks_(chunks),
+      profile_(profile),
+      software_(software),
+      batch_(BatchOf(job, kind)),
+      activation_bytes_(ActivationBytes(job)),
+      slot_bytes_(BytesOfParameter(job).slot) {
+  // Most layers are alike: each different piece is worked out once.
+  using Key = std::tuple<StageKind, int64_t, int64_t, int64_t, bool, Direction>;
+  std::map<Key, Work> known;
+  const auto piece_work = [&](const ChunkPiece& piece, Direction direction) {
+    const Stage& stage = chunks_.stages[piece.stage];
+    const LayerSpec layer = stage.layer >= 0 ? spec_.layers[stage.layer] : LayerSpec{};
+    const Key key{stage.kind,           piece.units.begin, piece.units.end,
+                  layer.sliding_window, layer.has_experts, direction};
+    const auto found = known.find(key);
+    if (found != known.end()) return found->second;
+    Work work =
+        WorkOf(direction == Direction::kForward ? ForwardWork(spec_, stage, piece.units, batch_)
+                                                : BackwardWork(spec_, stage, piece.units, batch_));
+    if (kind == PassKind::kDecode) work.attention_flops += CacheFlops(spec_, job_, stage, piece);
+    return known[key] = work;
+  };
+  const auto chunk_work = [&](const Chunk& chunk, Direction direction) {
+    Work sum;
+    for (const ChunkPiece& piece : chunks_.PiecesOf(chunk)) {
+      const Work work = piece_work(piece, direction);
+      sum.gemm_seconds += work.gemm_seconds;
+      sum.gemm_bytes += work.gemm_bytes;
+      sum.attention_flops += work.attention_flops;
+      sum.element_values += work.element_values;
+      sum.kernels += work.kernels;
+    }
+    return sum;
+  };
+  for (int32_t c = 0; c < static_cast<int32_t>(chunks_.chunks.size()); ++c) {
+    // The head is costed by its loss chunks; a table's rows by the tokens.
+    const bool is_head = chunks_.head.contains(c) && !chunks_.tied;
+    const Chunk& chunk = chunks_.chunks[c];
+    forward_.push_back(is_head ? Work{} : chunk_work(chunk, Direction::kForward));
+    backward_.push_back(
+        is_head || kind != PassKind::kTrain ? Work{} : chunk_work(chunk, Direction::kBackward));
+  }
+}
+
+// A product takes what its flops or its bytes take, whichever is longer, and no less than a launch.
+double CostModel::GemmSeconds(const GemmShape& gemm) const {
+  const Curve& curve = job_.compute_type == NumberType::kFp32 || on_host()
+                           ? profile_.device.gemm_fp32
+                           : profile_.device.gemm_bf16;
+  const double smallest = static_cast<double>(std::min({gemm.m, gemm.n, gemm.k}));
+  const double flops =
+      2.0 * static_cast<double>(gemm.m) * static_cast<double>(gemm.n) * static_cast<double>(gemm.k);
+  const double bytes =
+      (static_cast<double>(gemm.m) * static_cast<double>(gemm.k) +
+       static_cast<double>(gemm.m) * static_cast<double>(gemm.n)) *
+          static_cast<double>(activation_bytes_) +
+      static_cast<double>(gemm.k) * static_cast<double>(gemm.n) * static_cast<double>(slot_bytes_);
+  const double seconds =
+      std::max({flops / curve.At(smallest), bytes / profile_.device.memory_bytes_per_second.value,
+                profile_.device.launch_seconds.value});
+  return seconds * static_cast<double>(gemm.count);
+}
+
+CostModel::Work CostModel::WorkOf(const StageWork& stage) const {
+  Work work{.attention_flops = stage.attention_flops,
+            .element_values = stage.element_values,
+            .kernels = kElementKernels};
+  for (const GemmShape& gemm : stage.gemms) {
+    work.gemm_seconds += GemmSeconds(gemm);
+    const auto times = static_cast<double>(gemm.count);
+    work.gemm_bytes += times * static_cast<double>(activation_bytes_) *
+                       (static_cast<double>(gemm.m) * static_cast<double>(gemm.k) +
+                        static_cast<double>(gemm.k) * static_cast<double>(gemm.n) +
+                        static_cast<double>(gemm.m) * static_cast<double>(gemm.n));
+  }
+  return work;
+}
+
+double CostModel::ThreadShare(int64_t threads) const {
+  if (!on_host()) return 1;
+  return std::min(1.0, static_cast<double>(threads) / static_cast<double>(profile_.host.cores));
+}
+
+OperationCost CostModel::Finish(double seconds, double cores, double dram_bytes,
+                                double link_bytes) const {
+  const double nanoseconds =
+      std::clamp(std::round(seconds * 1e9), 1.0, static_cast<double>(kLongestNanoseconds));
+  OperationCost cost{.nanoseconds = static_cast<int64_t>(nanoseconds)};
+  cost.draw[static_cast<size_t>(Resource::kCores)] =
+      std::min(cores, static_cast<double>(profile_.host.cores));
+  // Nothing draws more than there is: its own duration already has that limit in it.
+  const ResourceAmounts limit = capacity();
+  const auto draw = [&](Resource resource, double bytes) {
+    const auto r = static_cast<size_t>(resource);
+    cost.draw[r] = std::min(bytes / nanoseconds, limit[r]);
+  };
+  draw(Resource::kDram, dram_bytes);
+  draw(Resource::kLink, link_bytes);
+  return cost;
+}
+
+ResourceAmounts CostModel::capacity() const {
+  return {static_cast<double>(profile_.host.cores), profile_.host.dram.Highest() * 1e-9,
+          profile_.link.both_ways_bytes_per_second.value * 1e-9};
+}
+
+OperationCost CostModel::ComputeCost(const Work& work, int64_t threads) const {
+  const double share = ThreadShare(threads);
+  const DeviceProfile& device = profile_.device;
+  const double bytes =
+      static_cast<double>(work.element_values) * static_cast<double>(activation_bytes_);
+  const double elements = std::max(bytes / device.element_bytes_per_second.value,
+                                   static_cast<double>(work.kernels) * device.launch_seconds.value);
+  const double attention = static_cast<double>(work.attention_flops) /
+                           device.attention.At(static_cast<double>(batch_.sequence));
+  const double seconds = (work.gemm_seconds + elements + attention) / share;
+  if (!on_host()) return Finish(seconds, 0, 0, 0);
+  return Finish(seconds, static_cast<double>(threads), work.gemm_bytes + bytes, 0);
+}
+
+OperationCost CostModel::Compute(int32_t chunk, Direction direction, int64_t threads) const {
+  return ComputeCost(direction == Direction::kForward ? forward_[chunk] : backward_[chunk],
+                     threads);
+}
+
+OperationCost CostModel::Loss(int32_t chunk, int64_t tokens, bool with_backward,
+                              int64_t threads) const {
+  const UnitRange rows = chunks_.PiecesOf(chunks_.chunks[chunk]).front().units;
+  const TokenBatch batch{.batch = 1, .sequence = tokens};
+  const Stage& head = chunks_.stages.back();
+  Work work = WorkOf(ForwardWork(spec_, head, rows, batch));
+  if (with_backward) {
+    const Work backward = WorkOf(BackwardWork(spec_, head, rows, batch));
+    work.gemm_seconds += backward.gemm_seconds;
+    work.gemm_bytes += backward.gemm_bytes;
+    work.element_values += backward.element_values;
+    work.kernels += backward.kernels;
+  }
+  // Logits are fp32 whatever the activations are.
+  work.element_values = work.element_values * 4 / activation_bytes_;
+  return ComputeCost(work, threads);
+}
+
+OperationCost CostModel::Elements(uint64_t bytes, int64_t threads) const {
+  const double seconds =
+      std::max(static_cast<double>(bytes) / profile_.device.element_bytes_per_second.value /
+                   ThreadShare(threads),
+               profile_.device.launch_seconds.value);
+  if (!on_host()) return Finish(seconds, 0, 0, 0);
+  return Finish(seconds, static_cast<double>(threads), static_cast<double>(bytes), 0);
+}
+
+OperationCost CostModel::Copy(Lane lane, uint64_t bytes, Pages pages, int64_t threads) const {
+  const LinkProfile& link = profile_.link;
+  const bool in = lane == Lane::kH2d;
+  const Curve& curve = pages == Pages::kPinned ? (in ? link.h2d_pinned : link.d2h_pinned)
+                                               : (in ? link.h2d_pageable : link.d2h_pageable);
+  const double size = static_cast<double>(bytes);
+  const double seconds = link.latency_seconds.value +
+                         (bytes == 0 ? 0 : size / (curve.At(size) * software_.link_share));
+  // On device `host` a copy is a memcpy by our threads: both sides of it are DRAM.
+  if (on_host()) return Finish(seconds, static_cast<double>(threads), 2 * size, 0);
+  return Finish(seconds, 0, size, size);
+}
+
+OperationCost CostModel::HostPass(uint64_t bytes, int64_t threads) const {
+  const auto size = static_cast<double>(bytes);
+  return Finish(size / profile_.host.dram.At(static_cast<double>(threads)),
+                static_cast<double>(threads), size, 0);
+}
+
+OperationCost CostModel::Pack(uint64_t payload_bytes, int64_t threads) const {
+  const auto size = static_cast<double>(payload_bytes);
+  return Finish(size / profile_.host.pack.At(static_cast<double>(threads)),
+                static_cast<double>(threads), 2 * size, 0);
+}
+
+OperationCost CostModel::Adam(uint64_t parameters, uint64_t bytes, int64_t threads) const {
+  const Curve& curve = profile_.host.adam[static_cast<size_t>(job_.state_format)];
+  return Finish(static_cast<double>(parameters) /
+                    (curve.At(static_cast<double>(threads)) * software_.adam_speed),
+                static_cast<double>(threads), static_cast<double>(bytes), 0);
+}
+
+OperationCost CostModel::Write(uint64_t bytes) const {
+  const double rate =
+      profile_.disks.empty() ? 1e9 : profile_.disks.front().write_bytes_per_second.value;
+  return Finish(static_cast<double>(bytes) / rate, 0, static_cast<double>(bytes), 0);
+}
+
+uint64_t CostModel::hidden_bytes() const {
+  return static_cast<uint64_t>(batch_.tokens() * spec_.hidden) * activation_bytes_;
+}
+
+OperationCost CostModel::CostOf(const Schedule& schedule, const Phase& phase,
+                                const Operation& op) const {
+  const int64_t threads = op.threads;
+  switch (op.kind) {
+    case OperationKind::kForward:
+    case OperationKind::kRecompute:
+    case OperationKind::kEmbed:
+      return Compute(op.chunk, Direction::kForward, threads);
+    case OperationKind::kBackward:
+      return Compute(op.chunk, Direction::kBackward, threads);
+    case OperationKind::kEmbedBackward:
+      // Rows are added into a gradient of the whole table, which is cleared first.
+      return Elements(
+          chunks_.chunks[op.chunk].parameters * BytesOfParameter(job_).gradient +
+              static_cast<uint64_t>(batch_.tokens() * spec_.hidden) * 3 * activation_bytes_,
+          threads);
+    case OperationKind::kLogSumExp:
+    case OperationKind::kLoss: {
+      const int64_t begin = op.part * plan_.loss_chunk_tokens;
+      const int64_t tokens = std::min(plan_.loss_chunk_tokens, batch_.tokens() - begin);
+      return Loss(op.chunk, tokens, op.kind == OperationKind::kLoss, threads);
+    }
+    case OperationKind::kLogits:
+      return Loss(op.chunk, job_.micro_batch, false, threads);
+    case OperationKind::kHeadGradient:
+      return Elements(chunks_.chunks[op.chunk].parameters * (4 + BytesOfParameter(job_).gradient),
+                      threads);
+    case OperationKind::kLoadTokens:
+    case OperationKind::kLoadRows:
+    case OperationKind::kLoadChunk:
+    case OperationKind::kLoadAnchor:
+    case OperationKind::kSaveAnchor:
+    case OperationKind::kOffloadGradient:
+    case OperationKind::kOffloadRows:
+    case OperationKind::kOffloadLoss:
+    case OperationKind::kOffloadLogits: {
+      bool pageable = false;
+      for (const Access& access : phase.AccessesOf(op)) {
+        pageable |= schedule.memory.buffers[access.buffer].memory == Memory::kHost;
+      }
+      // The low half of fp32 weights lies beside the high one and is pinned like it.
+      return Copy(op.lane, op.bytes, pageable ? Pages::kPageable : Pages::kPinned, threads);
+    }
+    case OperationKind::kPack:
+      return Pack(op.bytes / 2, threads);  // read and written
+    case OperationKind::kNextBatch:
+    case OperationKind::kGather:
+    case OperationKind::kScatter:
+    case OperationKind::kAccumulate:
+    case OperationKind::kTiedSum:
+    case OperationKind::kNorm:
+    case OperationKind::kClipFactor:
+    case OperationKind::kClipGradient:
+      return op.lane == Lane::kCompute ? Elements(op.bytes, threads) : HostPass(op.bytes, threads);
+    case OperationKind::kAdam:
+      return op.lane == Lane::kCompute
+                 ? Elements(op.bytes, threads)
+                 : Adam(chunks_.chunks[op.chunk].parameters, op.bytes, threads);
+    case OperationKind::kWriteChunk:
+    case OperationKind::kCommit:
+      return Write(op.bytes);
+  }
+  CHECK(false);
+  return {};
+}
+
+CostTable CostsOf(const Schedule& schedule, const CostModel& model) {
+  CostTable table;
+  const auto fill = [&](const Phase& phase, std::vector<OperationCost>& costs) {
+    costs.reserve(phase.operations.size());
+    for (const Operation& op : phase.operations) {
+      costs.push_back(model.CostOf(schedule, phase, op));
+    }
+  };
+  fill(schedule.first, table.first);
+  fill(schedule.steady, table.steady);
+  fill(schedule.drain, table.drain);
+  table.capacity = model.capacity();
+  return table;
+}
+
+}  // namespace horizon

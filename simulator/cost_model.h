@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "model/model_spec.h"
+#include "model/stage_work.h"
+#include "schedule/schedule.h"
+#include "simulator/fair_share.h"
+#include "simulator/hardware_profile.h"
+
+namespace horizon {
+
+// What an operation takes when nothing else runs, and what it draws from the shared resources
+// meanwhile. At least 1 and at most kLongestNanoseconds.
+struct OperationCost {
+  int64_t nanoseconds = 0;
+  ResourceAmounts draw{};
+};
+inline constexpr int64_t kLongestNanoseconds = int64_t{1} << 42;  // 73 minutes
+
+// What a strategy's software makes of a machine, besides its schedule.
+struct Software {
+  double link_share = 1;       // of the link's rate
+  double adam_speed = 1;       // of its Adam, times the profile's
+  uint64_t process_bytes = 0;  // of the program itself on the host; 0: as the profile has it
+  friend bool operator==(const Software&, const Software&) = default;
+};
+
+// Operation + profile -> nanoseconds: rooflines over the profile's curves, each formula in
+// docs/cost_model.md. Pure: the same question has the same answer. Keeps references to what it is
+// made from.
+class CostModel {
+ public:
+  CostModel(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan,
+            const ChunkTable& chunks, const HardwareProfile& profile, const Software& software = {},
+            PassKind kind = PassKind::kTrain);
+
+  // The cost of one operation of a schedule built from the same model, job, plan and chunks.
+  OperationCost CostOf(const Schedule& schedule, const Phase& phase,
+                       const Operation& operation) const;
+  ResourceAmounts capacity() const;
+
+  // The parts, for closed forms and tests.
+  enum class Direction { kForward, kBackward };
+  // Of a layer chunk (or an embedding's rows) for one micro-batch.
+  OperationCost Compute(int32_t chunk, Direction direction, int64_t threads) const;
+  OperationCost Loss(int32_t chunk, int64_t tokens, bool with_backward, int64_t threads) const;
+  OperationCost Elements(uint64_t bytes, int64_t threads) const;  // a pass over device memory
+  enum class Pages { kPinned, kPageable };
+  OperationCost Copy(Lane lane, uint64_t bytes, Pages pages, int64_t threads) const;
+  OperationCost HostPass(uint64_t bytes, int64_t threads) const;
+  OperationCost Pack(uint64_t payload_bytes, int64_t threads) const;
+  OperationCost Adam(uint64_t parameters, uint64_t bytes, int64_t threads) const;
+  OperationCost Write(uint64_t bytes) const;
+  uint64_t hidden_bytes() const;  // of the hidden states of a micro-batch: an anchor
+
+ private:
+  struct Work {
+    double gemm_seconds = 0;
+    double gemm_bytes = 0;
+    uint64_t attention_flops = 0;
+    uint64_t element_values = 0;
+    int64_t kernels = 0;
+  };
+  bool on_host() const { return profile_.device.kind == DeviceKind::kHost; }
+  Work WorkOf(const StageWork& stage) const;
+  double GemmSeconds(const GemmShape& gemm) const;
+  // Of the device, when it is the host and only some of its cores compute.
+  double ThreadShare(int64_t threads) const;
+  OperationCost ComputeCost(const Work& work, int64_t threads) const;
+  OperationCost Finish(double seconds, double cores, double dram_bytes, double link_bytes) const;
+
+  const ModelSpec& spec_;
+  const TrainingJob& job_;
+  const StreamPlan& plan_;
+  const ChunkTable& chunks_;
+  const HardwareProfile& profile_;
+  const Software software_;
+  const TokenBatch batch_;
+  const uint64_t activation_bytes_;
+  const uint64_t slot_bytes_;
+  std::vector<Work> forward_;   // by chunk
+  std::vector<Work> backward_;  // by chunk
+};
+
+// The costs of every operation of a schedule, phase by phase.
+struct CostTable {
+  std::vector<OperationCost> first;
+  std::vector<OperationCost> steady;
+  std::vector<OperationCost> drain;
+  ResourceAmounts capacity{};
+};
+CostTable CostsOf(const Schedule& schedule, const CostModel& model);
+
+}  // namespace horizon

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/document.h"
+#include "common/io.h"
+#include "schedule/training_job.h"
+#include "simulator/curve.h"
+
+namespace horizon {
+
+// What a machine can do, as far as a training step can tell: the only thing the cost model knows of
+// hardware. Made by measuring (probes), or taken from a catalog; a JSON file either way.
+// All figures in bytes, seconds, flops and parameters, without prefixes.
+
+inline constexpr int kStateFormatCount = 4;
+
+struct DeviceProfile {
+  DeviceKind kind = DeviceKind::kCuda;
+  std::string name;
+  Figure memory_bytes;
+  Figure
+      reserved_bytes;  // of it, taken by driver context and libraries before anything is laid out
+  Figure memory_bytes_per_second;
+  Figure element_bytes_per_second;  // reached by norms, activations and residuals
+  Figure launch_seconds;            // least time of a kernel
+  // flop/s by the smallest of the three dimensions of a product.
+  Curve gemm_bf16;
+  Curve gemm_fp32;
+  // flop/s of the visible pairs by sequence length.
+  Curve attention;
+};
+
+struct LinkProfile {
+  Figure latency_seconds;
+  // bytes/s by bytes of a copy.
+  Curve h2d_pinned;
+  Curve h2d_pageable;
+  Curve d2h_pinned;
+  Curve d2h_pageable;
+  Figure both_ways_bytes_per_second;  // sum of both directions when both are busy
+};
+
+struct HostProfile {
+  std::string name;
+  Figure memory_bytes;
+  std::optional<Figure> cgroup_bytes;   // the process may use no more than this
+  std::optional<Figure> memlock_bytes;  // may page-lock no more than this
+  int64_t numa_nodes = 1;
+  int64_t cores = 1;
+  Curve dram;                                 // bytes/s by threads
+  std::array<Curve, kStateFormatCount> adam;  // parameters/s by threads, by StateFormat
+  Curve pack;                                 // bytes/s copied out by threads
+  Figure process_bytes;                       // of the program itself: code, heap, libraries
+};
+
+struct DiskProfile {
+  std::string path;
+  Figure read_bytes_per_second;
+  Figure write_bytes_per_second;
+};
+
+struct HardwareProfile {
+  int64_t version = 1;
+  std::string name;  // "gh200-96gb-480gb": lower case, as --machine takes it
+  std::string summary;
+  DeviceProfile device;
+  LinkProfile link;
+  HostProfile host;
+  std::vector<DiskProfile> disks;
+
+  // RAM the process may use: the least of what is there and what is allowed.
+  double usable_host_bytes() const;
+  double usable_device_bytes() const { return device.memory_bytes.value; }
+};
+
+// Refuses, with file, line and field, what is missing, unknown, zero, negative or not a number, and
+// curves whose sizes do not ascend.
+absl::StatusOr<HardwareProfile> ReadProfile(const Document& document);
+absl::StatusOr<HardwareProfile> LoadProfile(Io& io, const std::string& path);
+// JSON that ReadProfile reads back to an equal profile.
+std::string WriteProfile(const HardwareProfile& profile);
+// The documented table of fields, in Markdown.
+std::string ProfileFieldTable();
+
+}  // namespace horizon

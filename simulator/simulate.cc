@@ -1,0 +1,283 @@
+#include "simulator/simulate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "common/check.h"
+
+namespace horizon {
+namespace {
+
+constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+
+const std::vector<OperationCost>& CostsIn(const CostTable& costs, StepKind kind) {
+  switch (kind) {
+    case StepKind::kFirst:
+      return costs.first;
+    case StepKind::kSteady:
+      return costs.steady;
+    case StepKind::kDrain:
+      break;
+  }
+  return costs.drain;
+}
+
+// One run over some steps. Every lane has one operation at its head, which either runs or waits;
+// since there are few lanes, an event looks at all of them.
+class Run {
+ public:
+  Run(const Schedule& schedule, const CostTable& costs, std::vector<StepKind> steps,
+      Contention contention)
+      : schedule_(schedule), costs_(costs), contention_(contention) {
+    result_.timeline.steps = std::move(steps);
+    ListOperations();
+  }
+
+  Simulation Finish() && {
+    for (int lane = 0; lane < kLaneCount; ++lane) TakeNext(lane);
+    StartReady();
+    while (running_ != 0) {
+      AdvanceToNextEnd();
+      StartReady();
+    }
+    for (const Head& head : heads_) CHECK(head.entry < 0);  // nothing waits for ever
+    return std::move(result_);
+  }
+
+ private:
+  struct Head {
+    int32_t entry = -1;  // -1: the lane has no more operations
+    const Operation* operation = nullptr;
+    const OperationCost* cost = nullptr;
+    const Phase* phase = nullptr;
+    uint32_t next_wait = 0;     // the first not known to be over
+    int32_t last_awaited = -1;  // the wait that ended last
+    int64_t free_since = 0;     // of the lane
+    double remaining = 0;       // nanoseconds of full speed
+    double speed = 1;
+  };
+
+  void ListOperations() {
+    std::vector<TimelineEntry>& entries = result_.timeline.entries;
+    size_t count = 0;
+    for (const StepKind kind : result_.timeline.steps) {
+      count += PhaseOf(schedule_, kind).operations.size();
+    }
+    CHECK(count < std::numeric_limits<int32_t>::max());
+    entries.reserve(count);
+    next_in_lane_.assign(count, -1);
+    result_.awaited.assign(count, -1);
+    std::array<int32_t, kLaneCount> last;
+    last.fill(-1);
+    for (size_t s = 0; s < result_.timeline.steps.size(); ++s) {
+      const Phase& phase = PhaseOf(schedule_, result_.timeline.steps[s]);
+      CHECK(CostsIn(costs_, result_.timeline.steps[s]).size() == phase.operations.size());
+      step_begin_.push_back(static_cast<int32_t>(entries.size()));
+      for (size_t i = 0; i < phase.operations.size(); ++i) {
+        const Operation& op = phase.operations[i];
+        const int32_t entry = static_cast<int32_t>(entries.size());
+        const auto lane = static_cast<size_t>(op.lane);
+        (last[lane] < 0 ? first_in_lane_[lane] : next_in_lane_[last[lane]]) = entry;
+        last[lane] = entry;
+        entries.push_back({.step = static_cast<int32_t>(s),
+                           .operation = static_cast<OperationId>(i),
+                           .lane = op.lane,
+                           .start_ns = kNever,
+                           .end_ns = kNever,
+                           .bytes = op.bytes});
+      }
+    }
+  }
+
+  void TakeNext(int lane) {
+    Head& head = heads_[lane];
+    head.entry = head.operation == nullptr ? first_in_lane_[lane] : next_in_lane_[head.entry];
+    head.last_awaited = -1;
+    head.free_since = now_;
+    if (head.entry < 0) return;
+    const TimelineEntry& entry = result_.timeline.entries[head.entry];
+    const StepKind kind = result_.timeline.steps[entry.step];
+    head.phase = &PhaseOf(schedule_, kind);
+    head.operation = &head.phase->operations[entry.operation];
+    head.cost = &CostsIn(costs_, kind)[entry.operation];
+    head.next_wait = head.operation->waits.begin;
+  }
+
+  int32_t EntryOf(const Wait& wait, int32_t step) const {
+    if (!wait.previous_step) return step_begin_[step] + wait.operation;
+    CHECK(step > 0);
+    const Phase& before = PhaseOf(schedule_, result_.timeline.steps[step - 1]);
+    return step_begin_[step - 1] + before.body_begin + wait.operation;
+  }
+
+  int64_t EndOf(int32_t entry) const { return result_.timeline.entries[entry].end_ns; }
+
+  bool IsReady(Head& head) {
+    const int32_t step = result_.timeline.entries[head.entry].step;
+    for (; head.next_wait < head.operation->waits.end; ++head.next_wait) {
+      const int32_t awaited = EntryOf(head.phase->wait_pool[head.next_wait], step);
+      const int64_t end = EndOf(awaited);
+      if (end > now_) return false;
+      if (end > head.free_since && (head.last_awaited < 0 || end > EndOf(head.last_awaited))) {
+        head.last_awaited = awaited;
+      }
+    }
+    return true;
+  }
+
+  void StartReady() {
+    bool started = false;
+    for (int lane = 0; lane < kLaneCount; ++lane) {
+      Head& head = heads_[lane];
+      if (head.entry < 0 || (running_ >> lane & 1) != 0 || !IsReady(head)) continue;
+      result_.timeline.entries[head.entry].start_ns = now_;
+      result_.awaited[head.entry] = head.last_awaited;
+      head.remaining = static_cast<double>(head.cost->nanoseconds);
+      head.speed = 1;
+      running_ |= 1u << lane;
+      started = true;
+    }
+    if (contention_ == Contention::kShared && (started || ended_)) Share();
+    ended_ = false;
+  }
+
+  void Share() {
+    std::array<const ResourceAmounts*, kLaneCount> draws;
+    std::array<double, kLaneCount> speeds;
+    size_t count = 0;
+    ResourceAmounts wanted{};
+    for (int lane = 0; lane < kLaneCount; ++lane) {
+      if ((running_ >> lane & 1) == 0) continue;
+      draws[count++] = &heads_[lane].cost->draw;
+      for (int r = 0; r < kResourceCount; ++r) wanted[r] += heads_[lane].cost->draw[r];
+    }
+    bool enough = true;
+    for (int r = 0; r < kResourceCount; ++r) enough &= wanted[r] <= costs_.capacity[r];
+    if (enough) {
+      speeds.fill(1);
+    } else {
+      ShareFairly({draws.data(), count}, costs_.capacity, {speeds.data(), count});
+    }
+    size_t next = 0;
+    for (int lane = 0; lane < kLaneCount; ++lane) {
+      if ((running_ >> lane & 1) != 0) heads_[lane].speed = speeds[next++];
+    }
+  }
+
+  void AdvanceToNextEnd() {
+    int64_t step = kNever;
+    for (int lane = 0; lane < kLaneCount; ++lane) {
+      if ((running_ >> lane & 1) != 0) step = std::min(step, NanosecondsLeft(heads_[lane]));
+    }
+    now_ += step;
+    for (int lane = 0; lane < kLaneCount; ++lane) {
+      if ((running_ >> lane & 1) == 0) continue;
+      Head& head = heads_[lane];
+      const bool ends = NanosecondsLeft(head) <= step;
+      head.remaining -= head.speed * static_cast<double>(step);
+      if (!ends) continue;
+      result_.timeline.entries[head.entry].end_ns = now_;
+      running_ &= ~(1u << lane);
+      ended_ = true;
+      TakeNext(lane);
+    }
+  }
+
+  // At full speed `remaining` is a whole number, so nothing is rounded. What rounding leaves below
+  // a millionth of a nanosecond is nothing.
+  static int64_t NanosecondsLeft(const Head& head) {
+    const double left = head.remaining / head.speed;
+    return std::max<int64_t>(0, static_cast<int64_t>(std::ceil(left - 1e-6)));
+  }
+
+  const Schedule& schedule_;
+  const CostTable& costs_;
+  const Contention contention_;
+  Simulation result_;
+  std::vector<int32_t> step_begin_;
+  std::vector<int32_t> next_in_lane_;  // by entry
+  std::array<int32_t, kLaneCount> first_in_lane_ = {-1, -1, -1, -1, -1, -1};
+  std::array<Head, kLaneCount> heads_;
+  uint32_t running_ = 0;  // a bit for each lane
+  bool ended_ = false;
+  int64_t now_ = 0;
+};
+
+// The end of each step's last compute operation: successive ones lie a step apart.
+std::vector<int64_t> StepMarks(const Timeline& timeline) {
+  std::vector<int64_t> marks;
+  for (size_t s = 0; s < timeline.steps.size(); ++s) {
+    if (timeline.steps[s] != StepKind::kDrain) marks.push_back(0);
+  }
+  for (const TimelineEntry& entry : timeline.entries) {
+    if (entry.lane != Lane::kCompute || timeline.steps[entry.step] == StepKind::kDrain) continue;
+    marks[entry.step] = std::max(marks[entry.step], entry.end_ns);
+  }
+  return marks;
+}
+
+// Busy time and stalls between the last two marks.
+void MeasureWindow(const Schedule& schedule, int64_t from, int64_t to, SteadyState& state) {
+  const Timeline& timeline = state.simulation.timeline;
+  std::map<std::tuple<Lane, Lane, OperationKind>, int64_t> stalls;
+  std::array<int64_t, kLaneCount> lane_end{};
+  for (size_t i = 0; i < timeline.entries.size(); ++i) {
+    const TimelineEntry& entry = timeline.entries[i];
+    const auto lane = static_cast<size_t>(entry.lane);
+    const auto within = [&](int64_t begin, int64_t end) {
+      return std::max<int64_t>(0, std::min(end, to) - std::max(begin, from));
+    };
+    state.busy_nanoseconds[lane] += within(entry.start_ns, entry.end_ns);
+    const int64_t idle = within(lane_end[lane], entry.start_ns);
+    const int32_t awaited = state.simulation.awaited[i];
+    if (idle > 0 && awaited >= 0) {
+      const TimelineEntry& cause = timeline.entries[awaited];
+      const Phase& phase = PhaseOf(schedule, timeline.steps[cause.step]);
+      stalls[{entry.lane, cause.lane, phase.operations[cause.operation].kind}] += idle;
+    }
+    lane_end[lane] = entry.end_ns;
+  }
+  for (const auto& [key, nanoseconds] : stalls) {
+    state.stalls.push_back({.lane = std::get<0>(key),
+                            .awaited_lane = std::get<1>(key),
+                            .awaited = std::get<2>(key),
+                            .nanoseconds = nanoseconds});
+  }
+  std::stable_sort(state.stalls.begin(), state.stalls.end(),
+                   [](const Stall& a, const Stall& b) { return a.nanoseconds > b.nanoseconds; });
+}
+
+}  // namespace
+
+Simulation Simulate(const Schedule& schedule, const CostTable& costs, std::vector<StepKind> steps,
+                    Contention contention) {
+  return Run(schedule, costs, std::move(steps), contention).Finish();
+}
+
+SteadyState SimulateSteadyState(const Schedule& schedule, const CostTable& costs,
+                                Contention contention) {
+  constexpr int64_t kFewestSteps = 4;
+  constexpr int64_t kMostSteps = 16;
+  SteadyState state;
+  for (int64_t steps = kFewestSteps;; steps *= 2) {
+    state.simulation = Simulate(schedule, costs, StepsOf(schedule, steps), contention);
+    const std::vector<int64_t> marks = StepMarks(state.simulation.timeline);
+    const size_t last = marks.size() - 1;
+    const int64_t begin = last == 0 ? 0 : marks[last - 1];
+    state.step_nanoseconds = marks[last] - begin;
+    const int64_t before = last < 2 ? state.step_nanoseconds : marks[last - 1] - marks[last - 2];
+    // A nanosecond a million is rounding of shared speeds, not a different step.
+    state.settled =
+        std::abs(state.step_nanoseconds - before) <= 1 + state.step_nanoseconds / 1'000'000;
+    if (state.settled || steps >= kMostSteps || schedule.steady.operations.empty()) {
+      MeasureWindow(schedule, begin, marks[last], state);
+      return state;
+    }
+  }
+}
+
+}  // namespace horizon
