@@ -69,35 +69,54 @@ class CompareCommand : public Command {
                                  .propose_batch = job_.proposes_batch(),
                                  .propose_state = job_.proposes_state()}));
     }
-    return context.output.Write(json_ ? Json(config.spec, all) : Text(config.spec, all));
+    return context.output.Write(json_ ? Json(config.spec, all)
+                                      : Text(config.spec, all, job_.proposes_state()));
   }
 
  private:
-  static std::string Text(const ModelSpec& spec, const std::vector<Compared>& all) {
-    TextTable table({"machine", "batch", "state", "step", "tokens/s", "TFLOPS", "days for 10^9",
-                     "host", "device", "limit"});
+  // The state format is a column where it was proposed, and so may differ; else one word above.
+  static std::string Text(const ModelSpec& spec, const std::vector<Compared>& all,
+                          bool proposes_state) {
+    std::vector<std::string> header{"machine", "batch", "step",   "tokens/s",
+                                    "days",    "host",  "device", "limit"};
+    if (proposes_state) header.insert(header.begin() + 2, "state");
+    TextTable table(header);
     for (const Compared& one : all) {
-      const TrainingJob& job = one.answer.job;
-      const std::string state(ToString(job.state_format));
-      if (!one.answer.feasible) {
-        const Shortage& shortage = one.answer.search.shortages.front();
-        table.AddRow({one.profile.name, StrCat(job.micro_batch), state, "does not fit", "", "", "",
-                      "", "",
-                      StrCat(ToString(shortage.limit), " lacks ",
-                             BytesText(shortage.needed - shortage.available))});
-        continue;
+      std::vector<std::string> row = RowOf(one);
+      if (proposes_state) {
+        row.insert(row.begin() + 2, std::string(ToString(one.answer.job.state_format)));
       }
-      const Prediction& prediction = one.answer.search.prediction;
-      table.AddRow({one.profile.name, StrCat(job.micro_batch), state,
-                    ToString(Seconds{prediction.step_seconds}),
-                    ShortNumber(prediction.tokens_per_second), ShortNumber(prediction.model_tflops),
-                    ShortNumber(1e9 / prediction.tokens_per_second / 86400),
-                    BytesText(prediction.memory.host_bytes()),
-                    BytesText(prediction.memory.device_bytes()),
-                    ToString(LimitsOf(prediction, one.profile).front())});
+      table.AddRow(std::move(row));
     }
-    return StrCat(spec.name, ", ", all.front().answer.job.sequence, " tokens a sequence\n\n",
-                  std::move(table).Finish());
+    const TrainingJob& job = all.front().answer.job;
+    return StrCat(spec.name, ", ", job.sequence, " tokens a sequence",
+                  proposes_state ? "" : StrCat(", state ", ToString(job.state_format)),
+                  "; days are for 10^9 tokens\n\n", std::move(table).Finish());
+  }
+
+  static std::vector<std::string> RowOf(const Compared& one) {
+    const std::string batch = StrCat(one.answer.job.micro_batch);
+    if (!one.answer.feasible) {
+      const Shortage& shortage = one.answer.search.shortages.front();
+      return {one.profile.name,
+              batch,
+              "does not fit",
+              "",
+              "",
+              "",
+              "",
+              StrCat(ToString(shortage.limit), " lacks ",
+                     BytesText(shortage.needed - shortage.available))};
+    }
+    const Prediction& prediction = one.answer.search.prediction;
+    return {one.profile.name,
+            batch,
+            ToString(Seconds{prediction.step_seconds}),
+            ShortNumber(prediction.tokens_per_second),
+            ShortNumber(1e9 / prediction.tokens_per_second / 86400),
+            BytesText(prediction.memory.host_bytes()),
+            BytesText(prediction.memory.device_bytes()),
+            ToString(LimitsOf(prediction, one.profile).front())};
   }
 
   static std::string Json(const ModelSpec& spec, const std::vector<Compared>& all) {

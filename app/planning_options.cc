@@ -56,7 +56,8 @@ void JobOptions::AddTo(OptionList& list) {
   list.options.push_back({.name = "batch",
                           .value = &batch,
                           .unit = "sequences",
-                          .help = "Sequences a step, or auto to have one proposed"});
+                          .help = "Sequences a micro-batch, or auto to have one proposed; if not "
+                                  "given 1, or the job file's"});
   list.options.push_back({.name = "state",
                           .value = &state,
                           .unit = "format",
@@ -88,16 +89,16 @@ absl::StatusOr<TrainingJob> JobOptions::Read(Io& io, const std::string& model,
   job.sequence = std::min<int64_t>(job.sequence, max_positions);
   if (job_file.has_value()) {
     ASSIGN_OR_RETURN(job, LoadJob(io, *job_file));
+    RETURN_IF_ERROR(CheckDevice(job, profile));
   }
   if (job.model.empty()) job.model = model;
   if (sequence.has_value()) job.sequence = *sequence;
-  const bool from_file = job_file.has_value() && batch == "1";
-  if (!proposes_batch() && !from_file) {
-    const char* const end = batch.data() + batch.size();
-    const auto [rest, error] = std::from_chars(batch.data(), end, job.micro_batch);
+  if (batch.has_value() && !proposes_batch()) {
+    const char* const end = batch->data() + batch->size();
+    const auto [rest, error] = std::from_chars(batch->data(), end, job.micro_batch);
     if (error != std::errc() || rest != end || job.micro_batch < 1) {
       return absl::InvalidArgumentError(
-          StrCat("--batch needs a number of sequences from 1, or auto; found '", batch, "'"));
+          StrCat("--batch needs a number of sequences from 1, or auto; found '", *batch, "'"));
     }
   }
   if (!state.empty() && !proposes_state()) {
@@ -109,6 +110,16 @@ absl::StatusOr<TrainingJob> JobOptions::Read(Io& io, const std::string& model,
     job.state_format = *format;
   }
   return job;
+}
+
+absl::Status CheckDevice(const TrainingJob& job, const HardwareProfile& profile) {
+  if (job.device == profile.device.kind) return absl::OkStatus();
+  const bool cuda = profile.device.kind == DeviceKind::kCuda;
+  return absl::InvalidArgumentError(
+      StrCat("the job is for device ", ToString(job.device), ", but ", profile.name,
+             " computes on ", ToString(profile.device.kind), ": set device to ",
+             ToString(profile.device.kind), " and activation_type to ",
+             ToString(cuda ? NumberType::kBf16 : NumberType::kFp32), " in the job file"));
 }
 
 }  // namespace horizon

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "app/option.h"
 #include "common/io.h"
@@ -32,8 +33,8 @@ struct OverrideOptions {
 struct JobOptions {
   std::string strategy = "horizon";
   std::optional<int64_t> sequence;
-  std::string batch = "1";
-  std::string state;  // empty: as the strategy has it
+  std::optional<std::string> batch;  // nothing: 1, or the job file's
+  std::string state;                 // empty: as the strategy has it
   std::optional<std::string> job_file;
   double margin_percent = 5;
 
@@ -42,10 +43,14 @@ struct JobOptions {
   bool proposes_batch() const { return batch == "auto"; }
   bool proposes_state() const { return state == "auto"; }
   // The job file, or the strategy's default job on this machine, with what the options change;
-  // a sequence not given is 1024, or the model's limit where that is less.
+  // a sequence not given is 1024, or the model's limit where that is less. InvalidArgument for a
+  // value out of range, or a job file for another kind of device.
   absl::StatusOr<TrainingJob> Read(Io& io, const std::string& model, int64_t max_positions,
                                    const HardwareProfile& profile) const;
   double margin() const { return margin_percent / 100; }
 };
+
+// InvalidArgument where the job is for another kind of device than the machine's.
+absl::Status CheckDevice(const TrainingJob& job, const HardwareProfile& profile);
 
 }  // namespace horizon

@@ -68,6 +68,7 @@ class SimulateCommand : public Command {
     }
     ASSIGN_OR_RETURN(const ModelConfig config, LoadModelSpec(context.io, model));
     ASSIGN_OR_RETURN(const HardwareProfile profile, overrides_.Load(context.io, machine_));
+    RETURN_IF_ERROR(CheckDevice(files.job, profile));
     ASSIGN_OR_RETURN(const Schedule schedule, BuildSchedule(config.spec, files.job, files.plan));
     RETURN_IF_ERROR(VerifySchedule(schedule));
     const PredictedRun run = PredictRun(

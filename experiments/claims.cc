@@ -174,6 +174,7 @@ std::string RoomText(bool fits, const Prediction& prediction,
     return StrCat("host memory left: ", SizeText(capacity - prediction.memory.host_bytes()));
   }
   std::vector<std::string> lacks;
+  lacks.reserve(shortages.size());
   for (const Shortage& shortage : shortages) {
     lacks.push_back(StrCat(ToString(shortage.limit), " lacks ",
                            SizeText(shortage.needed - shortage.available)));

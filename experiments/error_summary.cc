@@ -34,6 +34,9 @@ void AddError(const RowResult& result, ExperimentSummary& summary) {
   if (row.tier == Tier::kB) Add(summary.other, row, *error);
   if (row.tier != Tier::kA) return;
   Add(row.metric == Metric::kHostGib ? summary.host : summary.sound, row, *error);
+  if (row.metric != Metric::kHostGib && StrategyOf(row.system) == Strategy::kReference) {
+    Add(summary.system, row, *error);
+  }
 }
 
 void AddOnce(std::vector<std::string>& list, std::string text) {
@@ -69,13 +72,17 @@ ExperimentSummary Summarize(const ErrorBounds& bounds, std::span<const ComparedR
     AddStatus(compared, summary);
   }
   for (ErrorStatistics* statistics :
-       {&summary.sound, &summary.host, &summary.other, &summary.fitted}) {
+       {&summary.sound, &summary.system, &summary.host, &summary.other, &summary.fitted}) {
     Finish(*statistics);
   }
   std::vector<std::string>& violations = summary.violations;
   CheckBound("mean error of sound rows", summary.sound.mean, "", bounds.mean, violations);
   CheckBound("worst error of a sound row", summary.sound.worst, summary.sound.worst_row,
              bounds.worst, violations);
+  CheckBound("mean error of the published system", summary.system.mean, "", bounds.system_mean,
+             violations);
+  CheckBound("worst error of the published system", summary.system.worst, summary.system.worst_row,
+             bounds.system_worst, violations);
   CheckBound("worst error of a row of tier B", summary.other.worst, summary.other.worst_row,
              bounds.worst_other, violations);
   CheckBound("worst error in host memory", summary.host.worst, summary.host.worst_row,

@@ -23,6 +23,7 @@ struct ErrorStatistics {
 
 struct ExperimentSummary {
   ErrorStatistics sound;   // judged rows of tier A, in time or throughput
+  ErrorStatistics system;  // of those, the runs of the published system itself
   ErrorStatistics host;    // judged rows of tier A, in host memory
   ErrorStatistics other;   // judged rows of tier B, in any figure
   ErrorStatistics fitted;  // rows the calibration was fitted on

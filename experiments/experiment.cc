@@ -55,6 +55,8 @@ absl::Status ReadBounds(const Document& document, const Value& value, ErrorBound
   ObjectReader reader(document, value, "bounds");
   ReadPercent(reader, "mean_percent", bounds.mean);
   ReadPercent(reader, "worst_percent", bounds.worst);
+  ReadPercent(reader, "system_mean_percent", bounds.system_mean);
+  ReadPercent(reader, "system_worst_percent", bounds.system_worst);
   ReadPercent(reader, "worst_other_percent", bounds.worst_other);
   ReadPercent(reader, "host_worst_percent", bounds.host_worst);
   reader.Optional("wrong_status", &bounds.wrong_status);

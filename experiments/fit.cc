@@ -177,8 +177,8 @@ class Fitter {
       entry.adam_parameters_per_second =
           profile.host.adam[static_cast<size_t>(StateFormat::kBf16Weights)].Highest();
       unknowns.push_back({&*entry.pack_bytes_per_second, 1e9, 1e11});
-      unknowns.push_back({&*entry.adam_parameters_per_second, 2e8,
-                          profile.host.dram.Highest() / kLeastAdamBytes});
+      unknowns.push_back(
+          {&*entry.adam_parameters_per_second, 2e8, profile.host.dram.Highest() / kLeastAdamBytes});
     } else if (name == "a6000") {
       const MachineCalibration* neighbour = calibration_.Find("rtx3090");
       entry.pack_bytes_per_second = neighbour->pack_bytes_per_second;

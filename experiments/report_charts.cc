@@ -106,10 +106,15 @@ Bar HorizonBar(Metric metric, const ComparedRow& compared) {
   return {.value = value, .missing = !value.has_value() && !compared.horizon.empty() ? "OOM" : ""};
 }
 
+// An experiment's second chart says what it is about.
+std::string TitleOf(const ExperimentRun& run, const ChartSpec& spec) {
+  const bool is_first = &spec == &run.experiment.charts.front();
+  return is_first ? run.experiment.title : StrCat(run.experiment.title, ": ", spec.y_label);
+}
+
 std::string DrawBars(const ExperimentRun& run, const ChartSpec& spec) {
   std::vector<const ComparedRow*> rows;
   std::vector<std::string> ids;
-  std::vector<std::string> systems;
   for (const ComparedRow& compared : run.rows) {
     const PublishedRow& row = compared.result.row;
     if (row.use == RowUse::kIgnored || !compared.is_simulated || !BelongsTo(spec.metric, row)) {
@@ -117,21 +122,19 @@ std::string DrawBars(const ExperimentRun& run, const ChartSpec& spec) {
     }
     rows.push_back(&compared);
     ids.push_back(row.id);
-    systems.push_back(row.system);
   }
   const std::string prefix = CommonPrefix(ids);
-  const bool one_system = std::all_of(systems.begin(), systems.end(), [&](const std::string& name) {
-    return name == systems.front();
-  });
   BarChart chart{
-      .title = run.experiment.title,
+      .title = TitleOf(run, spec),
       .x_label = prefix.empty() ? spec.x_label : StrCat(spec.x_label, " (", prefix, "...)"),
       .y_label = spec.y_label,
       .series = {{.name = "published"}, {.name = "simulated"}, {.name = "horizon"}}};
   for (const ComparedRow* compared : rows) {
     const PublishedRow& row = compared->result.row;
     const std::string id = row.id.substr(prefix.size());
-    chart.categories.push_back(one_system ? id : StrCat(id, " ", ShortSystem(row.system)));
+    // The paper's own system needs no name in its own charts.
+    chart.categories.push_back(
+        row.system == kPublishedSystem ? id : StrCat(id, " ", ShortSystem(row.system)));
     chart.series[0].bars.push_back(PublishedBar(spec.metric, *compared));
     chart.series[1].bars.push_back(SimulatedBar(spec.metric, *compared));
     chart.series[2].bars.push_back(HorizonBar(spec.metric, *compared));
@@ -202,7 +205,7 @@ std::vector<SystemLines> CollectLines(const ExperimentRun& run, const ChartSpec&
 std::string DrawLines(const ExperimentRun& run, const ChartSpec& spec, std::string& caption) {
   const std::vector<SystemLines> systems = CollectLines(run, spec);
   const bool wide = spec.x == ChartX::kSequence;
-  Plot plot{.title = run.experiment.title,
+  Plot plot{.title = TitleOf(run, spec),
             .x_label = spec.x_label,
             .y_label = spec.y_label,
             .x_scale = wide ? Scale::kLog2 : Scale::kLinear,
@@ -231,6 +234,8 @@ std::string DrawLines(const ExperimentRun& run, const ChartSpec& spec, std::stri
     say(lines.published_out, "published");
     say(lines.simulated_out, "simulated");
   }
+  // Host memory is known of runs that do not fit, too.
+  if (spec.metric == Metric::kHostGib) out.clear();
   if (!out.empty()) caption += StrCat("Out of memory: ", absl::StrJoin(out, "; "), ". ");
   return DrawSvg(plot);
 }

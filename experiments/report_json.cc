@@ -38,6 +38,7 @@ void WriteStatistics(JsonWriter& json, std::string_view key, const ErrorStatisti
 void WriteSummary(JsonWriter& json, const ExperimentSummary& summary) {
   json.Key("summary").BeginObject();
   WriteStatistics(json, "sound", summary.sound);
+  WriteStatistics(json, "megatrain", summary.system);
   WriteStatistics(json, "host", summary.host);
   WriteStatistics(json, "tier_b", summary.other);
   WriteStatistics(json, "fitted", summary.fitted);

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "experiments/claims.h"
@@ -13,15 +11,8 @@
 
 namespace horizon {
 
-// The tables of the report: what was run as cells, for a browser and for other programs. All pure.
-
-// "TFLOPS", "tokens/s", "step seconds", "host GiB", "runs".
-std::string_view UnitOf(Metric metric);
-
-// One row for each of the experiment's; its notes are numbers into NotesTable.
-HtmlTable RowsTable(const ExperimentRun& run);
-HtmlTable NotesTable(const ExperimentRun& run);
-CsvTable RowsCsv(const ExperimentRun& run);
+// The tables of the report that are not of one experiment's rows (row_table.h), for a browser and
+// for other programs. All pure.
 
 // The largest models by machine.
 HtmlTable LargestTable(std::span<const MachineLargest> machines);

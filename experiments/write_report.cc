@@ -10,6 +10,7 @@
 #include "experiments/html.h"
 #include "experiments/report_charts.h"
 #include "experiments/report_tables.h"
+#include "experiments/row_table.h"
 
 namespace horizon {
 namespace {
@@ -31,8 +32,8 @@ void AddIntroduction(HtmlPage& page) {
       "Tier A rows are sound, tier B rows have one uncertain source or setup, tier C rows "
       "contradict themselves and are ignored. Fitted rows were used to find the calibration and "
       "judge nothing. Error cells of judged rows are green up to 10 %, yellow up to 20 % and red "
-      "above. OOM: ran out of memory. A star marks a run of the paper that does not fit by our "
-      "memory model; it is timed all the same.");
+      "above. OOM: ran out of memory. Bars without a system's name are megatrain's. A star marks a "
+      "run of the paper that does not fit by our memory model; it is timed all the same.");
 }
 
 void AddExperiment(const ExperimentRun& run, HtmlPage& page) {
@@ -70,7 +71,7 @@ std::string MakePage(std::span<const ExperimentRun> runs, std::span<const Claim>
 }
 
 absl::Status MakeFolder(Io& io, const std::string& folder) {
-  const absl::Status made = io.MakeDirectory(folder);
+  absl::Status made = io.MakeDirectory(folder);
   if (!absl::IsAlreadyExists(made)) return made;
   ASSIGN_OR_RETURN(const FileInfo info, io.Info(folder));
   if (info.kind == FileKind::kDirectory) return absl::OkStatus();

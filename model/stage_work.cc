@@ -268,6 +268,15 @@ StageWork BackwardWork(const ModelSpec& spec, const Stage& stage, UnitRange rang
   return MakeWork(std::move(gemms), half * 5, forward.values());
 }
 
+uint64_t CacheFlops(const ModelSpec& spec, const Stage& stage, UnitRange range, int64_t batch,
+                    int64_t positions) {
+  if (stage.kind != StageKind::kAttention) return 0;
+  const int64_t window = spec.layers[stage.layer].sliding_window;
+  const int64_t seen = window > 0 ? std::min(window, positions) : positions;
+  const int64_t heads = spec.heads / stage.units * (range.end - range.begin);
+  return (CheckedU64(4) * Count(batch) * Count(seen) * Count(heads) * Count(spec.head_dim)).value();
+}
+
 StageActivations ActivationsOf(const ModelSpec& spec, const Stage& stage, TokenBatch tokens) {
   CHECK(ValidateTokens(tokens).ok());
   const CheckedU64 count = Count(tokens.tokens());

@@ -54,6 +54,12 @@ StageWork ForwardWork(const ModelSpec& spec, const Stage& stage, UnitRange range
 StageWork BackwardWork(const ModelSpec& spec, const Stage& stage, UnitRange range,
                        TokenBatch tokens);
 
+// The attention of one new token of each of `batch` sequences over a cache of `positions` (fewer
+// where the layer has a window): what ForwardWork of a sequence of 1 leaves out. 0 for other
+// stages.
+uint64_t CacheFlops(const ModelSpec& spec, const Stage& stage, UnitRange range, int64_t batch,
+                    int64_t positions);
+
 // Values (not bytes: the caller knows the activation type) a stage holds for a batch. Besides the
 // input, `kept` is, for each token:
 // - attention: inverse rms of the input; q, k, v after rotary; attention output before o_proj;

@@ -59,8 +59,8 @@ absl::Status ReadStrategy(const Document& document, const Value& value, const st
   reader.Required("strategy", &word);
   if (reader.ok()) {
     absl::StatusOr<Strategy> strategy = ParseWord<Strategy>(word);
-    if (!strategy.ok()) return ErrorAt(document, value, path, strategy.status().ToString());
-    entry.strategy = *strategy;
+    if (!strategy.ok()) reader.Fail("strategy", std::string(strategy.status().message()));
+    entry.strategy = strategy.value_or(entry.strategy);
   }
   std::optional<double> share;
   ReadPositive(reader, "link_share", share);

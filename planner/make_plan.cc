@@ -36,11 +36,13 @@ void ProposeState(const PlanRequest& request, PlanAnswer& answer) {
     if (!IsProposable(format)) continue;
     TrainingJob job = answer.job;
     job.state_format = format;
-    if (!Fits(request, job, request.setting) && format != StateFormat::k8BitMoments) continue;
+    const bool fits = Fits(request, job, request.setting);
+    if (!fits && format != StateFormat::k8BitMoments) continue;
     answer.job = job;
-    answer.proposals.push_back({.field = "state_format",
-                                .value = std::string(ToString(format)),
-                                .reason = "the most exact that fits"});
+    answer.proposals.push_back(
+        {.field = "state_format",
+         .value = std::string(ToString(format)),
+         .reason = fits ? "the most exact that fits" : "the smallest, though none fits"});
     return;
   }
 }
@@ -143,39 +145,45 @@ void AddMemoryRemedy(const PlanRequest& request, const PlanAnswer& answer,
   if (Fits(request, answer.job, setting)) remedies.push_back({std::move(what)});
 }
 
+// The search of a space of which some plan fits.
+SearchResult Search(const PlanRequest& request, const TrainingJob& job, const PlanSpace& space) {
+  const auto search = [&](const PlanSpace& part, const SearchOptions& options) {
+    return SearchPlan(request.spec, job, part, request.setting, options);
+  };
+  if (request.effort == SearchEffort::kFull) return search(space, {});
+  SearchResult quick = search(CoarseSpace(space), {.most_simulated = 8});
+  // What fits may be none of the usual plans.
+  return quick.plan.has_value() ? quick : search(FrugalSpace(space), {.most_simulated = 8});
+}
+
 }  // namespace
 
 absl::StatusOr<PlanAnswer> MakePlan(const PlanRequest& request) {
   PlanAnswer answer{.job = request.job};
+  if (request.propose_batch) answer.job.micro_batch = 1;
   RETURN_IF_ERROR(ValidateJob(request.spec, answer.job));
   if (request.propose_state) ProposeState(request, answer);
-  if (request.propose_batch) {
-    answer.job.micro_batch = 1;
-    ProposeBatch(request, answer);
-  }
-  PlanSpace space = SpaceOf(request, answer.job);
-  SearchOptions options;
-  if (request.effort == SearchEffort::kQuick) {
-    space = CoarseSpace(std::move(space));
-    options.most_simulated = 8;
-  }
+  if (request.propose_batch) ProposeBatch(request, answer);
+  const PlanSpace space = SpaceOf(request, answer.job);
   // Where the least does not fit, nothing does: no need to look at the rest.
   answer.search = FindFitting(request.spec, answer.job, FrugalSpace(space), request.setting);
-  if (answer.search.plan.has_value()) {
-    answer.search = SearchPlan(request.spec, answer.job, space, request.setting, options);
-  }
   answer.feasible = answer.search.plan.has_value();
-  if (!answer.feasible) {
-    AddMemoryRemedy(request, answer, answer.remedies);
-    for (Remedy& remedy : FindRemedies(request, answer.job)) {
-      answer.remedies.push_back(std::move(remedy));
-    }
+  if (answer.feasible) {
+    answer.search = Search(request, answer.job, space);
+    return answer;
+  }
+  // Nothing lacks and yet there is no plan: what was fixed by hand cannot be built.
+  if (answer.search.shortages.empty()) return answer.search.refusal;
+  AddMemoryRemedy(request, answer, answer.remedies);
+  for (Remedy& remedy : FindRemedies(request, answer.job)) {
+    answer.remedies.push_back(std::move(remedy));
   }
   return answer;
 }
 
 std::vector<std::string> DescribeShortages(const std::vector<Shortage>& shortages) {
   std::vector<std::string> lines;
+  lines.reserve(shortages.size());
   const auto text = [](uint64_t bytes) { return ToString(Bytes(CheckedU64(bytes))); };
   for (const Shortage& shortage : shortages) {
     lines.push_back(StrCat(ToString(shortage.limit), ": needs ", text(shortage.needed), ", ",

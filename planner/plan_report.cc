@@ -106,7 +106,7 @@ std::string PredictionText(const Prediction& prediction, const HardwareProfile& 
              ShortNumber(prediction.model_tflops), " TFLOPS (6N), ",
              ShortNumber(1e9 / prediction.tokens_per_second / 86400), " days for 10^9 tokens\n");
   const std::vector<RunLimit> limits = LimitsOf(prediction, profile);
-  text += StrCat("limit: ", ToString(limits[0]), "; next: ", ToString(limits[1]), ", ",
+  text += StrCat("limit: ", ToString(limits[0]), "\nnext: ", ToString(limits[1]), ", ",
                  ToString(limits[2]), "\n\n");
   TextTable lanes({"lane", "busy", "longest stall", "waiting for"});
   for (const EnumWord<Lane>& lane : WordsOf(Lane{})) {
@@ -128,7 +128,7 @@ std::string PlanReportText(const PlanReport& report) {
   std::string text = StrCat(report.spec.name, " on ", report.profile.name, " (",
                             report.profile.summary, ")\n", JobLine(answer));
   if (!answer.feasible) {
-    text += "\nno plan fits, with the least memory any of them needs:\n";
+    text += "\nno plan fits; the one that comes nearest:\n";
     for (const std::string& line : DescribeShortages(answer.search.shortages)) {
       text += StrCat("  ", line, "\n");
     }
@@ -147,7 +147,7 @@ std::string PlanReportText(const PlanReport& report) {
                  " simulated");
   if (answer.search.gap > 0) {
     text +=
-        absl::StrFormat("; a better one could be at most %.1f %% faster", 100 * answer.search.gap);
+        absl::StrFormat("\na better one could be at most %.1f %% faster", 100 * answer.search.gap);
   }
   return text + "\n";
 }

@@ -171,13 +171,15 @@ PlanSpace FrugalSpace(PlanSpace space) {
   keep_least(space.chunk_bytes);
   // A head in many shards needs a buffer for each of its sums, so whole layers may need less.
   if (largest != space.chunk_bytes.front()) space.chunk_bytes.push_back(largest);
+  // Chunk-major order cannot be built without a ring that holds a block.
   std::sort(space.buffer_depth.begin(), space.buffer_depth.end());
-  space.buffer_depth.resize(1);
+  const bool batch_major =
+      std::find(space.accumulation_order.begin(), space.accumulation_order.end(),
+                AccumulationOrder::kBatchMajor) != space.accumulation_order.end();
+  if (batch_major) space.buffer_depth.resize(1);
   keep_least(space.gradient_slabs);
   keep_least(space.loss_chunk_tokens);
-  keep_least(space.anchor_interval);
   if (space.resident_chunks.size() > 1) space.resident_chunks = {0};
-  if (space.recompute.size() > 1) space.recompute = {true};
   space.threads.resize(1);
   return space;
 }

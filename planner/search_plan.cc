@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "common/status_macros.h"
 #include "schedule/build_schedule.h"
 #include "schedule/lay_out_memory.h"
 #include "simulator/bounds.h"
@@ -55,6 +56,8 @@ class Search {
 
   void Collect(const PlanSpace& space, Until until) {
     until_ = until;
+    has_none_resident_ = std::find(space.resident_chunks.begin(), space.resident_chunks.end(), 0) !=
+                         space.resident_chunks.end();
     ForEachPlan(space, [this](const StreamPlan& plan) { Consider(plan); });
     // Simpler (earlier) plans win ties.
     std::stable_sort(candidates_.begin(), candidates_.end(),
@@ -101,22 +104,22 @@ class Search {
     }
   }
 
-  // Nullptr where the chunks cannot be cut.
-  const CutModel* CutFor(const StreamPlan& plan) {
+  // An error where the chunks cannot be cut.
+  const absl::StatusOr<CutModel>& CutFor(const StreamPlan& plan) {
     // The cost of loss chunks depends on the plan's own size, so it is part of the key.
     const Key key{plan.chunk_bytes.value(), plan.anchor_interval, plan.recompute,
                   plan.resident_chunks,     plan.embedding_home,  plan.loss_chunk_tokens};
-    const auto found = cuts_.find(key);
-    if (found != cuts_.end()) return found->second.get();
-    std::unique_ptr<CutModel>& cut = cuts_[key];
+    const auto [found, added] = cuts_.try_emplace(key);
+    absl::StatusOr<CutModel>& cut = found->second;
+    if (!added) return cut;
     absl::StatusOr<ChunkTable> chunks = CutIntoChunks(spec_, job_, plan);
-    if (!chunks.ok()) return nullptr;
-    cut = std::make_unique<CutModel>();
+    if (!chunks.ok()) return cut = chunks.status();
+    cut.emplace();
     cut->chunks = *std::move(chunks);
     cut->plan = plan;
     cut->costs = std::make_unique<CostModel>(spec_, job_, cut->plan, cut->chunks, setting_.profile,
                                              setting_.software);
-    return cut.get();
+    return cut;
   }
 
   void Consider(const StreamPlan& plan) {
@@ -127,8 +130,9 @@ class Search {
     std::optional<MemoryNeed> memory = MemoryOf(filled);
     if (!memory.has_value()) return;
     if (plan.resident_chunks == kAsManyAsFit) {
-      memory = Fill(filled, *memory);
-      if (!memory.has_value()) return;  // none more fits: the plan without is looked at by itself
+      const std::optional<MemoryNeed> with = Fill(filled, *memory);
+      if (!with.has_value() && has_none_resident_) return;  // that plan is looked at by itself
+      memory = with.has_value() ? with : memory;
     }
     std::vector<Shortage> shortages = ShortagesOf(*memory, setting_.profile, setting_.margin);
     if (!shortages.empty()) return NoteNearest(filled, std::move(shortages));
@@ -141,7 +145,7 @@ class Search {
   int64_t BoundOf(StreamPlan plan) {
     plan.gradient_slabs = 1;
     if (bounded_ == plan) return bound_;
-    const CutModel* cut = CutFor(plan);
+    const absl::StatusOr<CutModel>& cut = CutFor(plan);
     bound_ = BoundStep(job_, plan, cut->chunks, *cut->costs).nanoseconds();
     bounded_ = std::move(plan);
     return bound_;
@@ -149,28 +153,65 @@ class Search {
 
   // What the plan needs, or nothing where it cannot be built.
   std::optional<MemoryNeed> MemoryOf(const StreamPlan& plan) {
-    if (!ValidatePlan(spec_, job_, plan).ok()) return std::nullopt;
-    const CutModel* cut = CutFor(plan);
-    if (cut == nullptr) return std::nullopt;
-    absl::StatusOr<LaidOutBuffers> laid_out =
-        LayOutBuffers(spec_, job_, plan, cut->chunks, PassKind::kTrain);
-    if (!laid_out.ok()) return std::nullopt;
-    return EstimateNeed(laid_out->memory.totals, setting_.profile, setting_.software);
+    absl::StatusOr<MemoryNeed> need = NeedOf(plan);
+    if (need.ok()) return *need;
+    if (result_.refusal.ok()) result_.refusal = need.status();
+    return std::nullopt;
   }
 
-  // Raises plan.resident_chunks to what the device has room for.
+  absl::StatusOr<MemoryNeed> NeedOf(const StreamPlan& plan) {
+    RETURN_IF_ERROR(ValidatePlan(spec_, job_, plan));
+    const absl::StatusOr<CutModel>& cut = CutFor(plan);
+    RETURN_IF_ERROR(cut.status());
+    RETURN_IF_ERROR(CheckRingHoldsBlock(cut->chunks, job_, plan));
+    ASSIGN_OR_RETURN(const LaidOutBuffers laid_out,
+                     LayOutBuffers(spec_, job_, plan, cut->chunks, PassKind::kTrain));
+    return EstimateNeed(laid_out.memory.totals, setting_.profile, setting_.software);
+  }
+
+  // Raises plan.resident_chunks (0) to what the device has room for: one more would not fit.
+  // Nothing where that is none.
   std::optional<MemoryNeed> Fill(StreamPlan& plan, const MemoryNeed& without) {
     const uint64_t available = Available(setting_.profile, Limit::kDeviceMemory, setting_.margin);
-    if (without.device_bytes() >= available) return std::nullopt;
+    std::optional<MemoryNeed> filled;
+    uint64_t used = without.device_bytes();
+    for (;;) {
+      // One more than seems to fit is tried too: the ring shrinks when its largest chunk leaves it.
+      StreamPlan more = plan;
+      more.resident_chunks += AddedBy(available - std::min(available, used), plan);
+      std::optional<MemoryNeed> memory;
+      for (; more.resident_chunks > plan.resident_chunks; --more.resident_chunks) {
+        memory = MemoryOf(more);
+        if (memory.has_value() && memory->device_bytes() <= available) break;
+      }
+      if (more.resident_chunks == plan.resident_chunks) return filled;
+      plan = std::move(more);
+      used = memory->device_bytes();
+      filled = memory;
+    }
+  }
+
+  // How many more chunks `room` bytes hold, in the order in which they become resident, and one on
+  // top if there is any left.
+  int64_t AddedBy(uint64_t room, const StreamPlan& plan) {
     const ChunkTable& chunks = CutFor(plan)->chunks;
-    uint64_t largest = 1;
-    for (const Chunk& chunk : chunks.chunks) largest = std::max(largest, chunk.parameters);
-    const uint64_t slot = BytesOfParameter(job_).slot * largest;
-    const auto streamed = static_cast<uint64_t>(chunks.layers.size() + chunks.head.size());
-    uint64_t count = std::min((available - without.device_bytes()) / slot, streamed);
-    if (count == 0) return std::nullopt;
-    plan.resident_chunks = static_cast<int64_t>(count);
-    return MemoryOf(plan);
+    const uint64_t slot = BytesOfParameter(job_).slot;
+    int64_t added = 0;
+    const auto full = [&](int32_t c) {
+      if (chunks.chunks[c].resident) return false;
+      ++added;
+      const uint64_t bytes = slot * chunks.chunks[c].parameters;
+      if (bytes > room) return true;
+      room -= bytes;
+      return false;
+    };
+    for (int32_t c = chunks.head.begin; c < chunks.head.end; ++c) {
+      if (full(c)) return added;
+    }
+    for (int32_t c = chunks.layers.end - 1; c >= chunks.layers.begin; --c) {
+      if (full(c)) return added;
+    }
+    return added;
   }
 
   void NoteNearest(const StreamPlan& plan, std::vector<Shortage> shortages) {
@@ -203,7 +244,8 @@ class Search {
   const TrainingJob& job_;
   const Setting& setting_;
   Until until_ = Until::kAll;
-  std::map<Key, std::unique_ptr<CutModel>> cuts_;
+  bool has_none_resident_ = true;  // the space has plans without resident chunks
+  std::map<Key, absl::StatusOr<CutModel>> cuts_;
   std::vector<Candidate> candidates_;
   SearchResult result_;
   std::optional<StreamPlan> bounded_;  // the last plan bounded, and its bound

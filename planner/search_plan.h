@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "model/model_spec.h"
 #include "planner/plan_space.h"
 #include "schedule/stream_plan.h"
@@ -35,6 +36,8 @@ struct SearchResult {
   // The plan that came nearest to fitting (least bytes lacking), and what it lacks, where none did.
   StreamPlan nearest;
   std::vector<Shortage> shortages;
+  // Why the first plan that cannot be built cannot; OK where all can.
+  absl::Status refusal;
 };
 
 // Deterministic. Plans that cannot be built are left out.

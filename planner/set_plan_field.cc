@@ -63,8 +63,17 @@ absl::Status SetPlanField(std::string_view assignment, StreamPlan& plan,
   for (auto& [name, value] : members) {
     if (name == field) value = ValueFrom(assignment.substr(equals + 1));
   }
-  const Document changed{.file = StrCat("--set ", assignment), .root = Value(members, 1)};
-  ASSIGN_OR_RETURN(plan, ReadPlan(changed));
+  const std::string option = StrCat("--set ", assignment);
+  const Document changed{.file = option, .root = Value(members, 1)};
+  absl::StatusOr<StreamPlan> read = ReadPlan(changed);
+  if (!read.ok()) {
+    // "--set K=0:1: anchor_interval: ...": an option has no lines.
+    std::string message(read.status().message());
+    const std::string place = StrCat(option, ":1: ");
+    if (message.starts_with(place)) message.replace(0, place.size(), StrCat(option, ": "));
+    return absl::InvalidArgumentError(message);
+  }
+  plan = *std::move(read);
   fields.push_back(std::move(field));
   return absl::OkStatus();
 }

@@ -9,10 +9,8 @@
 #include "schedule/strategies.h"
 
 namespace horizon {
-namespace {
 
-// Chunk-major order takes every micro-batch through a block while it is loaded, so the block has to
-// stay: reloading it for each micro-batch would cost more than batch-major order.
+// Reloading a block for each micro-batch would cost more than batch-major order.
 absl::Status CheckRingHoldsBlock(const ChunkTable& chunks, const TrainingJob& job,
                                  const StreamPlan& plan) {
   const bool needs = plan.strategy == Strategy::kHorizon && plan.recompute &&
@@ -24,8 +22,6 @@ absl::Status CheckRingHoldsBlock(const ChunkTable& chunks, const TrainingJob& jo
       " chunks, but buffer_depth is ", plan.buffer_depth,
       "; raise buffer_depth or chunk_bytes, lower anchor_interval, or use batch_major"));
 }
-
-}  // namespace
 
 absl::StatusOr<Schedule> BuildSchedule(const ModelSpec& spec, const TrainingJob& job,
                                        const StreamPlan& plan, PassKind kind) {

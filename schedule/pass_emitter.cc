@@ -14,16 +14,6 @@ TokenBatch BatchOf(const Schedule& schedule) {
           .sequence = schedule.kind == PassKind::kDecode ? 1 : schedule.job.sequence};
 }
 
-// A decoded token attends to the whole cache, which a batch of sequence 1 does not show.
-uint64_t CacheFlops(const ModelSpec& spec, const TrainingJob& job, const Stage& stage,
-                    UnitRange units) {
-  if (stage.kind != StageKind::kAttention) return 0;
-  const int64_t window = spec.layers[stage.layer].sliding_window;
-  const int64_t positions = window > 0 ? std::min(window, job.sequence) : job.sequence;
-  const int64_t heads = spec.heads / stage.units * (units.end - units.begin);
-  return static_cast<uint64_t>(4 * positions * heads * spec.head_dim * job.micro_batch);
-}
-
 }  // namespace
 
 PassEmitter::PassEmitter(const ModelSpec& spec, const Schedule& schedule, const BufferMap& map)
@@ -53,7 +43,8 @@ PassEmitter::PassEmitter(const ModelSpec& spec, const Schedule& schedule, const 
       if (kind_ == PassKind::kTrain) {
         backward += BackwardWork(spec_, stage, piece.units, batch_).flops;
       }
-      if (kind_ == PassKind::kDecode) forward += CacheFlops(spec_, job_, stage, piece.units);
+      if (kind_ == PassKind::kDecode)
+        forward += CacheFlops(spec_, stage, piece.units, job_.micro_batch, job_.sequence);
     }
     forward_flops_.push_back(forward);
     backward_flops_.push_back(backward);

@@ -19,7 +19,7 @@ class BoundAdder {
     bound_.dram_nanoseconds += static_cast<double>(cost.nanoseconds * times) *
                                cost.draw[static_cast<size_t>(Resource::kDram)] / dram_;
   }
-  void AddToTurn(const OperationCost& cost) { bound_.turn_nanoseconds += cost.nanoseconds; }
+  void SetTurn(int64_t nanoseconds) { bound_.turn_nanoseconds = nanoseconds; }
   const StepBound& bound() const { return bound_; }
 
  private:
@@ -43,6 +43,7 @@ class UnbuiltStep {
     const std::vector<ComputeItem> items = TrainOrder(chunks_, job_, plan_);
     for (const ComputeItem& item : items) AddCompute(item);
     if (plan_.strategy == Strategy::kHorizon) {
+      AddInputs();
       AddLoads(items);
       AddAnchors();
       AddGradients();
@@ -56,6 +57,9 @@ class UnbuiltStep {
     using Direction = CostModel::Direction;
     const int64_t threads = plan_.compute_threads;
     switch (item.kind) {
+      case OperationKind::kEmbed:
+        if (item.chunk < 0) return;  // rows from the host
+        [[fallthrough]];
       case OperationKind::kForward:
       case OperationKind::kRecompute:
         return adder_.Add(Lane::kCompute, model_.Compute(item.chunk, Direction::kForward, threads));
@@ -68,6 +72,11 @@ class UnbuiltStep {
         const int64_t tokens = std::min(plan_.loss_chunk_tokens, job_.micro_batch_tokens() - begin);
         return adder_.Add(Lane::kCompute, LossOf(item, tokens));
       }
+      case OperationKind::kHeadGradient:
+        return adder_.Add(Lane::kCompute, model_.HeadGradient(item.chunk, threads));
+      case OperationKind::kEmbedBackward:
+        if (item.chunk < 0) return;
+        return adder_.Add(Lane::kCompute, model_.EmbedBackward(item.chunk, threads));
       default:
         return;
     }
@@ -83,6 +92,18 @@ class UnbuiltStep {
       loss_tokens_ = tokens;
     }
     return loss_;
+  }
+
+  // Tokens go in and losses come out; so do rows of a table on the host and their gradients.
+  void AddInputs() {
+    const auto add = [&](Lane lane, uint64_t bytes) {
+      adder_.Add(lane, CopyOf(lane, bytes), job_.accumulation);
+    };
+    add(Lane::kH2d, 8 * job_.micro_batch_tokens());
+    add(Lane::kD2h, 16);
+    if (plan_.embedding_home != EmbeddingHome::kHost) return;
+    add(Lane::kH2d, model_.hidden_bytes());
+    add(Lane::kD2h, model_.hidden_bytes());
   }
 
   void AddLoads(const std::vector<ComputeItem>& items) {
@@ -108,8 +129,7 @@ class UnbuiltStep {
   }
 
   void AddLoad(int32_t chunk) {
-    adder_.Add(Lane::kH2d, model_.Copy(Lane::kH2d, each_.link * chunks_.chunks[chunk].parameters,
-                                       CostModel::Pages::kPinned, plan_.h2d_threads));
+    adder_.Add(Lane::kH2d, CopyOf(Lane::kH2d, each_.link * chunks_.chunks[chunk].parameters));
   }
 
   void AddAnchors() {
@@ -122,24 +142,23 @@ class UnbuiltStep {
       if (!ForwardKeeps(chunks_, plan_, in_flight, b)) anchors += job_.accumulation;
     }
     const uint64_t bytes = model_.hidden_bytes();
-    const auto pinned = CostModel::Pages::kPinned;
-    adder_.Add(Lane::kD2h, model_.Copy(Lane::kD2h, bytes, pinned, plan_.d2h_threads), anchors);
-    adder_.Add(Lane::kH2d, model_.Copy(Lane::kH2d, bytes, pinned, plan_.h2d_threads), anchors);
+    adder_.Add(Lane::kD2h, CopyOf(Lane::kD2h, bytes), anchors);
+    adder_.Add(Lane::kH2d, CopyOf(Lane::kH2d, bytes), anchors);
   }
 
   void AddGradients() {
-    const int64_t summed = SummedOnDevice(job_, plan_);
-    const uint64_t each = summed > 1 ? 4 : each_.gradient;
-    const int64_t leave = summed > 1 ? 1 : job_.accumulation;
+    const uint64_t each = ArrivingBytes();
+    const int64_t arrivals = SummedOnDevice(job_, plan_) > 1 ? 1 : job_.accumulation;
     for (int32_t c = 0; c < static_cast<int32_t>(chunks_.chunks.size()); ++c) {
       const uint64_t parameters = chunks_.chunks[c].parameters;
       const bool kept = KeepsGradient(chunks_, job_, plan_, c);
-      const uint64_t gradient = kept ? each_.kept_gradient * parameters : each * parameters;
+      const uint64_t gradient = KeptBytes(c);
       if (IsUsedOnDevice(chunks_, plan_, c)) {
-        adder_.Add(Lane::kD2h,
-                   model_.Copy(Lane::kD2h, each * parameters, CostModel::Pages::kPinned,
-                               plan_.d2h_threads),
-                   leave);
+        // Both uses of a tied table have a gradient, unless rows make up the one.
+        const bool both = chunks_.tied && chunks_.embedding.contains(c) &&
+                          plan_.embedding_home != EmbeddingHome::kHost;
+        const int64_t leave = (both ? 2 : 1) * arrivals;
+        adder_.Add(Lane::kD2h, CopyOf(Lane::kD2h, each * parameters), leave);
         if (kept) {
           adder_.Add(Lane::kHost, model_.HostPass(each * parameters + gradient, plan_.host_threads),
                      leave);
@@ -150,35 +169,108 @@ class UnbuiltStep {
     }
   }
 
-  // With the table on the device the first compute is its lookup, else the first layer.
+  // From the end of the last compute of a step to the first of the next, on the lanes in between:
+  // each adds what certainly runs after what it got, in the order of the schedule.
   void AddTurn() {
     const bool table = plan_.embedding_home != EmbeddingHome::kHost;
-    const int32_t last = table ? chunks_.embedding.end - 1 : chunks_.layers.begin;
-    const int32_t first = table ? chunks_.embedding.begin : chunks_.layers.begin;
-    const uint64_t leaving =
-        chunks_.chunks[last].parameters * (SummedOnDevice(job_, plan_) > 1 ? 4 : each_.gradient);
-    adder_.AddToTurn(
-        model_.Copy(Lane::kD2h, leaving, CostModel::Pages::kPinned, plan_.d2h_threads));
-    const uint64_t parameters = chunks_.chunks[first].parameters;
-    adder_.AddToTurn(model_.Copy(Lane::kH2d, each_.link * parameters, CostModel::Pages::kPinned,
-                                 plan_.h2d_threads));
-    if (job_.optimizer_place == OptimizerPlace::kInBackward) return;
-    adder_.AddToTurn(model_.HostPass(leaving, plan_.host_threads));  // the norm, at least
-    // Updates go in forward order: a table on the host is updated before the first layer.
-    for (int32_t c = chunks_.embedding.begin; c < chunks_.embedding.end && !table; ++c) {
-      adder_.AddToTurn(AdamOf(c));
+    const IndexRange shards = table ? chunks_.embedding : chunks_.links.front();
+    const bool in_backward = job_.optimizer_place == OptimizerPlace::kInBackward;
+    const bool chunk_major = plan_.accumulation_order == AccumulationOrder::kChunkMajor;
+    const int64_t fetched = chunk_major ? job_.accumulation : 1;
+
+    // Shards ascend in both directions: the last gradient is the last shard's.
+    const int32_t last = shards.end - 1;
+    const uint64_t arrived = chunks_.chunks[last].parameters * ArrivingBytes();
+    const int64_t gradient_left = Link(Lane::kD2h, arrived);
+    const int64_t rows_left = gradient_left + fetched * Link(Lane::kD2h, model_.hidden_bytes());
+    const Ends host = HostTurn(last, gradient_left, rows_left);
+
+    const int64_t token_bytes = 8 * job_.micro_batch_tokens();
+    int64_t h2d = host.norms + Host(token_bytes) + fetched * Link(Lane::kH2d, token_bytes);
+    // Updates go in forward order: a table on the host is updated before the first layer. In
+    // backward it is after, and only its last shard is sure to be still to come.
+    int64_t updated = host.norms;
+    if (in_backward) updated = std::max(host.table, gradient_left + AdamOf(last).nanoseconds);
+    const IndexRange awaited{in_backward ? chunks_.embedding.end - 1 : chunks_.embedding.begin,
+                             table ? 0 : chunks_.embedding.end};
+    for (int32_t c = awaited.begin; c < awaited.end; ++c) updated += AdamOf(c).nanoseconds;
+    if (!table) {
+      const int64_t gathered =
+          std::max(updated, host.norms + Host(token_bytes)) + Host(2 * model_.hidden_bytes());
+      h2d = std::max(h2d, gathered) + fetched * Link(Lane::kH2d, model_.hidden_bytes());
     }
-    adder_.AddToTurn(AdamOf(first));
+    const int64_t update = AdamOf(shards.begin).nanoseconds;
+    if (!in_backward) {
+      h2d = std::max(h2d, updated + update);
+    } else if (shards.size() == 1) {  // else the first shard is updated while the last computes
+      h2d = std::max(h2d, (table ? host.table : gradient_left) + update);
+    }
+    const uint64_t first = each_.link * chunks_.chunks[shards.begin].parameters;
+    adder_.SetTurn(h2d + Link(Lane::kH2d, first));
+  }
+
+  // The host's part of a turn in which the last gradient and the last rows have left the device at
+  // these times: when the table's gradient is whole (without clip), and when the norm is known.
+  struct Ends {
+    int64_t table = 0;
+    int64_t norms = 0;
+  };
+  Ends HostTurn(int32_t last, int64_t gradient_left, int64_t rows_left) const {
+    const bool table = plan_.embedding_home != EmbeddingHome::kHost;
+    const bool summed_apart = chunks_.tied && job_.accumulation > 1;
+    const auto norm = [&](int32_t c) { return Host(KeptBytes(c)); };
+    Ends ends{.table = gradient_left};
+    if (KeepsGradient(chunks_, job_, plan_, last)) ends.table += Host(AddedBytes(last));
+    ends.norms = ends.table + (table && summed_apart ? 0 : norm(last));
+    // Rows are added to the table; shard after shard, each followed by its norm.
+    for (int32_t c = chunks_.embedding.begin; c < chunks_.embedding.end && !table; ++c) {
+      const bool clears = job_.accumulation == 1 && !chunks_.tied;
+      ends.table = std::max(ends.norms, rows_left) +
+                   Host(2 * model_.hidden_bytes() + (clears ? KeptBytes(c) : 0));
+      ends.norms = ends.table + (summed_apart ? 0 : norm(c));
+    }
+    for (int32_t c = chunks_.embedding.begin; c < chunks_.embedding.end && summed_apart; ++c) {
+      ends.norms += Host(4 * chunks_.chunks[c].parameters + 2 * KeptBytes(c)) + norm(c);
+    }
+    uint64_t partials = 0;
+    for (const Chunk& chunk : chunks_.chunks) {
+      partials += 8 * ((chunk.parameters + kNormBlock - 1) / kNormBlock);
+    }
+    ends.norms += Host(partials);
+    return ends;
+  }
+
+  OperationCost CopyOf(Lane lane, uint64_t bytes) const {
+    const int64_t threads = lane == Lane::kH2d ? plan_.h2d_threads : plan_.d2h_threads;
+    return model_.Copy(lane, bytes, CostModel::Pages::kPinned, threads);
+  }
+  int64_t Link(Lane lane, uint64_t bytes) const { return CopyOf(lane, bytes).nanoseconds; }
+  int64_t Host(uint64_t bytes) const {
+    return model_.HostPass(bytes, plan_.host_threads).nanoseconds;
+  }
+  // A parameter's gradient as it arrives on the host.
+  uint64_t ArrivingBytes() const { return SummedOnDevice(job_, plan_) > 1 ? 4 : each_.gradient; }
+  // What adding the last contribution to a chunk's gradient moves: it is read, and what is kept
+  // written, and read before where it is not the first.
+  uint64_t AddedBytes(int32_t c) const {
+    const uint64_t parameters = chunks_.chunks[c].parameters;
+    const bool table = chunks_.embedding.contains(c);
+    const bool first = table && chunks_.tied && job_.accumulation == 1
+                           ? false
+                           : SummedOnDevice(job_, plan_) == job_.accumulation;
+    return ArrivingBytes() * parameters + (first ? 1 : 2) * KeptBytes(c);
+  }
+  // A chunk's gradient as the norm and Adam read it.
+  uint64_t KeptBytes(int32_t c) const {
+    const bool kept = KeepsGradient(chunks_, job_, plan_, c);
+    return chunks_.chunks[c].parameters * (kept ? each_.kept_gradient : ArrivingBytes());
   }
 
   OperationCost AdamOf(int32_t c) const {
     const uint64_t parameters = chunks_.chunks[c].parameters;
     const uint64_t state =
         (2 + each_.low_half) * parameters + MomentBytes(job_.state_format, parameters);
-    const bool kept = KeepsGradient(chunks_, job_, plan_, c);
-    const uint64_t arrived = SummedOnDevice(job_, plan_) > 1 ? 4 : each_.gradient;
-    const uint64_t gradient = (kept ? each_.kept_gradient : arrived) * parameters;
-    return model_.Adam(parameters, gradient + 2 * state, plan_.optimizer_threads);
+    return model_.Adam(parameters, KeptBytes(c) + 2 * state, plan_.optimizer_threads);
   }
 
   const TrainingJob& job_;

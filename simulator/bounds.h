@@ -16,8 +16,9 @@ namespace horizon {
 struct StepBound {
   std::array<int64_t, kLaneCount> busy_nanoseconds{};  // of each lane, alone on the machine
   double dram_nanoseconds = 0;                         // all DRAM traffic at full bandwidth
-  // From the last compute of a step to the first of the next: its gradient leaves and completes the
-  // norm, the first chunk is updated, and crosses the link. Nothing computes meanwhile.
+  // From the last compute of a step to the first of the next: its gradient (and rows) leave and
+  // complete the norm, the first chunk is updated, and crosses the link after tokens (and rows).
+  // Nothing computes meanwhile.
   int64_t turn_nanoseconds = 0;
 
   // The largest of the lanes, DRAM, and compute with the turn.
@@ -28,9 +29,9 @@ struct StepBound {
 StepBound BoundOf(const Schedule& schedule, const CostTable& costs);
 
 // Of a training step of strategy `horizon` or `resident` before its schedule is built: from the
-// order of compute, the loads a ring of this depth needs, and the bytes that leave. Never above
-// BoundOf of the built schedule; equal on the compute, h2d (weights and anchors) and optimizer
-// lanes but for tokens, rows and losses. Nothing for other strategies.
+// order of compute, the loads a ring of this depth needs, and the bytes that leave. Its lanes are
+// never above BoundOf of the built schedule; with `horizon` those of h2d, compute, d2h and
+// optimizer are equal. Nothing for other strategies.
 StepBound BoundStep(const TrainingJob& job, const StreamPlan& plan, const ChunkTable& chunks,
                     const CostModel& model);
 

@@ -16,16 +16,6 @@ TokenBatch BatchOf(const TrainingJob& job, PassKind kind) {
   return {.batch = job.micro_batch, .sequence = kind == PassKind::kDecode ? 1 : job.sequence};
 }
 
-// A decoded token attends to the whole cache, which a batch of sequence 1 does not show.
-uint64_t CacheFlops(const ModelSpec& spec, const TrainingJob& job, const Stage& stage,
-                    const ChunkPiece& piece) {
-  if (stage.kind != StageKind::kAttention) return 0;
-  const int64_t window = spec.layers[stage.layer].sliding_window;
-  const int64_t positions = window > 0 ? std::min(window, job.sequence) : job.sequence;
-  const int64_t heads = spec.heads / stage.units * (piece.units.end - piece.units.begin);
-  return static_cast<uint64_t>(4 * job.micro_batch * positions * heads * spec.head_dim);
-}
-
 }  // namespace
 
 CostModel::CostModel(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan,
@@ -53,7 +43,9 @@ CostModel::CostModel(const ModelSpec& spec, const TrainingJob& job, const Stream
     Work work =
         WorkOf(direction == Direction::kForward ? ForwardWork(spec_, stage, piece.units, batch_)
                                                 : BackwardWork(spec_, stage, piece.units, batch_));
-    if (kind == PassKind::kDecode) work.attention_flops += CacheFlops(spec_, job_, stage, piece);
+    if (kind == PassKind::kDecode)
+      work.attention_flops +=
+          CacheFlops(spec_, stage, piece.units, job_.micro_batch, job_.sequence);
     return known[key] = work;
   };
   const auto chunk_work = [&](const Chunk& chunk, Direction direction) {
@@ -177,6 +169,17 @@ OperationCost CostModel::Loss(int32_t chunk, int64_t tokens, bool with_backward,
   return ComputeCost(work, threads);
 }
 
+OperationCost CostModel::EmbedBackward(int32_t chunk, int64_t threads) const {
+  return Elements(
+      chunks_.chunks[chunk].parameters * BytesOfParameter(job_).gradient + 3 * hidden_bytes(),
+      threads);
+}
+
+OperationCost CostModel::HeadGradient(int32_t chunk, int64_t threads) const {
+  return Elements(chunks_.chunks[chunk].parameters * (4 + BytesOfParameter(job_).gradient),
+                  threads);
+}
+
 OperationCost CostModel::Elements(uint64_t bytes, int64_t threads) const {
   const double seconds =
       std::max(static_cast<double>(bytes) / profile_.device.element_bytes_per_second.value /
@@ -239,11 +242,7 @@ OperationCost CostModel::CostOf(const Schedule& schedule, const Phase& phase,
     case OperationKind::kBackward:
       return Compute(op.chunk, Direction::kBackward, threads);
     case OperationKind::kEmbedBackward:
-      // Rows are added into a gradient of the whole table, which is cleared first.
-      return Elements(
-          chunks_.chunks[op.chunk].parameters * BytesOfParameter(job_).gradient +
-              static_cast<uint64_t>(batch_.tokens() * spec_.hidden) * 3 * activation_bytes_,
-          threads);
+      return EmbedBackward(op.chunk, threads);
     case OperationKind::kLogSumExp:
     case OperationKind::kLoss: {
       const int64_t begin = op.part * plan_.loss_chunk_tokens;
@@ -253,8 +252,7 @@ OperationCost CostModel::CostOf(const Schedule& schedule, const Phase& phase,
     case OperationKind::kLogits:
       return Loss(op.chunk, job_.micro_batch, false, threads);
     case OperationKind::kHeadGradient:
-      return Elements(chunks_.chunks[op.chunk].parameters * (4 + BytesOfParameter(job_).gradient),
-                      threads);
+      return HeadGradient(op.chunk, threads);
     case OperationKind::kLoadTokens:
     case OperationKind::kLoadRows:
     case OperationKind::kLoadChunk:

@@ -48,7 +48,10 @@ class CostModel {
   // Of a layer chunk (or an embedding's rows) for one micro-batch.
   OperationCost Compute(int32_t chunk, Direction direction, int64_t threads) const;
   OperationCost Loss(int32_t chunk, int64_t tokens, bool with_backward, int64_t threads) const;
-  OperationCost Elements(uint64_t bytes, int64_t threads) const;  // a pass over device memory
+  // Of a table on the device: row gradients into a gradient of the whole, which is cleared first.
+  OperationCost EmbedBackward(int32_t chunk, int64_t threads) const;
+  OperationCost HeadGradient(int32_t chunk, int64_t threads) const;  // fp32 sum, rounded to leave
+  OperationCost Elements(uint64_t bytes, int64_t threads) const;     // a pass over device memory
   enum class Pages { kPinned, kPageable };
   OperationCost Copy(Lane lane, uint64_t bytes, Pages pages, int64_t threads) const;
   OperationCost HostPass(uint64_t bytes, int64_t threads) const;

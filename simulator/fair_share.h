@@ -19,7 +19,7 @@ using ResourceAmounts = std::array<double, kResourceCount>;
 // no resource is overdrawn and no operation could be faster without making a slower one slower
 // still (max-min fairness, by progressive filling: all speeds rise together until a resource is
 // full; whoever draws on it stays there, the others go on). Exact, deterministic, at most
-// kResourceCount rounds. `speeds` has the size of `draws`.
+// kResourceCount + 1 rounds. `speeds` has the size of `draws`.
 void ShareFairly(std::span<const ResourceAmounts* const> draws, const ResourceAmounts& capacity,
                  std::span<double> speeds);
 

@@ -53,28 +53,31 @@ std::vector<RunLimit> LimitsOf(const Prediction& prediction, const HardwareProfi
                                size_t most) {
   std::vector<RunLimit> limits;
   for (int lane = 0; lane < kLaneCount; ++lane) {
-    limits.push_back({std::string(kLaneLimits[lane]), prediction.busy_share[lane]});
+    limits.push_back(
+        {.what = std::string(kLaneLimits[lane]), .share = prediction.busy_share[lane]});
   }
   const auto fill = [&](Limit limit, uint64_t bytes) {
     limits.push_back(
-        {std::string(ToString(limit)),
-         static_cast<double>(bytes) / static_cast<double>(Available(profile, limit, 0))});
+        {.what = std::string(ToString(limit)),
+         .share = static_cast<double>(bytes) / static_cast<double>(Available(profile, limit, 0)),
+         .is_memory = true});
   };
   fill(Limit::kHostMemory, prediction.memory.host_bytes());
   fill(Limit::kDeviceMemory, prediction.memory.device_bytes());
   fill(Limit::kPageLocking, prediction.memory.pinned_bytes());
-  std::stable_sort(limits.begin(), limits.end(),
-                   [](const RunLimit& a, const RunLimit& b) { return a.share > b.share; });
+  const auto tightness = [](const RunLimit& limit) {
+    return limit.is_memory && limit.share < kTightMemory ? limit.share - 1 : limit.share;
+  };
+  std::stable_sort(limits.begin(), limits.end(), [&](const RunLimit& a, const RunLimit& b) {
+    return tightness(a) > tightness(b);
+  });
   limits.resize(std::min(most, limits.size()));
   return limits;
 }
 
 std::string ToString(const RunLimit& limit) {
-  const bool memory = limit.what == ToString(Limit::kHostMemory) ||
-                      limit.what == ToString(Limit::kDeviceMemory) ||
-                      limit.what == ToString(Limit::kPageLocking);
   return StrCat(limit.what, " (", static_cast<int64_t>(std::round(100 * limit.share)),
-                memory ? " % full)" : " % of the step)");
+                limit.is_memory ? " % full)" : " % of the step)");
 }
 
 }  // namespace horizon

@@ -11,7 +11,7 @@
 #include "schedule/training_job.h"
 #include "simulator/hardware_profile.h"
 #include "simulator/memory_estimate.h"
-#include "simulator/simulate.h"
+#include "simulator/steady_state.h"
 
 namespace horizon {
 
@@ -51,12 +51,15 @@ struct PredictedRun {
 };
 PredictedRun PredictRun(const ModelSpec& spec, const Schedule& schedule, const Setting& setting);
 
-// What keeps a run from being faster or larger, the tightest first: lanes by busy share and
-// memories by how full they are. At most `most`.
+// What keeps a run from being faster or larger, the tightest first: lanes by busy share, and
+// memories by how full they are where that is at least kTightMemory; other memories come after the
+// lanes. At most `most`.
 struct RunLimit {
   std::string what;  // "compute", "link to the device", "host memory", ...
   double share = 0;  // of the step, or of the memory
+  bool is_memory = false;
 };
+inline constexpr double kTightMemory = 0.9;
 std::vector<RunLimit> LimitsOf(const Prediction& prediction, const HardwareProfile& profile,
                                size_t most = 3);
 // "compute (97 % of the step)", "host memory (81 % full)".

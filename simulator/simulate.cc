@@ -207,77 +207,11 @@ class Run {
   int64_t now_ = 0;
 };
 
-// The end of each step's last compute operation: successive ones lie a step apart.
-std::vector<int64_t> StepMarks(const Timeline& timeline) {
-  std::vector<int64_t> marks;
-  for (size_t s = 0; s < timeline.steps.size(); ++s) {
-    if (timeline.steps[s] != StepKind::kDrain) marks.push_back(0);
-  }
-  for (const TimelineEntry& entry : timeline.entries) {
-    if (entry.lane != Lane::kCompute || timeline.steps[entry.step] == StepKind::kDrain) continue;
-    marks[entry.step] = std::max(marks[entry.step], entry.end_ns);
-  }
-  return marks;
-}
-
-// Busy time and stalls between the last two marks.
-void MeasureWindow(const Schedule& schedule, int64_t from, int64_t to, SteadyState& state) {
-  const Timeline& timeline = state.simulation.timeline;
-  std::map<std::tuple<Lane, Lane, OperationKind>, int64_t> stalls;
-  std::array<int64_t, kLaneCount> lane_end{};
-  for (size_t i = 0; i < timeline.entries.size(); ++i) {
-    const TimelineEntry& entry = timeline.entries[i];
-    const auto lane = static_cast<size_t>(entry.lane);
-    const auto within = [&](int64_t begin, int64_t end) {
-      return std::max<int64_t>(0, std::min(end, to) - std::max(begin, from));
-    };
-    state.busy_nanoseconds[lane] += within(entry.start_ns, entry.end_ns);
-    const int64_t idle = within(lane_end[lane], entry.start_ns);
-    const int32_t awaited = state.simulation.awaited[i];
-    if (idle > 0 && awaited >= 0) {
-      const TimelineEntry& cause = timeline.entries[awaited];
-      const Phase& phase = PhaseOf(schedule, timeline.steps[cause.step]);
-      stalls[{entry.lane, cause.lane, phase.operations[cause.operation].kind}] += idle;
-    }
-    lane_end[lane] = entry.end_ns;
-  }
-  for (const auto& [key, nanoseconds] : stalls) {
-    state.stalls.push_back({.lane = std::get<0>(key),
-                            .awaited_lane = std::get<1>(key),
-                            .awaited = std::get<2>(key),
-                            .nanoseconds = nanoseconds});
-  }
-  std::stable_sort(state.stalls.begin(), state.stalls.end(),
-                   [](const Stall& a, const Stall& b) { return a.nanoseconds > b.nanoseconds; });
-}
-
 }  // namespace
 
 Simulation Simulate(const Schedule& schedule, const CostTable& costs, std::vector<StepKind> steps,
                     Contention contention) {
   return Run(schedule, costs, std::move(steps), contention).Finish();
-}
-
-SteadyState SimulateSteadyState(const Schedule& schedule, const CostTable& costs,
-                                Contention contention) {
-  constexpr int64_t kFewestSteps = 4;
-  constexpr int64_t kMostSteps = 16;
-  SteadyState state;
-  for (int64_t steps = kFewestSteps;; steps *= 2) {
-    state.simulation = Simulate(schedule, costs, StepsOf(schedule, steps), contention);
-    const std::vector<int64_t> marks = StepMarks(state.simulation.timeline);
-    const size_t last = marks.size() - 1;
-    const int64_t begin = last == 0 ? 0 : marks[last - 1];
-    state.step_nanoseconds = marks[last] - begin;
-    const int64_t before = last < 2 ? state.step_nanoseconds : marks[last - 1] - marks[last - 2];
-    // A nanosecond a million is rounding of shared speeds, not a different step.
-    state.settled =
-        std::abs(state.step_nanoseconds - before) <= 1 + state.step_nanoseconds / 1'000'000;
-    if (state.settled || steps >= kMostSteps || schedule.steady.operations.empty()) {
-      MeasureWindow(schedule, begin, marks[last], state);
-      return state;
-    }
-  }
 }
 
 }  // namespace horizon

@@ -28,27 +28,4 @@ struct Simulation {
 Simulation Simulate(const Schedule& schedule, const CostTable& costs, std::vector<StepKind> steps,
                     Contention contention = Contention::kShared);
 
-// How a step repeats: simulated until two steps in a row take the same time.
-struct Stall {
-  Lane lane = Lane::kCompute;  // which was idle
-  Lane awaited_lane = Lane::kH2d;
-  OperationKind awaited = OperationKind::kLoadChunk;
-  int64_t nanoseconds = 0;
-};
-struct SteadyState {
-  int64_t step_nanoseconds = 0;
-  std::array<int64_t, kLaneCount> busy_nanoseconds{};  // within that step
-  std::vector<Stall> stalls;                           // longest first
-  bool settled = true;                                 // false: the last two steps still differed
-  Simulation simulation;                               // first, the steady ones, and drain
-
-  double step_seconds() const { return static_cast<double>(step_nanoseconds) * 1e-9; }
-  double busy_share(Lane lane) const {
-    return static_cast<double>(busy_nanoseconds[static_cast<size_t>(lane)]) /
-           static_cast<double>(step_nanoseconds);
-  }
-};
-SteadyState SimulateSteadyState(const Schedule& schedule, const CostTable& costs,
-                                Contention contention = Contention::kShared);
-
 }  // namespace horizon

@@ -72,7 +72,7 @@ TEST(Machines, OneIsShownWithEveryFieldOfTheFormat) {
   }
   EXPECT_GT(figures, 20);
   EXPECT_THAT(result.out, HasSubstr("\ndisk / read "));
-  EXPECT_THAT(result.out, HasSubstr("\nhost.adam.8bit-moments at 16 threads "));
+  EXPECT_THAT(result.out, HasSubstr("\nhost.adam.8bit-moments at 1 thread "));
   EXPECT_THAT(result.out, HasSubstr("[1] vendor data sheet"));
   for (const std::string& name : MachineNames()) {
     ExpectHundredColumns(RunShell("\"$horizon\" machines " + name).out);

@@ -9,6 +9,7 @@
 #include "common/str_cat.h"
 #include "schedule/stream_plan.h"
 #include "schedule/training_job.h"
+#include "simulator/hardware_profile.h"
 
 namespace horizon {
 namespace {
@@ -18,6 +19,7 @@ constexpr char kDocument[] = "docs/formats.md";
 struct GeneratedTable {
   std::string name;
   std::string text;
+  std::string test;
 };
 
 // The document with what stands between the markers of `table` replaced; "" without markers.
@@ -53,9 +55,11 @@ TEST_P(FormatsDocument, HoldsTheTableOfFields) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, FormatsDocument,
-                         testing::Values(GeneratedTable{"job fields", JobFieldTable()},
-                                         GeneratedTable{"plan fields", PlanFieldTable()}),
-                         [](const auto& test) { return test.index == 0 ? "Job" : "Plan"; });
+                         testing::Values(GeneratedTable{"job fields", JobFieldTable(), "Job"},
+                                         GeneratedTable{"plan fields", PlanFieldTable(), "Plan"},
+                                         GeneratedTable{"machine fields", ProfileFieldTable(),
+                                                        "Machine"}),
+                         [](const auto& test) { return test.param.test; });
 
 }  // namespace
 }  // namespace horizon

@@ -1,0 +1,94 @@
+// `horizon experiments` as a process: what it prints, what it writes and how it ends.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+
+#include "common/json.h"
+#include "experiments/experiment.h"
+#include "tests/app/run_program.h"
+
+namespace horizon {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+void ExpectError(const std::string& command, int exit_code, const std::string& message) {
+  const ProcessResult result = RunShell(command);
+  EXPECT_EQ(result.exit_code, exit_code) << command << result.err;
+  EXPECT_EQ(result.out, "") << command;
+  EXPECT_THAT(result.err, AllOf(StartsWith("error: "), HasSubstr(message))) << command;
+}
+
+TEST(Experiments, OneIsRunAndReported) {
+  const ProcessResult result =
+      RunShell("\"$horizon\" experiments ablation throughput_a100 --output out && ls out >&2");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.err,
+            "ablation.csv\nablation.svg\nclaims.csv\nreport.html\nsummary.csv\n"
+            "throughput_a100.csv\nthroughput_a100.svg\n");
+  EXPECT_THAT(result.out, HasSubstr("\nablation "));
+  EXPECT_THAT(result.out, HasSubstr("within bounds"));
+  EXPECT_THAT(result.out, HasSubstr("12.2x"));
+  EXPECT_THAT(result.out, HasSubstr("-31.3 %"));
+  EXPECT_THAT(result.out, HasSubstr("Report: out/report.html\n"));
+  std::istringstream lines(result.out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 110U) << line;
+}
+
+TEST(Experiments, WithoutAFolderTheReportGoesBesideTheCaller) {
+  const ProcessResult result = RunShell(
+      "\"$horizon\" experiments ablation >/dev/null; head -c 15 horizon-experiments/report.html");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out, "<!DOCTYPE html>");
+}
+
+TEST(Experiments, AreAnsweredInJson) {
+  const ProcessResult result = RunShell("\"$horizon\" experiments ablation --json --output out");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const absl::StatusOr<Document> answer = ParseJson("answer", result.out);
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_TRUE(*answer->root.Find("within_bounds")->As<bool>());
+  const Value& run = answer->root.Find("experiments")->As<Value::Array>()->at(0);
+  EXPECT_EQ(*run.Find("name")->As<std::string>(), "ablation");
+  const Value::Array& rows = *run.Find("rows")->As<Value::Array>();
+  ASSERT_EQ(rows.size(), 4);
+  EXPECT_EQ(*rows[0].Find("how")->As<std::string>(), "simulated");
+  EXPECT_EQ(*rows[0].Find("batch")->As<int64_t>(), 96);
+  EXPECT_NE(rows[0].Find("error_percent")->As<double>(), nullptr);
+  EXPECT_EQ(rows[0].Find("horizon")->As<Value::Array>()->size(), 1);
+  EXPECT_EQ(answer->root.Find("claims")->As<Value::Array>()->size(), 3);
+}
+
+TEST(Experiments, TheSameRunGivesTheSameFiles) {
+  const ProcessResult result = RunShell(
+      "set -e; for i in 1 2; do \"$horizon\" experiments ablation --output same$i >/dev/null; "
+      "done\n"
+      "diff -r same1 same2");
+  EXPECT_EQ(result.exit_code, 0) << result.out;
+}
+
+TEST(Experiments, MisuseIsNamed) {
+  ExpectError("\"$horizon\" experiments ablatoin", 2, "did you mean 'ablation'?");
+  ExpectError("\"$horizon\" experiments ablation --outptu x", 2, "did you mean '--output'?");
+  WriteFile("taken", "a file");
+  ExpectError("\"$horizon\" experiments ablation --output taken", 2, "not a directory");
+  ExpectError("\"$horizon\" experiments ablation --output no/where", 2, "no/where");
+}
+
+TEST(Experiments, AnAnswerThatCannotBeWrittenIsAnError) {
+  EXPECT_EQ(RunShell("\"$horizon\" experiments ablation --output out >/dev/full").exit_code, 6);
+}
+
+TEST(Experiments, TheHelpListsThem) {
+  const ProcessResult result = RunShell("\"$horizon\" help experiments");
+  EXPECT_EQ(result.exit_code, 0);
+  std::string words = result.out;
+  for (const std::string& name : ExperimentNames()) EXPECT_THAT(words, HasSubstr(name));
+}
+
+}  // namespace
+}  // namespace horizon

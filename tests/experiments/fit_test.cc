@@ -1,0 +1,20 @@
+#include "experiments/fit.h"
+
+#include <gtest/gtest.h>
+
+#include "common/io.h"
+#include "planner/calibration.h"
+
+namespace horizon {
+namespace {
+
+// planner/calibration.json is what the fit prints, so nobody tuned it by hand.
+TEST(FitCalibration, GivesTheFileThatIsPartOfTheProgram) {
+  const std::unique_ptr<Io> io = MakePosixIo();
+  const absl::StatusOr<Calibration> fitted = FitCalibration(*io);
+  ASSERT_TRUE(fitted.ok()) << fitted.status();
+  EXPECT_EQ(WriteCalibration(*fitted), WriteCalibration(BuiltInCalibration()));
+}
+
+}  // namespace
+}  // namespace horizon
