@@ -7,8 +7,8 @@
 #include "common/record.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
-#include "experiments/csv.h"
 #include "experiments/experiment_data.h"
+#include "experiments/presentation/csv.h"
 
 namespace horizon {
 namespace {

@@ -30,13 +30,13 @@ struct ChartSpec {
 
 // How far errors may go before the experiment fails; in percent. What is not given is not judged.
 struct ErrorBounds {
-  std::optional<double> mean;         // of judged sound rows in time or throughput
-  std::optional<double> worst;        // of them
+  std::optional<double> mean;          // of judged sound rows in time or throughput
+  std::optional<double> worst;         // of them
   std::optional<double> system_mean;   // of those of the published system itself
   std::optional<double> system_worst;  // of them
-  std::optional<double> worst_other;  // of judged rows of tier B, so that a drift is seen
-  std::optional<double> host_worst;   // of judged sound rows in host memory
-  int64_t wrong_status = 0;           // runs that end otherwise than published; see error_summary.h
+  std::optional<double> worst_other;   // of judged rows of tier B, so that a drift is seen
+  std::optional<double> host_worst;    // of judged sound rows in host memory
+  int64_t wrong_status = 0;  // runs that end otherwise than published; see error_summary.h
 };
 
 struct Experiment {

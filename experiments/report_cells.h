@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/html.h"
+#include "experiments/presentation/html.h"
 
 namespace horizon {
 

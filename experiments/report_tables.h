@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "experiments/claims.h"
-#include "experiments/csv.h"
-#include "experiments/html.h"
+#include "experiments/presentation/csv.h"
+#include "experiments/presentation/html.h"
 #include "experiments/run_experiments.h"
 #include "planner/calibration.h"
 

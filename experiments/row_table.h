@@ -2,8 +2,8 @@
 
 #include <string_view>
 
-#include "experiments/csv.h"
-#include "experiments/html.h"
+#include "experiments/presentation/csv.h"
+#include "experiments/presentation/html.h"
 #include "experiments/run_experiments.h"
 
 namespace horizon {

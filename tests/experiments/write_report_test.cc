@@ -7,9 +7,9 @@
 #include <map>
 
 #include "common/faulting_io.h"
-#include "experiments/csv.h"
+#include "experiments/presentation/csv.h"
 #include "tests/experiments/made_runs.h"
-#include "tests/experiments/xml_check.h"
+#include "tests/experiments/presentation/xml_check.h"
 
 namespace horizon {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/experiments/xml_check.h"
+#include "tests/experiments/presentation/xml_check.h"
 
 #include <algorithm>
 #include <cstddef>

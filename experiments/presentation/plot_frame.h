@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/axis.h"
+#include "experiments/presentation/axis.h"
 
 namespace horizon {
 

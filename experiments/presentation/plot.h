@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/axis.h"
+#include "experiments/presentation/axis.h"
 
 namespace horizon {
 

@@ -1,12 +1,12 @@
-#include "experiments/html.h"
+#include "experiments/presentation/html.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "common/check.h"
 #include "common/str_cat.h"
-#include "experiments/escape_xml.h"
-#include "experiments/html_style.h"
+#include "experiments/presentation/escape_xml.h"
+#include "experiments/presentation/html_style.h"
 
 namespace horizon {
 namespace {

@@ -1,4 +1,4 @@
-#include "experiments/csv.h"
+#include "experiments/presentation/csv.h"
 
 #include <charconv>
 #include <cmath>

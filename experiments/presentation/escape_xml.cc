@@ -1,4 +1,4 @@
-#include "experiments/escape_xml.h"
+#include "experiments/presentation/escape_xml.h"
 
 #include <cstddef>
 

@@ -1,13 +1,13 @@
-#include "experiments/html.h"
+#include "experiments/presentation/html.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "experiments/bar_chart.h"
-#include "experiments/plot.h"
-#include "tests/experiments/xml_check.h"
+#include "experiments/presentation/bar_chart.h"
+#include "experiments/presentation/plot.h"
+#include "tests/experiments/presentation/xml_check.h"
 
 namespace horizon {
 namespace {

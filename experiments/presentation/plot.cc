@@ -1,7 +1,7 @@
-#include "experiments/plot.h"
+#include "experiments/presentation/plot.h"
 
 #include "common/str_cat.h"
-#include "experiments/plot_frame.h"
+#include "experiments/presentation/plot_frame.h"
 
 namespace horizon {
 namespace {

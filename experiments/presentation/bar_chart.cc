@@ -1,4 +1,4 @@
-#include "experiments/bar_chart.h"
+#include "experiments/presentation/bar_chart.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,9 +8,9 @@
 
 #include "absl/strings/str_format.h"
 #include "common/str_cat.h"
-#include "experiments/axis.h"
-#include "experiments/plot_frame.h"
-#include "experiments/text_width.h"
+#include "experiments/presentation/axis.h"
+#include "experiments/presentation/plot_frame.h"
+#include "experiments/presentation/text_width.h"
 
 namespace horizon {
 namespace {

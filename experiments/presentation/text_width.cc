@@ -1,4 +1,4 @@
-#include "experiments/text_width.h"
+#include "experiments/presentation/text_width.h"
 
 #include <algorithm>
 #include <cstddef>
