@@ -34,16 +34,7 @@ class CompareCommand : public Command {
     return "Plans the model on every machine given, as 'horizon plan' does.\n";
   }
   OptionList Options() override {
-    OptionList list{.options = {{.name = "model",
-                                 .value = &model_,
-                                 .unit = "name or path",
-                                 .help = "A catalog name, a model folder or a config.json",
-                                 .required = true},
-                                {.name = "machine",
-                                 .value = &machines_,
-                                 .unit = "name or file",
-                                 .help = "A machine of 'horizon machines', or a profile in JSON",
-                                 .required = true}}};
+    OptionList list{.options = {ModelOption(&model_), MachineOption(&machines_)}};
     job_.AddTo(list);
     list.options.push_back({.name = "json", .value = &json_, .help = "Answer in JSON"});
     return list;

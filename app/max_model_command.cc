@@ -25,11 +25,7 @@ class MaxModelCommand : public Command {
            "tokens/s are of today's largest model.\n";
   }
   OptionList Options() override {
-    OptionList list{.options = {{.name = "machine",
-                                 .value = &machine_,
-                                 .unit = "name or file",
-                                 .help = "A machine of 'horizon machines', or a profile in JSON",
-                                 .required = true},
+    OptionList list{.options = {MachineOption(&machine_),
                                 {.name = "family",
                                  .value = &family_,
                                  .unit = "family",

@@ -42,16 +42,7 @@ class PlanCommand : public Command {
            "A model that does not fit is exit code 3, with what would make it fit.\n";
   }
   OptionList Options() override {
-    OptionList list{.options = {{.name = "model",
-                                 .value = &model_,
-                                 .unit = "name or path",
-                                 .help = "A catalog name, a model folder or a config.json",
-                                 .required = true},
-                                {.name = "machine",
-                                 .value = &machine_,
-                                 .unit = "name or file",
-                                 .help = "A machine of 'horizon machines', or a profile in JSON",
-                                 .required = true}}};
+    OptionList list{.options = {ModelOption(&model_), MachineOption(&machine_)}};
     job_.AddTo(list);
     overrides_.AddTo(list);
     list.options.push_back({.name = "set",

@@ -12,6 +12,22 @@
 
 namespace horizon {
 
+Option ModelOption(OptionTarget target) {
+  return {.name = "model",
+          .value = target,
+          .unit = "name or path",
+          .help = "A catalog name, a model folder or a config.json",
+          .required = true};
+}
+
+Option MachineOption(OptionTarget target) {
+  return {.name = "machine",
+          .value = target,
+          .unit = "name or file",
+          .help = "A machine of 'horizon machines', or a profile in JSON",
+          .required = true};
+}
+
 void OverrideOptions::AddTo(OptionList& list) {
   list.options.push_back({.name = "host-memory",
                           .value = &host_memory,

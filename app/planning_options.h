@@ -17,6 +17,10 @@ namespace horizon {
 
 // Options that several planning commands share, declared once.
 
+// --model and --machine, which every question needs.
+Option ModelOption(OptionTarget target);
+Option MachineOption(OptionTarget target);
+
 // What is changed about a machine: --host-memory, --device-memory, --link, --cores.
 struct OverrideOptions {
   std::optional<Bytes> host_memory;

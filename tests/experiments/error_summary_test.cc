@@ -110,6 +110,22 @@ TEST(ErrorSummary, EveryViolatedBoundIsNamedWithItsRowAndNumbers) {
                   "worst error in host memory is 4.0 %, the bound is 3 % (h, megatrain)"));
 }
 
+TEST(ErrorSummary, ThePublishedSystemIsAlsoJudgedApart) {
+  const std::vector<ComparedRow> rows = {
+      MakeRow({.id = "a", .simulated = 110}), MakeRow({.id = "b", .simulated = 98}),
+      MakeRow({.id = "c", .system = "gemini", .simulated = 10}),
+      MakeRow({.id = "h", .metric = Metric::kHostGib, .simulated = 150}),
+      MakeRow({.id = "t", .simulated = 150, .tier = Tier::kB})};
+  const ExperimentSummary summary = Of(rows, {.system_mean = 5.9, .system_worst = 9.9});
+  EXPECT_EQ(summary.sound.rows, 3);
+  EXPECT_EQ(summary.system.rows, 2);
+  EXPECT_NEAR(summary.system.mean, 0.06, 1e-12);
+  EXPECT_THAT(summary.violations,
+              ElementsAre("mean error of the published system is 6.0 %, the bound is 5.9 %",
+                          "worst error of the published system is 10.0 %, the bound is 9.9 % (a, "
+                          "megatrain)"));
+}
+
 TEST(ErrorSummary, AnErrorThatIsNotANumberIsAViolation) {
   const ExperimentSummary summary =
       Of({MakeRow({.simulated = std::nan("")}), MakeRow({})}, {.mean = 100});

@@ -36,7 +36,7 @@ TEST(Experiment, IsReadWithChartsBoundsAndRemarks) {
     "title": "T", "summary": "S", "remarks": ["one", "two"], "largest_models": true,
     "charts": [{"kind": "lines", "x": "layers", "metric": "host_gib", "y_label": "GiB"},
                {"kind": "bars"}],
-    "bounds": {"mean_percent": 5, "worst_percent": 12.5, "worst_other_percent": 0,
+    "bounds": {"mean_percent": 5, "worst_percent": 12.5, "worst_other_percent": 0, "system_mean_percent": 2, "system_worst_percent": 3,
                "host_worst_percent": 3, "wrong_status": 2}})");
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   EXPECT_EQ(experiment->name, "mine");
@@ -51,6 +51,8 @@ TEST(Experiment, IsReadWithChartsBoundsAndRemarks) {
   EXPECT_EQ(experiment->bounds.mean, 5);
   EXPECT_EQ(experiment->bounds.worst, 12.5);
   EXPECT_EQ(experiment->bounds.worst_other, 0);
+  EXPECT_EQ(experiment->bounds.system_mean, 2);
+  EXPECT_EQ(experiment->bounds.system_worst, 3);
   EXPECT_EQ(experiment->bounds.host_worst, 3);
   EXPECT_EQ(experiment->bounds.wrong_status, 2);
   EXPECT_EQ(experiment->rows.size(), 1);

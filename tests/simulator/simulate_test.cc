@@ -1,7 +1,6 @@
 // The event simulator on schedules small enough to draw by hand. Capacity is 10 bytes/ns of DRAM
 // and of link, and 8 cores (hand_schedule.h).
 #include "simulator/simulate.h"
-#include "simulator/steady_state.h"
 
 #include <gtest/gtest.h>
 
@@ -10,6 +9,7 @@
 
 #include "common/str_cat.h"
 #include "schedule/build_schedule.h"
+#include "simulator/steady_state.h"
 #include "tests/schedule/random_plans.h"
 #include "tests/simulator/hand_schedule.h"
 #include "tests/simulator/test_profile.h"
