@@ -91,7 +91,11 @@ absl::StatusOr<PublishedRow> ReadRow(const CsvTable& table, size_t index) {
   row.buffer_depth = read.Needed("buffer_depth");
   read.Word("metric", &row.metric);
   row.published = read.Number("published");
-  row.lower_bound = read.Text("relation") == ">";
+  const std::string relation = read.Text("relation");
+  row.lower_bound = relation == ">";
+  if (relation != "=" && relation != ">") {
+    read.Keep(read.At(StrCat("relation: needs = or >, found '", relation, "'")));
+  }
   read.Word("status", &row.status);
   read.Word("tier", &row.tier);
   read.Word("use", &row.use);

@@ -64,6 +64,11 @@ TEST(PublishedRow, IsReadWithWhatIsNotGivenLeftOpen) {
   EXPECT_EQ(row.note, "a, b");
 }
 
+TEST(PublishedRow, ARelationIsEqualOrMoreThan) {
+  ExpectRefused({{"relation", "<"}}, "relation: needs = or >, found '<'");
+  ExpectRefused({{"relation", ""}}, "relation: needs = or >, found ''");
+}
+
 TEST(PublishedRow, EveryCellGoesToItsField) {
   const PublishedRow row = Read({{"layers", "28"},
                                  {"hidden", "64"},
