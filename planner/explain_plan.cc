@@ -26,7 +26,7 @@ class Explainer {
       values.push_back(plan_.*member);
     }
     std::sort(values.begin(), values.end());
-    for (const T& value : values) {
+    for (const T value : values) {
       StreamPlan changed = plan_;
       changed.*member = value;
       Alternative alternative =

@@ -52,6 +52,7 @@ absl::StatusOr<Prediction> Predict(const ModelSpec& spec, const TrainingJob& job
 std::vector<RunLimit> LimitsOf(const Prediction& prediction, const HardwareProfile& profile,
                                size_t most) {
   std::vector<RunLimit> limits;
+  limits.reserve(kLaneCount + 3);  // and three memories
   for (int lane = 0; lane < kLaneCount; ++lane) {
     limits.push_back(
         {.what = std::string(kLaneLimits[lane]), .share = prediction.busy_share[lane]});
