@@ -15,6 +15,7 @@ rules=''
 rule() { rules+="$1"$'\t'"$2"$'\t'"$3"$'\n'; }
 
 posix_io='common/posix_[a-z_]*\.(cc|h)'
+anonymous_memory='common/host_memory\.cc'
 # Short names that are also good words for functions of ours count when they name the global one or
 # take a descriptor.
 short='open|creat|read|write|close|stat|truncate|dup|dup2|pipe|link|remove'
@@ -22,13 +23,16 @@ rule 'file access goes through common/io.h' \
   "(^|[^A-Za-z0-9_>])::($short)[[:space:]]*\\(|$(call "$short")(fd|STD(IN|OUT|ERR)_FILENO)" \
   "$posix_io|app/output\.cc"
 rule 'file access goes through common/io.h' \
-  "$(call 'openat|pread|readv|pwrite|writev|fsync|fdatasync|ftruncate|rename|renameat2?|unlink|unlinkat|mkdir|mkdirat|rmdir|opendir|readdir|lstat|fstat|statvfs|mmap|munmap|msync|flock|lockf|fcntl|fopen|freopen|fdopen|tmpfile|mkstemp')" \
+  "$(call 'openat|pread|readv|pwrite|writev|fsync|fdatasync|ftruncate|rename|renameat2?|unlink|unlinkat|mkdir|mkdirat|rmdir|opendir|readdir|lstat|fstat|statvfs|msync|flock|lockf|fcntl|fopen|freopen|fdopen|tmpfile|mkstemp')" \
   "$posix_io|app/output\.cc"
+rule 'large memory goes through common/host_memory.h' \
+  "$(call 'mmap|munmap|madvise|mlock|munlock')|$(include 'sys/mman\.h')" \
+  "$posix_io|$anonymous_memory"
 rule 'file access goes through common/io.h' \
-  "$(include 'fcntl\.h|dirent\.h|sys/stat\.h|sys/statvfs\.h|sys/mman\.h|sys/file\.h|fstream|filesystem')|std::[io]?fstream|std::filesystem" \
+  "$(include 'fcntl\.h|dirent\.h|sys/stat\.h|sys/statvfs\.h|sys/file\.h|fstream|filesystem')|std::[io]?fstream|std::filesystem" \
   "$posix_io|app/output\.cc"
 rule 'the operating system is asked in few places' "$(include 'unistd\.h|sys/')" \
-  "$posix_io|app/output\.cc|common/(io|log|progress|thread_pool)\.cc"
+  "$posix_io|$anonymous_memory|app/output\.cc|common/(io|log|progress|thread_pool)\.cc"
 rule 'time goes through common/clock.h' \
   "_clock::now|sleep_(for|until)|$(call 'time|gettimeofday|clock_gettime|usleep|nanosleep|sleep')|$(include 'ctime|time\.h|sys/time\.h')" \
   'common/clock\.cc'
@@ -37,7 +41,7 @@ rule 'randomness comes from a seed and a counter' \
   '-'
 rule 'signals are handled in one place' \
   "$(call 'signal|sigaction|raise|kill|sigprocmask|pthread_sigmask|pthread_kill|alarm')|$(include 'csignal|signal\.h')" \
-  '-'
+  'common/signal_flag\.cc'
 rule 'the environment is read by main' "$(call 'getenv|secure_getenv|setenv|putenv|unsetenv')" \
   'app/main\.cc'
 rule 'nothing starts or loads other programs' \

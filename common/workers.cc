@@ -1,0 +1,115 @@
+#include "common/workers.h"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "common/check.h"
+#include "common/str_cat.h"
+
+namespace horizon {
+
+// A run is announced by a new number under the mutex; a worker that has seen it takes pieces until
+// none is left and reports itself. Run returns when all have reported, so nobody can still be
+// inside an old run when the next begins.
+struct Workers::Shared {
+  std::mutex mutex;
+  std::condition_variable begun;
+  std::condition_variable ended;
+  uint64_t run = 0;              // guarded by mutex
+  bool stopping = false;         // guarded by mutex
+  int working = 0;               // threads inside the run; guarded by mutex
+  const Body* body = nullptr;    // guarded by mutex; valid during a run
+  int64_t pieces = 0;            // guarded by mutex
+  std::atomic<int64_t> next{0};  // the next piece nobody has taken
+  std::vector<std::jthread> threads;
+
+  void Take(Body work, int64_t count, int worker) {
+    for (int64_t piece = next.fetch_add(1); piece < count; piece = next.fetch_add(1)) {
+      work(piece, worker);
+    }
+  }
+
+  void Serve(int worker) {
+    uint64_t seen = 0;
+    std::unique_lock lock(mutex);
+    while (true) {
+      begun.wait(lock, [&] { return stopping || run != seen; });
+      if (stopping) return;
+      seen = run;
+      const Body work = *body;
+      const int64_t count = pieces;
+      lock.unlock();
+      Take(work, count, worker);
+      lock.lock();
+      if (--working == 0) ended.notify_one();
+    }
+  }
+
+  void Stop() {
+    {
+      const std::scoped_lock lock(mutex);
+      stopping = true;
+    }
+    begun.notify_all();
+    threads.clear();
+  }
+};
+
+Workers::Workers(std::unique_ptr<Shared> shared) : shared_(std::move(shared)) {}
+
+absl::StatusOr<std::unique_ptr<Workers>> Workers::Create(const std::string& name, int count) {
+  if (count < 1 || count > 1024) {
+    return absl::InvalidArgumentError(
+        StrCat("workers ", name, ": ", count, " threads; 1 to 1024 are possible"));
+  }
+  std::unique_ptr<Workers> workers(new Workers(std::make_unique<Shared>()));
+  Shared* shared = workers->shared_.get();
+  try {
+    for (int worker = 1; worker < count; ++worker) {
+      shared->threads.emplace_back([shared, worker] { shared->Serve(worker); });
+      const std::string label = StrCat(name, "-", worker).substr(0, 15);
+      pthread_setname_np(shared->threads.back().native_handle(), label.c_str());
+    }
+  } catch (const std::system_error& error) {
+    return absl::ResourceExhaustedError(StrCat("starting thread ", shared->threads.size() + 1,
+                                               " of ", count, " for ", name, ": ", error.what(),
+                                               "; use fewer threads"));
+  }
+  return workers;
+}
+
+std::unique_ptr<Workers> Workers::Inline() {
+  return std::unique_ptr<Workers>(new Workers(std::make_unique<Shared>()));
+}
+
+Workers::~Workers() { shared_->Stop(); }
+
+int Workers::count() const { return static_cast<int>(shared_->threads.size()) + 1; }
+
+void Workers::Run(int64_t pieces, Body body) {
+  if (pieces <= 1 || shared_->threads.empty()) {
+    for (int64_t piece = 0; piece < pieces; ++piece) body(piece, 0);
+    return;
+  }
+  {
+    const std::scoped_lock lock(shared_->mutex);
+    CHECK(shared_->working == 0);
+    shared_->body = &body;
+    shared_->pieces = pieces;
+    shared_->next = 0;
+    shared_->working = static_cast<int>(shared_->threads.size());
+    ++shared_->run;
+  }
+  shared_->begun.notify_all();
+  shared_->Take(body, pieces, 0);
+  std::unique_lock lock(shared_->mutex);
+  shared_->ended.wait(lock, [&] { return shared_->working == 0; });
+}
+
+}  // namespace horizon

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "common/kernel_context.h"
+
+namespace horizon {
+
+// Causal attention of grouped heads, with a sliding window where `window` > 0: position t sees
+// max(0, t - window + 1) .. t of its own sequence. Head h reads the keys and values of head
+// h / (heads / kv_heads). Arrays are token-major: q[batch x sequence, heads x head_dim], k and v
+// [batch x sequence, kv_heads x head_dim], contiguous, after rotary.
+//
+// Tiled with an online softmax: beside its arguments it takes worker scratch only, so memory is
+// linear in the sequence; tiles that nothing sees are skipped. Tiles, and the order sums are taken
+// in, follow from the sizes alone.
+struct AttentionShape {
+  int64_t batch = 0;
+  int64_t sequence = 0;
+  int64_t heads = 0;
+  int64_t kv_heads = 0;
+  int64_t head_dim = 0;  // at most kMaxHeadDim
+  int64_t window = 0;    // 0: all positions before
+  float scale = 1.0f;    // of the scores, 1 / sqrt(head_dim) as a rule
+};
+inline constexpr int64_t kMaxHeadDim = 512;
+
+struct AttentionForward {
+  AttentionShape shape;
+  const float* q = nullptr;
+  const float* k = nullptr;
+  const float* v = nullptr;
+  float* output = nullptr;       // as q
+  float* log_sum_exp = nullptr;  // [batch x sequence, heads], of the scaled scores
+};
+absl::Status AttentionForwardReference(const KernelContext& context, const AttentionForward& args);
+absl::Status AttentionForwardHost(const KernelContext& context, const AttentionForward& args);
+
+struct AttentionBackward {
+  AttentionShape shape;
+  const float* q = nullptr;
+  const float* k = nullptr;
+  const float* v = nullptr;
+  const float* output = nullptr;
+  const float* log_sum_exp = nullptr;
+  const float* output_gradient = nullptr;  // as q
+  float* output_dot = nullptr;             // [batch x sequence, heads], scratch: output . gradient
+  float* q_gradient = nullptr;             // written, not added to
+  float* k_gradient = nullptr;
+  float* v_gradient = nullptr;
+};
+absl::Status AttentionBackwardReference(const KernelContext& context,
+                                        const AttentionBackward& args);
+absl::Status AttentionBackwardHost(const KernelContext& context, const AttentionBackward& args);
+
+}  // namespace horizon

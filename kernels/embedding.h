@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "absl/status/status.h"
+#include "common/kernel_context.h"
+#include "kernels/gradient_out.h"
+#include "kernels/token_record.h"
+
+namespace horizon {
+
+// Fills next_same and is_first of a micro-batch from its ids: O(n log n), with n int32_t of memory
+// for as long as it runs. At most 2^31 - 1 tokens.
+void LinkSameTokens(std::span<TokenRecord> records);
+
+// A table on the device: rows [first_row, first_row + rows) of the vocabulary, fp32. Writes the
+// output row of every token whose id lies there; the shard that begins at row 0 also clears the
+// others (later shards fill them).
+struct EmbedForward {
+  int64_t tokens = 0;
+  int64_t hidden = 0;
+  int64_t first_row = 0;
+  int64_t rows = 0;
+  const TokenRecord* records = nullptr;
+  const float* table = nullptr;  // [rows, hidden]
+  float* output = nullptr;       // [tokens, hidden]
+};
+absl::Status EmbedForwardReference(const KernelContext& context, const EmbedForward& args);
+absl::Status EmbedForwardHost(const KernelContext& context, const EmbedForward& args);
+
+// The same out of the parameter store: rows from the high half alone, or both halves.
+struct GatherRows {
+  int64_t tokens = 0;
+  int64_t hidden = 0;
+  int64_t first_row = 0;
+  int64_t rows = 0;
+  const TokenRecord* records = nullptr;
+  const uint16_t* hi = nullptr;
+  const int16_t* lo = nullptr;  // null: high half alone
+  float* output = nullptr;
+};
+absl::Status GatherRowsReference(const KernelContext& context, const GatherRows& args);
+absl::Status GatherRowsHost(const KernelContext& context, const GatherRows& args);
+
+// The gradient of rows [first_row, first_row + rows): for each id the fp32 sum of its tokens' rows
+// of output_gradient, in ascending order of position, stored as GradientOut says; unless sums are
+// added to (`add`), every other row is cleared.
+struct EmbedBackward {
+  int64_t tokens = 0;
+  int64_t hidden = 0;
+  int64_t first_row = 0;
+  int64_t rows = 0;
+  const TokenRecord* records = nullptr;
+  const float* output_gradient = nullptr;  // [tokens, hidden]
+  GradientOut gradient;                    // [rows, hidden]
+};
+absl::Status EmbedBackwardReference(const KernelContext& context, const EmbedBackward& args);
+absl::Status EmbedBackwardHost(const KernelContext& context, const EmbedBackward& args);
+
+// The same sums, rounded to bf16 when `rounded`, added to (or, when `clear`, put into, every other
+// row cleared) a gradient kept on the host: kept[i] = r(kept[i] + sum), where r rounds to the kept
+// type.
+struct ScatterRows {
+  int64_t tokens = 0;
+  int64_t hidden = 0;
+  int64_t first_row = 0;
+  int64_t rows = 0;
+  const TokenRecord* records = nullptr;
+  const float* row_gradients = nullptr;  // [tokens, hidden]
+  bool rounded = false;
+  bool clear = false;
+  float* kept_fp32 = nullptr;  // one of the two
+  uint16_t* kept_bf16 = nullptr;
+};
+absl::Status ScatterRowsReference(const KernelContext& context, const ScatterRows& args);
+absl::Status ScatterRowsHost(const KernelContext& context, const ScatterRows& args);
+
+}  // namespace horizon

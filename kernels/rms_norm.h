@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "common/kernel_context.h"
+#include "kernels/gradient_out.h"
+
+namespace horizon {
+
+// RMSNorm over rows of `width` values: y = x * inverse_rms * weight, inverse_rms =
+// 1 / sqrt(mean(x^2) + epsilon). Of hidden states (rows = tokens) and, for q/k norm, of heads (rows
+// = tokens x heads). Arrays are contiguous. A row's sums have a fixed order.
+struct RmsNormForward {
+  int64_t rows = 0;
+  int64_t width = 0;
+  float epsilon = 1e-6f;
+  const float* x = nullptr;
+  const float* weight = nullptr;  // [width]
+  float* y = nullptr;             // may be x
+  float* inverse_rms = nullptr;   // [rows]; null: not wanted
+};
+absl::Status RmsNormForwardReference(const KernelContext& context, const RmsNormForward& args);
+absl::Status RmsNormForwardHost(const KernelContext& context, const RmsNormForward& args);
+
+// y again from x and the kept inverse_rms, with the bits forward gave.
+struct RmsNormAgain {
+  int64_t rows = 0;
+  int64_t width = 0;
+  const float* x = nullptr;
+  const float* inverse_rms = nullptr;
+  const float* weight = nullptr;
+  float* y = nullptr;
+};
+absl::Status RmsNormAgainReference(const KernelContext& context, const RmsNormAgain& args);
+absl::Status RmsNormAgainHost(const KernelContext& context, const RmsNormAgain& args);
+
+struct RmsNormBackward {
+  int64_t rows = 0;
+  int64_t width = 0;
+  const float* x = nullptr;
+  const float* inverse_rms = nullptr;
+  const float* weight = nullptr;
+  const float* y_gradient = nullptr;
+  const float* residual_gradient = nullptr;  // [rows, width] added to x_gradient; null: none
+  float* x_gradient = nullptr;               // may be residual_gradient or y_gradient
+  // Rows are summed in tiles of 64 (fp32), tiles in fp64, in ascending order.
+  GradientOut weight_gradient;
+};
+absl::Status RmsNormBackwardReference(const KernelContext& context, const RmsNormBackward& args);
+absl::Status RmsNormBackwardHost(const KernelContext& context, const RmsNormBackward& args);
+
+}  // namespace horizon

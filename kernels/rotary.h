@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "absl/status/status.h"
+#include "common/kernel_context.h"
+
+namespace horizon {
+
+// Rotary position embedding as transformers has it: in a head, value i < head_dim / 2 and value
+// i + head_dim / 2 are a pair, turned by position x frequency i.
+
+// table[sequence, 2, head_dim / 2]: cosines, then sines, of fp32(position x frequency), times
+// `factor` (of yarn; 1 otherwise). `frequencies` has head_dim / 2 of them; which kind of rotary
+// embedding it is (default, linear, llama3, yarn) is all in these (model/rotary_frequencies.h).
+void FillRotaryTable(std::span<const float> frequencies, float factor, int64_t sequence,
+                     std::span<float> table);
+
+// Turns the heads of x[batch x sequence, heads x head_dim] in place: forward by the angle, backward
+// (the gradient's way) by the negative angle.
+enum class RotaryDirection { kForward, kBackward };
+struct Rotary {
+  RotaryDirection direction = RotaryDirection::kForward;
+  int64_t batch = 0;
+  int64_t sequence = 0;
+  int64_t heads = 0;
+  int64_t head_dim = 0;  // even
+  const float* table = nullptr;
+  float* x = nullptr;
+};
+absl::Status RotaryReference(const KernelContext& context, const Rotary& args);
+absl::Status RotaryHost(const KernelContext& context, const Rotary& args);
+
+}  // namespace horizon

@@ -1,0 +1,143 @@
+#include "kernels/rotary.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "tests/kernels/each_target.h"
+#include "tests/kernels/kernel_lane.h"
+
+namespace horizon {
+namespace {
+
+constexpr double kUnit = 0x1p-24;
+
+struct Shape {
+  int64_t batch;
+  int64_t sequence;
+  int64_t heads;
+  int64_t head_dim;
+
+  int64_t values() const { return batch * sequence * heads * head_dim; }
+};
+const std::vector<Shape>& Shapes() {
+  static const std::vector<Shape> shapes = {{0, 5, 2, 8},  {1, 1, 1, 2},   {1, 3, 1, 6},
+                                            {2, 5, 3, 34}, {3, 70, 4, 64}, {1, 33, 5, 128}};
+  return shapes;
+}
+
+std::vector<float> TableOf(const Shape& shape) {
+  std::vector<float> frequencies(static_cast<size_t>(shape.head_dim / 2));
+  for (size_t i = 0; i < frequencies.size(); ++i) {
+    frequencies[i] = std::pow(0.3f, static_cast<float>(i));
+  }
+  std::vector<float> table(static_cast<size_t>(shape.sequence * shape.head_dim));
+  FillRotaryTable(frequencies, 1.25f, shape.sequence, table);
+  return table;
+}
+
+Rotary ArgsOf(const Shape& shape, RotaryDirection direction, const std::vector<float>& table,
+              GuardedFloats& x) {
+  return {.direction = direction,
+          .batch = shape.batch,
+          .sequence = shape.sequence,
+          .heads = shape.heads,
+          .head_dim = shape.head_dim,
+          .table = table.data(),
+          .x = x.data()};
+}
+
+TEST(RotaryTable, HasCosinesThenSinesOfTheFp32Angle) {
+  const std::vector<float> frequencies = {1.0f, 0.1f, 1e-4f};
+  std::vector<float> table(5000 * 6);
+  FillRotaryTable(frequencies, 1.5f, 5000, table);
+  for (size_t t = 0; t < 5000; ++t) {
+    for (size_t i = 0; i < 3; ++i) {
+      // Rounded to fp32 first, as transformers has it: at position 4999 that moves the sine by
+      // 1e-4.
+      const double angle = static_cast<float>(t) * frequencies[i];
+      ASSERT_NEAR(table[t * 6 + i], 1.5 * std::cos(angle), 1.5 * 2 * kUnit);
+      ASSERT_NEAR(table[t * 6 + 3 + i], 1.5 * std::sin(angle), 1.5 * 2 * kUnit);
+    }
+  }
+}
+
+TEST(Rotary, TurnsAPairByHand) {
+  // A quarter turn at position 1: (3, 5) becomes (-5, 3), and back.
+  const std::vector<float> table = {1.0f, 0.0f, 0.0f, 1.0f};
+  for (const auto body : {&RotaryHost, &RotaryReference}) {
+    GuardedFloats x(4);
+    x[0] = x[2] = 3.0f;
+    x[1] = x[3] = 5.0f;
+    const Shape shape = {1, 2, 1, 2};
+    KernelLane lane(1);
+    ASSERT_TRUE(body(lane.context(), ArgsOf(shape, RotaryDirection::kForward, table, x)).ok());
+    EXPECT_EQ((std::vector<float>{x[0], x[1], x[2], x[3]}),
+              (std::vector<float>{3.0f, 5.0f, -5.0f, 3.0f}));
+    ASSERT_TRUE(body(lane.context(), ArgsOf(shape, RotaryDirection::kBackward, table, x)).ok());
+    EXPECT_EQ((std::vector<float>{x[2], x[3]}), (std::vector<float>{3.0f, 5.0f}));
+  }
+}
+
+TEST(Rotary, EqualsTheReferenceWithTheSameBitsForAllWorkersAndTargets) {
+  for (const Shape& shape : Shapes()) {
+    for (const auto direction : {RotaryDirection::kForward, RotaryDirection::kBackward}) {
+      std::mt19937 random(1);
+      const GuardedFloats x = RandomFloats(random, shape.values(), 4.0f);
+      const std::vector<float> table = TableOf(shape);
+      GuardedFloats expected = x;
+      GuardedFloats one = x;
+      KernelLane lane(1);
+      ASSERT_TRUE(RotaryReference(lane.context(), ArgsOf(shape, direction, table, expected)).ok());
+      ASSERT_TRUE(RotaryHost(lane.context(), ArgsOf(shape, direction, table, one)).ok());
+      // Two products and a sum of magnitudes of at most 4 x 1.25 each, and the reference's
+      // rounding.
+      for (int64_t i = 0; i < x.size(); ++i) ASSERT_NEAR(one[i], expected[i], 10.0 * 3 * kUnit);
+      EXPECT_TRUE(one.guards_hold());
+      for (const int workers : {2, 3, 5}) {
+        KernelLane many(workers);
+        GuardedFloats here = x;
+        ASSERT_TRUE(RotaryHost(many.context(), ArgsOf(shape, direction, table, here)).ok());
+        EXPECT_TRUE(SameBits(here, one));
+      }
+      ForEachTarget([&](const char* target) {
+        GuardedFloats here = x;
+        ASSERT_TRUE(RotaryHost(lane.context(), ArgsOf(shape, direction, table, here)).ok());
+        EXPECT_TRUE(SameBits(here, one)) << target;
+      });
+    }
+  }
+}
+
+// Forward is linear, x -> R x; the gradient's way must be its transpose: <R x, g> = <x, R' g>. That
+// is what finite differences would show, without their error.
+TEST(Rotary, BackwardIsForwardTransposed) {
+  for (const Shape& shape : Shapes()) {
+    std::mt19937 random(2);
+    const GuardedFloats x = RandomFloats(random, shape.values());
+    const GuardedFloats g = RandomFloats(random, shape.values());
+    const std::vector<float> table = TableOf(shape);
+    for (const auto body : {&RotaryHost, &RotaryReference}) {
+      GuardedFloats forward = x;
+      GuardedFloats backward = g;
+      KernelLane lane(2);
+      ASSERT_TRUE(
+          body(lane.context(), ArgsOf(shape, RotaryDirection::kForward, table, forward)).ok());
+      ASSERT_TRUE(
+          body(lane.context(), ArgsOf(shape, RotaryDirection::kBackward, table, backward)).ok());
+      double left = 0.0;
+      double right = 0.0;
+      for (int64_t i = 0; i < x.size(); ++i) {
+        left += double{forward[i]} * g[i];
+        right += double{x[i]} * backward[i];
+      }
+      // Each of 2 x values() products is off by 3 units of at most 2.5.
+      EXPECT_NEAR(left, right, static_cast<double>(shape.values()) * 2 * 2.5 * 3 * kUnit);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace horizon
