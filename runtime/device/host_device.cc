@@ -1,0 +1,265 @@
+#include "runtime/device/host_device.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "common/check.h"
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+
+namespace horizon {
+namespace {
+
+// A held copy pauses after each of these, so that its memory traffic is spread over its time.
+constexpr uint64_t kHeldPiece = uint64_t{4} << 20;
+// Waking a worker costs what copying some 10 KiB costs.
+constexpr uint64_t kLeastShare = uint64_t{256} << 10;
+
+absl::Status CheckRate(const std::optional<BytesPerSecond>& rate, const char* direction) {
+  if (!rate || (std::isfinite(rate->value) && rate->value > 0)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      StrCat("link ", direction, ": ", rate->value, " bytes/s; a rate is above zero and finite"));
+}
+
+// memcpy in one share a worker.
+void CopyBytes(std::byte* target, const std::byte* source, uint64_t bytes, Workers& workers) {
+  const auto most = static_cast<uint64_t>(workers.count());
+  const uint64_t shares = std::clamp<uint64_t>(bytes / kLeastShare, 1, most);
+  const uint64_t share = (bytes / shares + 63) / 64 * 64;
+  workers.Run(static_cast<int64_t>(shares), [&](int64_t piece, int) {
+    const uint64_t begin = std::min(static_cast<uint64_t>(piece) * share, bytes);
+    const uint64_t end =
+        piece + 1 == static_cast<int64_t>(shares) ? bytes : std::min(begin + share, bytes);
+    std::memcpy(target + begin, source + begin, end - begin);
+  });
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<HostDevice>> HostDevice::Create(const HostDeviceOptions& options) {
+  if (options.clock == nullptr) return absl::InvalidArgumentError("a host device needs a clock");
+  RETURN_IF_ERROR(CheckRate(options.to_device, "to the device"));
+  RETURN_IF_ERROR(CheckRate(options.to_host, "to the host"));
+  ASSIGN_OR_RETURN(HostMemory memory, HostMemory::Create(options.capacity, options.memory));
+  return std::unique_ptr<HostDevice>(new HostDevice(options, std::move(memory)));
+}
+
+HostDevice::HostDevice(const HostDeviceOptions& options, HostMemory memory)
+    : clock_(*options.clock),
+      memory_(std::move(memory)),
+      to_device_(options.to_device, clock_),
+      to_host_(options.to_host, clock_),
+      arena_(options.capacity) {}
+
+HostDevice::~HostDevice() {
+  Cancel(absl::CancelledError("the device is destroyed"));
+  CHECK(arena_.used() == 0);
+}
+
+absl::StatusOr<DeviceMemory> HostDevice::Allocate(uint64_t bytes) {
+  if (bytes == 0) return DeviceMemory();
+  const std::scoped_lock lock(mutex_);
+  ASSIGN_OR_RETURN(const uint64_t offset, arena_.Allocate(bytes));
+  return Own(memory_.data() + offset, bytes);
+}
+
+void HostDevice::Free(std::byte* data, uint64_t size) {
+  const std::scoped_lock lock(mutex_);
+  arena_.Free(static_cast<uint64_t>(data - memory_.data()));
+}
+
+uint64_t HostDevice::capacity() const { return arena_.capacity(); }
+
+uint64_t HostDevice::used() const {
+  const std::scoped_lock lock(mutex_);
+  return arena_.used();
+}
+
+uint64_t HostDevice::high_water() const {
+  const std::scoped_lock lock(mutex_);
+  return arena_.high_water();
+}
+
+absl::Status HostDevice::RegisterHost(std::span<std::byte> memory) {
+  const std::scoped_lock lock(mutex_);
+  return ranges_.Add(memory);
+}
+
+absl::Status HostDevice::UnregisterHost(std::span<std::byte> memory) {
+  const std::scoped_lock lock(mutex_);
+  return ranges_.Remove(memory);
+}
+
+absl::StatusOr<StreamRef> HostDevice::CreateStream(const StreamOptions& options) {
+  RETURN_IF_ERROR(CheckStreamOptions(options));
+  ASSIGN_OR_RETURN(std::unique_ptr<Workers> workers,
+                   Workers::Create(options.name, options.threads));
+  const KernelContext context{.workers = workers.get(), .scratch = options.scratch};
+  const std::scoped_lock lock(mutex_);
+  streams_.push_back(Stream{.name = options.name,
+                            .workers = std::move(workers),
+                            .context = context,
+                            .error = cancelled_});
+  return StreamRef{static_cast<int>(streams_.size()) - 1};
+}
+
+absl::StatusOr<EventRef> HostDevice::CreateEvent() {
+  const std::scoped_lock lock(mutex_);
+  events_.emplace_back();
+  return EventRef{static_cast<int>(events_.size()) - 1};
+}
+
+absl::StatusOr<HostDevice::Stream*> HostDevice::Find(StreamRef stream) {
+  if (stream.index < 0 || stream.index >= static_cast<int>(streams_.size())) {
+    return absl::InvalidArgumentError(StrCat("the device has no stream ", stream.index));
+  }
+  return &streams_[stream.index];
+}
+
+absl::StatusOr<HostDevice::Event*> HostDevice::Find(EventRef event) {
+  if (event.index < 0 || event.index >= static_cast<int>(events_.size())) {
+    return absl::InvalidArgumentError(StrCat("the device has no event ", event.index));
+  }
+  return &events_[event.index];
+}
+
+absl::StatusOr<HostDevice::Event*> HostDevice::FindRecorded(EventRef event, std::string_view who) {
+  ASSIGN_OR_RETURN(Event * found, Find(event));
+  if (!found->recorded) {
+    return absl::FailedPreconditionError(
+        StrCat(who, ": event ", event.index, " was never recorded"));
+  }
+  return found;
+}
+
+absl::Status HostDevice::CheckRanges(const std::byte* device, const std::byte* host,
+                                     uint64_t bytes) const {
+  const uintptr_t offset =
+      reinterpret_cast<uintptr_t>(device) - reinterpret_cast<uintptr_t>(memory_.data());
+  if (bytes > 0 && !arena_.Contains(offset, bytes)) {
+    return absl::InvalidArgumentError(
+        StrCat("copy of ", bytes, " bytes: the device side lies outside any allocation"));
+  }
+  if (bytes > 0 && !ranges_.Contains(host, bytes)) {
+    return absl::InvalidArgumentError(
+        StrCat("copy of ", bytes, " bytes: the host side lies outside any registered range"));
+  }
+  return absl::OkStatus();
+}
+
+LinkLimit& HostDevice::LinkOf(LinkDirection direction) {
+  return direction == LinkDirection::kToDevice ? to_device_ : to_host_;
+}
+
+absl::Status HostDevice::Run(std::unique_lock<std::mutex>& lock, Stream& stream,
+                             absl::FunctionRef<absl::Status()> work) {
+  if (stream.busy) {
+    return absl::FailedPreconditionError(
+        StrCat("stream ", stream.name, " is fed by two threads at once"));
+  }
+  if (!stream.error.ok()) return stream.error;
+  stream.busy = true;
+  ++running_;
+  lock.unlock();
+  absl::Status status = work();
+  lock.lock();
+  stream.busy = false;
+  if (--running_ == 0) idle_.notify_all();
+  // Cancel may have spoiled the stream meanwhile.
+  if (stream.error.ok()) stream.error = std::move(status);
+  return stream.error;
+}
+
+absl::Status HostDevice::Copy(StreamRef stream, std::byte* target, const std::byte* source,
+                              uint64_t bytes, LinkDirection direction) {
+  std::unique_lock lock(mutex_);
+  ASSIGN_OR_RETURN(Stream * found, Find(stream));
+  const bool to_device = direction == LinkDirection::kToDevice;
+  RETURN_IF_ERROR(CheckRanges(to_device ? target : source, to_device ? source : target, bytes));
+  return Run(lock, *found, [&]() -> absl::Status {
+    LinkLimit& link = LinkOf(direction);
+    LinkLimit::Transfer transfer(link);
+    const uint64_t piece = link.limited() ? kHeldPiece : bytes;
+    for (uint64_t done = 0; done < bytes;) {
+      const uint64_t next = std::min(piece, bytes - done);
+      CopyBytes(target + done, source + done, next, *found->workers);
+      done += next;
+      if (!transfer.AwaitCrossed(done, stop_.get_token())) {
+        return absl::CancelledError(StrCat("copy of ", bytes, " bytes ended after ", done));
+      }
+    }
+    return absl::OkStatus();
+  });
+}
+
+absl::Status HostDevice::CopyToDevice(StreamRef stream, std::byte* device_target,
+                                      const std::byte* host_source, uint64_t bytes) {
+  return Copy(stream, device_target, host_source, bytes, LinkDirection::kToDevice);
+}
+
+absl::Status HostDevice::CopyToHost(StreamRef stream, std::byte* host_target,
+                                    const std::byte* device_source, uint64_t bytes) {
+  return Copy(stream, host_target, device_source, bytes, LinkDirection::kToHost);
+}
+
+absl::Status HostDevice::Launch(StreamRef stream, const LaunchOptions& options, Kernel kernel) {
+  std::unique_lock lock(mutex_);
+  ASSIGN_OR_RETURN(Stream * found, Find(stream));
+  if (kernel == nullptr) return absl::InvalidArgumentError(StrCat(options.name, ": no kernel"));
+  return Run(lock, *found, [&]() -> absl::Status {
+    if (options.link_bytes == 0) return kernel(found->context);
+    LinkLimit::Transfer transfer(LinkOf(options.direction));
+    RETURN_IF_ERROR(kernel(found->context));
+    if (!transfer.AwaitCrossed(options.link_bytes, stop_.get_token())) {
+      return absl::CancelledError(StrCat(options.name, ": ended on its way over the link"));
+    }
+    return absl::OkStatus();
+  });
+}
+
+absl::Status HostDevice::Record(StreamRef stream, EventRef event) {
+  const std::scoped_lock lock(mutex_);
+  ASSIGN_OR_RETURN(Stream * from, Find(stream));
+  ASSIGN_OR_RETURN(Event * mark, Find(event));
+  *mark = Event{.recorded = true, .error = from->error, .time = clock_.Now()};
+  return absl::OkStatus();
+}
+
+absl::Status HostDevice::Wait(StreamRef stream, EventRef event) {
+  const std::scoped_lock lock(mutex_);
+  ASSIGN_OR_RETURN(Stream * found, Find(stream));
+  ASSIGN_OR_RETURN(const Event* mark, FindRecorded(event, found->name));
+  if (found->error.ok()) found->error = mark->error;
+  return found->error;
+}
+
+absl::Status HostDevice::Await(EventRef event) {
+  const std::scoped_lock lock(mutex_);
+  ASSIGN_OR_RETURN(const Event* mark, FindRecorded(event, "Await"));
+  return mark->error;
+}
+
+absl::StatusOr<Nanoseconds> HostDevice::TimeOf(EventRef event) {
+  const std::scoped_lock lock(mutex_);
+  ASSIGN_OR_RETURN(const Event* mark, FindRecorded(event, "TimeOf"));
+  RETURN_IF_ERROR(mark->error);
+  return mark->time;
+}
+
+void HostDevice::Cancel(absl::Status reason) {
+  CHECK(!reason.ok());
+  std::unique_lock lock(mutex_);
+  if (cancelled_.ok()) cancelled_ = reason;
+  for (Stream& stream : streams_) {
+    if (stream.error.ok()) stream.error = reason;
+  }
+  // Only now: a copy that is stopped finds the reason already standing.
+  lock.unlock();
+  stop_.request_stop();
+  lock.lock();
+  idle_.wait(lock, [this] { return running_ == 0; });
+}
+
+}  // namespace horizon

@@ -1,0 +1,114 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/clock.h"
+#include "common/host_memory.h"
+#include "common/kernel_context.h"
+#include "common/units.h"
+#include "common/workers.h"
+#include "runtime/device/arena.h"
+#include "runtime/device/device.h"
+#include "runtime/device/host_ranges.h"
+#include "runtime/device/link_limit.h"
+
+namespace horizon {
+
+struct HostDeviceOptions {
+  uint64_t capacity = 0;  // bytes; mapped at once, to the page
+  // Hold copies, and launches with link_bytes, to a link of this bandwidth; without, as fast as
+  // memory allows. Finite and above zero.
+  std::optional<BytesPerSecond> to_device;
+  std::optional<BytesPerSecond> to_host;
+  Clock* clock = nullptr;  // outlives the device
+  HostMemoryOptions memory;
+};
+
+// The machine's own processors as a device: its memory is one mapping, a copy is a copy, and work
+// is done inside the call by the calling thread and the workers of the stream. So lanes overlap
+// exactly when different threads feed them, an event has passed once it is recorded, and Wait and
+// Await never block. A failing copy or launch returns its error from the call itself.
+class HostDevice final : public Device {
+ public:
+  // InvalidArgument for a bad rate or no clock, ResourceExhausted when the memory is not there.
+  static absl::StatusOr<std::unique_ptr<HostDevice>> Create(const HostDeviceOptions& options);
+  ~HostDevice() override;
+
+  absl::StatusOr<DeviceMemory> Allocate(uint64_t bytes) override;
+  uint64_t capacity() const override;
+  uint64_t used() const override;
+  uint64_t high_water() const override;
+  absl::Status RegisterHost(std::span<std::byte> memory) override;
+  absl::Status UnregisterHost(std::span<std::byte> memory) override;
+  absl::StatusOr<StreamRef> CreateStream(const StreamOptions& options) override;
+  absl::StatusOr<EventRef> CreateEvent() override;
+  absl::Status CopyToDevice(StreamRef stream, std::byte* device_target,
+                            const std::byte* host_source, uint64_t bytes) override;
+  absl::Status CopyToHost(StreamRef stream, std::byte* host_target, const std::byte* device_source,
+                          uint64_t bytes) override;
+  absl::Status Launch(StreamRef stream, const LaunchOptions& options, Kernel kernel) override;
+  absl::Status Record(StreamRef stream, EventRef event) override;
+  absl::Status Wait(StreamRef stream, EventRef event) override;
+  absl::Status Await(EventRef event) override;
+  absl::StatusOr<Nanoseconds> TimeOf(EventRef event) override;
+  void Cancel(absl::Status reason) override;
+
+ private:
+  struct Stream {
+    std::string name;
+    std::unique_ptr<Workers> workers;
+    KernelContext context;
+    bool busy = false;   // guarded by mutex_
+    absl::Status error;  // the first; guarded by mutex_
+  };
+  struct Event {
+    bool recorded = false;
+    absl::Status error;
+    Nanoseconds time{0};
+  };
+
+  HostDevice(const HostDeviceOptions& options, HostMemory memory);
+  void Free(std::byte* data, uint64_t size) override;
+
+  // These four: mutex_ is held.
+  absl::StatusOr<Stream*> Find(StreamRef stream);
+  absl::StatusOr<Event*> Find(EventRef event);
+  absl::StatusOr<Event*> FindRecorded(EventRef event, std::string_view who);
+  absl::Status CheckRanges(const std::byte* device, const std::byte* host, uint64_t bytes) const;
+
+  absl::Status Copy(StreamRef stream, std::byte* target, const std::byte* source, uint64_t bytes,
+                    LinkDirection direction);
+  // Does `work` as work of the stream and keeps its error.
+  absl::Status Run(std::unique_lock<std::mutex>& lock, Stream& stream,
+                   absl::FunctionRef<absl::Status()> work);
+  LinkLimit& LinkOf(LinkDirection direction);
+
+  Clock& clock_;
+  const HostMemory memory_;
+  LinkLimit to_device_;
+  LinkLimit to_host_;
+  std::stop_source stop_;  // requested by Cancel
+
+  mutable std::mutex mutex_;
+  std::condition_variable idle_;
+  int running_ = 0;  // calls inside Run; guarded by mutex_, as all below
+  absl::Status cancelled_;
+  Arena arena_;
+  HostRanges ranges_;
+  std::deque<Stream> streams_;  // deques: elements stay where they are
+  std::deque<Event> events_;
+};
+
+}  // namespace horizon

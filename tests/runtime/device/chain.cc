@@ -1,0 +1,111 @@
+#include "tests/runtime/device/chain.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "common/status_macros.h"
+
+namespace horizon {
+namespace {
+
+constexpr int kSlots = 2;
+constexpr int kWords = 5;  // each item is this many equal words
+constexpr uint64_t kItemBytes = kWords * sizeof(uint32_t);
+
+uint32_t ItemValue(int item) { return 1000 + static_cast<uint32_t>(item); }
+
+using Item = std::array<uint32_t, kWords>;
+
+std::byte* BytesOf(Item& item) { return reinterpret_cast<std::byte*>(item.data()); }
+
+struct Chain {
+  Device& device;
+  const Forgotten forgotten;
+  std::array<Item, kSlots> sources{};
+  std::array<Item, kChainItems> targets{};
+  DeviceMemory loads;
+  DeviceMemory results;
+  StreamRef load, compute, store;
+  std::array<EventRef, kSlots> loaded, computed;
+  std::array<EventRef, kChainItems> stored;
+  std::vector<uint32_t> arrived;
+
+  absl::Status Prepare() {
+    for (auto* memory : {&loads, &results}) {
+      ASSIGN_OR_RETURN(*memory, device.Allocate(kSlots * kDeviceAlignment));
+    }
+    ASSIGN_OR_RETURN(load, device.CreateStream({.name = "load"}));
+    ASSIGN_OR_RETURN(compute, device.CreateStream({.name = "compute"}));
+    ASSIGN_OR_RETURN(store, device.CreateStream({.name = "store"}));
+    for (const std::span<EventRef> events : {std::span<EventRef>(loaded), {computed}, {stored}}) {
+      for (EventRef& event : events) {
+        ASSIGN_OR_RETURN(event, device.CreateEvent());
+      }
+    }
+    RETURN_IF_ERROR(device.RegisterHost(std::as_writable_bytes(std::span(sources))));
+    return device.RegisterHost(std::as_writable_bytes(std::span(targets)));
+  }
+
+  absl::Status WaitUnless(Forgotten mutant, StreamRef stream, EventRef event) {
+    return forgotten == mutant ? absl::OkStatus() : device.Wait(stream, event);
+  }
+
+  absl::Status Put(int item) {
+    const int slot = item % kSlots;
+    const bool again = item >= kSlots;
+    std::byte* loaded_at = loads.data() + slot * kDeviceAlignment;
+    std::byte* result_at = results.data() + slot * kDeviceAlignment;
+    if (again && forgotten != Forgotten::kSourceFree) RETURN_IF_ERROR(device.Await(loaded[slot]));
+    sources[slot].fill(ItemValue(item));
+
+    if (again) RETURN_IF_ERROR(WaitUnless(Forgotten::kSlotFree, load, computed[slot]));
+    RETURN_IF_ERROR(device.CopyToDevice(load, loaded_at, BytesOf(sources[slot]), kItemBytes));
+    RETURN_IF_ERROR(device.Record(load, loaded[slot]));
+
+    RETURN_IF_ERROR(WaitUnless(Forgotten::kLoaded, compute, loaded[slot]));
+    if (again) RETURN_IF_ERROR(WaitUnless(Forgotten::kResultFree, compute, stored[item - kSlots]));
+    RETURN_IF_ERROR(device.Launch(compute, {.name = "double"}, [=](const KernelContext&) {
+      const auto* in = reinterpret_cast<const uint32_t*>(loaded_at);
+      std::transform(in, in + kWords, reinterpret_cast<uint32_t*>(result_at),
+                     [](uint32_t word) { return 2 * word; });
+      return absl::OkStatus();
+    }));
+    RETURN_IF_ERROR(device.Record(compute, computed[slot]));
+
+    RETURN_IF_ERROR(WaitUnless(Forgotten::kComputed, store, computed[slot]));
+    RETURN_IF_ERROR(device.CopyToHost(store, BytesOf(targets[item]), result_at, kItemBytes));
+    return device.Record(store, stored[item]);
+  }
+
+  absl::Status Take(int item) {
+    if (forgotten != Forgotten::kStored) RETURN_IF_ERROR(device.Await(stored[item]));
+    const Item& words = targets[item];
+    const bool whole = std::equal(words.begin() + 1, words.end(), words.begin());
+    arrived.push_back(whole ? words[0] : 0);
+    return absl::OkStatus();
+  }
+
+  absl::Status Run() {
+    RETURN_IF_ERROR(Prepare());
+    for (int item = 0; item < kChainItems; ++item) RETURN_IF_ERROR(Put(item));
+    for (int item = 0; item < kChainItems; ++item) RETURN_IF_ERROR(Take(item));
+    RETURN_IF_ERROR(device.UnregisterHost(std::as_writable_bytes(std::span(targets))));
+    return device.UnregisterHost(std::as_writable_bytes(std::span(sources)));
+  }
+};
+
+}  // namespace
+
+uint32_t ChainResult(int item) { return 2 * ItemValue(item); }
+
+absl::StatusOr<std::vector<uint32_t>> RunChain(Device& device, Forgotten forgotten) {
+  Chain chain{.device = device, .forgotten = forgotten};
+  absl::Status status = chain.Run();
+  if (!status.ok()) device.Cancel(status);
+  RETURN_IF_ERROR(status);
+  return std::move(chain.arrived);
+}
+
+}  // namespace horizon
