@@ -63,18 +63,18 @@ std::string DefaultOf(const Option& option) {
       option.value);
 }
 
-absl::Status BadValue(const Option& option, std::string_view text, std::string_view wanted) {
-  return absl::InvalidArgumentError(StrCat("--", option.name, ": '", text, "' is not ", wanted));
+absl::Status BadValue(std::string_view text, std::string_view wanted) {
+  return absl::InvalidArgumentError(StrCat("'", text, "' is not ", wanted));
 }
 
 absl::Status ReadInteger(const Option& option, const std::string& text, int64_t* out) {
   const std::string wanted = StrCat("a whole number of ", option.unit);
-  if (!absl::SimpleAtoi(text, out)) return BadValue(option, text, wanted);
+  if (!absl::SimpleAtoi(text, out)) return BadValue(text, wanted);
   if (*out < option.minimum) {
-    return BadValue(option, text, StrCat(wanted, " of at least ", option.minimum));
+    return BadValue(text, StrCat(wanted, " of at least ", option.minimum));
   }
   if (*out > option.maximum) {
-    return BadValue(option, text, StrCat(wanted, " of at most ", option.maximum));
+    return BadValue(text, StrCat(wanted, " of at most ", option.maximum));
   }
   return absl::OkStatus();
 }
@@ -83,10 +83,10 @@ absl::Status ReadNumber(const Option& option, const std::string& text, double* o
   const bool parsed = absl::SimpleAtod(text, out);
   // Written so that a NaN, which compares with nothing, is refused too.
   if (!parsed || !(*out - *out == 0.0)) {
-    return BadValue(option, text, StrCat("a finite number of ", option.unit));
+    return BadValue(text, StrCat("a finite number of ", option.unit));
   }
   if (*out < static_cast<double>(option.minimum) || *out > static_cast<double>(option.maximum)) {
-    return BadValue(option, text,
+    return BadValue(text,
                     StrCat("between ", option.minimum, " and ", option.maximum, " ", option.unit));
   }
   return absl::OkStatus();
@@ -94,27 +94,24 @@ absl::Status ReadNumber(const Option& option, const std::string& text, double* o
 
 absl::Status ReadBytes(const Option& option, const std::string& text, Bytes* out) {
   const absl::StatusOr<Bytes> bytes = ParseBytes(text);
-  if (!bytes.ok()) {
-    return absl::InvalidArgumentError(StrCat("--", option.name, ": ", bytes.status().message()));
-  }
+  if (!bytes.ok()) return bytes.status();
   const auto bound = [](int64_t limit) {
     return static_cast<uint64_t>(std::max<int64_t>(0, limit));
   };
   if (bytes->value() < bound(option.minimum)) {
-    return BadValue(option, text, StrCat("a size of at least ", option.minimum, " bytes"));
+    return BadValue(text, StrCat("a size of at least ", option.minimum, " bytes"));
   }
   if (bytes->value() > bound(option.maximum)) {
-    return BadValue(option, text, StrCat("a size of at most ", option.maximum, " bytes"));
+    return BadValue(text, StrCat("a size of at most ", option.maximum, " bytes"));
   }
   *out = *bytes;
   return absl::OkStatus();
 }
 
-absl::Status ReadRate(const Option& option, const std::string& text, BytesPerSecond* out) {
+absl::Status ReadRate(const std::string& text, BytesPerSecond* out) {
   const absl::StatusOr<BytesPerSecond> rate = ParseBytesPerSecond(text);
   if (!rate.ok()) {
-    return absl::InvalidArgumentError(
-        StrCat("--", option.name, ": ", rate.status().message(), ", as in 26GB/s"));
+    return absl::InvalidArgumentError(StrCat(rate.status().message(), ", as in 26GB/s"));
   }
   *out = *rate;
   return absl::OkStatus();
@@ -123,51 +120,25 @@ absl::Status ReadRate(const Option& option, const std::string& text, BytesPerSec
 absl::Status ReadText(const Option& option, const std::string& text, std::string* out) {
   const auto& choices = option.choices;
   if (!choices.empty() && std::find(choices.begin(), choices.end(), text) == choices.end()) {
-    return absl::InvalidArgumentError(StrCat("--", option.name, ": '", text, "' is none of ",
-                                             absl::StrJoin(choices, ", "),
-                                             DidYouMean(text, choices)));
+    return absl::InvalidArgumentError(StrCat(
+        "'", text, "' is none of ", absl::StrJoin(choices, ", "), DidYouMean(text, choices)));
   }
   *out = text;
   return absl::OkStatus();
 }
 
-absl::Status ReadValue(const Option& option, const std::string& text) {
-  return std::visit(
-      [&](auto* target) -> absl::Status {
-        using T = std::remove_pointer_t<decltype(target)>;
-        if constexpr (std::is_same_v<T, bool>) {
-          *target = true;
-          return absl::OkStatus();
-        } else if constexpr (std::is_same_v<T, int64_t>) {
-          return ReadInteger(option, text, target);
-        } else if constexpr (std::is_same_v<T, double>) {
-          return ReadNumber(option, text, target);
-        } else if constexpr (std::is_same_v<T, std::string>) {
-          return ReadText(option, text, target);
-        } else if constexpr (std::is_same_v<T, Bytes>) {
-          return ReadBytes(option, text, target);
-        } else if constexpr (std::is_same_v<T, std::optional<int64_t>>) {
-          return ReadInteger(option, text, &target->emplace());
-        } else if constexpr (std::is_same_v<T, std::optional<std::string>>) {
-          return ReadText(option, text, &target->emplace());
-        } else if constexpr (std::is_same_v<T, std::optional<Bytes>>) {
-          return ReadBytes(option, text, &target->emplace());
-        } else if constexpr (std::is_same_v<T, std::optional<BytesPerSecond>>) {
-          return ReadRate(option, text, &target->emplace());
-        } else {
-          static_assert(std::is_same_v<T, std::vector<std::string>>);
-          return ReadText(option, text, &target->emplace_back());
-        }
-      },
-      option.value);
+absl::Status ReadWord(const Option& option, const std::string& text) {
+  absl::Status status = ReadValue(option, text);
+  if (status.ok()) return status;
+  return absl::Status(status.code(), StrCat("--", option.name, ": ", status.message()));
 }
 
 absl::Status ReadOption(const Option& option, const po::variable_value& given) {
-  if (IsFlag(option)) return ReadValue(option, "");
-  if (!IsRepeatable(option)) return ReadValue(option, given.as<std::string>());
+  if (IsFlag(option)) return ReadWord(option, "");
+  if (!IsRepeatable(option)) return ReadWord(option, given.as<std::string>());
   std::get<std::vector<std::string>*>(option.value)->clear();
   for (const std::string& text : given.as<std::vector<std::string>>()) {
-    RETURN_IF_ERROR(ReadValue(option, text));
+    RETURN_IF_ERROR(ReadWord(option, text));
   }
   return absl::OkStatus();
 }
@@ -278,22 +249,26 @@ absl::Status TakeValues(const OptionList& list, const po::variables_map& values,
   return TakePositionals(list, positionals, answers_alone);
 }
 
-}  // namespace
-
-absl::Status ParseArguments(const OptionList& options, std::span<const std::string> arguments) {
+// The words in which options are looked for.
+std::span<const std::string> BeforeDashes(std::span<const std::string> arguments) {
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
-  const std::vector<std::string> read(arguments.begin(), dashes);
-  const auto unread = arguments.subspan(std::min(read.size() + 1, arguments.size()));
+  return arguments.first(static_cast<size_t>(dashes - arguments.begin()));
+}
+
+// Which word belongs to which option.
+absl::StatusOr<po::variables_map> SplitWords(const OptionList& options,
+                                             std::span<const std::string> words) {
   try {
     po::options_description all = Describe(options);
     all.add_options()(kPositional, po::value<std::vector<std::string>>());
     po::positional_options_description positionals;
     positionals.add(kPositional, -1);
     po::variables_map values;
+    const std::vector<std::string> read(words.begin(), words.end());
     po::store(
         po::command_line_parser(read).options(all).positional(positionals).style(kStyle).run(),
         values);
-    return TakeValues(options, values, unread);
+    return values;
   } catch (const po::unknown_option& error) {
     return UnknownOption(options, error.get_option_name());
   } catch (const po::multiple_occurrences& error) {
@@ -303,6 +278,60 @@ absl::Status ParseArguments(const OptionList& options, std::span<const std::stri
   } catch (const std::exception& error) {
     return absl::InternalError(StrCat("reading the command line: ", error.what()));
   }
+}
+
+}  // namespace
+
+absl::Status ReadValue(const Option& option, const std::string& text) {
+  return std::visit(
+      [&](auto* target) -> absl::Status {
+        using T = std::remove_pointer_t<decltype(target)>;
+        if constexpr (std::is_same_v<T, bool>) {
+          *target = true;
+          return absl::OkStatus();
+        } else if constexpr (std::is_same_v<T, int64_t>) {
+          return ReadInteger(option, text, target);
+        } else if constexpr (std::is_same_v<T, double>) {
+          return ReadNumber(option, text, target);
+        } else if constexpr (std::is_same_v<T, std::string>) {
+          return ReadText(option, text, target);
+        } else if constexpr (std::is_same_v<T, Bytes>) {
+          return ReadBytes(option, text, target);
+        } else if constexpr (std::is_same_v<T, std::optional<int64_t>>) {
+          return ReadInteger(option, text, &target->emplace());
+        } else if constexpr (std::is_same_v<T, std::optional<std::string>>) {
+          return ReadText(option, text, &target->emplace());
+        } else if constexpr (std::is_same_v<T, std::optional<Bytes>>) {
+          return ReadBytes(option, text, &target->emplace());
+        } else if constexpr (std::is_same_v<T, std::optional<BytesPerSecond>>) {
+          return ReadRate(text, &target->emplace());
+        } else {
+          static_assert(std::is_same_v<T, std::vector<std::string>>);
+          return ReadText(option, text, &target->emplace_back());
+        }
+      },
+      option.value);
+}
+
+absl::Status ParseArguments(const OptionList& options, std::span<const std::string> arguments) {
+  const std::span<const std::string> words = BeforeDashes(arguments);
+  ASSIGN_OR_RETURN(const po::variables_map values, SplitWords(options, words));
+  return TakeValues(options, values,
+                    arguments.subspan(std::min(words.size() + 1, arguments.size())));
+}
+
+absl::StatusOr<std::optional<std::string>> PeekOption(const OptionList& options,
+                                                      const std::string& name,
+                                                      std::span<const std::string> arguments) {
+  ASSIGN_OR_RETURN(const po::variables_map values, SplitWords(options, BeforeDashes(arguments)));
+  const auto given = [&](const std::string& one) {
+    return values.count(one) != 0 && !values[one].defaulted();
+  };
+  for (const Option& option : options.options) {
+    if (option.answers_alone && given(option.name)) return std::nullopt;
+  }
+  if (!given(name)) return std::nullopt;
+  return values[name].as<std::string>();
 }
 
 size_t CountLeadingOptions(const OptionList& options, std::span<const std::string> arguments) {

@@ -13,6 +13,8 @@ CommandList MakeCommands() {
   commands.push_back(MakeMaxModelCommand());
   commands.push_back(MakeCompareCommand());
   commands.push_back(MakeSimulateCommand());
+  commands.push_back(MakeTrainCommand());
+  commands.push_back(MakeDemoCommand());
   commands.push_back(MakeExperimentsCommand());
   commands.push_back(MakeHelpCommand());
   commands.push_back(MakeVersionCommand());

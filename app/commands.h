@@ -11,6 +11,7 @@ CommandList MakeCommands();
 
 // One factory a command, defined in NAME_command.cc.
 std::unique_ptr<Command> MakeCompareCommand();
+std::unique_ptr<Command> MakeDemoCommand();
 std::unique_ptr<Command> MakeExperimentsCommand();
 std::unique_ptr<Command> MakeHelpCommand();
 std::unique_ptr<Command> MakeMachinesCommand();
@@ -20,6 +21,7 @@ std::unique_ptr<Command> MakeModelsCommand();
 std::unique_ptr<Command> MakePlanCommand();
 std::unique_ptr<Command> MakeScheduleCommand();
 std::unique_ptr<Command> MakeSimulateCommand();
+std::unique_ptr<Command> MakeTrainCommand();
 std::unique_ptr<Command> MakeVersionCommand();
 std::unique_ptr<Command> MakeWeightsCommand();
 

@@ -1,9 +1,11 @@
 #include "app/program.h"
 
 #include <cerrno>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "app/command_line.h"
+#include "app/config_file.h"
 #include "app/help.h"
 #include "app/version.h"
 #include "common/status_macros.h"
@@ -12,9 +14,23 @@
 namespace horizon {
 namespace {
 
+// Reads the words behind the command into its options and `common`. A file named with --config
+// comes first, so that the words win.
+absl::Status ReadOptions(Io& io, Command& command, const OptionList& common,
+                         std::span<const std::string> words) {
+  OptionList all = command.Options();
+  const size_t own = all.options.size();
+  all.options.insert(all.options.end(), common.options.begin(), common.options.end());
+  ASSIGN_OR_RETURN(const std::optional<std::string> file, PeekOption(all, kConfigOption, words));
+  if (file.has_value()) {
+    RETURN_IF_ERROR(ReadConfigFile(io, *file, std::span(all.options).first(own)));
+  }
+  return ParseArguments(all, words);
+}
+
 // Reads the command line into `global` and the options of the command it names, which is returned;
 // nullptr when it names none.
-absl::StatusOr<Command*> ReadCommandLine(std::span<const std::string> arguments,
+absl::StatusOr<Command*> ReadCommandLine(Io& io, std::span<const std::string> arguments,
                                          const CommandList& commands, GlobalOptions& global) {
   const OptionList before = global.BeforeCommand();
   const size_t leading = CountLeadingOptions(before, arguments);
@@ -22,18 +38,16 @@ absl::StatusOr<Command*> ReadCommandLine(std::span<const std::string> arguments,
   if (leading == arguments.size() || global.version) return nullptr;
   ASSIGN_OR_RETURN(Command* const command, FindCommand(commands, arguments[leading]));
   if (global.help) return command;
-  OptionList options = command->Options();
-  const OptionList after = global.AfterCommand();
-  options.options.insert(options.options.end(), after.options.begin(), after.options.end());
-  const absl::Status status = ParseArguments(options, arguments.subspan(leading + 1));
-  if (!status.ok()) {
+  const absl::Status status =
+      ReadOptions(io, *command, global.AfterCommand(), arguments.subspan(leading + 1));
+  if (absl::IsInvalidArgument(status)) {
     const std::string message(status.message());
     // A message that ends in "did you mean ...?" says enough.
-    return absl::Status(status.code(),
-                        message.ends_with('?')
-                            ? message
-                            : StrCat(message, "; see 'horizon help ", command->name(), "'"));
+    return absl::InvalidArgumentError(
+        message.ends_with('?') ? message
+                               : StrCat(message, "; see 'horizon help ", command->name(), "'"));
   }
+  RETURN_IF_ERROR(status);
   return command;
 }
 
@@ -50,7 +64,7 @@ absl::Status RunCommand(Command* command, const GlobalOptions& global,
 ExitCode RunProgram(std::span<const std::string> arguments, const CommandList& commands,
                     const ProgramWorld& world) {
   GlobalOptions global;
-  const absl::StatusOr<Command*> command = ReadCommandLine(arguments, commands, global);
+  const absl::StatusOr<Command*> command = ReadCommandLine(world.io, arguments, commands, global);
   // A bad level is itself the error reported, and errors show at every level.
   Log log(world.errors, ParseLogLevel(global.log_level).value_or(LogLevel::kInfo), world.log_style);
   const absl::Status status = command.ok() ? RunCommand(*command, global,

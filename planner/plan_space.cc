@@ -35,7 +35,10 @@ std::vector<Bytes> ChunkSizes(const ModelSpec& spec, const TrainingJob& job) {
   add(largest_layer);
   add(largest_stage);
   add(2 * largest_layer);
-  for (uint64_t part = 2; part <= 8 && largest_stage / part >= kSmallestChunk; part *= 4) {
+  // Device `host` runs layer stages whole.
+  const bool cuts_stages = job.device != DeviceKind::kHost;
+  for (uint64_t part = 2; cuts_stages && part <= 8 && largest_stage / part >= kSmallestChunk;
+       part *= 4) {
     // A little more than the share, since shards are whole tiles.
     add(largest_stage / part + largest_stage / part / 16);
   }

@@ -49,6 +49,8 @@ enum class BufferKind : uint8_t {
   kKvCache,
   kLogitsPinned,
   kWorkspace,
+  kTileScratch,  // device `host`: of each compute thread
+  kRotaryTable,  // cosines and sines of every position; filled once
   kDiskStage,
 };
 

@@ -8,6 +8,7 @@
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "common/units.h"
+#include "schedule/chunk_tensors.h"
 
 namespace horizon {
 namespace {
@@ -63,6 +64,7 @@ class Cutter {
       ASSIGN_OR_RETURN(table_.head, AddTable(last));
     }
     MarkResident();
+    for (int32_t c = 0; c < next_chunk(); ++c) CountBlocks(c);
     for (const Chunk& chunk : table_.chunks) table_.parameters += chunk.parameters;
     return std::move(table_);
   }
@@ -192,9 +194,7 @@ class Cutter {
   absl::Status AddLayers() {
     table_.layers.begin = next_chunk();
     const int32_t layer_stages = static_cast<int32_t>(table_.stages.size()) - 3;  // two a layer
-    // Without recompute no block has to be whole, so stages pack over the whole depth.
-    const bool one_run = streams() && !plan_.recompute;
-    const int64_t block_stages = one_run ? layer_stages : 2 * plan_.anchor_interval;
+    const int64_t block_stages = 2 * plan_.anchor_interval;
     const int64_t run_stages = streams() ? block_stages : 2;
     for (int64_t run = 0; run < layer_stages; run += run_stages) {
       const int64_t end = std::min<int64_t>(run + run_stages, layer_stages);
@@ -214,6 +214,14 @@ class Cutter {
         table_.chunks[c].block = link;
       }
     }
+  }
+
+  void CountBlocks(int32_t c) {
+    Chunk& chunk = table_.chunks[c];
+    ForEachSlice(table_, c, [&](const TensorSlice& slice) {
+      chunk.moment_blocks += (slice.count + kMomentBlock - 1) / kMomentBlock;
+      chunk.norm_blocks += NormBlocksOf(slice);
+    });
   }
 
   void MarkResident() {

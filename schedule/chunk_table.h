@@ -16,12 +16,12 @@ namespace horizon {
 // The model cut into chunks: the units that are loaded, offloaded and updated. Every parameter
 // belongs to exactly one chunk.
 //
-// Layer chunks hold one or more consecutive stages of one block (never of two); a stage larger than
-// chunk_bytes is cut into shards, each a chunk of its own. The final norm, one vector, rides with
-// the last layer chunk unless that is a shard. Embedding and head are whole chunks or shards by
-// vocabulary; tied, they are the same chunks. The shards of a stage form one link of the chain of
-// hidden states: they read the same input and add to the same output, in ascending order, forward
-// and backward.
+// Layer chunks hold one or more consecutive stages of one block, never of two (without recompute: of
+// as many layers as a block would have); a stage larger than chunk_bytes is cut into shards, each a
+// chunk of its own. The final norm, one vector, rides with the last layer chunk unless that is a
+// shard. Embedding and head are whole chunks or shards by vocabulary; tied, they are the same
+// chunks. The shards of a stage form one link of the chain of hidden states: they read the same
+// input and add to the same output, in ascending order, forward and backward.
 
 struct IndexRange {
   int32_t begin = 0;
@@ -40,6 +40,10 @@ struct ChunkPiece {
 struct Chunk {
   IndexRange pieces;  // in ChunkTable::pieces
   uint64_t parameters = 0;
+  // Blocks of the tensors in it, each tensor's counted from its own begin (chunk_tensors.h), so
+  // that they are the same however the model is cut.
+  uint64_t moment_blocks = 0;
+  uint64_t norm_blocks = 0;
   int32_t link = -1;  // layer chunks: the link they are part of, counted from 0
   int32_t shard = 0;  // number within the link (or within the table for embedding and head)
   int32_t shards = 1;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/checked.h"
+#include "common/kernel_context.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "model/stage_work.h"
@@ -156,7 +157,10 @@ class Layout {
 
   void AddMoments() {
     AddPerChunk(map_.moments, BufferKind::kMoments, resident() ? Memory::kDevice : Memory::kHost,
-                [&](int32_t c) { return MomentBytes(job_.state_format, parameters(c)); });
+                [&](int32_t c) {
+                  return MomentBytes(job_.state_format, parameters(c),
+                                     chunks_.chunks[c].moment_blocks);
+                });
   }
 
   void AddFrameworkCopies() {
@@ -196,12 +200,11 @@ class Layout {
     // Two, so that the next micro-batch is fetched while one is under way.
     const int64_t staged =
         std::max<int64_t>(map_.in_flight, train && job_.accumulation > 1 ? 2 : 1);
-    const uint64_t token_bytes = train || kind_ == PassKind::kEvaluate ? 8 : 4;  // id, label
     AddPool(map_.tokens_pinned, BufferKind::kTokensPinned, Memory::kPinned, staged,
-            tokens * token_bytes);
+            tokens * kTokenBytes);
     const bool on_host = plan_.embedding_home == EmbeddingHome::kHost;
     if (train || kind_ == PassKind::kEvaluate || !on_host) {
-      AddPool(map_.tokens, BufferKind::kTokens, Memory::kDevice, staged, tokens * token_bytes);
+      AddPool(map_.tokens, BufferKind::kTokens, Memory::kDevice, staged, tokens * kTokenBytes);
     }
     if (on_host) {
       AddPool(map_.embedding_rows, BufferKind::kEmbeddingRows, Memory::kPinned, staged,
@@ -252,21 +255,24 @@ class Layout {
       return;
     }
     const int64_t chunk_tokens = std::min(plan_.loss_chunk_tokens, batch_.tokens());
+    // A head in one piece has the sums of its tokens beside their logits.
     map_.logits = Add(BufferKind::kLogits, Memory::kDevice, 0,
-                      fp32 * CheckedU64::FromSigned(chunk_tokens) * CheckedU64::FromSigned(rows));
+                      CheckedU64::FromSigned(chunk_tokens) *
+                          (fp32 * CheckedU64::FromSigned(rows) + CheckedU64(kTokenSumBytes)));
     const bool train = kind_ == PassKind::kTrain;
     if (!train || chunks_.head.size() > 1) {
       AddPool(map_.log_sum_exp, BufferKind::kLogSumExp, Memory::kDevice, map_.in_flight,
-              tokens * 8);  // log-sum-exp and the label's logit
+              tokens * kTokenSumBytes);
     }
     if (train) {
-      AddPool(map_.losses, BufferKind::kLoss, Memory::kDevice, map_.in_flight, 16);
+      AddPool(map_.losses, BufferKind::kLoss, Memory::kDevice, map_.in_flight, kLossBytes);
       map_.head_gradient =
           Add(BufferKind::kHeadGradient, Memory::kDevice, 0, fp32 * CheckedU64(largest));
     }
     // Training returns the sum of a micro-batch, evaluation the loss of each token.
     AddPool(map_.loss_pinned, BufferKind::kLossPinned, Memory::kPinned,
-            train ? job_.accumulation : 1, train ? CheckedU64(16) : tokens * 8);
+            train ? job_.accumulation : 1,
+            train ? CheckedU64(kLossBytes) : tokens * kTokenSumBytes);
   }
 
   void AddWorkspace() {
@@ -276,6 +282,13 @@ class Layout {
     }
     map_.workspace = Add(BufferKind::kWorkspace, Memory::kDevice, 0,
                          std::max<CheckedU64>(1, CheckedU64(largest) * activation_));
+    if (job_.device == DeviceKind::kHost) {
+      map_.tile_scratch = Add(BufferKind::kTileScratch, Memory::kDevice, 0,
+                              CheckedU64::FromSigned(plan_.compute_threads) * kWorkerScratchBytes);
+    }
+    map_.rotary_table = Add(BufferKind::kRotaryTable, Memory::kDevice, 0,
+                            CheckedU64(4) * CheckedU64::FromSigned(job_.sequence) *
+                                CheckedU64::FromSigned(spec_.head_dim));
   }
 
   void AddGradients() {
@@ -294,10 +307,9 @@ class Layout {
     AddPerChunk(map_.embedding_gradient, BufferKind::kEmbeddingGradient, small, [&](int32_t c) {
       return CheckedU64(two_sums && chunks_.embedding.contains(c) ? 4 : 0) * parameters(c);
     });
-    AddPerChunk(map_.norm_partials, BufferKind::kNormPartials, small, [&](int32_t c) {
-      return CheckedU64(8) * ((parameters(c) + kNormBlock - 1) / kNormBlock);
-    });
-    map_.clip_factor = Add(BufferKind::kClipFactor, small, 0, 16);
+    AddPerChunk(map_.norm_partials, BufferKind::kNormPartials, small,
+                [&](int32_t c) { return CheckedU64(8) * chunks_.chunks[c].norm_blocks; });
+    map_.clip_factor = Add(BufferKind::kClipFactor, small, 0, kClipFactorBytes);
   }
 
   // Where gradients wait on the device, and the slabs they leave through.

@@ -51,6 +51,8 @@ struct BufferMap {
   BufferId logits_pinned = -1;
   BufferId head_gradient = -1;
   BufferId workspace = -1;
+  BufferId tile_scratch = -1;
+  BufferId rotary_table = -1;
   BufferId disk_stage = -1;
   // By link: which of its micro-batch's residuals the hidden state entering it is in.
   static constexpr int32_t kInAnchor = -1;
@@ -76,8 +78,14 @@ absl::StatusOr<MemoryLayout> LayOutMemory(const ModelSpec& spec, const TrainingJ
 
 // Rules that layout and builders share.
 
-// Squared norms are summed in blocks of this many parameters, one fp64 partial each.
-inline constexpr uint64_t kNormBlock = 65536;
+// A token as every memory holds it: id, label, and where the same id comes next.
+inline constexpr uint64_t kTokenBytes = 16;
+// What is known of a token's logits so far: largest, sum of exponentials, the label's.
+inline constexpr uint64_t kTokenSumBytes = 12;
+// Sum of losses and number of counted tokens of a micro-batch.
+inline constexpr uint64_t kLossBytes = 16;
+// Norm, factor, and whether the step may be taken.
+inline constexpr uint64_t kClipFactorBytes = 16;
 // Staging of a save, which may take no more memory than this beyond what training has.
 inline constexpr uint64_t kDiskStageBytes = uint64_t{64} << 20;
 

@@ -198,8 +198,8 @@ void PassEmitter::WriteState() {
     if (map_.weights_lo[c] >= 0) write.Reads(map_.weights_lo[c], {ContentKind::kLowHalf, c});
     write.Reads(map_.moments[c], {ContentKind::kMoments, c});
     write.Writes(map_.disk_stage, {ContentKind::kScratch});
-    write.operation.bytes =
-        (2 + each_.low_half) * parameters(c) + MomentBytes(job_.state_format, parameters(c));
+    write.operation.bytes = (2 + each_.low_half) * parameters(c) +
+                            MomentBytes(job_.state_format, parameters(c), chunk(c).moment_blocks);
     Append(write);
   }
   Draft commit = Begin(OperationKind::kCommit, Lane::kDisk, -1, -1);

@@ -11,8 +11,7 @@ void PassEmitter::FetchBatch(int32_t mb) {
   const Content tokens{ContentKind::kTokens, 0, mb};
   const size_t place = mb % map_.tokens_pinned.size();
   const BufferId pinned = map_.tokens_pinned[place];
-  const bool labelled = kind_ == PassKind::kTrain || kind_ == PassKind::kEvaluate;
-  const uint64_t bytes = static_cast<uint64_t>(batch_.tokens()) * (labelled ? 8 : 4);
+  const uint64_t bytes = static_cast<uint64_t>(batch_.tokens()) * kTokenBytes;
   Draft next = Begin(OperationKind::kNextBatch, Lane::kHost, -1, mb);
   next.Writes(pinned, tokens).operation.bytes = bytes;
   const std::array<int64_t, 1> updated = {std::exchange(before_batch_, -1)};
@@ -246,11 +245,11 @@ void PassEmitter::OffloadLoss(int32_t mb) {
   const BufferId target = map_.loss_pinned[mb];
   if (kind_ == PassKind::kTrain) {
     const Content loss{ContentKind::kLoss, 0, mb, parts};
-    op.Reads(map_.losses[flight(mb)], loss).Writes(target, loss).operation.bytes = 16;
+    op.Reads(map_.losses[flight(mb)], loss).Writes(target, loss).operation.bytes = kLossBytes;
   } else {
     const Content sums{ContentKind::kLogSumExp, 0, mb, parts};
     op.Reads(map_.log_sum_exp[0], sums).Writes(target, sums);
-    op.operation.bytes = static_cast<uint64_t>(batch_.tokens()) * 8;
+    op.operation.bytes = static_cast<uint64_t>(batch_.tokens()) * kTokenSumBytes;
   }
   Append(op);
 }

@@ -133,7 +133,13 @@ void PassEmitter::ClipFactor() {
   Draft factor = Begin(OperationKind::kClipFactor, gradient_lane(), -1, -1);
   for (size_t c = 0; c < chunks_.chunks.size(); ++c) {
     factor.Reads(map_.norm_partials[c], {ContentKind::kNormPartials, static_cast<int32_t>(c)});
-    factor.operation.bytes += 8 * ((chunks_.chunks[c].parameters + kNormBlock - 1) / kNormBlock);
+    factor.operation.bytes += 8 * chunks_.chunks[c].norm_blocks;
+  }
+  // A loss that is not finite must stop the update too.
+  for (int32_t mb = 0; mb < static_cast<int32_t>(job_.accumulation); ++mb) {
+    factor.Reads(map_.loss_pinned[mb],
+                 {ContentKind::kLoss, 0, mb, loss_parts_ * chunks_.head.size()});
+    factor.operation.bytes += kLossBytes;
   }
   factor.Writes(map_.clip_factor, {ContentKind::kClipFactor});
   Append(factor);
@@ -170,8 +176,8 @@ void PassEmitter::Update(int32_t c, const Arrived& gradient, uint8_t age) {
   update(map_.weights_lo[c], ContentKind::kLowHalf);
   update(map_.moments[c], ContentKind::kMoments);
   if (resident()) update(map_.resident_weights[c], ContentKind::kWeights);
-  const uint64_t state =
-      (2 + each_.low_half) * parameters(c) + MomentBytes(job_.state_format, parameters(c));
+  const uint64_t state = (2 + each_.low_half) * parameters(c) +
+                         MomentBytes(job_.state_format, parameters(c), chunk(c).moment_blocks);
   adam.operation.bytes = gradient.bytes + 2 * state;
   if (const BufferId copy = map_.framework_copy[c]; copy >= 0) {
     adam.Writes(copy, {ContentKind::kWeights, c});

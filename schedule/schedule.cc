@@ -42,6 +42,8 @@ constexpr EnumWord<BufferKind> kBufferWords[] = {
     {BufferKind::kKvCache, "kv_cache"},
     {BufferKind::kLogitsPinned, "logits_pinned"},
     {BufferKind::kWorkspace, "workspace"},
+    {BufferKind::kTileScratch, "tile_scratch"},
+    {BufferKind::kRotaryTable, "rotary_table"},
     {BufferKind::kDiskStage, "disk_stage"},
 };
 

@@ -112,6 +112,8 @@ class TraceWriter {
   // An arrow from the end of what was awaited to the start of what waited. It leaves a nanosecond
   // before the end: at the end itself a viewer would take it for the next bar's.
   absl::Status Arrow(const TimelineEntry& waiting, const Wait& wait) {
+    // A timeline may begin with a later step of a run.
+    if (wait.previous_step && waiting.step == 0) return absl::OkStatus();
     const size_t step = waiting.step - (wait.previous_step ? 1 : 0);
     const OperationId body =
         wait.previous_step ? PhaseOf(schedule_, timeline_.steps[step]).body_begin : 0;

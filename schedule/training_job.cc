@@ -164,6 +164,10 @@ ParameterBytes BytesOfParameter(const TrainingJob& job) {
 }
 
 uint64_t MomentBytes(StateFormat format, uint64_t parameters) {
+  return MomentBytes(format, parameters, (parameters + kMomentBlock - 1) / kMomentBlock);
+}
+
+uint64_t MomentBytes(StateFormat format, uint64_t parameters, uint64_t blocks) {
   switch (format) {
     case StateFormat::kFp32:
     case StateFormat::kBf16Weights:
@@ -171,7 +175,7 @@ uint64_t MomentBytes(StateFormat format, uint64_t parameters) {
     case StateFormat::kBf16Moments:
       return 4 * parameters;
     case StateFormat::k8BitMoments:
-      return 2 * parameters + 8 * ((parameters + kMomentBlock - 1) / kMomentBlock);
+      return 2 * parameters + 8 * blocks;
   }
   return 0;
 }

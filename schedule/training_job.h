@@ -87,8 +87,10 @@ struct ParameterBytes {
 };
 ParameterBytes BytesOfParameter(const TrainingJob& job);
 // Both moments of `parameters` parameters: 8, 4 or 2 bytes each, with one fp32 scale for each
-// moment and block of kMomentBlock parameters in the 8-bit format.
+// moment and block of kMomentBlock parameters of a tensor in the 8-bit format. Without `blocks`: as
+// if all were one tensor.
 inline constexpr uint64_t kMomentBlock = 256;
+uint64_t MomentBytes(StateFormat format, uint64_t parameters, uint64_t blocks);
 uint64_t MomentBytes(StateFormat format, uint64_t parameters);
 uint64_t ActivationBytes(const TrainingJob& job);  // of one activation value
 

@@ -356,6 +356,10 @@ class Meaning : private OperationView {
       for (size_t c = 0; c < table_.chunks.size(); ++c) {
         Reads({ContentKind::kNormPartials, static_cast<int32_t>(c), -1, -1});
       }
+      for (int32_t mb = 0; mb < accumulation(); ++mb) {
+        Reads({ContentKind::kLoss, -1, mb, LossParts() * table_.head.size()},
+              {BufferKind::kLossPinned});
+      }
       Writes({ContentKind::kClipFactor, -1, -1, -1});
       return;
     }
@@ -385,7 +389,7 @@ class Meaning : private OperationView {
       updates(ContentKind::kLowHalf, BufferKind::kWeightsLo, each_.low_half * parameters);
     }
     updates(ContentKind::kMoments, BufferKind::kMoments,
-            MomentBytes(schedule_.job.state_format, parameters));
+            MomentBytes(schedule_.job.state_format, parameters, chunk().moment_blocks));
     if (resident() && each_.slot != 2) {
       updates(ContentKind::kWeights, BufferKind::kResidentWeights, each_.slot * parameters);
     }
@@ -402,7 +406,7 @@ class Meaning : private OperationView {
     }
     Reads({ContentKind::kMoments, op_->chunk, -1, -1}, {BufferKind::kMoments});
     Moves((2 + each_.low_half) * chunk().parameters +
-          MomentBytes(schedule_.job.state_format, chunk().parameters));
+          MomentBytes(schedule_.job.state_format, chunk().parameters, chunk().moment_blocks));
   }
 
   const ChunkTable& table_;

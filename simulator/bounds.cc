@@ -99,7 +99,7 @@ class UnbuiltStep {
     const auto add = [&](Lane lane, uint64_t bytes) {
       adder_.Add(lane, CopyOf(lane, bytes), job_.accumulation);
     };
-    add(Lane::kH2d, 8 * job_.micro_batch_tokens());
+    add(Lane::kH2d, static_cast<int64_t>(kTokenBytes) * job_.micro_batch_tokens());
     add(Lane::kD2h, 16);
     if (plan_.embedding_home != EmbeddingHome::kHost) return;
     add(Lane::kH2d, model_.hidden_bytes());
@@ -185,7 +185,7 @@ class UnbuiltStep {
     const int64_t rows_left = gradient_left + fetched * Link(Lane::kD2h, model_.hidden_bytes());
     const Ends host = HostTurn(last, gradient_left, rows_left);
 
-    const int64_t token_bytes = 8 * job_.micro_batch_tokens();
+    const int64_t token_bytes = static_cast<int64_t>(kTokenBytes) * job_.micro_batch_tokens();
     int64_t h2d = host.norms + Host(token_bytes) + fetched * Link(Lane::kH2d, token_bytes);
     // Updates go in forward order: a table on the host is updated before the first layer. In
     // backward it is after, and only its last shard is sure to be still to come.
@@ -232,9 +232,9 @@ class UnbuiltStep {
     for (int32_t c = chunks_.embedding.begin; c < chunks_.embedding.end && summed_apart; ++c) {
       ends.norms += Host(4 * chunks_.chunks[c].parameters + 2 * KeptBytes(c)) + norm(c);
     }
-    uint64_t partials = 0;
+    uint64_t partials = kLossBytes * static_cast<uint64_t>(job_.accumulation);
     for (const Chunk& chunk : chunks_.chunks) {
-      partials += 8 * ((chunk.parameters + kNormBlock - 1) / kNormBlock);
+      partials += 8 * chunk.norm_blocks;
     }
     ends.norms += Host(partials);
     return ends;
@@ -269,7 +269,8 @@ class UnbuiltStep {
   OperationCost AdamOf(int32_t c) const {
     const uint64_t parameters = chunks_.chunks[c].parameters;
     const uint64_t state =
-        (2 + each_.low_half) * parameters + MomentBytes(job_.state_format, parameters);
+        (2 + each_.low_half) * parameters +
+        MomentBytes(job_.state_format, parameters, chunks_.chunks[c].moment_blocks);
     return model_.Adam(parameters, KeptBytes(c) + 2 * state, plan_.optimizer_threads);
   }
 

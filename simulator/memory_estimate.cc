@@ -113,7 +113,10 @@ uint64_t Available(const HardwareProfile& profile, Limit limit, double margin) {
       bytes = profile.usable_host_bytes();
       break;
     case Limit::kPageLocking:
-      if (!profile.host.memlock_bytes.has_value()) return std::numeric_limits<uint64_t>::max();
+      // The host device copies within RAM, where nothing has to be locked.
+      if (!profile.host.memlock_bytes.has_value() || profile.device.kind == DeviceKind::kHost) {
+        return std::numeric_limits<uint64_t>::max();
+      }
       return static_cast<uint64_t>(profile.host.memlock_bytes->value);
   }
   return static_cast<uint64_t>(bytes * (1 - margin));

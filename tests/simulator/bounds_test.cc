@@ -113,17 +113,17 @@ StepBound BoundOfCase(const Case& test) {
 //   d2h   its gradient, 512 bytes at 8              1000 + 64
 //   host  accumulated, 512 + 512 bytes at 10        102.4
 //   host  its norm, 512 bytes                       51.2
-//   host  the factor, 5 chunks of one partial       4
-//   Adam  256 parameters at 0.1                     2560 (longer than tokens: 13 + 1000 + 13)
+//   host  the factor, 30 tensors of one partial and a loss, 256 bytes   25.6
+//   Adam  256 parameters at 0.1                     2560 (longer than tokens: 26 + 1000 + 26)
 //   h2d   512 bytes at 10                           1000 + 51.2
 TEST(BoundStep, TheTurnWithATableOnTheDevice) {
   Case test;
   test.plan.embedding_home = EmbeddingHome::kDevice;
-  EXPECT_EQ(BoundOfCase(test).turn_nanoseconds, 1064 + 102 + 51 + 4 + 2560 + 1051);
+  EXPECT_EQ(BoundOfCase(test).turn_nanoseconds, 1064 + 102 + 51 + 26 + 2560 + 1051);
   test.plan.embedding_home = EmbeddingHome::kStreamed;
-  EXPECT_EQ(BoundOfCase(test).turn_nanoseconds, 1064 + 102 + 51 + 4 + 2560 + 1051);
+  EXPECT_EQ(BoundOfCase(test).turn_nanoseconds, 1064 + 102 + 51 + 26 + 2560 + 1051);
   test.job.optimizer_place = OptimizerPlace::kAfterStep;
-  EXPECT_EQ(BoundOfCase(test).turn_nanoseconds, 1064 + 102 + 51 + 4 + 2560 + 1051);
+  EXPECT_EQ(BoundOfCase(test).turn_nanoseconds, 1064 + 102 + 51 + 26 + 2560 + 1051);
 }
 
 // Without a clip Adam does not wait for norms, nor is anything kept.
@@ -133,25 +133,25 @@ TEST(BoundStep, TheTurnInBackward) {
   test.job.optimizer_place = OptimizerPlace::kInBackward;
   test.job.clip_norm = 0;
   EXPECT_EQ(BoundOfCase(test).turn_nanoseconds, 1064 + 2560 + 1051);
-  // With a fast Adam the tokens take longer: norm, factor, 128 bytes on the host and the link.
+  // With a fast Adam the tokens take longer: norm, factor, 256 bytes on the host and the link.
   for (Curve& adam : test.profile.host.adam) adam = Scaled(adam, 1000);
-  EXPECT_EQ(BoundOfCase(test).turn_nanoseconds, 1064 + 51 + 4 + 13 + 1013 + 1051);
+  EXPECT_EQ(BoundOfCase(test).turn_nanoseconds, 1064 + 51 + 26 + 26 + 1026 + 1051);
 }
 
 // The table is on the host; the first layer has 656 parameters.
 //   d2h   its gradient 1312 bytes at 8: 1164; the rows' 16 x 8 x 2 = 256 bytes: 1032
 //   host  table cleared and rows added 512 + 2 x 256 bytes: 102 (the layer's own gradient was added
-//         and normed before); norm of the table: 51; factor: 4
+//         and normed before); norm of the table: 51; factor: 26
 //   Adam  table: 2560, layer: 6560, longer than gathering and loading rows (51 + 1026)
 //   h2d   1312 bytes: 1131
 TEST(BoundStep, TheTurnWithATableOnTheHost) {
   Case test;
   test.plan.embedding_home = EmbeddingHome::kHost;
-  EXPECT_EQ(BoundOfCase(test).turn_nanoseconds, 1164 + 1032 + 102 + 51 + 4 + 2560 + 6560 + 1131);
+  EXPECT_EQ(BoundOfCase(test).turn_nanoseconds, 1164 + 1032 + 102 + 51 + 26 + 2560 + 6560 + 1131);
   for (Curve& adam : test.profile.host.adam) adam = Scaled(adam, 1000);  // 3 ns for the table
-  // Tokens: next batch 13, load 1013; gathering comes after the next batch, rows after both.
+  // Tokens: next batch 26, load 1026; gathering comes after the next batch, rows after both.
   EXPECT_EQ(BoundOfCase(test).turn_nanoseconds,
-            1164 + 1032 + 102 + 51 + 4 + (13 + 1013) + 1026 + 1131);
+            1164 + 1032 + 102 + 51 + 26 + (26 + 1026) + 1026 + 1131);
 }
 
 TEST(BoundStep, OtherStrategiesHaveNone) {

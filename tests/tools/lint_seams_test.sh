@@ -68,6 +68,9 @@ refused kernels/a.cu '#include "absl/status/status.h"'
 refused common/json.cc '#include <yaml-cpp/yaml.h>'
 refused app/model_command.cc '#include <boost/program_options.hpp>'
 refused common/a.h 'inline void F() { ::unlink("x"); }'
+refused runtime/device/a.cc 'void* p = mmap(nullptr, 1, 0, 0, -1, 0);'
+refused common/host_memory.cc 'FILE* f = std::fopen("x", "r");'
+refused common/signal_flag.h '#include <signal.h>'
 refused runtime/device/a.cc 'auto t = system_clock::now();'
 
 accepted model/a.cc '// open(), time() and rand() are called elsewhere; throw nothing' \
@@ -77,6 +80,8 @@ accepted model/a.cc '// open(), time() and rand() are called elsewhere; throw no
   'std::remove(a.begin(), a.end(), 1);' 'VirtualClock clock(mode);' 'int throws = 1;' \
   'static_assert(sizeof(int) == 4);' '#include "model/random_access.h"' 'std::snprintf(b, 1, x);'
 accepted common/posix_io.cc '#include <fcntl.h>' 'int fd = ::open("x", 0);'
+accepted common/host_memory.cc '#include <sys/mman.h>' 'madvise(p, 1, 0);' 'munmap(p, 1);'
+accepted common/signal_flag.cc '#include <signal.h>' 'sigaction(number, &action, nullptr);'
 accepted common/clock.cc 'auto t = std::chrono::steady_clock::now();'
 accepted common/json.cc '#include <boost/json.hpp>'
 accepted common/yaml.cc '#include <yaml-cpp/yaml.h>'

@@ -1,0 +1,101 @@
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "app/arithmetic_stories.h"
+#include "app/commands.h"
+#include "app/train_options.h"
+#include "app/training_session.h"
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+
+namespace horizon {
+namespace {
+
+// About ten million parameters over bytes: small enough for a minute on two cores, large enough
+// that its layers stream through an arena smaller than the model.
+constexpr std::string_view kConfig = R"({
+  "architectures": ["LlamaForCausalLM"],
+  "model_type": "llama",
+  "hidden_size": 320,
+  "intermediate_size": 864,
+  "num_hidden_layers": 8,
+  "num_attention_heads": 5,
+  "num_key_value_heads": 5,
+  "head_dim": 64,
+  "vocab_size": 257,
+  "max_position_embeddings": 512,
+  "rms_norm_eps": 1e-05,
+  "rope_theta": 10000.0,
+  "hidden_act": "silu",
+  "initializer_range": 0.02,
+  "tie_word_embeddings": false,
+  "attention_bias": false,
+  "mlp_bias": false,
+  "torch_dtype": "bfloat16"
+}
+)";
+
+class DemoCommand : public Command {
+ public:
+  std::string_view name() const override { return "demo"; }
+  std::string_view summary() const override {
+    return "Train a small model from scratch for about a minute, to see it work";
+  }
+  std::string_view details() const override {
+    return "Makes arithmetic word problems by rule, trains a model of about ten million "
+           "parameters\n"
+           "on them byte by byte, streaming its layers through a small arena, and shows what was\n"
+           "predicted and what was measured. Everything lies in the output folder.\n";
+  }
+  OptionList Options() override {
+    return {.options = {{.name = "output",
+                         .value = &output_,
+                         .unit = "folder",
+                         .help = "Where data, model, metrics and timeline go; must not exist"},
+                        {.name = "steps",
+                         .value = &steps_,
+                         .unit = "steps",
+                         .help = "Updates to make",
+                         .minimum = 1,
+                         .maximum = 1'000'000}}};
+  }
+
+  absl::Status Run(const CommandContext& context) override {
+    if (context.io.Info(output_).ok()) {
+      return absl::InvalidArgumentError(StrCat("the folder ", output_,
+                                               " is there already; remove it or name another with "
+                                               "--output"));
+    }
+    TrainOptions train;
+    train.model = output_ + "/config.json";
+    train.init = "random";
+    train.data = output_ + "/stories.jsonl";
+    train.output = output_ + "/run";
+    train.steps = steps_;
+    train.sequence = 128;
+    train.micro_batch = 8;
+    train.learning_rate = 3e-3;
+    train.schedule = "cosine";
+    train.warmup = 5;
+    train.beta2 = 0.98;
+    train.device_memory = 128_MiB;
+    RETURN_IF_ERROR(context.io.MakeDirectory(output_));
+    RETURN_IF_ERROR(WriteTextFile(context.io, train.model, std::string(kConfig)));
+    const StoryFile stories{.lines = steps_ * train.micro_batch, .sequence = 128};
+    RETURN_IF_ERROR(WriteStoryFile(context.io, train.data, stories));
+    context.log.Info(StrCat("wrote ", stories.lines,
+                            " lines of word problems such as: ", MakeStoryProblem(0, 0).question));
+    return TrainFromOptions(context, train);
+  }
+
+ private:
+  std::string output_ = "horizon-demo";
+  int64_t steps_ = 80;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeDemoCommand() { return std::make_unique<DemoCommand>(); }
+
+}  // namespace horizon

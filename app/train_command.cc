@@ -1,0 +1,41 @@
+#include <memory>
+#include <string_view>
+
+#include "app/commands.h"
+#include "app/train_options.h"
+#include "app/training_session.h"
+
+namespace horizon {
+namespace {
+
+class TrainCommand : public Command {
+ public:
+  std::string_view name() const override { return "train"; }
+  std::string_view summary() const override {
+    return "Train a model, streaming it through the device as the plan says";
+  }
+  std::string_view details() const override {
+    return "Measures this machine, plans, refuses what does not fit, trains, and writes into the\n"
+           "output folder: job.json, plan.json, metrics.jsonl (a line a step), timeline.json (the\n"
+           "last step, for ui.perfetto.dev) and model/, a Hugging Face folder. Ctrl-C finishes "
+           "the\n"
+           "steps under way and writes the model; a second one stops at once.\n";
+  }
+  OptionList Options() override {
+    OptionList list;
+    options_.AddTo(list);
+    return list;
+  }
+  absl::Status Run(const CommandContext& context) override {
+    return TrainFromOptions(context, options_);
+  }
+
+ private:
+  TrainOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeTrainCommand() { return std::make_unique<TrainCommand>(); }
+
+}  // namespace horizon

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "common/clock.h"
+#include "common/units.h"
+#include "simulator/hardware_profile.h"
+
+namespace horizon {
+
+inline constexpr uint64_t kLeastArenaBytes = uint64_t{24} << 20;
+
+// How the rates of this machine are to be measured.
+struct HostRates {
+  Seconds time{5};           // all measurements together
+  int64_t cores = 1;         // threads of the widest measurement, 1 to 1024
+  uint64_t arena_bytes = 0;  // memory to measure in, at least kLeastArenaBytes
+  std::string when;          // the date, for the profile
+};
+
+// Fills in every rate of `profile`, each marked `measured` with repeats and spread: what device
+// `host` does in a step, by our own kernels on our own threads. Arrays that a step streams are
+// walked through so that no cache holds them. Each rate is a median; the time is shared evenly, and
+// where it is too short each is still measured once. Uses the calling thread, cores - 1 others (and
+// sleeping ones), the arena and 2 MiB a thread; gives all of it back. ResourceExhausted without
+// memory or threads.
+absl::Status MeasureHostRates(Clock& clock, const HostRates& rates, HardwareProfile& profile);
+
+}  // namespace horizon

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/clock.h"
+
+namespace horizon {
+
+// How long a piece of work takes: the median of several runs, since a machine is never alone with
+// us.
+struct Measured {
+  double seconds = 0;   // above zero
+  int64_t repeats = 0;  // at least 1
+  double spread = 0;    // (longest - shortest) / median, at most kMostSpread
+};
+
+// Shares a fixed time between a known number of measurements, so that all of them together end in
+// time: what one does not use, the others have. One thread.
+class MeasuringTime {
+ public:
+  // `count` measurements will follow, to be done `total` from now.
+  MeasuringTime(Clock& clock, Nanoseconds total, int64_t count);
+
+  // Runs `work` once unmeasured, to have pages and caches as they will be, then once and again
+  // until its share of the time is used up (or kMostRepeats). The first error of `work` ends it.
+  absl::StatusOr<Measured> Measure(absl::FunctionRef<absl::Status()> work);
+
+  static constexpr int64_t kMostRepeats = 1000;
+  static constexpr double kMostSpread = 1e6;  // as a profile takes it
+
+ private:
+  Clock& clock_;
+  Nanoseconds deadline_;
+  int64_t left_;
+};
+
+}  // namespace horizon

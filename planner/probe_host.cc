@@ -1,0 +1,90 @@
+#include "planner/probe_host.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+
+#include "common/check.h"
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+#include "planner/host_limits.h"
+#include "planner/host_rates.h"
+#include "runtime/process_memory.h"
+
+namespace horizon {
+namespace {
+
+constexpr uint64_t kMostArena = uint64_t{192} << 20;
+// What the heap, stacks and libraries may still grow by while training.
+constexpr Bytes kProcessGrowth = 16_MiB;
+
+Figure Told(Bytes bytes, std::string source, const HostProbe& probe) {
+  return {.value = static_cast<double>(bytes.value()),
+          .origin = {.kind = OriginKind::kMeasured,
+                     .source = std::move(source),
+                     .when = probe.when,
+                     .repeats = 1}};
+}
+
+Figure Assumed(double value, std::string source) {
+  return {.value = value, .origin = {.source = std::move(source)}};
+}
+
+// What is not a rate.
+void DescribeMachine(const HostLimits& limits, const HostProbe& probe, int64_t cores,
+                     HardwareProfile& profile) {
+  const std::string processor = limits.processor.empty() ? "processor" : limits.processor;
+  profile.name = "this-machine";
+  profile.summary = StrCat(processor, ", ", cores, " cores, ", ToString(limits.available_memory),
+                           " of ", ToString(limits.total_memory), " free, device `host`");
+  HostProfile& host = profile.host;
+  host.name = processor;
+  host.memory_bytes = Told(
+      limits.available_memory,
+      StrCat("MemAvailable of /proc/meminfo; MemTotal is ", ToString(limits.total_memory)), probe);
+  if (limits.cgroup_memory) {
+    host.cgroup_bytes = Told(*limits.cgroup_memory, "least limit of the control groups", probe);
+  }
+  if (limits.memlock && limits.memlock->value() > 0) {
+    host.memlock_bytes = Told(*limits.memlock, "Max locked memory of /proc/self/limits", probe);
+  }
+  host.numa_nodes = limits.numa_nodes;
+  host.cores = cores;
+  DeviceProfile& device = profile.device;
+  device.kind = DeviceKind::kHost;
+  device.name = StrCat(cores, " cores of ", processor);
+  device.memory_bytes =
+      probe.device_memory
+          ? Assumed(static_cast<double>(probe.device_memory->value()), "given")
+          : Assumed(std::floor(profile.usable_host_bytes() / 4), "a quarter of the RAM");
+  device.reserved_bytes = Assumed(1 << 20, "1 MiB: the arena is the plan's alone");
+}
+
+}  // namespace
+
+absl::StatusOr<HardwareProfile> ProbeHost(Io& io, Clock& clock, const HostProbe& probe) {
+  CHECK(!probe.threads || (*probe.threads >= 1 && *probe.threads <= 1024));
+  CHECK(!probe.device_memory || probe.device_memory->value() > 0);
+  ASSIGN_OR_RETURN(const HostLimits limits, ReadHostLimits(io));
+  const int64_t cores = std::min<int64_t>(1024, probe.threads.value_or(limits.cores));
+  HardwareProfile profile;
+  DescribeMachine(limits, probe, cores, profile);
+  const uint64_t arena =
+      std::min(kMostArena, static_cast<uint64_t>(profile.usable_host_bytes() / 4));
+  if (arena < kLeastArenaBytes) {
+    return absl::ResourceExhaustedError(
+        StrCat("cannot measure this machine: ", ToString(Bytes(4 * kLeastArenaBytes)),
+               " of RAM are needed and ", ToString(Bytes(4 * arena)), " may be used"));
+  }
+  RETURN_IF_ERROR(MeasureHostRates(
+      clock, {.time = probe.time, .cores = cores, .arena_bytes = arena, .when = probe.when},
+      profile));
+  ASSIGN_OR_RETURN(const ProcessMemory memory, ReadProcessMemory(io));
+  profile.host.process_bytes =
+      Told(memory.held() + kProcessGrowth,
+           StrCat("held after the probe, and ", ToString(kProcessGrowth), " to grow"), probe);
+  return profile;
+}
+
+}  // namespace horizon

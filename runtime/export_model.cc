@@ -1,0 +1,230 @@
+#include "runtime/export_model.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+
+#include "common/check.h"
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+#include "model/dtype.h"
+#include "model/model_folder_writer.h"
+#include "model/stages.h"
+#include "model/tensor_entry.h"
+#include "runtime/config_dtype.h"
+
+namespace horizon {
+namespace {
+
+constexpr std::string_view kConfigFile = "config.json";
+// A piece to be written, the same in the writer's buffer, as values, and as halves of a master.
+constexpr Bytes kPiece = 1_MiB;
+
+// What tokenizers and generation of the known families are kept in.
+constexpr std::array<std::string_view, 14> kCompanions = {"added_tokens.json",
+                                                          "chat_template.jinja",
+                                                          "chat_template.json",
+                                                          "generation_config.json",
+                                                          "merges.txt",
+                                                          "sentencepiece.bpe.model",
+                                                          "special_tokens_map.json",
+                                                          "spiece.model",
+                                                          "tekken.json",
+                                                          "tokenizer.json",
+                                                          "tokenizer.model",
+                                                          "tokenizer_config.json",
+                                                          "vocab.json",
+                                                          "vocab.txt"};
+
+std::string WithoutLastSlashes(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+
+std::string ParentOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string NameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+absl::Status CheckCopies(const std::vector<std::string>& copies) {
+  std::vector<std::string> names;
+  for (const std::string& path : copies) {
+    const std::string name = NameOf(path);
+    const bool of_model = name.empty() || name == kConfigFile || name.ends_with(".safetensors") ||
+                          name.ends_with(".safetensors.index.json");
+    if (of_model || std::find(names.begin(), names.end(), name) != names.end()) {
+      return absl::InvalidArgumentError(
+          StrCat("cannot carry '", path, "' over into the exported model: ",
+                 of_model ? "such a file is written anew" : "another one has this name"));
+    }
+    names.push_back(name);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CopyFile(Io& io, const std::string& from, const std::string& to) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<File> source, io.Open(from, OpenMode::kRead));
+  ASSIGN_OR_RETURN(const std::unique_ptr<File> target, io.Open(to, OpenMode::kCreateNew));
+  std::vector<std::byte> piece(kPiece.value());
+  for (uint64_t offset = 0;;) {
+    ASSIGN_OR_RETURN(const size_t count, source->ReadAt(offset, piece));
+    if (count == 0) break;
+    RETURN_IF_ERROR(target->WriteAt(offset, std::span(piece).first(count)));
+    offset += count;
+  }
+  RETURN_IF_ERROR(target->Sync());
+  return target->Close();
+}
+
+// The tensors as they are to lie in the files, and where their values come from.
+class Weights {
+ public:
+  Weights(const ParameterStore& store, const Schedule& schedule, NumberType type)
+      : store_(store), type_(type) {
+    const Dtype dtype = type == NumberType::kFp32 ? Dtype::kF32 : Dtype::kBF16;
+    for (const Stage& stage : schedule.chunks.stages) {
+      for (const TensorSpec& tensor : stage.tensors) {
+        declarations_.push_back({.name = tensor.name, .dtype = dtype, .shape = tensor.shape});
+        specs_.emplace(tensor.name, &tensor);
+      }
+    }
+  }
+
+  const std::vector<TensorDeclaration>& declarations() const { return declarations_; }
+
+  Bytes bytes() const {
+    CheckedU64 total;
+    for (const TensorDeclaration& tensor : declarations_) {
+      total += TensorBytes(tensor.dtype, tensor.shape).value_or(0);
+    }
+    return Bytes(total);
+  }
+
+  absl::Status Read(const TensorDeclaration& tensor, uint64_t offset, std::span<std::byte> into) {
+    const TensorSpec& spec = *specs_.at(tensor.name);
+    if (type_ == NumberType::kBf16) {
+      return Fill(halves_, offset, into, [&](uint64_t first, std::span<uint16_t> values) {
+        return store_.ReadHi(spec, first, values);
+      });
+    }
+    return Fill(masters_, offset, into, [&](uint64_t first, std::span<float> values) {
+      return store_.ReadMaster(spec, first, values);
+    });
+  }
+
+ private:
+  // By way of `values`, since bytes to be written need not be aligned.
+  template <typename T, typename Reading>
+  static absl::Status Fill(std::vector<T>& values, uint64_t offset, std::span<std::byte> into,
+                           const Reading& read) {
+    CHECK(offset % sizeof(T) == 0 && into.size() % sizeof(T) == 0);
+    values.resize(into.size() / sizeof(T));
+    RETURN_IF_ERROR(read(offset / sizeof(T), std::span(values)));
+    std::memcpy(into.data(), values.data(), into.size());
+    return absl::OkStatus();
+  }
+
+  const ParameterStore& store_;
+  const NumberType type_;
+  std::vector<TensorDeclaration> declarations_;
+  std::unordered_map<std::string, const TensorSpec*> specs_;
+  std::vector<uint16_t> halves_;
+  std::vector<float> masters_;
+};
+
+absl::Status CheckSpace(Io& io, const std::string& folder, Bytes needed) {
+  ASSIGN_OR_RETURN(const Bytes free, io.FreeSpace(folder));
+  if (needed <= free) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      StrCat("the model takes ", WithCommas(needed.value()), " bytes, and '", folder, "' has ",
+             WithCommas(free.value()), " free; free some, export as bf16, or choose another disk"));
+}
+
+absl::Status WriteAll(Io& io, const std::string& folder, const std::string& config,
+                      Weights& weights, const ExportOptions& options) {
+  RETURN_IF_ERROR(CheckSpace(io, folder, weights.bytes()));
+  for (const std::string& path : options.copies) {
+    RETURN_IF_ERROR(CopyFile(io, path, JoinPath(folder, NameOf(path))));
+  }
+  RETURN_IF_ERROR(WriteModelFolder(
+      io, folder, weights.declarations(),
+      [&](const TensorDeclaration& tensor, uint64_t offset, std::span<std::byte> into) {
+        return weights.Read(tensor, offset, into);
+      },
+      {.max_shard = options.max_shard, .piece = kPiece}));
+  return WriteTextFile(io, JoinPath(folder, kConfigFile), config);
+}
+
+// Everything in the folder was written here: it was empty before. What cannot be removed stays; the
+// first error is what the caller has to know.
+void RemoveAll(Io& io, const std::string& folder, bool remove_folder) {
+  const absl::StatusOr<std::vector<std::string>> names = io.List(folder);
+  if (!names.ok()) return;
+  for (const std::string& name : *names) io.Unlink(JoinPath(folder, name)).IgnoreError();
+  if (remove_folder) io.RemoveDirectory(folder).IgnoreError();
+}
+
+// Whether the folder is there already; it can be used either way.
+absl::StatusOr<bool> FindExportFolder(Io& io, const std::string& folder) {
+  const absl::StatusOr<FileInfo> info = io.Info(folder);
+  if (absl::IsNotFound(info.status())) {
+    ASSIGN_OR_RETURN(const FileInfo parent, io.Info(ParentOf(folder)));
+    if (parent.kind == FileKind::kDirectory) return false;
+    return absl::NotFoundError(
+        StrCat("cannot export a model to '", folder, "': '", ParentOf(folder), "' is no folder"));
+  }
+  RETURN_IF_ERROR(info.status());
+  const std::string taken = StrCat("cannot export a model to '", folder, "': it exists and is ");
+  if (info->kind != FileKind::kDirectory) {
+    return absl::AlreadyExistsError(StrCat(taken, "no folder; choose a new one"));
+  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, io.List(folder));
+  if (names.empty()) return true;
+  return absl::AlreadyExistsError(
+      StrCat(taken, "not empty ('", names.front(), "' is there); choose a new one"));
+}
+
+}  // namespace
+
+absl::Status CheckExportFolder(Io& io, const std::string& folder) {
+  return FindExportFolder(io, WithoutLastSlashes(folder)).status();
+}
+
+absl::Status ExportModel(Io& io, const ParameterStore& store, const Schedule& schedule,
+                         const ExportOptions& options) {
+  const bool fp32 = options.dtype == NumberType::kFp32;
+  ASSIGN_OR_RETURN(const std::string config,
+                   WithDtype(options.config_text, fp32 ? "float32" : "bfloat16"));
+  RETURN_IF_ERROR(CheckCopies(options.copies));
+  const std::string folder = WithoutLastSlashes(options.folder);
+  ASSIGN_OR_RETURN(const bool exists, FindExportFolder(io, folder));
+  Weights weights(store, schedule, options.dtype);
+  if (!exists) RETURN_IF_ERROR(io.MakeDirectory(folder));
+  absl::Status status = exists ? absl::OkStatus() : io.SyncDirectory(ParentOf(folder));
+  if (status.ok()) status = WriteAll(io, folder, config, weights, options);
+  if (!status.ok()) RemoveAll(io, folder, /*remove_folder=*/!exists);
+  return status;
+}
+
+absl::StatusOr<std::vector<std::string>> CompanionFiles(Io& io, const std::string& folder) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, io.List(folder));
+  std::vector<std::string> paths;
+  for (const std::string& name : names) {
+    if (std::find(kCompanions.begin(), kCompanions.end(), name) == kCompanions.end()) continue;
+    const std::string path = JoinPath(folder, name);
+    ASSIGN_OR_RETURN(const FileInfo info, io.Info(path));
+    if (info.kind == FileKind::kRegular) paths.push_back(path);
+  }
+  return paths;
+}
+
+}  // namespace horizon

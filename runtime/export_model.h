@@ -1,0 +1,48 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/io.h"
+#include "common/units.h"
+#include "runtime/parameter_store.h"
+#include "schedule/schedule.h"
+#include "schedule/training_job.h"
+
+namespace horizon {
+
+struct ExportOptions {
+  // A new folder in an existing one, or an empty one.
+  std::string folder;
+  // kFp32: the masters to the bit. kBf16: their high halves, the nearest bf16, ties away from zero.
+  NumberType dtype = NumberType::kBf16;
+  // The config.json the model was made from (a file's text, or the catalog's); written with the
+  // dtype above and otherwise as it is.
+  std::string config_text;
+  // Paths of files to carry over under their own names; see CompanionFiles.
+  std::vector<std::string> copies;
+  Bytes max_shard = Bytes(CheckedU64(5'000'000'000));
+};
+
+// Writes the trained model as a Hugging Face folder that transformers loads as it is: config.json,
+// the weights in safetensors files under their names there (a tied model has no lm_head.weight),
+// and the copies. config.json comes last, so a folder that has one is whole; everything is synced.
+// Not while steps run. Holds at most 4 MiB besides the store.
+// Errors: those of CheckExportFolder; InvalidArgument for a config that is no JSON object or a copy
+// named like a file of the model; ResourceExhausted when the disk has not the bytes the weights
+// take; else Io's. After an error what was written is gone, and the folder too if it was made here.
+absl::Status ExportModel(Io& io, const ParameterStore& store, const Schedule& schedule,
+                         const ExportOptions& options);
+
+// Whether a model can be exported to `folder`: AlreadyExists when it is there and not an empty
+// folder, NotFound when the folder it is to lie in is not there. To be asked before a long run.
+absl::Status CheckExportFolder(Io& io, const std::string& folder);
+
+// The paths of the files in a model folder that belong to the model besides weights and config:
+// tokenizer, chat template, generation_config.json. Regular files (or links to such) only, in order
+// of name.
+absl::StatusOr<std::vector<std::string>> CompanionFiles(Io& io, const std::string& folder);
+
+}  // namespace horizon

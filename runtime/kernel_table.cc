@@ -1,0 +1,65 @@
+#include "runtime/kernel_table.h"
+
+namespace horizon {
+
+const KernelTable& HostKernels() {
+  static constexpr KernelTable kTable = {
+      .gemm = GemmHost,
+      .weight_gradient = WeightGradientHost,
+      .bias_gradient = BiasGradientHost,
+      .attention_forward = AttentionForwardHost,
+      .attention_backward = AttentionBackwardHost,
+      .head_log_sum_exp = HeadLogSumExpHost,
+      .head_loss = HeadLossHost,
+      .rms_norm_forward = RmsNormForwardHost,
+      .rms_norm_again = RmsNormAgainHost,
+      .rms_norm_backward = RmsNormBackwardHost,
+      .rotary = RotaryHost,
+      .swiglu_forward = SwigluForwardHost,
+      .swiglu_backward = SwigluBackwardHost,
+      .embed_forward = EmbedForwardHost,
+      .gather_rows = GatherRowsHost,
+      .embed_backward = EmbedBackwardHost,
+      .scatter_rows = ScatterRowsHost,
+      .expand_weights = ExpandWeightsHost,
+      .store_gradient = StoreGradientHost,
+      .accumulate = AccumulateHost,
+      .scale = ScaleHost,
+      .copy_bytes = CopyBytesHost,
+      .squared_norm = SquaredNormHost,
+      .adam_update = AdamUpdateHost,
+  };
+  return kTable;
+}
+
+const KernelTable& ReferenceKernels() {
+  static constexpr KernelTable kTable = {
+      .gemm = GemmReference,
+      .weight_gradient = WeightGradientReference,
+      .bias_gradient = BiasGradientReference,
+      .attention_forward = AttentionForwardReference,
+      .attention_backward = AttentionBackwardReference,
+      .head_log_sum_exp = HeadLogSumExpReference,
+      .head_loss = HeadLossReference,
+      .rms_norm_forward = RmsNormForwardReference,
+      .rms_norm_again = RmsNormAgainReference,
+      .rms_norm_backward = RmsNormBackwardReference,
+      .rotary = RotaryReference,
+      .swiglu_forward = SwigluForwardReference,
+      .swiglu_backward = SwigluBackwardReference,
+      .embed_forward = EmbedForwardReference,
+      .gather_rows = GatherRowsReference,
+      .embed_backward = EmbedBackwardReference,
+      .scatter_rows = ScatterRowsReference,
+      .expand_weights = ExpandWeightsReference,
+      .store_gradient = StoreGradientReference,
+      .accumulate = AccumulateReference,
+      .scale = ScaleReference,
+      .copy_bytes = CopyBytesReference,
+      .squared_norm = SquaredNormReference,
+      .adam_update = AdamUpdateReference,
+  };
+  return kTable;
+}
+
+}  // namespace horizon

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "absl/status/status.h"
+#include "common/kernel_context.h"
+#include "kernels/adam.h"
+#include "kernels/attention.h"
+#include "kernels/convert.h"
+#include "kernels/embedding.h"
+#include "kernels/gemm.h"
+#include "kernels/head_loss.h"
+#include "kernels/rms_norm.h"
+#include "kernels/rotary.h"
+#include "kernels/squared_norm.h"
+#include "kernels/swiglu.h"
+
+namespace horizon {
+
+// The bodies a device computes with. What runs on the host whatever the device is (packing,
+// accumulation, norms, Adam) always takes HostKernels().
+struct KernelTable {
+  template <typename Args>
+  using Kernel = absl::Status (*)(const KernelContext& context, const Args& args);
+
+  Kernel<Gemm> gemm;
+  Kernel<WeightGradient> weight_gradient;
+  Kernel<BiasGradient> bias_gradient;
+  Kernel<AttentionForward> attention_forward;
+  Kernel<AttentionBackward> attention_backward;
+  Kernel<HeadLogSumExp> head_log_sum_exp;
+  Kernel<HeadLoss> head_loss;
+  Kernel<RmsNormForward> rms_norm_forward;
+  Kernel<RmsNormAgain> rms_norm_again;
+  Kernel<RmsNormBackward> rms_norm_backward;
+  Kernel<Rotary> rotary;
+  Kernel<SwigluForward> swiglu_forward;
+  Kernel<SwigluBackward> swiglu_backward;
+  Kernel<EmbedForward> embed_forward;
+  Kernel<GatherRows> gather_rows;
+  Kernel<EmbedBackward> embed_backward;
+  Kernel<ScatterRows> scatter_rows;
+  Kernel<ExpandWeights> expand_weights;
+  Kernel<StoreGradient> store_gradient;
+  Kernel<Accumulate> accumulate;
+  Kernel<Scale> scale;
+  Kernel<CopyBytes> copy_bytes;
+  Kernel<SquaredNorm> squared_norm;
+  Kernel<AdamUpdate> adam_update;
+};
+
+const KernelTable& HostKernels();
+// Plain loops with double sums: slow, for tests.
+const KernelTable& ReferenceKernels();
+
+}  // namespace horizon

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/kernel_context.h"
+#include "model/model_spec.h"
+#include "model/stages.h"
+#include "runtime/kernel_table.h"
+
+namespace horizon {
+
+// The arithmetic of the stages between embedding and head: attention, feed-forward, final norm. A
+// template knows shapes and where in a stage each tensor lies; weights, hidden states, activations
+// and workspace are bound by each call, wherever the ring put them. So one template serves every
+// layer of its kind, and no layer has memory of its own on the device.
+//
+// fp32 throughout. Arrays are token-major and contiguous: hidden states [tokens, hidden].
+
+// Where the tensors of a stage lie, in parameters from its first; -1: the model has none.
+struct StageOffsets {
+  int64_t norm = -1;
+  int64_t q = -1, k = -1, v = -1, o = -1;
+  int64_t q_bias = -1, k_bias = -1, v_bias = -1, o_bias = -1;
+  int64_t q_norm = -1, k_norm = -1;
+  int64_t gate = -1, up = -1, down = -1;
+  int64_t gate_bias = -1, up_bias = -1, down_bias = -1;
+};
+StageOffsets OffsetsOf(const Stage& stage);
+
+// What all calls of a pass share.
+struct LayerShapes {
+  const ModelSpec& spec;
+  int64_t batch = 0;
+  int64_t sequence = 0;
+  const float* rotary_table = nullptr;
+  const KernelTable& kernels;
+
+  int64_t tokens() const { return batch * sequence; }
+  int64_t query_width() const { return spec.heads * spec.head_dim; }
+  int64_t key_width() const { return spec.kv_heads * spec.head_dim; }
+};
+
+struct StageForward {
+  const Stage& stage;
+  const float* weights = nullptr;  // of the stage
+  const float* input = nullptr;
+  // The hidden state that leaves; may be `input`; null: not wanted (a recompute that only keeps).
+  float* output = nullptr;
+  // Where what backward reads is put, laid out as model/stage_work.h counts it. Its first part is
+  // the input: `input` is this part already, or is copied there. Null: nothing is kept.
+  float* kept = nullptr;
+  float* workspace = nullptr;
+};
+absl::Status ForwardOfStage(const LayerShapes& shapes, const StageForward& args,
+                            const KernelContext& context);
+
+struct StageBackward {
+  const Stage& stage;
+  const float* weights = nullptr;
+  const float* kept = nullptr;
+  const float* output_gradient = nullptr;
+  float* input_gradient = nullptr;  // may be output_gradient
+  GradientOut gradient;             // of the stage's parameters
+  float* workspace = nullptr;
+};
+absl::Status BackwardOfStage(const LayerShapes& shapes, const StageBackward& args,
+                             const KernelContext& context);
+
+// Values the calls above use of `kept` and of `workspace`: what the layout must have reserved.
+int64_t KeptValues(const LayerShapes& shapes, const Stage& stage);
+int64_t WorkspaceValues(const LayerShapes& shapes, const Stage& stage);
+
+}  // namespace horizon

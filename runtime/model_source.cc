@@ -1,0 +1,83 @@
+#include "runtime/model_source.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "common/check.h"
+#include "common/quote.h"
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+#include "model/convert.h"
+#include "model/match_tensors.h"
+#include "model/model_files.h"
+#include "model/stages.h"
+
+namespace horizon {
+namespace {
+
+constexpr size_t kPieceBytes = size_t{1} << 20;
+// The least magnitude, as bits, whose high half is infinite (split_master.h).
+constexpr uint32_t kInfiniteAsBf16 = 0x7F7F8000;
+
+class FolderSource {
+ public:
+  explicit FolderSource(ModelFiles files) : files_(std::move(files)), bytes_(kPieceBytes) {}
+
+  absl::Status Read(const TensorSpec& tensor, uint64_t first, std::span<float> into) {
+    const ModelFiles::Location* location = files_.Find(tensor.name);
+    CHECK(location != nullptr);  // the tensors were matched when the folder was opened
+    const Dtype dtype = location->tensor->dtype;
+    const uint64_t width = BitsOf(dtype) / 8;
+    const uint64_t piece = kPieceBytes / width;
+    for (uint64_t done = 0; done < into.size(); done += piece) {
+      const auto values = into.subspan(done, std::min<uint64_t>(piece, into.size() - done));
+      const auto bytes = std::span(bytes_).first(values.size() * width);
+      RETURN_IF_ERROR(files_.ReadRange(tensor.name, (first + done) * width, bytes));
+      RETURN_IF_ERROR(ConvertToFloat(dtype, bytes, values));
+      RETURN_IF_ERROR(CheckFinite(*location, first + done, values));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status CheckFinite(const ModelFiles::Location& location, uint64_t first,
+                           std::span<const float> values) const {
+    const auto bad = std::find_if(values.begin(), values.end(), [](float value) {
+      return (std::bit_cast<uint32_t>(value) & 0x7FFFFFFF) >= kInfiniteAsBf16;
+    });
+    if (bad == values.end()) return absl::OkStatus();
+    const std::string what = StrCat("'", files_.files()[location.file].path(), "': element ",
+                                    first + static_cast<uint64_t>(bad - values.begin()),
+                                    " of tensor ", Quoted(location.tensor->name), " is ", *bad);
+    if (!std::isfinite(*bad)) {
+      return absl::DataLossError(StrCat(what, "; only finite weights can be trained"));
+    }
+    return absl::InvalidArgumentError(
+        StrCat(what, ", which is infinite as bf16; only what bf16 can hold can be trained"));
+  }
+
+  ModelFiles files_;
+  std::vector<std::byte> bytes_;  // a piece as it lies in the file
+};
+
+}  // namespace
+
+absl::StatusOr<ParameterStore::Source> OpenModelSource(Io& io, const std::string& folder,
+                                                       const ModelSpec& spec) {
+  ASSIGN_OR_RETURN(ModelFiles files, ModelFiles::Open(io, folder));
+  RETURN_IF_ERROR(MatchTensors(spec, ListStages(spec), files));
+  // std::function wants to copy what it holds, and open files cannot be copied.
+  const auto source = std::make_shared<FolderSource>(std::move(files));
+  return [source](const TensorSpec& tensor, uint64_t first, std::span<float> into) {
+    return source->Read(tensor, first, into);
+  };
+}
+
+}  // namespace horizon

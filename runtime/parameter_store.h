@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "runtime/run_memory.h"
+#include "schedule/chunk_tensors.h"
+#include "schedule/schedule.h"
+
+namespace horizon {
+
+// All that lasts of a model in training: masters as two halves and both moments, in the buffers of
+// the layout, tensor after tensor (chunk_tensors.h). Reads and writes them by tensor, in pieces, so
+// that loading and saving need no second copy. Not while steps run. What it is made from outlives
+// it.
+class ParameterStore {
+ public:
+  ParameterStore(const Schedule& schedule, RunMemory& memory);
+
+  // The values of `tensor` from element `first` on.
+  using Source =
+      std::function<absl::Status(const TensorSpec& tensor, uint64_t first, std::span<float> into)>;
+  // Fills every master from `source` and clears all moments. InvalidArgument, naming the tensor and
+  // the element, for a value that is not finite as bf16.
+  absl::Status Fill(const Source& source);
+
+  // The masters of a tensor, from element `first` on (fp32, or fp32 of the bf16 weights where the
+  // state has no low half).
+  absl::Status ReadMaster(const TensorSpec& tensor, uint64_t first, std::span<float> into) const;
+  // The high halves: the model in bf16.
+  absl::Status ReadHi(const TensorSpec& tensor, uint64_t first, std::span<uint16_t> into) const;
+
+  // A tensor's slices, in order; a table may have several.
+  struct Place {
+    int32_t chunk = 0;
+    TensorSlice slice;
+  };
+  std::span<const Place> places() const { return places_; }
+  // A hash of everything: masters and moments. Equal stores have equal digests, whatever the plan.
+  absl::StatusOr<uint64_t> Digest() const;
+
+ private:
+  absl::Status WriteMasters(const Place& place, uint64_t offset, std::span<const float> values);
+  // Calls visit(place, offset in slice, offset in the caller's range, count) for the parts of a
+  // range of a tensor.
+  template <typename Visit>
+  absl::Status ForRange(const TensorSpec& tensor, uint64_t first, uint64_t count,
+                        Visit visit) const;
+  absl::Status ClearMoments();
+
+  const Schedule& schedule_;
+  RunMemory& memory_;
+  std::vector<Place> places_;  // in order of chunks
+};
+
+}  // namespace horizon

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace horizon {
+
+// The key of a tensor for counter-based generators: differs by seed and by name, not by where the
+// tensor lies. FNV-1a, then a mix so that close seeds give distant keys.
+inline uint64_t TensorKey(uint64_t seed, std::string_view name) {
+  uint64_t key = 0xcbf29ce484222325;
+  for (const char letter : name) {
+    key = (key ^ static_cast<uint8_t>(letter)) * 0x100000001b3;
+  }
+  key ^= seed * 0x9e3779b97f4a7c15;
+  key = (key ^ (key >> 30)) * 0xbf58476d1ce4e5b9;
+  key = (key ^ (key >> 27)) * 0x94d049bb133111eb;
+  return key ^ (key >> 31);
+}
+
+}  // namespace horizon

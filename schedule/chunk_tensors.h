@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+
+#include "schedule/chunk_table.h"
+
+namespace horizon {
+
+// Where the tensors of a model lie in the chunks: one after another in the order of the stage,
+// whole or the rows (columns) of a shard, without a gap. Weights, low halves, moments and gradients
+// of a chunk all have this order.
+struct TensorSlice {
+  const Stage* stage = nullptr;
+  const TensorSpec* tensor = nullptr;
+  uint64_t offset = 0;  // in the chunk, in parameters
+  uint64_t first = 0;   // in the tensor; of a slice that is a run of it (not of columns)
+  uint64_t count = 0;
+  // Squared norms are summed in blocks of this many parameters, counted from the begin of the
+  // tensor, one fp64 partial each. A shard of a table is cut between blocks.
+  uint64_t norm_block = 0;
+};
+
+inline constexpr uint64_t kNormBlock = 65536;
+
+inline uint64_t NormBlocksOf(const TensorSlice& slice) {
+  return (slice.count + slice.norm_block - 1) / slice.norm_block;
+}
+
+// Calls visit(slice) for every tensor of the chunk, in order.
+template <typename Visit>
+void ForEachSlice(const ChunkTable& chunks, int32_t chunk, Visit visit) {
+  uint64_t offset = 0;
+  for (const ChunkPiece& piece : chunks.PiecesOf(chunks.chunks[chunk])) {
+    const Stage& stage = chunks.stages[piece.stage];
+    const bool table = stage.kind == StageKind::kEmbedding || stage.kind == StageKind::kHead;
+    const uint64_t units = static_cast<uint64_t>(stage.units);
+    const uint64_t begin = static_cast<uint64_t>(piece.units.begin);
+    const uint64_t end = static_cast<uint64_t>(piece.units.end);
+    for (const TensorSpec& tensor : stage.tensors) {
+      TensorSlice slice{.stage = &stage, .tensor = &tensor, .offset = offset};
+      slice.norm_block =
+          table ? static_cast<uint64_t>(stage.unit_tile) * stage.parameters_per_unit : kNormBlock;
+      if (tensor.expert >= 0) {
+        const bool inside = piece.units.begin <= tensor.expert && tensor.expert < piece.units.end;
+        slice.count = inside ? tensor.parameters : 0;
+      } else if (tensor.split_axis >= 0) {
+        slice.first = tensor.parameters / units * begin;
+        slice.count = tensor.parameters / units * (end - begin);
+      } else {
+        slice.count = begin == 0 && end > 0 ? tensor.parameters : 0;
+      }
+      if (slice.count == 0) continue;
+      visit(slice);
+      offset += slice.count;
+    }
+  }
+}
+
+}  // namespace horizon

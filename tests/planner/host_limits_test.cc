@@ -1,0 +1,179 @@
+// Limits from made-up /proc and /sys trees of both versions of control groups.
+#include "planner/host_limits.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/faulting_io.h"
+#include "common/str_cat.h"
+#include "tests/model/test_files.h"
+
+namespace horizon {
+namespace {
+
+using testing::HasSubstr;
+
+class HostLimitsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    Put("proc/meminfo", "MemTotal:       16000 kB\nMemFree: 1 kB\nMemAvailable:   12000 kB\n");
+    Put("proc/self/status", "Name:\tx\nCpus_allowed:\tff\nCpus_allowed_list:\t0-7\n");
+  }
+  void Put(std::string_view path, std::string_view text) {
+    std::string folder = root_;
+    while (path.find('/') != std::string_view::npos) {
+      folder = JoinPath(folder, path.substr(0, path.find('/')));
+      path.remove_prefix(path.find('/') + 1);
+      if (!FileExists(*io_, folder)) {
+        ASSERT_TRUE(io_->MakeDirectory(folder).ok());
+      }
+    }
+    WriteBytes(*io_, JoinPath(folder, path), text);
+  }
+  HostLimits Limits() {
+    const absl::StatusOr<HostLimits> limits = ReadHostLimits(*io_, root_);
+    EXPECT_TRUE(limits.ok()) << limits.status();
+    return limits.value_or(HostLimits());
+  }
+
+  std::unique_ptr<Io> io_ = MakePosixIo();
+  std::string root_ = MakeTestFolder(*io_);
+};
+
+TEST_F(HostLimitsTest, WithoutAnyLimitThereIsWhatTheMachineHas) {
+  const HostLimits limits = Limits();
+  EXPECT_EQ(limits.total_memory, 16000_KiB);
+  EXPECT_EQ(limits.available_memory, 12000_KiB);
+  EXPECT_EQ(limits.processors, 8);
+  EXPECT_EQ(limits.cores, 8);
+  EXPECT_EQ(limits.numa_nodes, 1);
+  EXPECT_EQ(limits.processor, "");
+  EXPECT_FALSE(limits.cgroup_memory.has_value());
+  EXPECT_FALSE(limits.memlock.has_value());
+}
+
+TEST_F(HostLimitsTest, Version2TakesTheLeastLimitUpTheTree) {
+  Put("proc/self/cgroup", "0::/user.slice/run.scope\n");
+  Put("sys/fs/cgroup/user.slice/run.scope/memory.max", "max\n");
+  Put("sys/fs/cgroup/user.slice/run.scope/cpu.max", "max 100000\n");
+  EXPECT_FALSE(Limits().cgroup_memory.has_value());
+  EXPECT_EQ(Limits().cores, 8);
+  Put("sys/fs/cgroup/user.slice/memory.max", "5000000\n");
+  Put("sys/fs/cgroup/user.slice/cpu.max", "350000 100000\n");
+  EXPECT_EQ(Limits().cgroup_memory, Bytes(5000000));
+  EXPECT_EQ(Limits().cores, 3);
+  Put("sys/fs/cgroup/user.slice/run.scope/memory.max", "6000000\n");
+  EXPECT_EQ(Limits().cgroup_memory, Bytes(5000000));
+  Put("sys/fs/cgroup/user.slice/run.scope/memory.max", "4000000\n");
+  EXPECT_EQ(Limits().cgroup_memory, Bytes(4000000));
+  Put("sys/fs/cgroup/user.slice/run.scope/cpu.max", "50000 100000\n");
+  EXPECT_EQ(Limits().cores, 1);
+  EXPECT_EQ(Limits().processors, 8);
+}
+
+TEST_F(HostLimitsTest, InAContainerTheRootOfTheMountCounts) {
+  Put("sys/fs/cgroup/memory.max", "7000000\n");
+  for (const std::string_view path : {"/", "/docker/0123"}) {
+    Put("proc/self/cgroup", StrCat("0::", path, "\n"));
+    EXPECT_EQ(Limits().cgroup_memory, Bytes(7000000)) << path;
+  }
+}
+
+TEST_F(HostLimitsTest, Version1HasAMountForEachController) {
+  Put("proc/self/cgroup",
+      "11:cpu,cpuacct:/jobs/a\n9:memory:/jobs/b\n1:name=systemd:/jobs/c\n0::/jobs/d\n");
+  Put("sys/fs/cgroup/memory/jobs/b/memory.limit_in_bytes", "9223372036854771712\n");
+  Put("sys/fs/cgroup/cpu/jobs/a/cpu.cfs_quota_us", "-1\n");
+  Put("sys/fs/cgroup/cpu/jobs/a/cpu.cfs_period_us", "100000\n");
+  EXPECT_FALSE(Limits().cgroup_memory.has_value());
+  EXPECT_EQ(Limits().cores, 8);
+  Put("sys/fs/cgroup/memory/jobs/memory.limit_in_bytes", "3000000\n");
+  Put("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "200000\n");
+  Put("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(Limits().cgroup_memory, Bytes(3000000));
+  EXPECT_EQ(Limits().cores, 2);
+}
+
+TEST_F(HostLimitsTest, AffinityIsAListOfRanges) {
+  for (const auto& [list, count] : std::vector<std::pair<std::string_view, int64_t>>{
+           {"0", 1}, {"0-3,8,10-11", 7}, {"5-5", 1}, {"0-127", 128}}) {
+    Put("proc/self/status", StrCat("Cpus_allowed_list:\t", list, "\n"));
+    EXPECT_EQ(Limits().cores, count) << list;
+  }
+  for (const std::string_view list : {"", "3-1", "x", "0,", "1-", "0-99999999999"}) {
+    Put("proc/self/status", StrCat("Cpus_allowed_list:\t", list, "\n"));
+    EXPECT_FALSE(ReadHostLimits(*io_, root_).ok()) << list;
+  }
+}
+
+TEST_F(HostLimitsTest, ReadsLockedMemoryNodesAndProcessor) {
+  Put("proc/self/limits",
+      "Limit                     Soft Limit           Hard Limit           Units\n"
+      "Max stack size            8388608              unlimited            bytes\n"
+      "Max locked memory         65536                131072               bytes\n");
+  Put("sys/devices/system/node/node0/x", "");
+  Put("sys/devices/system/node/node12/x", "");
+  Put("sys/devices/system/node/nodes", "");
+  Put("sys/devices/system/node/online", "0,12");
+  Put("proc/cpuinfo", "processor\t: 0\nmodel name\t: A 8-Core: Processor\nprocessor\t: 1\n");
+  const HostLimits limits = Limits();
+  EXPECT_EQ(limits.memlock, 65536_B);
+  EXPECT_EQ(limits.numa_nodes, 2);
+  EXPECT_EQ(limits.processor, "A 8-Core: Processor");
+  Put("proc/self/limits", "Max locked memory         unlimited     unlimited      bytes\n");
+  EXPECT_FALSE(Limits().memlock.has_value());
+}
+
+TEST_F(HostLimitsTest, StrangeLimitsAreNone) {
+  Put("proc/self/cgroup", "0::/a\nnonsense\n:\n::\n");
+  for (const std::string_view text : {"", "\n", "x", "-1", "0", "99999999999999999999999"}) {
+    Put("sys/fs/cgroup/a/memory.max", text);
+    Put("sys/fs/cgroup/a/cpu.max", text);
+    EXPECT_FALSE(Limits().cgroup_memory.has_value()) << text;
+    EXPECT_EQ(Limits().cores, 8) << text;
+  }
+  for (const std::string_view text : {"1000 0", "0 1000", "x 1000", "1000 x", "1 2 3"}) {
+    Put("sys/fs/cgroup/a/cpu.max", text);
+    EXPECT_EQ(Limits().cores, 8) << text;
+  }
+}
+
+TEST_F(HostLimitsTest, NamesTheFileWithoutRam) {
+  for (const std::string_view text :
+       {"", "MemTotal: 1 kB\n", "MemAvailable: 1 kB\n", "MemTotal: 0 kB\nMemAvailable: 1 kB\n",
+        "MemTotal: x kB\nMemAvailable: 1 kB\n",
+        "MemTotal: 18446744073709551615 kB\nMemAvailable: 1 kB\n"}) {
+    Put("proc/meminfo", text);
+    const absl::Status status = ReadHostLimits(*io_, root_).status();
+    EXPECT_THAT(std::string(status.message()), HasSubstr("/proc/meminfo has no line")) << text;
+  }
+}
+
+TEST_F(HostLimitsTest, EveryFailingCallIsReported) {
+  Put("proc/self/cgroup", "9:memory:/b\n8:cpu:/b\n0::/a\n");
+  Put("proc/self/limits", "Max locked memory 1 1 bytes\n");
+  Put("proc/cpuinfo", "model name: x\n");
+  Put("sys/devices/system/node/node0/x", "");
+  const uint64_t hit = ForEachFault(*io_, {}, [&](FaultingIo& io) {
+    const bool good = ReadHostLimits(io, root_).ok();
+    EXPECT_EQ(good, !io.reached());
+  });
+  EXPECT_GT(hit, 30u);
+}
+
+TEST_F(HostLimitsTest, OfThisMachineMakeSense) {
+  const absl::StatusOr<HostLimits> limits = ReadHostLimits(*io_);
+  ASSERT_TRUE(limits.ok()) << limits.status();
+  EXPECT_LE(limits->available_memory, limits->total_memory);
+  EXPECT_GE(limits->cores, 1);
+  EXPECT_LE(limits->cores, limits->processors);
+}
+
+}  // namespace
+}  // namespace horizon

@@ -1,0 +1,115 @@
+// The probe on a clock whose every look is a second later than the one before: each measurement is
+// made once and takes a second, so that rates are the amounts of work.
+#include "planner/probe_host.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "common/json.h"
+#include "planner/host_limits.h"
+#include "planner/host_rates.h"
+
+namespace horizon {
+namespace {
+
+class TickingClock final : public Clock {
+ public:
+  Nanoseconds Now() override { return now_ += std::chrono::seconds(1); }
+  bool WaitUntil(Nanoseconds, std::stop_token) override { return true; }
+
+ private:
+  Nanoseconds now_{0};
+};
+
+std::vector<double> XsOf(const Curve& curve) {
+  std::vector<double> xs;
+  for (const Curve::Point& point : curve.points) xs.push_back(point.x);
+  return xs;
+}
+
+void ExpectMeasured(const Origin& origin) {
+  EXPECT_EQ(origin.kind, OriginKind::kMeasured) << origin.source;
+  EXPECT_GE(origin.repeats, 1) << origin.source;
+  EXPECT_FALSE(origin.source.empty());
+  EXPECT_EQ(origin.when, "2026-11-16");
+}
+
+TEST(HostRates, AreTheWorkOfOneSecond) {
+  TickingClock clock;
+  HardwareProfile profile;
+  const absl::Status measured = MeasureHostRates(
+      clock, {.time = {0.001}, .cores = 3, .arena_bytes = kLeastArenaBytes, .when = "2026-11-16"},
+      profile);
+  ASSERT_TRUE(measured.ok()) << measured;
+  constexpr double kThird = 8 << 20;
+  const DeviceProfile& device = profile.device;
+  EXPECT_EQ(XsOf(device.gemm_fp32), (std::vector<double>{16, 64, 256, 512}));
+  for (const Curve::Point& point : device.gemm_fp32.points) {
+    EXPECT_EQ(point.y, 3 * 2 * point.x * 1024 * 1024);
+  }
+  EXPECT_EQ(device.gemm_bf16.points, device.gemm_fp32.points);
+  EXPECT_EQ(XsOf(device.attention), (std::vector<double>{256, 1024}));
+  EXPECT_EQ(device.attention.points[0].y, 14.0 * 4 * 256 * 257 / 2 * 512);
+  EXPECT_EQ(device.attention.points[1].y, 14.0 * 1024 * 1025 / 2 * 512);
+  EXPECT_EQ(device.element_bytes_per_second.value, 5.0 * kThird);
+  EXPECT_EQ(device.launch_seconds.value, 1.0);
+  for (const Curve* curve : {&profile.link.h2d_pinned, &profile.link.h2d_pageable,
+                             &profile.link.d2h_pinned, &profile.link.d2h_pageable}) {
+    EXPECT_EQ(XsOf(*curve), (std::vector<double>{1 << 16, 1 << 20, 1 << 22}));
+    for (const Curve::Point& point : curve->points) EXPECT_EQ(point.y, point.x);
+    ExpectMeasured(curve->origin);
+  }
+  EXPECT_EQ(profile.link.both_ways_bytes_per_second.value, 1 << 22);
+  const std::vector<double> threads = {1, 2, 3};
+  EXPECT_EQ(XsOf(profile.host.dram), threads);
+  EXPECT_EQ(profile.host.dram.points[1].y, 12.0 * kThird / 4);
+  EXPECT_EQ(profile.host.pack.points[2].y, kThird);
+  EXPECT_EQ(device.memory_bytes_per_second.value, profile.host.dram.Highest());
+  for (const Curve& adam : profile.host.adam) {
+    EXPECT_EQ(XsOf(adam), threads);
+    EXPECT_EQ(adam.points[0].y, 3 * kThird / 32);
+    ExpectMeasured(adam.origin);
+    EXPECT_EQ(adam.origin.repeats, 1);
+  }
+}
+
+TEST(ProbeHost, GivesAProfileThatCanBeWrittenAndReadBack) {
+  TickingClock clock;
+  const std::unique_ptr<Io> io = MakePosixIo();
+  const absl::StatusOr<HardwareProfile> profile = ProbeHost(
+      *io, clock, {.time = {0.001}, .device_memory = 1_GiB, .threads = 2, .when = "2026-11-16"});
+  ASSERT_TRUE(profile.ok()) << profile.status();
+  EXPECT_EQ(profile->device.kind, DeviceKind::kHost);
+  EXPECT_EQ(profile->device.memory_bytes.value, 1 << 30);
+  EXPECT_EQ(profile->host.cores, 2);
+  ExpectMeasured(profile->host.process_bytes.origin);
+  EXPECT_GT(profile->host.process_bytes.value, 16 << 20);
+  const absl::StatusOr<HostLimits> limits = ReadHostLimits(*io);
+  ASSERT_TRUE(limits.ok());
+  EXPECT_LE(profile->host.memory_bytes.value, static_cast<double>(limits->total_memory.value()));
+  const std::string text = WriteProfile(*profile);
+  const absl::StatusOr<Document> document = ParseJson("profile.json", text);
+  ASSERT_TRUE(document.ok()) << document.status();
+  const absl::StatusOr<HardwareProfile> again = ReadProfile(*document);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(WriteProfile(*again), text);
+}
+
+TEST(ProbeHost, TakesTheMachinesCoresAndAQuarterOfItsRamWhereNothingIsSaid) {
+  TickingClock clock;
+  const std::unique_ptr<Io> io = MakePosixIo();
+  const absl::StatusOr<HardwareProfile> profile = ProbeHost(*io, clock, {.time = {0.001}});
+  ASSERT_TRUE(profile.ok()) << profile.status();
+  EXPECT_EQ(profile->host.cores, ReadHostLimits(*io)->cores);
+  EXPECT_EQ(XsOf(profile->host.dram).back(), static_cast<double>(profile->host.cores));
+  EXPECT_EQ(profile->device.memory_bytes.value, std::floor(profile->usable_host_bytes() / 4));
+}
+
+}  // namespace
+}  // namespace horizon

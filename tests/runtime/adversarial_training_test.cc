@@ -1,0 +1,147 @@
+// Training on a device that delays and reorders whatever the events allow, poisons what is not
+// filled yet, and fails any call it is told to: the same bits, or one clear error.
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/clock.h"
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+#include "gtest/gtest.h"
+#include "tests/runtime/device/adversarial_device.h"
+#include "tests/runtime/small_training.h"
+
+namespace horizon {
+namespace {
+
+constexpr int64_t kSteps = 4;
+
+Clock& TestClock() {
+  static RealClock clock;
+  return clock;
+}
+
+MakeDevice OnAdversary(uint64_t seed, int queue_bound = 64) {
+  return [=](uint64_t bytes) -> absl::StatusOr<std::unique_ptr<Device>> {
+    ASSIGN_OR_RETURN(
+        std::unique_ptr<AdversarialDevice> device,
+        AdversarialDevice::Create(
+            {.capacity = bytes, .seed = seed, .queue_bound = queue_bound, .clock = &TestClock()}));
+    return device;
+  };
+}
+
+struct Case {
+  std::string name;
+  TrainingJob job = TinyJob();
+  StreamPlan plan;
+};
+
+std::vector<Case> Cases() {
+  std::vector<Case> cases;
+  cases.push_back({.name = "default"});
+  Case& deep = cases.emplace_back(Case{.name = "anchors on the host, one slab"});
+  deep.plan.anchor_home = AnchorHome::kHost;
+  deep.plan.gradient_slabs = 1;
+  deep.plan.buffer_depth = 1;
+  Case& many = cases.emplace_back(Case{.name = "chunk-major micro-batches"});
+  many.job.accumulation = 2;
+  many.plan.accumulation_order = AccumulationOrder::kChunkMajor;
+  many.plan.buffer_depth = 4;
+  Case& backward = cases.emplace_back(Case{.name = "in backward"});
+  backward.job.optimizer_place = OptimizerPlace::kInBackward;
+  backward.job.clip_norm = 0;
+  backward.plan.embedding_home = EmbeddingHome::kStreamed;
+  Case& resident = cases.emplace_back(Case{.name = "resident"});
+  resident.plan.strategy = Strategy::kResident;
+  resident.plan.embedding_home = EmbeddingHome::kDevice;
+  Case& reference = cases.emplace_back(Case{.name = "reference"});
+  reference.job.optimizer_place = OptimizerPlace::kAfterStep;
+  reference.job.gradient_type = NumberType::kFp32;
+  reference.plan.strategy = Strategy::kReference;
+  reference.plan.embedding_home = EmbeddingHome::kDevice;
+  return cases;
+}
+
+TEST(AdversarialTraining, GivesTheBitsOfTheHostDeviceUnderManySeeds) {
+  for (const Case& test : Cases()) {
+    SCOPED_TRACE(test.name);
+    const absl::StatusOr<RunOutcome> wanted = TrainTiny(TinyLlama(), test.job, test.plan, kSteps);
+    ASSERT_TRUE(wanted.ok()) << wanted.status();
+    for (uint64_t seed = 1; seed <= 20; ++seed) {
+      SCOPED_TRACE(StrCat("seed ", seed));
+      const absl::StatusOr<RunOutcome> got = TrainTiny(TinyLlama(), test.job, test.plan, kSteps,
+                                                       OnAdversary(seed, seed % 3 == 0 ? 4 : 64));
+      ASSERT_TRUE(got.ok()) << got.status();
+      ASSERT_EQ(got->digest, wanted->digest);
+      for (int64_t step = 0; step < kSteps; ++step) {
+        ASSERT_EQ(got->steps[step].loss, wanted->steps[step].loss) << "step " << step + 1;
+      }
+    }
+  }
+}
+
+// A run of `calls` calls of the device; 0: that none fails.
+struct FailedRun {
+  absl::Status status;
+  uint64_t calls = 0;
+};
+FailedRun RunFailing(uint64_t call, DeviceFault fault) {
+  FailedRun run;
+  AdversarialDevice* adversary = nullptr;
+  std::unique_ptr<Device> kept;
+  const MakeDevice make = [&](uint64_t bytes) -> absl::StatusOr<std::unique_ptr<Device>> {
+    ASSIGN_OR_RETURN(
+        std::unique_ptr<AdversarialDevice> device,
+        AdversarialDevice::Create({.capacity = bytes, .seed = call, .clock = &TestClock()}));
+    adversary = device.get();
+    if (call > 0) device->FailCall(call, absl::UnavailableError("injected"), fault);
+    return device;
+  };
+  const auto count = [&](int64_t, int64_t) {
+    run.calls = adversary->calls();
+    return RandomTokens(TinyLlama(), TinyJob(), 1);
+  };
+  run.status = RunTraining({.spec = TinyLlama(),
+                            .job = TinyJob(),
+                            .plan = {},
+                            .source = RandomSource(TinyLlama(), 3),
+                            .batch = count,
+                            .steps = 2,
+                            .device = make})
+                   .status();
+  return run;
+}
+
+TEST(AdversarialTraining, EveryFailingCallIsOneClearErrorAndNoHang) {
+  const FailedRun whole = RunFailing(0, DeviceFault::kOnce);
+  ASSERT_TRUE(whole.status.ok()) << whole.status;
+  for (const DeviceFault fault :
+       {DeviceFault::kOnce, DeviceFault::kFromThereOn, DeviceFault::kLate}) {
+    // Calls of setting up, of the first step, and some of the second.
+    int64_t failed = 0;
+    for (uint64_t call = 1; call < whole.calls + 100; call += 1 + call / 40) {
+      const FailedRun run = RunFailing(call, fault);
+      if (run.status.ok()) continue;  // nobody asked for what failed, such as an unregistering
+      ++failed;
+      EXPECT_EQ(run.status.code(), absl::StatusCode::kUnavailable) << run.status;
+      EXPECT_NE(run.status.message().find("injected"), std::string::npos) << run.status;
+    }
+    EXPECT_GT(failed, 30);
+  }
+}
+
+TEST(AdversarialTraining, AnErrorInAStepNamesStepAndOperation) {
+  const FailedRun whole = RunFailing(0, DeviceFault::kOnce);
+  int named = 0;
+  for (uint64_t call = whole.calls; call < whole.calls + 40; ++call) {
+    const FailedRun run = RunFailing(call, DeviceFault::kLate);
+    if (run.status.ok()) continue;
+    EXPECT_EQ(std::string(run.status.message()).rfind("step ", 0), 0u) << run.status;
+    ++named;
+  }
+  EXPECT_GT(named, 10);
+}
+
+}  // namespace
+}  // namespace horizon

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+
+#include "model/model_spec.h"
+#include "schedule/stream_plan.h"
+#include "schedule/training_job.h"
+#include "tests/runtime/training_case.h"
+
+namespace horizon {
+
+// A model of two layers and a job of 20 tokens: a step in a millisecond.
+ModelSpec TinyLlama();
+TrainingJob TinyJob();
+// Trains TinyLlama (or `spec`) with batches drawn by step and micro-batch.
+absl::StatusOr<RunOutcome> TrainTiny(const ModelSpec& spec, const TrainingJob& job,
+                                     const StreamPlan& plan, int64_t steps,
+                                     const MakeDevice& device = OnHostDevice());
+
+}  // namespace horizon

@@ -1,0 +1,195 @@
+#include "tests/runtime/training_case.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/check.h"
+#include "common/clock.h"
+#include "common/io.h"
+#include "common/json.h"
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+#include "model/convert.h"
+#include "model/load_model_spec.h"
+#include "model/model_files.h"
+#include "runtime/device/host_device.h"
+#include "runtime/random_init.h"
+#include "runtime/trainer.h"
+#include "schedule/lay_out_memory.h"
+
+namespace horizon {
+namespace {
+
+double Number(const Value& value) {
+  if (const int64_t* integer = value.As<int64_t>()) return static_cast<double>(*integer);
+  CHECK(value.As<double>() != nullptr);
+  return *value.As<double>();
+}
+
+const Value& Member(const Value& object, const std::string& key) {
+  const Value* value = object.Find(key);
+  CHECK(value != nullptr);
+  return *value;
+}
+
+std::vector<double> Numbers(const Value& array) {
+  std::vector<double> numbers;
+  for (const Value& value : *array.As<Value::Array>()) numbers.push_back(Number(value));
+  return numbers;
+}
+
+// Position t predicts label t + 1; the last of a row predicts nothing.
+std::vector<TokenRecord> Records(const Value& batch) {
+  std::vector<TokenRecord> records;
+  const Value::Array& ids = *Member(batch, "input_ids").As<Value::Array>();
+  const Value::Array& labels = *Member(batch, "labels").As<Value::Array>();
+  for (size_t row = 0; row < ids.size(); ++row) {
+    const std::vector<double> id = Numbers(ids[row]);
+    const std::vector<double> label = Numbers(labels[row]);
+    for (size_t t = 0; t < id.size(); ++t) {
+      records.push_back({.id = static_cast<int32_t>(id[t]),
+                         .label = t + 1 < id.size() ? static_cast<int32_t>(label[t + 1]) : -100});
+    }
+  }
+  LinkSameTokens(records);
+  return records;
+}
+
+std::map<std::string, std::vector<float>> ReadTensors(Io& io, const std::string& folder) {
+  const absl::StatusOr<ModelFiles> files = ModelFiles::Open(io, folder);
+  CHECK(files.ok());
+  std::map<std::string, std::vector<float>> tensors;
+  for (const ModelFiles::Location& location : files->tensors()) {
+    const TensorEntry& entry = *location.tensor;
+    std::vector<std::byte> bytes(entry.end - entry.begin);
+    CHECK(files->ReadTensor(entry.name, bytes).ok());
+    std::vector<float>& values = tensors[entry.name];
+    values.resize(bytes.size() / 4);
+    CHECK(ConvertToFloat(entry.dtype, bytes, values).ok());
+  }
+  return tensors;
+}
+
+}  // namespace
+
+Golden LoadGolden(const std::string& family) {
+  const std::unique_ptr<Io> files = MakePosixIo();
+  Io& io = *files;
+  const std::string folder = StrCat("tests/goldens/", family);
+  Golden golden;
+  const absl::StatusOr<ModelConfig> config = LoadModelSpec(io, folder);
+  CHECK(config.ok());
+  golden.spec = config->spec;
+  const absl::StatusOr<std::string> text = ReadTextFile(io, folder + "/expected.json", 16_MiB);
+  CHECK(text.ok());
+  const absl::StatusOr<Document> document = ParseJson("expected.json", *text);
+  CHECK(document.ok());
+  const Value& root = document->root;
+  for (const Value& batch : *Member(root, "batches").As<Value::Array>()) {
+    golden.batches.push_back(Records(batch));
+  }
+  golden.first_loss = Number(Member(root, "first_loss"));
+  golden.gradient_norm = Number(Member(root, "gradient_norm"));
+  golden.losses = Numbers(Member(root, "losses"));
+  for (const auto& [name, norm] : *Member(root, "gradient_norms").As<Value::Object>()) {
+    golden.gradient_norms[name] = Number(norm);
+  }
+  const Value& optimizer = Member(root, "optimizer");
+  golden.job.sequence = 40;
+  golden.job.micro_batch = 2;
+  golden.job.steps = static_cast<int64_t>(golden.batches.size());
+  golden.job.learning_rate = Number(Member(optimizer, "learning_rate"));
+  golden.job.beta1 = Number(Member(optimizer, "beta1"));
+  golden.job.beta2 = Number(Member(optimizer, "beta2"));
+  golden.job.epsilon = Number(Member(optimizer, "epsilon"));
+  golden.job.weight_decay = Number(Member(optimizer, "weight_decay"));
+  golden.job.decay_all = true;
+  golden.job.clip_norm = Number(Member(optimizer, "clip_norm"));
+  golden.job.compute_type = NumberType::kFp32;
+  golden.job.gradient_type = NumberType::kFp32;
+  golden.tensors = ReadTensors(io, folder);
+  return golden;
+}
+
+std::vector<TokenRecord> RandomTokens(const ModelSpec& spec, const TrainingJob& job, uint64_t seed,
+                                      int64_t ignored) {
+  std::vector<TokenRecord> records(static_cast<size_t>(job.micro_batch_tokens()));
+  uint64_t state = seed * 0x9e3779b97f4a7c15 + 1;
+  const auto next = [&state] {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state;
+  };
+  for (size_t i = 0; i < records.size(); ++i) {
+    records[i].id = static_cast<int32_t>(next() % static_cast<uint64_t>(spec.vocab));
+    records[i].label = static_cast<int32_t>(next() % static_cast<uint64_t>(spec.vocab));
+    if (ignored > 0 && static_cast<int64_t>(i) % ignored == 0) records[i].label = -100;
+  }
+  LinkSameTokens(records);
+  return records;
+}
+
+MakeDevice OnHostDevice() {
+  return [](uint64_t bytes) -> absl::StatusOr<std::unique_ptr<Device>> {
+    static RealClock clock;
+    ASSIGN_OR_RETURN(std::unique_ptr<HostDevice> device,
+                     HostDevice::Create({.capacity = bytes, .clock = &clock}));
+    return device;
+  };
+}
+
+absl::StatusOr<RunOutcome> RunTraining(const RunRequest& request) {
+  ASSIGN_OR_RETURN(const MemoryLayout layout,
+                   LayOutMemory(request.spec, request.job, request.plan));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Device> device,
+                   request.device(layout.totals[static_cast<size_t>(Memory::kDevice)]));
+  RealClock clock;
+  ASSIGN_OR_RETURN(const std::unique_ptr<Trainer> trainer,
+                   Trainer::Create(request.spec, request.job, request.plan,
+                                   {.device = *device, .kernels = HostKernels(), .clock = clock}));
+  RETURN_IF_ERROR(trainer->store().Fill(request.source));
+  RunOutcome outcome;
+  outcome.tensor_names = trainer->TensorNames();
+  RETURN_IF_ERROR(trainer->Train(
+      1, request.steps,
+      [&](int64_t number) -> absl::StatusOr<StepInput> {
+        StepInput input{.learning_rate = request.job.learning_rate};
+        for (int64_t mb = 0; mb < request.job.accumulation; ++mb) {
+          const std::vector<TokenRecord> batch = request.batch(number, mb);
+          input.tokens.insert(input.tokens.end(), batch.begin(), batch.end());
+        }
+        input.counted = std::count_if(input.tokens.begin(), input.tokens.end(),
+                                      [](const TokenRecord& token) { return token.label >= 0; });
+        return input;
+      },
+      [&](const Trainer::Report& report) -> absl::StatusOr<Trainer::Next> {
+        outcome.steps.push_back(report.result);
+        return Trainer::Next::kGoOn;
+      }));
+  ASSIGN_OR_RETURN(outcome.digest, trainer->store().Digest());
+  for (const ParameterStore::Place& place : trainer->store().places()) {
+    if (place.slice.first != 0) continue;
+    std::vector<float>& values = outcome.tensors[place.slice.tensor->name];
+    values.resize(place.slice.tensor->parameters);
+    RETURN_IF_ERROR(trainer->store().ReadMaster(*place.slice.tensor, 0, values));
+  }
+  return outcome;
+}
+
+ParameterStore::Source SourceOf(const Golden& golden) {
+  return [&golden](const TensorSpec& tensor, uint64_t first, std::span<float> into) {
+    const std::vector<float>& values = golden.tensors.at(tensor.name);
+    std::copy_n(values.begin() + static_cast<int64_t>(first), into.size(), into.begin());
+    return absl::OkStatus();
+  };
+}
+
+ParameterStore::Source RandomSource(const ModelSpec& spec, int64_t seed) {
+  return [&spec, seed](const TensorSpec& tensor, uint64_t first, std::span<float> into) {
+    FillRandomTensor(spec, tensor, seed, first, into);
+    return absl::OkStatus();
+  };
+}
+
+}  // namespace horizon

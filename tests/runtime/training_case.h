@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "model/model_spec.h"
+#include "runtime/device/device.h"
+#include "runtime/parameter_store.h"
+#include "runtime/step.h"
+#include "schedule/stream_plan.h"
+#include "schedule/training_job.h"
+
+namespace horizon {
+
+// A golden model with PyTorch's answers (tests/goldens), ready to be trained.
+struct Golden {
+  ModelSpec spec;
+  std::vector<std::vector<TokenRecord>> batches;  // 2 x 40 tokens each
+  double first_loss = 0;
+  double gradient_norm = 0;
+  std::map<std::string, double> gradient_norms;
+  std::vector<double> losses;
+  std::map<std::string, std::vector<float>> tensors;
+  TrainingJob job;  // of the AdamW run, fp32 throughout
+};
+Golden LoadGolden(const std::string& family);
+
+// Tokens of a micro-batch, drawn from `seed`; every `ignored`-th position has no label (0: all
+// have).
+std::vector<TokenRecord> RandomTokens(const ModelSpec& spec, const TrainingJob& job, uint64_t seed,
+                                      int64_t ignored = 0);
+
+// Where a run happens: makes a device of at least these bytes.
+using MakeDevice = std::function<absl::StatusOr<std::unique_ptr<Device>>(uint64_t bytes)>;
+MakeDevice OnHostDevice();
+
+struct RunOutcome {
+  std::vector<StepResult> steps;
+  uint64_t digest = 0;  // of masters and moments
+  std::vector<std::string> tensor_names;
+  std::map<std::string, std::vector<float>> tensors;
+};
+// Trains `steps` steps from the given masters; micro-batch i of step s has batch(s, i). All that is
+// wrong is an error.
+struct RunRequest {
+  const ModelSpec& spec;
+  const TrainingJob& job;
+  const StreamPlan& plan;
+  ParameterStore::Source source;
+  std::function<std::vector<TokenRecord>(int64_t step, int64_t micro_batch)> batch;
+  int64_t steps = 1;
+  MakeDevice device = OnHostDevice();
+};
+absl::StatusOr<RunOutcome> RunTraining(const RunRequest& request);
+
+// Masters out of the golden's tensors, or random ones for any spec.
+ParameterStore::Source SourceOf(const Golden& golden);
+ParameterStore::Source RandomSource(const ModelSpec& spec, int64_t seed);
+
+}  // namespace horizon
