@@ -47,7 +47,7 @@ absl::StatusOr<std::string> WordOf(const Option& option, const Value& value) {
   // YAML has already forgotten how a number or a word such as True was spelled. Where the words to
   // choose from are known, that does no harm.
   const bool spelling_matters = IsText(option) && option.choices.empty();
-  if (spelling_matters ) {
+  if (spelling_matters || (IsText(option) && value.As<double>() != nullptr)) {
     return Refuse(StrCat("must be a string, not ", value.KindName(), "; put it in quotes"));
   }
   if (const auto* boolean = value.As<bool>()) return *boolean ? "true" : "false";

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -58,7 +59,8 @@ class DemoCommand : public Command {
                          .unit = "steps",
                          .help = "Updates to make",
                          .minimum = 1,
-                         .maximum = 1'000'000}}};
+                         .maximum = 1'000'000},
+                        {.name = "json", .value = &json_, .help = "Answer in JSON"}}};
   }
 
   absl::Status Run(const CommandContext& context) override {
@@ -77,9 +79,10 @@ class DemoCommand : public Command {
     train.micro_batch = 8;
     train.learning_rate = 3e-3;
     train.schedule = "cosine";
-    train.warmup = 5;
+    train.warmup = std::min<int64_t>(5, steps_ / 4);
     train.beta2 = 0.98;
     train.device_memory = 128_MiB;
+    train.json = json_;
     RETURN_IF_ERROR(context.io.MakeDirectory(output_));
     RETURN_IF_ERROR(WriteTextFile(context.io, train.model, std::string(kConfig)));
     const StoryFile stories{.lines = steps_ * train.micro_batch, .sequence = 128};
@@ -92,6 +95,7 @@ class DemoCommand : public Command {
  private:
   std::string output_ = "horizon-demo";
   int64_t steps_ = 80;
+  bool json_ = false;
 };
 
 }  // namespace

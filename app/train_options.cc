@@ -32,7 +32,7 @@ void TrainOptions::AddTo(OptionList& list) {
   add({.name = "data-format",
        .value = &data_format,
        .unit = "format",
-       .help = "tokens: JSON lines {\"input_ids\": [...], \"labels\": [...]}, labels optional, "
+       .help = "As tokens: JSON lines {\"input_ids\": [...], \"labels\": [...]}, labels optional, "
                "-100 ignored, not shifted",
        .choices = {"tokens"}});
   add({.name = "shuffle",
@@ -129,7 +129,7 @@ void TrainOptions::AddTo(OptionList& list) {
   add({.name = "plan",
        .value = &plan,
        .unit = "auto|plan.json",
-       .help = "auto: the planner's choice for this machine"});
+       .help = "What to follow; auto is the planner's choice for this machine"});
   add({.name = "device",
        .value = &device,
        .unit = "device",
@@ -171,6 +171,7 @@ void TrainOptions::AddTo(OptionList& list) {
        .value = &config,
        .unit = "file",
        .help = "Read these options from a YAML file with the same names; a flag wins"});
+  add({.name = "json", .value = &json, .help = "Answer in JSON"});
 }
 
 absl::StatusOr<TrainingJob> TrainOptions::ToJob(const ModelSpec& spec) const {

@@ -49,6 +49,7 @@ struct TrainOptions {
   std::string on_non_finite = "stop";
   std::string export_dtype = "bf16";
   std::optional<std::string> config;
+  bool json = false;
 
   void AddTo(OptionList& list);
   // The job these make for a model. InvalidArgument (ValidateJob's) where they contradict each

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/failure_source.h"
+#include "common/json.h"
 #include "common/progress.h"
 #include "common/signal_flag.h"
 #include "common/status_macros.h"
@@ -50,6 +50,7 @@ class Session {
     ASSIGN_OR_RETURN(ModelConfig config, LoadModelSpec(context_.io, options_.model));
     spec_ = std::move(config.spec);
     ASSIGN_OR_RETURN(job_, options_.ToJob(spec_));
+    RETURN_IF_ERROR(CheckInit());
     ASSIGN_OR_RETURN(const std::unique_ptr<TokenData> data, OpenData());
     RETURN_IF_ERROR(CheckOutput());
     RETURN_IF_ERROR(LoadProfile());
@@ -58,6 +59,15 @@ class Session {
   }
 
  private:
+  absl::Status CheckInit() const {
+    if (options_.random_init()) return absl::OkStatus();
+    const absl::StatusOr<FileInfo> info = context_.io.Info(options_.model);
+    if (info.ok() && info->kind == FileKind::kDirectory) return absl::OkStatus();
+    return absl::InvalidArgumentError(StrCat("--model ", options_.model,
+                                             " has no weights to begin with: name a folder that "
+                                             "has, or add --init random"));
+  }
+
   absl::StatusOr<std::unique_ptr<TokenData>> OpenData() {
     return TokenData::Open(context_.io, options_.data,
                            {.sequence = job_.sequence,
@@ -258,43 +268,74 @@ class Session {
 
   // The config.json the model was named by: in a folder, a file, or the catalog's.
   absl::StatusOr<std::string> ConfigText() const {
-    if (const CatalogEntry* entry = FindInCatalog(options_.model)) return std::string(entry->config);
+    if (const CatalogEntry* entry = FindInCatalog(options_.model))
+      return std::string(entry->config);
     const absl::StatusOr<FileInfo> info = context_.io.Info(options_.model);
     RETURN_IF_ERROR(info.status());
     const bool folder = info->kind == FileKind::kDirectory;
     return ReadTextFile(context_.io, folder ? options_.model + "/config.json" : options_.model);
   }
 
-  // Predicted, measured, error.
+  // What was predicted beside what was measured.
+  struct Compared {
+    std::string_view what;
+    std::string_view key;
+    double predicted = 0;
+    double measured = 0;
+    bool bytes = false;
+  };
+
   absl::Status Report(const RunSummary& summary, const ProcessMemory& memory,
                       uint64_t device_peak) {
+    if (memory.peak_resident.value() > prediction_.memory.host_bytes()) {
+      context_.log.Warning("the run took more memory than was predicted; this is a bug of horizon");
+    }
+    const std::vector<Compared> rows = {
+        {"step, seconds", "step_seconds", prediction_.step_seconds, summary.step_seconds},
+        {"tokens/s", "tokens_per_second", prediction_.tokens_per_second,
+         static_cast<double>(summary.tokens_per_step) / summary.step_seconds},
+        {"host memory, peak", "host_bytes", static_cast<double>(prediction_.memory.host_bytes()),
+         static_cast<double>(memory.peak_resident.value()), true},
+        {"device arena", "device_bytes", static_cast<double>(arena_bytes_),
+         static_cast<double>(device_peak), true}};
+    return context_.output.Write(options_.json ? ReportJson(summary, rows)
+                                               : ReportText(summary, rows));
+  }
+
+  std::string ReportText(const RunSummary& summary, const std::vector<Compared>& rows) const {
     TextTable table({"", "predicted", "measured", "error"});
-    const auto row = [&](const std::string& what, double predicted, double measured,
-                         const std::function<std::string(double)>& show) {
-      table.AddRow({what, show(predicted), show(measured),
-                    predicted > 0 ? Percent(measured / predicted - 1) : "-"});
-    };
-    const auto bytes = [](double count) {
-      return ToString(Bytes(CheckedU64(static_cast<uint64_t>(count))));
-    };
-    row("step, seconds", prediction_.step_seconds, summary.step_seconds, ShortNumber);
-    row("tokens/s", prediction_.tokens_per_second,
-        static_cast<double>(summary.tokens_per_step) / summary.step_seconds, ShortNumber);
-    row("host memory, peak", static_cast<double>(prediction_.memory.host_bytes()),
-        static_cast<double>(memory.peak_resident.value()), bytes);
-    row("device arena", static_cast<double>(arena_bytes_), static_cast<double>(device_peak), bytes);
+    for (const Compared& row : rows) {
+      const auto show = [&](double value) {
+        return row.bytes ? ToString(Bytes(CheckedU64(static_cast<uint64_t>(value))))
+                         : ShortNumber(value);
+      };
+      table.AddRow({std::string(row.what), show(row.predicted), show(row.measured),
+                    Percent(row.measured / row.predicted - 1)});
+    }
     std::string text =
         StrCat("trained ", summary.steps, " steps, loss ", ShortNumber(summary.first_loss), " -> ",
                ShortNumber(summary.last_loss));
     if (summary.skipped > 0) text += StrCat(", ", summary.skipped, " skipped");
-    text += StrCat("\n\n", std::move(table).Finish(), "\n");
-    text += StrCat("model:    ", options_.output, "/model\n", "metrics:  ", options_.output,
-                   "/metrics.jsonl\n", "timeline: ", options_.output,
-                   "/timeline.json (open it in ui.perfetto.dev)\n");
-    if (memory.peak_resident.value() > prediction_.memory.host_bytes()) {
-      context_.log.Warning("the run took more memory than was predicted; this is a bug of horizon");
+    return StrCat(text, "\n\n", std::move(table).Finish(), "\nmodel:    ", options_.output,
+                  "/model\nmetrics:  ", options_.output,
+                  "/metrics.jsonl\ntimeline: ", options_.output,
+                  "/timeline.json (open it in ui.perfetto.dev)\n");
+  }
+
+  std::string ReportJson(const RunSummary& summary, const std::vector<Compared>& rows) const {
+    JsonWriter json;
+    json.BeginObject();
+    json.Key("steps").Integer(summary.steps).Key("skipped").Integer(summary.skipped);
+    json.Key("interrupted").Bool(summary.interrupted);
+    json.Key("first_loss").Number(summary.first_loss).Key("last_loss").Number(summary.last_loss);
+    for (const Compared& row : rows) {
+      json.Key(row.key).BeginObject();
+      json.Key("predicted").Number(row.predicted).Key("measured").Number(row.measured).EndObject();
     }
-    return context_.output.Write(text);
+    json.Key("model").String(options_.output + "/model");
+    json.Key("metrics").String(options_.output + "/metrics.jsonl");
+    json.Key("timeline").String(options_.output + "/timeline.json").EndObject();
+    return std::move(json).Finish();
   }
 
   const CommandContext& context_;

@@ -42,11 +42,12 @@ AdamConstants AdamConstantsOf(const AdamSettings& settings);
 //   bf16:  m[count], v[count] as uint16_t
 //   8-bit: m[count], v[count] as uint8_t, and for each block of kAdamBlock parameters of the tensor
 //          one fp32 scale a moment: the power of two p for which the block's largest magnitude lies
-//          in [15/16 p, 15/8 p], or 0 for a block of nothing but zeros and denormals. Codes are small
-//          floats in units of p. m: a sign, 4 bits of exponent and 3 of mantissa, numbers from
-//          2^-14 p to 15/8 p, below them multiples of 2^-17 p. v, never negative: 5 bits of exponent
-//          and 3 of mantissa, numbers from 2^-30 p, below them multiples of 2^-33 p. As p is a power
-//          of two, a number that has a code comes back exactly, also when p changes.
+//          in [15/16 p, 15/8 p], or 0 for a block of nothing but zeros and denormals. Codes are
+//          small floats in units of p. m: a sign, 4 bits of exponent and 3 of mantissa, numbers
+//          from 2^-14 p to 15/8 p, below them multiples of 2^-17 p. v, never negative: 5 bits of
+//          exponent and 3 of mantissa, numbers from 2^-30 p, below them multiples of 2^-33 p. As p
+//          is a power of two, a number that has a code comes back exactly, also when p has become
+//          smaller.
 // bf16 and 8-bit moments are rounded stochastically: up with the probability that keeps the mean.
 // The one exception: an 8-bit v that is positive never becomes 0 but at least 2^-33 p. Else a step
 // would divide by epsilon alone for parameters whose gradients are small beside their block's. The
@@ -59,16 +60,16 @@ AdamConstants AdamConstantsOf(const AdamSettings& settings);
 //   x = (x ^ x >> 15) + high(z);  x = x x 0x846CA68B;   x = x ^ x >> 16
 // with low and high 32 bits and Mix the finalizer of SplitMix64 (Steele, Lea & Flood 2014); the
 // rest is a 32-bit mixer with the multipliers of C. Wellons' lowbias32. For a given z it is a
-// permutation, so every 32-bit word comes equally often; it is no cipher. The upper 16 bits round m,
-// the lower 16 v: with t the value in units of the last place, r the bits, the result is
-// floor(t + (r + 1/2) / 65536), exact for what is representable, its mean within 2^-17 units of t.
+// permutation, so every 32-bit word comes equally often; it is no cipher. The upper 16 bits round
+// m, the lower 16 v: with t the value in units of the last place, r the bits, the result is floor(t
+// + (r + 1/2) / 65536), exact for what is representable, its mean within 2^-17 units of t.
 enum class MomentType { kFp32, kBf16, k8Bit };
 inline constexpr int64_t kAdamBlock = 256;
 
 struct AdamUpdate {
   int64_t count = 0;
-  int64_t first = 0;  // number of the first parameter in its tensor; with k8Bit a multiple
-                      // of kAdamBlock
+  int64_t first = 0;  // number of the first parameter in its tensor; with k8Bit a multiple of
+                      // kAdamBlock, and so is count unless the run ends the tensor
   uint64_t key = 0;   // of the tensor and the job's seed, for stochastic rounding
   AdamConstants constants;
   int64_t step = 1;

@@ -235,10 +235,12 @@ absl::Status Executor::CollectTimes(const Slot& slot) {
                         .end_ns = slot.end_ns[id],
                         .bytes = operations[id].bytes};
     if (IsDeviceLane(entry.lane)) {
-      ASSIGN_OR_RETURN(const Nanoseconds start, device_.TimeOf(slot.started[id]));
-      ASSIGN_OR_RETURN(const Nanoseconds end, device_.TimeOf(slot.ended[id]));
-      entry.start_ns = (start - epoch_).count();
-      entry.end_ns = (end - epoch_).count();
+      const absl::StatusOr<Nanoseconds> start = device_.TimeOf(slot.started[id]);
+      RETURN_IF_ERROR(FailedIn(slot, operations[id], start.status()));
+      const absl::StatusOr<Nanoseconds> end = device_.TimeOf(slot.ended[id]);
+      RETURN_IF_ERROR(FailedIn(slot, operations[id], end.status()));
+      entry.start_ns = (*start - epoch_).count();
+      entry.end_ns = (*end - epoch_).count();
     }
     timeline_.entries.push_back(entry);
   }

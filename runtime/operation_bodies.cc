@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "common/check.h"
+#include "common/failure_source.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "kernels/head_loss.h"
@@ -608,8 +609,10 @@ absl::Status OperationBodies::Body::Adam() const {
          .weights = weights < 0 ? nullptr : o_.memory_.As<float>(weights) + slice.offset,
          .weights_from_hi = job_.compute_type == NumberType::kBf16 || lo < 0});
     if (status.ok()) return;
-    status = absl::Status(status.code(), StrCat("updating ", slice.tensor->name, " in step ",
-                                                step.number, ": ", std::string(status.message())));
+    status = WithFailureSource(
+        absl::Status(status.code(),
+                     StrCat("updating ", slice.tensor->name, ": ", std::string(status.message()))),
+        absl::IsOutOfRange(status) ? FailureSource::kNumerics : FailureSource::kOther);
   });
   return status;
 }

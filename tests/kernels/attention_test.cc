@@ -132,7 +132,8 @@ TEST_P(AttentionTest, HostMatchesTheReference) {
   // dO . V of width terms of random sign is a few times sqrt(width) / 3; a key is met by the
   // queries of a group with probabilities that add up to about 1 + log(length) each.
   const double dot = 1 + std::sqrt(width);
-  const double met = static_cast<double>(shape.heads / shape.kv_heads) * (1 + std::log(length + 1));
+  const int64_t group = shape.heads / shape.kv_heads;
+  const double met = static_cast<double>(group) * (1 + std::log(length + 1));
   ExpectNear(host.output_dot, exact.output_dot, 2 * tolerance * dot, "output_dot");
   const double gradient = 2 * tolerance * dot * double{shape.scale};
   ExpectNear(host.q_gradient, exact.q_gradient, gradient, "q_gradient");

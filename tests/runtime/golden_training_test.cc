@@ -1,5 +1,6 @@
 // PyTorch's losses and gradient norms on tiny Hugging Face models, met by the runtime.
 #include <cmath>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "tests/runtime/training_case.h"
@@ -59,6 +60,33 @@ TEST_P(GoldenTraining, LossesAndGradientNormsInBf16AreClose) {
         RelativeError(outcome.steps[0].norms[i], golden.gradient_norms.at(outcome.tensor_names[i])),
         2e-2)
         << outcome.tensor_names[i];
+  }
+}
+
+double Cosine(const std::vector<float>& a, const std::vector<float>& b) {
+  double dot = 0;
+  double a_square = 0;
+  double b_square = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    dot += double{a[i]} * b[i];
+    a_square += double{a[i]} * a[i];
+    b_square += double{b[i]} * b[i];
+  }
+  return dot / std::sqrt(a_square * b_square);
+}
+
+TEST_P(GoldenTraining, GradientsInBf16PointWhereThoseInFp32Do) {
+  const Golden golden = LoadGolden(GetParam());
+  TrainingJob job = golden.job;
+  const RunOutcome fp32 = RunGolden(golden, job, StreamPlan{}, 1);
+  job.compute_type = NumberType::kBf16;
+  job.gradient_type = NumberType::kBf16;
+  const RunOutcome bf16 = RunGolden(golden, job, StreamPlan{}, 1);
+  ASSERT_EQ(fp32.gradients.size(), golden.gradient_norms.size());
+  for (const auto& [name, gradient] : fp32.gradients) {
+    ASSERT_FALSE(gradient.empty()) << name;
+    ASSERT_EQ(gradient.size(), bf16.gradients.at(name).size()) << name;
+    EXPECT_GE(Cosine(gradient, bf16.gradients.at(name)), 0.999) << name;
   }
 }
 

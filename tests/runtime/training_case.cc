@@ -70,6 +70,19 @@ std::map<std::string, std::vector<float>> ReadTensors(Io& io, const std::string&
   return tensors;
 }
 
+// The kept gradient of a slice behind what is there.
+void AddGradient(const Trainer& trainer, const ParameterStore::Place& place,
+                 std::vector<float>& gradient) {
+  const RunMemory& memory = trainer.memory();
+  const BufferId kept = memory.Find(BufferKind::kKeptGradient, place.chunk);
+  if (kept < 0 || memory.buffer(kept).memory == Memory::kDevice) return;
+  const bool fp32 = BytesOfParameter(trainer.schedule().job).kept_gradient == 4;
+  for (uint64_t i = place.slice.offset; i < place.slice.offset + place.slice.count; ++i) {
+    gradient.push_back(fp32 ? memory.As<float>(kept)[i]
+                            : FloatFromBf16(memory.As<uint16_t>(kept)[i]));
+  }
+}
+
 }  // namespace
 
 Golden LoadGolden(const std::string& family) {
@@ -169,6 +182,7 @@ absl::StatusOr<RunOutcome> RunTraining(const RunRequest& request) {
       }));
   ASSIGN_OR_RETURN(outcome.digest, trainer->store().Digest());
   for (const ParameterStore::Place& place : trainer->store().places()) {
+    AddGradient(*trainer, place, outcome.gradients[place.slice.tensor->name]);
     if (place.slice.first != 0) continue;
     std::vector<float>& values = outcome.tensors[place.slice.tensor->name];
     values.resize(place.slice.tensor->parameters);

@@ -44,6 +44,7 @@ struct RunOutcome {
   uint64_t digest = 0;  // of masters and moments
   std::vector<std::string> tensor_names;
   std::map<std::string, std::vector<float>> tensors;
+  std::map<std::string, std::vector<float>> gradients;  // of the last step, where they are kept
 };
 // Trains `steps` steps from the given masters; micro-batch i of step s has batch(s, i). All that is
 // wrong is an error.

@@ -183,8 +183,15 @@ TEST(ChunkTable, ATiedTableIsOneRangeOfChunks) {
   EXPECT_EQ(table.parameters, 256u + 664);
 }
 
-TEST(ChunkTable, WithoutRecomputeStagesPackOverTheWholeDepth) {
-  StreamPlan plan = PlanOf(kLink * 1312, 1);
+TEST(ChunkTable, WithoutRecomputeAChunkHoldsNoMoreLayersThanABlockWould) {
+  StreamPlan plan = PlanOf(kHuge, 1);
+  plan.recompute = false;
+  EXPECT_EQ(Picture(Cut(TinyModel(2), plan)),
+            "embedding 256\n"
+            "attention_0..feed_forward_0 656 link 0 block 0\n"
+            "attention_1..final_norm 664 link 1 block 1\n"
+            "head 256\n");
+  plan = PlanOf(kLink * 1312, 4);
   plan.recompute = false;
   EXPECT_EQ(Picture(Cut(TinyModel(4), plan)),
             "embedding 256\n"

@@ -1,0 +1,207 @@
+// `horizon train` and `horizon demo` as a person runs them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "common/json.h"
+#include "common/str_cat.h"
+#include "tests/app/run_program.h"
+
+namespace horizon {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr char kGoldens[] = "\"$TEST_SRCDIR/horizon/tests/goldens/";
+
+// With a profile from the catalog nothing is measured, so that tests do not take 5 s each.
+std::string Train(const std::string& more) {
+  return "\"$horizon\" train --machine cpu-desktop --threads 2 " + more;
+}
+
+double NumberAt(const Value& object, std::string_view key) {
+  const Value* value = object.Find(key);
+  if (value == nullptr) return NAN;
+  if (const int64_t* integer = value->As<int64_t>()) return static_cast<double>(*integer);
+  const double* number = value->As<double>();
+  return number == nullptr ? NAN : *number;
+}
+
+std::vector<Document> Lines(const std::string& text) {
+  std::vector<Document> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) {
+    absl::StatusOr<Document> document = ParseJson("line", line);
+    EXPECT_TRUE(document.ok()) << document.status();
+    if (document.ok()) lines.push_back(*std::move(document));
+  }
+  return lines;
+}
+
+// The golden's batches as a file of tokens, one sample a line, and the folder as `model`.
+void PrepareGolden(const std::string& family) {
+  const ProcessResult copied =
+      RunShell(StrCat("rm -rf model run && cp -rL ", kGoldens, family,
+                      "\" model && chmod -R u+w model && cat model/expected.json"));
+  ASSERT_EQ(copied.exit_code, 0) << copied.err;
+  const absl::StatusOr<Document> expected = ParseJson("expected.json", copied.out);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  std::string lines;
+  for (const Value& batch : *expected->root.Find("batches")->As<Value::Array>()) {
+    const Value::Array& ids = *batch.Find("input_ids")->As<Value::Array>();
+    const Value::Array& labels = *batch.Find("labels")->As<Value::Array>();
+    for (size_t row = 0; row < ids.size(); ++row) {
+      const auto list = [](const Value& values) {
+        std::string text;
+        for (const Value& value : *values.As<Value::Array>()) {
+          text += StrCat(text.empty() ? "" : ",", *value.As<int64_t>());
+        }
+        return text;
+      };
+      lines += StrCat("{\"input_ids\": [", list(ids[row]), "], \"labels\": [", list(labels[row]),
+                      "]}\n");
+    }
+  }
+  WriteFile("batches.jsonl", lines);
+}
+
+constexpr char kGoldenRun[] =
+    "--model model --data batches.jsonl --shuffle false --output run --steps 8 --sequence 40 "
+    "--micro-batch 2 --learning-rate 0.01 --beta2 0.95 --weight-decay 0.1 --decay-all ";
+
+TEST(TrainCommand, MeetsPyTorchsLossesAndWritesWhatItSays) {
+  for (const std::string family : {"llama", "qwen2", "qwen3", "mistral_window"}) {
+    SCOPED_TRACE(family);
+    PrepareGolden(family);
+    const ProcessResult result =
+        RunShell(Train(StrCat(kGoldenRun, "--compute fp32 --log-gradient-norms")));
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.out, AllOf(HasSubstr("trained 8 steps"), HasSubstr("host memory, peak"),
+                                  HasSubstr("run/timeline.json")));
+    EXPECT_THAT(result.err, HasSubstr("predicted: "));
+    const ProcessResult files = RunShell("cat model/expected.json");
+    const absl::StatusOr<Document> expected = ParseJson("expected.json", files.out);
+    const Value::Array& losses = *expected->root.Find("losses")->As<Value::Array>();
+    const std::vector<Document> metrics = Lines(RunShell("cat run/metrics.jsonl").out);
+    ASSERT_EQ(metrics.size(), 8u);
+    for (size_t step = 0; step < 8; ++step) {
+      const Value& line = metrics[step].root;
+      EXPECT_EQ(NumberAt(line, "step"), static_cast<double>(step + 1));
+      const double wanted = *losses[step].As<double>();
+      EXPECT_LT(std::abs(NumberAt(line, "loss") / wanted - 1), 5e-5) << step;
+      EXPECT_EQ(NumberAt(line, "learning_rate"), 0.01);
+      EXPECT_EQ(NumberAt(line, "tokens"), 80);
+      for (const char* key : {"gradient_norm", "step_seconds", "tokens_per_second", "host_bytes",
+                              "device_bytes", "predicted_step_seconds"}) {
+        EXPECT_GT(NumberAt(line, key), 0) << key;
+      }
+    }
+    const Value* norms = metrics[0].root.Find("gradient_norms");
+    ASSERT_NE(norms, nullptr);
+    for (const auto& [name, norm] : *expected->root.Find("gradient_norms")->As<Value::Object>()) {
+      EXPECT_LT(std::abs(NumberAt(*norms, name) / *norm.As<double>() - 1), 2e-5) << name;
+    }
+    const ProcessResult weights = RunShell("\"$horizon\" weights run/model");
+    EXPECT_EQ(weights.exit_code, 0) << weights.err;
+    EXPECT_EQ(RunShell("test -s run/timeline.json && test -s run/plan.json && "
+                       "test -s run/job.json && test -s run/model/config.json")
+                  .exit_code,
+              0);
+  }
+}
+
+TEST(TrainCommand, AYamlFileSaysTheSameAsFlagsAndAFlagWins) {
+  PrepareGolden("llama");
+  WriteFile("job.yaml",
+            "model: model\ndata: batches.jsonl\nshuffle: \"false\"\noutput: run\nsteps: 5\n"
+            "sequence: 40\nmicro-batch: 2\ncompute: fp32\ndecay-all: true\n");
+  const ProcessResult result = RunShell(Train("--config job.yaml --steps 2"));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(Lines(RunShell("cat run/metrics.jsonl").out).size(), 2u);
+  EXPECT_THAT(RunShell("cat run/job.json").out,
+              AllOf(HasSubstr("\"compute_type\": \"fp32\""), HasSubstr("\"decay_all\": true")));
+}
+
+TEST(TrainCommand, APlanFileIsFollowed) {
+  PrepareGolden("llama");
+  WriteFile("plan.json", R"({"buffer_depth": 3, "anchor_interval": 2, "compute_threads": 2})");
+  const ProcessResult result =
+      RunShell(Train(StrCat(kGoldenRun, "--compute fp32 --plan plan.json")));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("depth 3, K 2"));
+  EXPECT_THAT(RunShell("cat run/plan.json").out, HasSubstr("\"buffer_depth\": 3"));
+}
+
+TEST(TrainCommand, TwoRunsOfOneJobHaveTheSameLosses) {
+  PrepareGolden("qwen3");
+  const std::string job = StrCat(kGoldenRun, "--seed 5 --state bf16-moments ");
+  ASSERT_EQ(RunShell(Train(job)).exit_code, 0);
+  ASSERT_EQ(RunShell("mv run first").exit_code, 0);
+  ASSERT_EQ(RunShell(Train(job + "--link 200MB/s")).exit_code, 0);
+  EXPECT_EQ(
+      RunShell("cmp first/model/model.safetensors run/model/model.safetensors && rm -rf first")
+          .exit_code,
+      0);
+}
+
+void ExpectRefusal(const std::string& command, int exit_code, const std::string& words) {
+  const ProcessResult result = RunShell(command);
+  EXPECT_EQ(result.exit_code, exit_code) << command << "\n" << result.err;
+  EXPECT_THAT(result.err, HasSubstr(words)) << command;
+}
+
+TEST(TrainCommand, RefusesWithTheReasonAndTouchesNothing) {
+  PrepareGolden("llama");
+  WriteFile("bad.jsonl", "{\"input_ids\": [1, 2, 3]}\n{\"input_ids\": [1, 99999]}\n");
+  const std::string base = "--model model --output run --sequence 40 --data ";
+  ExpectRefusal(Train(base + "nowhere.jsonl"), 2, "nowhere.jsonl");
+  ExpectRefusal(Train(base + "bad.jsonl"), 2, "bad.jsonl:2: ");
+  ExpectRefusal(Train("--model model --output run --sequence 20 --data batches.jsonl"), 2,
+                "batches.jsonl:1: ");
+  ExpectRefusal(Train(base + "batches.jsonl --optimizer-place in_backward"), 2, "clip");
+  ExpectRefusal(Train(base + "batches.jsonl --device-memory 1MiB"), 3, "device memory");
+  ExpectRefusal(Train(base + "batches.jsonl --plan missing.json"), 2, "missing.json");
+  ExpectRefusal("\"$horizon\" train --machine gh200 " + base + "batches.jsonl", 2, "GPU");
+  ExpectRefusal(Train("--model qwen2.5-0.5b --output run --data batches.jsonl --sequence 40"), 2,
+                "--init random");
+  EXPECT_NE(RunShell("test -e run").exit_code, 0);
+  WriteFile("there/already", "mine");
+  ExpectRefusal(Train("--model model --output there --sequence 40 --data batches.jsonl"), 2,
+                "there");
+  EXPECT_EQ(RunShell("cat there/already && rm -rf there").out, "mine");
+}
+
+TEST(TrainCommand, ARunThatDivergesIsExitCodeSevenWithTheStep) {
+  PrepareGolden("llama");
+  ExpectRefusal(Train("--model model --output run --sequence 40 --data batches.jsonl --steps 20 "
+                      "--learning-rate 1e18 --clip-norm 0"),
+                7, "step ");
+}
+
+TEST(TrainCommand, AnInterruptFinishesTheStepAndWritesTheModel) {
+  PrepareGolden("llama");
+  const ProcessResult result = RunShell(
+      "(" + Train("--model model --output run --sequence 40 --data batches.jsonl --steps 1000000") +
+      ") & pid=$!; while ! test -s run/metrics.jsonl; do sleep 0.05; done; "
+      "pkill -INT -P $pid || kill -INT $pid; wait $pid");
+  EXPECT_EQ(result.exit_code, 75) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("stopped by a signal after step "));
+  EXPECT_EQ(RunShell("\"$horizon\" weights run/model").exit_code, 0);
+}
+
+TEST(DemoCommand, TrainsAndShowsPredictionAndMeasurement) {
+  const ProcessResult result = RunShell("\"$horizon\" demo --output demo --steps 2");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("trained 2 steps"), HasSubstr("predicted"),
+                                HasSubstr("demo/run/timeline.json")));
+  ExpectRefusal("\"$horizon\" demo --output demo --steps 2", 2, "is there already");
+}
+
+}  // namespace
+}  // namespace horizon
