@@ -150,6 +150,41 @@ TEST(TrainCommand, TwoRunsOfOneJobHaveTheSameLosses) {
       0);
 }
 
+// The process stays within the prediction, and not far below it (3 % + 64 MiB).
+TEST(TrainCommand, PeakMemoryIsWhatWasPredicted) {
+  PrepareGolden("llama");
+  struct Size {
+    int hidden, layers;
+    const char* more;
+  };
+  for (const Size size : {Size{64, 2, ""}, Size{512, 8, "--state bf16-moments"},
+                          Size{512, 12, "--optimizer-place in_backward --clip-norm 0"},
+                          Size{768, 12, "--compute fp32"}}) {
+    SCOPED_TRACE(size.hidden);
+    WriteFile("config.json",
+              StrCat(R"({"model_type": "llama", "hidden_size": )", size.hidden,
+                     R"(, "intermediate_size": )", size.hidden * 3, R"(, "num_hidden_layers": )",
+                     size.layers, R"(, "num_attention_heads": )", size.hidden / 64,
+                     R"(, "vocab_size": 8192, "max_position_embeddings": 64})"));
+    const ProcessResult result = RunShell(
+        "rm -rf run && " + Train(StrCat("--model config.json --init random --data batches.jsonl "
+                                        "--output run --steps 2 --sequence 40 --micro-batch 2 "
+                                        "--json ",
+                                        size.more)));
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.err, ::testing::Not(HasSubstr("more memory than was predicted")));
+    const absl::StatusOr<Document> answer = ParseJson("answer", result.out);
+    ASSERT_TRUE(answer.ok()) << answer.status();
+    const Value& host = *answer->root.Find("host_bytes");
+    const double predicted = NumberAt(host, "predicted");
+    const double measured = NumberAt(host, "measured");
+    EXPECT_LE(measured, predicted);
+    EXPECT_GE(measured, predicted * 0.97 - (64 << 20));
+    const Value& device = *answer->root.Find("device_bytes");
+    EXPECT_EQ(NumberAt(device, "measured"), NumberAt(device, "predicted"));
+  }
+}
+
 void ExpectRefusal(const std::string& command, int exit_code, const std::string& words) {
   const ProcessResult result = RunShell(command);
   EXPECT_EQ(result.exit_code, exit_code) << command << "\n" << result.err;
@@ -180,7 +215,7 @@ TEST(TrainCommand, RefusesWithTheReasonAndTouchesNothing) {
 TEST(TrainCommand, ARunThatDivergesIsExitCodeSevenWithTheStep) {
   PrepareGolden("llama");
   ExpectRefusal(Train("--model model --output run --sequence 40 --data batches.jsonl --steps 20 "
-                      "--learning-rate 1e18 --clip-norm 0"),
+                      "--learning-rate 1000 --weight-decay 1 --clip-norm 0"),
                 7, "step ");
 }
 
