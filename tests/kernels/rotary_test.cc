@@ -51,7 +51,7 @@ Rotary ArgsOf(const Shape& shape, RotaryDirection direction, const std::vector<f
 
 TEST(RotaryTable, HasCosinesThenSinesOfTheFp32Angle) {
   const std::vector<float> frequencies = {1.0f, 0.1f, 1e-4f};
-  std::vector<float> table(5000 * 6);
+  std::vector<float> table(size_t{5000} * 6);
   FillRotaryTable(frequencies, 1.5f, 5000, table);
   for (size_t t = 0; t < 5000; ++t) {
     for (size_t i = 0; i < 3; ++i) {

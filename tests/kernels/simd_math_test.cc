@@ -81,7 +81,7 @@ TEST(SimdMath, SumsHaveTheirOrderOnEveryTargetAtEveryPlace) {
   const std::vector<float> b = Random(1300, 2.0f);
   ForEachTarget([&](const char* target) {
     for (const int64_t count : {0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 32, 33, 100, 1000}) {
-      for (int shift = 0; shift < 5; ++shift) {
+      for (int64_t shift = 0; shift < 5; ++shift) {
         const float* x = a.data() + shift;
         const float* y = b.data() + 3 * shift;
         ASSERT_EQ(HWY_DYNAMIC_DISPATCH(SumHere)(x, count), SixteenSums(x, nullptr, count))
