@@ -21,8 +21,7 @@ void MultiplyTile(const BlasTile& tile) {
               tile.b_transposed == Transposed::kYes ? CblasTrans : CblasNoTrans,
               static_cast<int>(tile.m), static_cast<int>(tile.n), static_cast<int>(tile.k),
               tile.alpha, tile.a, static_cast<int>(tile.a_stride), tile.b,
-              static_cast<int>(tile.b_stride), tile.beta, tile.c,
-              static_cast<int>(tile.c_stride));
+              static_cast<int>(tile.b_stride), tile.beta, tile.c, static_cast<int>(tile.c_stride));
 }
 
 }  // namespace horizon

@@ -35,8 +35,8 @@ struct HeadShape {
 // Continues sums[tokens] over the rows of the shard; a shard that begins at row 0 starts them.
 struct HeadLogSumExp {
   HeadShape shape;
-  const float* input = nullptr;    // [tokens, hidden]
-  const float* weights = nullptr;  // [rows, hidden]
+  const float* input = nullptr;          // [tokens, hidden]
+  const float* weights = nullptr;        // [rows, hidden]
   const TokenRecord* records = nullptr;  // [tokens]: their labels
   TokenSums* sums = nullptr;
   float* logits = nullptr;  // [tokens, rows], scratch
@@ -54,8 +54,8 @@ struct LossSum {
 // d loss / d logit = scale x (softmax - one at the label).
 struct HeadLoss {
   HeadShape shape;
-  const float* input = nullptr;    // [tokens, hidden]
-  const float* weights = nullptr;  // [rows, hidden]
+  const float* input = nullptr;          // [tokens, hidden]
+  const float* weights = nullptr;        // [rows, hidden]
   const TokenRecord* records = nullptr;  // [tokens]: their labels
   // Complete sums when `sums_complete` (a head in several shards: HeadLogSumExp came before);
   // otherwise this shard is the whole vocabulary and they are scratch.

@@ -16,10 +16,10 @@ namespace horizon {
 // The model cut into chunks: the units that are loaded, offloaded and updated. Every parameter
 // belongs to exactly one chunk.
 //
-// Layer chunks hold one or more consecutive stages of one block, never of two (without recompute: of
-// as many layers as a block would have); a stage larger than chunk_bytes is cut into shards, each a
-// chunk of its own. The final norm, one vector, rides with the last layer chunk unless that is a
-// shard. Embedding and head are whole chunks or shards by vocabulary; tied, they are the same
+// Layer chunks hold one or more consecutive stages of one block, never of two (without recompute:
+// of as many layers as a block would have); a stage larger than chunk_bytes is cut into shards,
+// each a chunk of its own. The final norm, one vector, rides with the last layer chunk unless that
+// is a shard. Embedding and head are whole chunks or shards by vocabulary; tied, they are the same
 // chunks. The shards of a stage form one link of the chain of hidden states: they read the same
 // input and add to the same output, in ascending order, forward and backward.
 
