@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -115,7 +116,7 @@ void RunCut(Head& head, const std::vector<int64_t>& token_cuts,
 
 bool SameResults(const Head& a, const Head& b) {
   return a.loss.count == b.loss.count &&
-         std::memcmp(&a.loss.sum, &b.loss.sum, sizeof(double)) == 0 &&
+         std::bit_cast<uint64_t>(a.loss.sum) == std::bit_cast<uint64_t>(b.loss.sum) &&
          std::memcmp(a.sums.data(), b.sums.data(), a.sums.size() * sizeof(TokenSums)) == 0 &&
          SameBits(a.input_gradient, b.input_gradient) &&
          SameBits(a.weight_gradient, b.weight_gradient);
