@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "app/exit_code.h"
 #include "common/json.h"
 #include "common/progress.h"
 #include "common/signal_flag.h"
@@ -14,7 +16,9 @@
 #include "common/text_table.h"
 #include "model/catalog.h"
 #include "model/load_model_spec.h"
+#include "model/stages.h"
 #include "planner/calibration.h"
+#include "planner/host_limits.h"
 #include "planner/machine_catalog.h"
 #include "planner/make_plan.h"
 #include "planner/plan_report.h"
@@ -49,6 +53,7 @@ class Session {
   absl::Status Run() {
     ASSIGN_OR_RETURN(ModelConfig config, LoadModelSpec(context_.io, options_.model));
     spec_ = std::move(config.spec);
+    parameters_ = static_cast<double>(CountParameters(ListStages(spec_)).active);
     ASSIGN_OR_RETURN(job_, options_.ToJob(spec_));
     RETURN_IF_ERROR(CheckInit());
     ASSIGN_OR_RETURN(const std::unique_ptr<TokenData> data, OpenData());
@@ -155,7 +160,20 @@ class Session {
     software.process_bytes = now.resident().value() + kLibraryBytes +
                              kLibraryBytesPerThread * static_cast<uint64_t>(threads);
     prediction_.memory = EstimateMemory(schedule.memory, profile_, software);
-    return absl::OkStatus();
+    return CheckFreeMemory(prediction_.memory.host_bytes() - now.resident().value());
+  }
+
+  // Whatever the profile says, this process must find the memory on this machine.
+  absl::Status CheckFreeMemory(uint64_t needed) const {
+    ASSIGN_OR_RETURN(const HostLimits limits, ReadHostLimits(context_.io));
+    const Bytes free =
+        std::min(limits.available_memory, limits.cgroup_memory.value_or(limits.available_memory));
+    if (needed <= free.value()) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        StrCat(spec_.name, " needs ", ToString(Bytes(CheckedU64(needed))),
+               " more of this machine's memory and ", ToString(free),
+               " are free: use a smaller model, --micro-batch or --sequence, or --state "
+               "8bit-moments; `horizon plan` tells what a machine would need"));
   }
 
   absl::Status TellPlan() {
@@ -190,7 +208,12 @@ class Session {
                                      {.device = *device,
                                       .kernels = HostKernels(),
                                       .clock = context_.clock,
-                                      .non_finite = policy}));
+                                      .non_finite = policy,
+                                      .on_stall = [this](const absl::Status& status) {
+                                        // Nothing can end the lane that hangs, so all ends here.
+                                        context_.log.Error(std::string(status.message()));
+                                        std::_Exit(static_cast<int>(ExitCode::kWatchdog));
+                                      }}));
     RETURN_IF_ERROR(FillStore(trainer->store()));
     RETURN_IF_ERROR(MakeFolder());
     StopSignals signals;
@@ -236,15 +259,6 @@ class Session {
   }
 
   void Tell(const StepNews& news) {
-    const double peak = profile_.device.gemm_fp32.At(4096);
-    const double flops = 6.0 * static_cast<double>(CountParameters(ListStages(spec_)).active) *
-                         news.tokens_per_second;
-    const double left = static_cast<double>(news.steps - news.step) * news.seconds;
-    const std::string line = StrCat(
-        "step ", news.step, "/", news.steps, "  loss ", ShortNumber(news.loss), "  norm ",
-        ShortNumber(news.gradient_norm), "  ", ShortNumber(news.tokens_per_second), " tokens/s  ",
-        ShortNumber(100 * flops / peak), " % of peak  ", ToString(news.host_bytes), "  ",
-        RoughDuration(std::chrono::nanoseconds(static_cast<int64_t>(left * 1e9))), " left");
     if (!news.skipped.empty()) {
       context_.log.Warning(
           StrCat("step ", news.step, " was skipped: ", news.skipped, "; no weight has changed"));
@@ -253,7 +267,14 @@ class Session {
                      context_.clock.Now() - told_ >= std::chrono::seconds(2);
     if (!due) return;
     told_ = context_.clock.Now();
-    context_.log.Info(line);
+    const double flops = 6.0 * parameters_ * news.tokens_per_second;
+    const double left = static_cast<double>(news.steps - news.step) * news.seconds;
+    context_.log.Info(
+        StrCat("step ", news.step, "/", news.steps, "  loss ", ShortNumber(news.loss), "  norm ",
+               ShortNumber(news.gradient_norm), "  ", ShortNumber(news.tokens_per_second),
+               " tokens/s  ", ShortNumber(100 * flops / profile_.device.gemm_fp32.Highest()),
+               " % of peak  ", ToString(news.host_bytes), "  ",
+               RoughDuration(std::chrono::nanoseconds(static_cast<int64_t>(left * 1e9))), " left"));
   }
 
   absl::Status Export(Trainer& trainer) {
@@ -345,6 +366,7 @@ class Session {
   StreamPlan plan_;
   HardwareProfile profile_;
   Prediction prediction_;
+  double parameters_ = 0;  // that one token touches
   uint64_t arena_bytes_ = 0;
   Nanoseconds told_{0};
 };

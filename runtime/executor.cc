@@ -202,6 +202,7 @@ absl::StatusOr<StepResult> Executor::End() {
                                                     (now - since).count() / 1'000'000'000,
                                                     " seconds; the lanes are at: ", WhatLanesDo()));
         changed_.notify_all();
+        if (options_.on_stall) options_.on_stall(error_);
       }
     }
     if (!error_.ok()) return error_;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -46,6 +47,10 @@ class Executor {
     // No operation ending for this long means that something hangs: DeadlineExceeded with what each
     // lane is doing.
     Nanoseconds stall_limit = std::chrono::minutes(10);
+    // Told of it before the error is returned. A lane that truly hangs cannot be ended from
+    // outside, and the executor's end would wait for it: a program that must not hang ends itself
+    // here.
+    std::function<void(const absl::Status&)> on_stall;
   };
 
   // Starts the lanes. What is passed in outlives the executor. `kernels` are the device's.

@@ -74,7 +74,9 @@ absl::Status Trainer::Train(int64_t first, int64_t last,
   ASSIGN_OR_RETURN(
       const std::unique_ptr<Executor> executor,
       Executor::Create(*schedule_, *bodies_, *memory_, options_.device, options_.kernels,
-                       {.clock = options_.clock, .stall_limit = options_.stall_limit}));
+                       {.clock = options_.clock,
+                        .stall_limit = options_.stall_limit,
+                        .on_stall = options_.on_stall}));
   const auto begin = [&](int64_t number) -> absl::Status {
     ASSIGN_OR_RETURN(StepInput next, input(number));
     next.number = number;

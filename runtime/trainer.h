@@ -40,6 +40,7 @@ class Trainer {
     Clock& clock;
     NonFinitePolicy non_finite = NonFinitePolicy::kStop;
     Nanoseconds stall_limit = std::chrono::minutes(10);
+    std::function<void(const absl::Status&)> on_stall;  // see Executor::Options
   };
 
   // Builds and verifies the schedule, refuses what cannot run, reserves all memory. The spec, and

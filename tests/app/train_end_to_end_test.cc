@@ -205,6 +205,12 @@ TEST(TrainCommand, RefusesWithTheReasonAndTouchesNothing) {
   ExpectRefusal("\"$horizon\" train --machine gh200 " + base + "batches.jsonl", 2, "GPU");
   ExpectRefusal(Train("--model qwen2.5-0.5b --output run --data batches.jsonl --sequence 40"), 2,
                 "--init random");
+  // A plan that is given is not the planner's, and the profile is not this machine: what is free is
+  // looked at all the same, before anything is reserved.
+  WriteFile("plan.json", R"({"chunk_bytes": "2 GiB"})");
+  ExpectRefusal(Train("--model llama-3.1-70b --init random --output run --data batches.jsonl "
+                      "--sequence 40 --plan plan.json"),
+                3, "are free");
   EXPECT_NE(RunShell("test -e run").exit_code, 0);
   WriteFile("there/already", "mine");
   ExpectRefusal(Train("--model model --output there --sequence 40 --data batches.jsonl"), 2,

@@ -1,4 +1,5 @@
 // What can go wrong in a run, and what a person is told of it.
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -163,6 +164,43 @@ TEST(FailingTraining, AFailingKernelIsReportedOnceWithItsOperation) {
   const std::string message(status.message());
   EXPECT_EQ(message.rfind("step 1, backward ", 0), 0u) << message;
   EXPECT_NE(message.find("the kernel broke"), std::string::npos);
+}
+
+// A kernel that hangs until the watchdog has seen it.
+std::atomic<bool> hanging = true;
+absl::Status Hangs(const KernelContext&, const SwigluBackward&) {
+  hanging.wait(true);
+  return absl::OkStatus();
+}
+// Every look at it takes an hour.
+class ImpatientClock final : public Clock {
+ public:
+  Nanoseconds Now() override { return Nanoseconds(std::chrono::hours(++looks_)); }
+  bool WaitUntil(Nanoseconds, std::stop_token) override { return true; }
+
+ private:
+  std::atomic<int64_t> looks_ = 0;
+};
+
+TEST(FailingTraining, ALaneThatHangsIsReportedWithWhatEachLaneDoes) {
+  Made made;
+  ImpatientClock clock;
+  made.kernels.swiglu_backward = Hangs;
+  const MemoryLayout layout = *LayOutMemory(made.spec, made.job, made.plan);
+  made.device = *HostDevice::Create(
+      {.capacity = layout.totals[static_cast<size_t>(Memory::kDevice)], .clock = &made.clock});
+  made.trainer = *Trainer::Create(made.spec, made.job, made.plan,
+                                  {.device = *made.device,
+                                   .kernels = made.kernels,
+                                   .clock = clock,
+                                   .on_stall = [](const absl::Status&) {
+                                     hanging = false;
+                                     hanging.notify_all();
+                                   }});
+  ASSERT_TRUE(made.trainer->store().Fill(RandomSource(made.spec, 3)).ok());
+  const absl::Status status = made.Train(1);
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded) << status;
+  EXPECT_NE(std::string(status.message()).find("compute: "), std::string::npos) << status;
 }
 
 TEST(FailingTraining, ATokenOutsideTheVocabularyIsNamed) {

@@ -1,0 +1,149 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "common/check.h"
+#include "common/status_macros.h"
+#include "kernels/head_loss.h"
+#include "runtime/operation_bodies.h"
+#include "schedule/lay_out_memory.h"
+
+namespace horizon {
+
+// One call: the accesses of its operation, looked up by what they hold.
+class OperationBodies::Body {
+ public:
+  Body(const OperationBodies& owner, const Call& call, const KernelTable& kernels,
+       const KernelContext& context)
+      : o_(owner),
+        call_(call),
+        op_(call.operation),
+        k_(kernels),
+        context_(context),
+        chunks_(owner.schedule_.chunks),
+        job_(owner.schedule_.job),
+        plan_(owner.schedule_.plan),
+        tokens_(job_.micro_batch_tokens()),
+        hidden_(owner.spec_.hidden) {}
+
+  absl::Status Run();
+
+ private:
+  const Access* Find(AccessMode mode, ContentKind kind, int32_t a = -1) const {
+    for (const Access& access : call_.phase.AccessesOf(op_)) {
+      if (access.mode == mode && access.content.kind == kind && (a < 0 || access.content.a == a)) {
+        return &access;
+      }
+    }
+    return nullptr;
+  }
+  const Access& Reads(ContentKind kind, int32_t a = -1) const {
+    const Access* access = Find(AccessMode::kRead, kind, a);
+    CHECK(access != nullptr);
+    return *access;
+  }
+  const Access& Writes(ContentKind kind) const {
+    const Access* access = Find(AccessMode::kWrite, kind);
+    CHECK(access != nullptr);
+    return *access;
+  }
+  template <typename T>
+  T* At(const Access& access) const {
+    return o_.memory_.As<T>(access.buffer);
+  }
+  BufferKind KindOf(const Access& access) const { return o_.memory_.buffer(access.buffer).kind; }
+  // The operation goes on with what the written buffer holds.
+  bool AddsTo(const Access& written) const {
+    for (const Access& access : call_.phase.AccessesOf(op_)) {
+      if (access.mode == AccessMode::kRead && access.buffer == written.buffer) return true;
+    }
+    return false;
+  }
+
+  const Chunk& chunk() const { return chunks_.chunks[op_.chunk]; }
+  int64_t parameters() const { return static_cast<int64_t>(chunk().parameters); }
+  UnitRange Rows(int32_t c) const { return chunks_.PiecesOf(chunks_.chunks[c]).front().units; }
+  bool SummedOnDevice() const { return horizon::SummedOnDevice(job_, plan_) > 1; }
+  bool RoundsGradients() const { return job_.gradient_type == NumberType::kBf16; }
+  float* workspace() const {
+    return o_.memory_.As<float>(o_.memory_.Find(BufferKind::kWorkspace, 0));
+  }
+
+  // A gradient, kept or on its way, as the type it has there.
+  struct GradientView {
+    float* fp32 = nullptr;
+    uint16_t* bf16 = nullptr;
+  };
+  GradientView GradientAt(const Access& access) const {
+    uint64_t bytes = o_.each_.gradient;
+    if (KindOf(access) == BufferKind::kKeptGradient) {
+      bytes = o_.each_.kept_gradient;
+    } else if (KindOf(access) == BufferKind::kEmbeddingGradient || SummedOnDevice()) {
+      bytes = 4;
+    }
+    if (bytes == 4) return {.fp32 = At<float>(access)};
+    return {.bf16 = At<uint16_t>(access)};
+  }
+
+  // The gradient this operation writes on the device.
+  GradientOut GradientOfChunk() const {
+    const Access& written = Writes(ContentKind::kGradient);
+    const GradientView view = GradientAt(written);
+    return {.sum = view.fp32,
+            .leaving = view.bf16,
+            .add = AddsTo(written),
+            .rounded = SummedOnDevice() && RoundsGradients()};
+  }
+
+  LayerShapes Shapes() const {
+    return {.spec = o_.spec_,
+            .batch = job_.micro_batch,
+            .sequence = job_.sequence,
+            .rotary_table = o_.memory_.As<float>(o_.memory_.Find(BufferKind::kRotaryTable, 0)),
+            .kernels = k_};
+  }
+
+  absl::Status NextBatch() const;
+  absl::Status Gather() const;
+  absl::Status Pack() const;
+  absl::Status LoadChunk() const;
+  absl::Status Embed() const;
+  absl::Status ForwardChunk() const;
+  absl::Status BackwardChunk() const;
+  absl::Status LogSumExp() const;
+  absl::Status Loss() const;
+  absl::Status StoreHeadGradient() const;
+  absl::Status EmbedGradient() const;
+  absl::Status AccumulateGradient() const;
+  absl::Status Scatter() const;
+  absl::Status TiedSum() const;
+  absl::Status Norm() const;
+  absl::Status ClipFactor() const;
+  absl::Status ClipGradient() const;
+  absl::Status Adam() const;
+  void ReportNorms(StepResult& result) const;
+
+  HeadShape ShapeOfLossChunk() const {
+    const int64_t begin = op_.part * plan_.loss_chunk_tokens;
+    const UnitRange rows = Rows(op_.chunk);
+    return {.tokens = std::min(plan_.loss_chunk_tokens, tokens_ - begin),
+            .hidden = hidden_,
+            .first_row = rows.begin,
+            .rows = rows.end - rows.begin};
+  }
+  int64_t FirstTokenOfLossChunk() const { return op_.part * plan_.loss_chunk_tokens; }
+
+  const OperationBodies& o_;
+  const Call& call_;
+  const Operation& op_;
+  const KernelTable& k_;
+  const KernelContext& context_;
+  const ChunkTable& chunks_;
+  const TrainingJob& job_;
+  const StreamPlan& plan_;
+  const int64_t tokens_;
+  const int64_t hidden_;
+};
+
+}  // namespace horizon
