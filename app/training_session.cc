@@ -24,12 +24,12 @@
 #include "planner/plan_report.h"
 #include "planner/planned_job.h"
 #include "planner/probe_host.h"
+#include "runtime/data/token_data.h"
 #include "runtime/device/host_device.h"
 #include "runtime/export_model.h"
 #include "runtime/model_source.h"
 #include "runtime/process_memory.h"
 #include "runtime/random_init.h"
-#include "runtime/token_data.h"
 #include "schedule/build_schedule.h"
 #include "schedule/load_files.h"
 

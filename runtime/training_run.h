@@ -8,8 +8,8 @@
 #include "common/clock.h"
 #include "common/io.h"
 #include "common/units.h"
+#include "runtime/data/token_source.h"
 #include "runtime/device/device.h"
-#include "runtime/token_source.h"
 #include "runtime/trainer.h"
 
 namespace horizon {

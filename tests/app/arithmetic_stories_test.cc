@@ -13,7 +13,7 @@
 
 #include "common/faulting_io.h"
 #include "common/str_cat.h"
-#include "runtime/token_line.h"
+#include "runtime/data/token_line.h"
 #include "tests/model/test_files.h"
 
 namespace horizon {

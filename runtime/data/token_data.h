@@ -8,8 +8,8 @@
 #include "absl/status/statusor.h"
 #include "common/io.h"
 #include "common/units.h"
-#include "runtime/token_line.h"
-#include "runtime/token_source.h"
+#include "runtime/data/token_line.h"
+#include "runtime/data/token_source.h"
 
 namespace horizon {
 

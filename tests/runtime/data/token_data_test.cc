@@ -1,4 +1,4 @@
-#include "runtime/token_data.h"
+#include "runtime/data/token_data.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "runtime/token_data.h"
+#include "runtime/data/token_data.h"
 
 #include <algorithm>
 #include <cstring>
@@ -9,7 +9,7 @@
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "kernels/embedding.h"
-#include "runtime/shuffled_order.h"
+#include "runtime/data/shuffled_order.h"
 
 namespace horizon {
 namespace {

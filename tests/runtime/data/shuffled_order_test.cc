@@ -1,4 +1,4 @@
-#include "runtime/shuffled_order.h"
+#include "runtime/data/shuffled_order.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/token_line.h"
+#include "runtime/data/token_line.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
