@@ -4,11 +4,13 @@
 
 #include "absl/status/status.h"
 #include "common/kernel_context.h"
+#include "kernels/token_record.h"
 
 namespace horizon {
 
-// Causal attention of grouped heads, with a sliding window where `window` > 0: position t sees
-// max(0, t - window + 1) .. t of its own sequence. Head h reads the keys and values of head
+// Causal attention of grouped heads. A row holds one or more samples; token t of a row, p tokens
+// into its sample (TokenRecord::position), sees t - p .. t, and with a sliding window `window` > 0
+// no more than the last `window` of them. Head h reads the keys and values of head
 // h / (heads / kv_heads). Arrays are token-major: q[batch x sequence, heads x head_dim], k and v
 // [batch x sequence, kv_heads x head_dim], contiguous, after rotary.
 //
@@ -21,13 +23,15 @@ struct AttentionShape {
   int64_t heads = 0;
   int64_t kv_heads = 0;
   int64_t head_dim = 0;  // at most kMaxHeadDim
-  int64_t window = 0;    // 0: all positions before
+  int64_t window = 0;    // 0: all tokens before
   float scale = 1.0f;    // of the scores, 1 / sqrt(head_dim) as a rule
 };
 inline constexpr int64_t kMaxHeadDim = 512;
 
 struct AttentionForward {
   AttentionShape shape;
+  // [batch x sequence]: their positions, which count up from 0 in every sample.
+  const TokenRecord* records = nullptr;
   const float* q = nullptr;
   const float* k = nullptr;
   const float* v = nullptr;
@@ -39,6 +43,8 @@ absl::Status AttentionForwardHost(const KernelContext& context, const AttentionF
 
 struct AttentionBackward {
   AttentionShape shape;
+  // [batch x sequence]: their positions, which count up from 0 in every sample.
+  const TokenRecord* records = nullptr;
   const float* q = nullptr;
   const float* k = nullptr;
   const float* v = nullptr;

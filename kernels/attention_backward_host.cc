@@ -30,12 +30,13 @@ void ScoreGradients(const AttentionBackward& args, int64_t batch, int64_t head,
                     const Positions& queries, const Positions& keys, float* scores,
                     float* gradients) {
   const AttentionShape& shape = args.shape;
+  const TokenRecord* records = args.records + batch * shape.sequence;
   const F32 f32;
   for (int64_t i = 0; i < queries.size(); ++i) {
     const int64_t entry = HeadEntry(shape, batch, head, queries.begin + i);
     const F32Vec log_sum_exp = hn::Set(f32, args.log_sum_exp[entry]);
     const F32Vec dot = hn::Set(f32, args.output_dot[entry]);
-    const Positions seen = Common(SeenBy(shape, queries.begin + i), keys);
+    const Positions seen = Common(SeenBy(shape, records, queries.begin + i), keys);
     const int64_t count = HWY_MAX(seen.size(), 0);
     const int64_t first = count > 0 ? seen.begin - keys.begin : 0;
     float* p = scores + i * kScoreStride;
@@ -93,7 +94,7 @@ void VisitPair(const HeadArrays& at, const Positions& queries, const Positions& 
                Wanted wanted, float* scratch) {
   const AttentionBackward& args = at.args;
   const AttentionShape& shape = args.shape;
-  const Positions all_seen = SeenByTile(shape, queries);
+  const Positions all_seen = SeenByTile(shape, args.records + at.batch * shape.sequence, queries);
   const Positions keys = Common(key_tile, all_seen);
   if (keys.size() <= 0) return;
   const int64_t query_row = QueryRow(shape, at.batch, at.head, queries.begin);

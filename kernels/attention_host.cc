@@ -25,19 +25,19 @@ struct Softmax {
 };
 
 void Begin(Softmax& softmax) {
-  std::fill_n(softmax.largest, kQueryTile, -std::numeric_limits<float>::infinity());
+  // Finite, so that a query which has seen no key yet has factor exp(0) and not exp(inf - inf).
+  std::fill_n(softmax.largest, kQueryTile, std::numeric_limits<float>::lowest());
   std::fill_n(softmax.sum, kQueryTile, 0.0f);
 }
 
 // Takes in the scores [queries, keys] of some keys and leaves exp(score - largest) in their place,
-// 0 where a query does not see a key. Every query sees one of the first keys taken in: they are
-// more than the queries of a tile.
-void Continue(const AttentionShape& shape, const Positions& queries, const Positions& keys,
-              float* scores, Softmax& softmax) {
+// 0 where a query does not see a key.
+void Continue(const AttentionShape& shape, const TokenRecord* row_records, const Positions& queries,
+              const Positions& keys, float* scores, Softmax& softmax) {
   float before[kQueryTile];
   const F32 f32;
   for (int64_t i = 0; i < queries.size(); ++i) {
-    const Positions seen = Common(SeenBy(shape, queries.begin + i), keys);
+    const Positions seen = Common(SeenBy(shape, row_records, queries.begin + i), keys);
     before[i] = softmax.largest[i];
     if (seen.size() <= 0) continue;
     const float* row = scores + i * kScoreStride + seen.begin - keys.begin;
@@ -49,7 +49,7 @@ void Continue(const AttentionShape& shape, const Positions& queries, const Posit
     StorePart(f32, Exp(difference), softmax.factor + i, n);
   });
   for (int64_t i = 0; i < queries.size(); ++i) {
-    const Positions seen = Common(SeenBy(shape, queries.begin + i), keys);
+    const Positions seen = Common(SeenBy(shape, row_records, queries.begin + i), keys);
     float* row = scores + i * kScoreStride;
     if (seen.size() <= 0) {
       std::fill_n(row, keys.size(), 0.0f);
@@ -80,7 +80,8 @@ void ForwardTile(const AttentionForward& args, int64_t batch, int64_t head,
   float* output = args.output + QueryRow(shape, batch, head, queries.begin);
   Softmax softmax;
   Begin(softmax);
-  const Positions seen = SeenByTile(shape, queries);
+  const TokenRecord* records = args.records + batch * shape.sequence;
+  const Positions seen = SeenByTile(shape, records, queries);
   for (int64_t begin = seen.begin; begin < seen.end; begin += kKeyTile) {
     const Positions keys = {.begin = begin, .end = HWY_MIN(begin + kKeyTile, seen.end)};
     const int64_t key_row = KeyRow(shape, batch, kv_head, keys.begin);
@@ -95,7 +96,7 @@ void ForwardTile(const AttentionForward& args, int64_t batch, int64_t head,
                   .b_stride = KeyStride(shape),
                   .c = scores,
                   .c_stride = kScoreStride});
-    Continue(shape, queries, keys, scores, softmax);
+    Continue(shape, records, queries, keys, scores, softmax);
     const bool first = begin == seen.begin;
     for (int64_t i = 0; i < queries.size() && !first; ++i) {
       if (softmax.factor[i] != 1.0f) {
@@ -130,7 +131,6 @@ namespace {
 
 HWY_EXPORT(ForwardTile);
 
-static_assert(kQueryTile < kKeyTile);
 static_assert(kQueryTile * kScoreStride * sizeof(float) <= kWorkerScratchBytes);
 
 }  // namespace

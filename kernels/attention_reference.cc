@@ -10,11 +10,15 @@ namespace {
 // One query of one head, and the keys it sees.
 struct Query {
   const AttentionShape& shape;
+  const TokenRecord* records;
   int64_t batch;
   int64_t head;
   int64_t t;
 
-  int64_t first() const { return shape.window > 0 && t >= shape.window ? t - shape.window + 1 : 0; }
+  int64_t first() const {
+    const int64_t back = records[batch * shape.sequence + t].position;
+    return shape.window > 0 && back >= shape.window ? t - shape.window + 1 : t - back;
+  }
   int64_t row() const {
     return ((batch * shape.sequence + t) * shape.heads + head) * shape.head_dim;
   }
@@ -26,10 +30,10 @@ struct Query {
 };
 
 template <typename Body>
-void ForEachQuery(const AttentionShape& shape, const Body& body) {
+void ForEachQuery(const AttentionShape& shape, const TokenRecord* records, const Body& body) {
   for (int64_t batch = 0; batch < shape.batch; ++batch) {
     for (int64_t head = 0; head < shape.heads; ++head) {
-      for (int64_t t = 0; t < shape.sequence; ++t) body(Query{shape, batch, head, t});
+      for (int64_t t = 0; t < shape.sequence; ++t) body(Query{shape, records, batch, head, t});
     }
   }
 }
@@ -61,7 +65,7 @@ std::vector<double> Probabilities(const Query& query, const float* q, const floa
 
 absl::Status AttentionForwardReference(const KernelContext& context, const AttentionForward& args) {
   const int64_t width = args.shape.head_dim;
-  ForEachQuery(args.shape, [&](const Query& query) {
+  ForEachQuery(args.shape, args.records, [&](const Query& query) {
     double log_sum_exp = 0;
     const std::vector<double> p = Probabilities(query, args.q, args.k, log_sum_exp);
     args.log_sum_exp[query.entry()] = static_cast<float>(log_sum_exp);
@@ -86,7 +90,7 @@ absl::Status AttentionBackwardReference(const KernelContext& context,
   const auto keys = static_cast<size_t>(shape.batch * shape.sequence * shape.kv_heads * width);
   std::vector<double> dk(keys);
   std::vector<double> dv(keys);
-  ForEachQuery(shape, [&](const Query& query) {
+  ForEachQuery(shape, args.records, [&](const Query& query) {
     double log_sum_exp = 0;
     const std::vector<double> p = Probabilities(query, args.q, args.k, log_sum_exp);
     std::vector<double> dp(p.size());

@@ -30,14 +30,17 @@ inline Positions TileAt(int64_t sequence, int64_t tile, int64_t index) {
   return {.begin = index * tile, .end = std::min(sequence, (index + 1) * tile)};
 }
 
-// The keys position t sees.
-inline Positions SeenBy(const AttentionShape& shape, int64_t t) {
-  return {.begin = shape.window > 0 ? std::max<int64_t>(0, t - shape.window + 1) : 0, .end = t + 1};
+// The keys that token t of a row sees; `row` are the records of that row.
+inline Positions SeenBy(const AttentionShape& shape, const TokenRecord* row, int64_t t) {
+  const int64_t sample = t - row[t].position;
+  return {.begin = shape.window > 0 ? std::max(sample, t - shape.window + 1) : sample,
+          .end = t + 1};
 }
 
-// The keys that some query of a tile sees.
-inline Positions SeenByTile(const AttentionShape& shape, const Positions& queries) {
-  return {.begin = SeenBy(shape, queries.begin).begin, .end = queries.end};
+// The keys that some query of a tile sees: where they begin never goes back within a row.
+inline Positions SeenByTile(const AttentionShape& shape, const TokenRecord* row,
+                            const Positions& queries) {
+  return {.begin = SeenBy(shape, row, queries.begin).begin, .end = queries.end};
 }
 
 // What lies in both; empty ranges have size() <= 0.

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "common/kernel_context.h"
+#include "kernels/token_record.h"
 
 namespace horizon {
 
@@ -17,16 +18,16 @@ namespace horizon {
 void FillRotaryTable(std::span<const float> frequencies, float factor, int64_t sequence,
                      std::span<float> table);
 
-// Turns the heads of x[batch x sequence, heads x head_dim] in place: forward by the angle, backward
-// (the gradient's way) by the negative angle.
+// Turns the heads of x[tokens, heads x head_dim] in place, each by the angles of its token's
+// position in its sample: forward by the angle, backward (the gradient's way) by the negative one.
 enum class RotaryDirection { kForward, kBackward };
 struct Rotary {
   RotaryDirection direction = RotaryDirection::kForward;
-  int64_t batch = 0;
-  int64_t sequence = 0;
+  int64_t tokens = 0;
   int64_t heads = 0;
-  int64_t head_dim = 0;  // even
-  const float* table = nullptr;
+  int64_t head_dim = 0;                  // even
+  const TokenRecord* records = nullptr;  // [tokens]: their positions
+  const float* table = nullptr;          // of all positions that occur
   float* x = nullptr;
 };
 absl::Status RotaryReference(const KernelContext& context, const Rotary& args);

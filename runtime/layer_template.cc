@@ -234,10 +234,10 @@ class StageCalls {
 
   absl::Status Turn(float* x, int64_t heads, RotaryDirection direction) {
     return s_.kernels.rotary(context_, {.direction = direction,
-                                        .batch = s_.batch,
-                                        .sequence = s_.sequence,
+                                        .tokens = tokens_,
                                         .heads = heads,
                                         .head_dim = s_.spec.head_dim,
+                                        .records = s_.records,
                                         .table = s_.rotary_table,
                                         .x = x});
   }
@@ -269,6 +269,7 @@ class StageCalls {
     RETURN_IF_ERROR(
         TurnHeads(kept.k, s_.spec.kv_heads, at_.k_norm, kept.k_before, kept.k_inverse_rms));
     RETURN_IF_ERROR(s_.kernels.attention_forward(context_, {.shape = Shape(),
+                                                            .records = s_.records,
                                                             .q = kept.q,
                                                             .k = kept.k,
                                                             .v = kept.v,
@@ -294,6 +295,7 @@ class StageCalls {
     RETURN_IF_ERROR(LinearBackward(kept.output, query, at_.o, at_.o_bias, hidden_,
                                    args.output_gradient, output_gradient, Sum::kBegins));
     RETURN_IF_ERROR(s_.kernels.attention_backward(context_, {.shape = Shape(),
+                                                             .records = s_.records,
                                                              .q = kept.q,
                                                              .k = kept.k,
                                                              .v = kept.v,

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "common/kernel_context.h"
+#include "kernels/token_record.h"
 #include "model/model_spec.h"
 #include "model/stages.h"
 #include "runtime/kernel_table.h"
@@ -35,6 +36,7 @@ struct LayerShapes {
   const ModelSpec& spec;
   int64_t batch = 0;
   int64_t sequence = 0;
+  const TokenRecord* records = nullptr;  // [batch x sequence]
   const float* rotary_table = nullptr;
   const KernelTable& kernels;
 

@@ -108,10 +108,19 @@ absl::Status OperationBodies::Body::NextBatch() const {
   for (int64_t i = 0; i < tokens_; ++i) {
     const bool known =
         tokens[i].id >= 0 && tokens[i].id < o_.spec_.vocab && tokens[i].label < o_.spec_.vocab;
-    if (known) continue;
-    return absl::InvalidArgumentError(
-        StrCat("token ", i, " of micro-batch ", op_.micro_batch, " has id ", tokens[i].id,
-               " and label ", tokens[i].label, "; the vocabulary has ", o_.spec_.vocab));
+    if (!known) {
+      return absl::InvalidArgumentError(
+          StrCat("token ", i, " of micro-batch ", op_.micro_batch, " has id ", tokens[i].id,
+                 " and label ", tokens[i].label, "; the vocabulary has ", o_.spec_.vocab));
+    }
+    // A position is an offset into memory, like an id: samples count up from 0 within their row.
+    const bool begins = tokens[i].position == 0;
+    const bool goes_on = i % job_.sequence != 0 && tokens[i].position == tokens[i - 1].position + 1;
+    if (!begins && !goes_on) {
+      return absl::InvalidArgumentError(
+          StrCat("token ", i, " of micro-batch ", op_.micro_batch, " has position ",
+                 tokens[i].position, ", which neither begins a sample nor goes on with one"));
+    }
   }
   std::memcpy(At<TokenRecord>(Writes(ContentKind::kTokens)), tokens,
               static_cast<size_t>(tokens_) * sizeof(TokenRecord));

@@ -100,6 +100,7 @@ class OperationBodies::Body {
     return {.spec = o_.spec_,
             .batch = job_.micro_batch,
             .sequence = job_.sequence,
+            .records = At<TokenRecord>(Reads(ContentKind::kTokens)),
             .rotary_table = o_.memory_.As<float>(o_.memory_.Find(BufferKind::kRotaryTable, 0)),
             .kernels = k_};
   }

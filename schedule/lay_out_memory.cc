@@ -203,9 +203,7 @@ class Layout {
     AddPool(map_.tokens_pinned, BufferKind::kTokensPinned, Memory::kPinned, staged,
             tokens * kTokenBytes);
     const bool on_host = plan_.embedding_home == EmbeddingHome::kHost;
-    if (train || kind_ == PassKind::kEvaluate || !on_host) {
-      AddPool(map_.tokens, BufferKind::kTokens, Memory::kDevice, staged, tokens * kTokenBytes);
-    }
+    AddPool(map_.tokens, BufferKind::kTokens, Memory::kDevice, staged, tokens * kTokenBytes);
     if (on_host) {
       AddPool(map_.embedding_rows, BufferKind::kEmbeddingRows, Memory::kPinned, staged,
               hidden_bytes_);

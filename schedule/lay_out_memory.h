@@ -78,8 +78,8 @@ absl::StatusOr<MemoryLayout> LayOutMemory(const ModelSpec& spec, const TrainingJ
 
 // Rules that layout and builders share.
 
-// A token as every memory holds it: id, label, and where the same id comes next.
-inline constexpr uint64_t kTokenBytes = 16;
+// A token as every memory holds it: id, label, where the same id comes next, place in its sample.
+inline constexpr uint64_t kTokenBytes = 20;
 // What is known of a token's logits so far: largest, sum of exponentials, the label's.
 inline constexpr uint64_t kTokenSumBytes = 12;
 // Sum of losses and number of counted tokens of a micro-batch.

@@ -16,11 +16,9 @@ void PassEmitter::FetchBatch(int32_t mb) {
   next.Writes(pinned, tokens).operation.bytes = bytes;
   const std::array<int64_t, 1> updated = {std::exchange(before_batch_, -1)};
   Append(next, updated);
-  if (!map_.tokens.empty()) {
-    Draft load = Begin(OperationKind::kLoadTokens, Lane::kH2d, -1, mb);
-    load.Reads(pinned, tokens).Writes(TokensBuffer(mb), tokens).operation.bytes = bytes;
-    Append(load);
-  }
+  Draft load = Begin(OperationKind::kLoadTokens, Lane::kH2d, -1, mb);
+  load.Reads(pinned, tokens).Writes(TokensBuffer(mb), tokens).operation.bytes = bytes;
+  Append(load);
   if (plan_.embedding_home != EmbeddingHome::kHost) return;
   Draft gather = Begin(OperationKind::kGather, Lane::kHost, -1, mb);
   gather.Reads(pinned, tokens);
@@ -100,6 +98,7 @@ void PassEmitter::Forward(int32_t c, int32_t mb, BufferId weights, Keep keep) {
   Draft forward = Begin(OperationKind::kForward, Lane::kCompute, c, mb);
   ReadWeights(forward, c, weights);
   forward.Reads(HiddenBuffer(link, mb), Hidden(link, mb));
+  forward.Reads(TokensBuffer(mb), {ContentKind::kTokens, 0, mb});
   AddShardTo(forward, c, Hidden(link + 1, mb), HiddenBuffer(link + 1, mb));
   if (keep == Keep::kActivations) {
     forward.Writes(ActivationsBuffer(c, mb), {ContentKind::kActivations, c, mb});
@@ -120,6 +119,7 @@ void PassEmitter::Recompute(int32_t c, int32_t mb, BufferId weights, Keep keep) 
   Draft recompute = Begin(OperationKind::kRecompute, Lane::kCompute, c, mb);
   ReadWeights(recompute, c, weights);
   recompute.Reads(RecomputeInput(link, mb), Hidden(link, mb));
+  recompute.Reads(TokensBuffer(mb), {ContentKind::kTokens, 0, mb});
   const bool passes_on = plan_.strategy == Strategy::kReference ? keep == Keep::kNothing : !last;
   if (passes_on) {
     AddShardTo(recompute, c, Hidden(link + 1, mb), RecomputeOutput(link, mb));
@@ -211,6 +211,7 @@ void PassEmitter::Backward(int32_t c, int32_t mb, BufferId weights) {
   Draft op = Begin(OperationKind::kBackward, Lane::kCompute, c, mb);
   ReadWeights(op, c, weights);
   op.Reads(ActivationsBuffer(c, mb), {ContentKind::kActivations, c, mb});
+  op.Reads(TokensBuffer(mb), {ContentKind::kTokens, 0, mb});
   op.Reads(HiddenGradientBuffer(link + 1, mb), HiddenGradient(link + 1, mb));
   AddShardTo(op, c, HiddenGradient(link, mb), HiddenGradientBuffer(link, mb));
   WriteGradient(op, c, mb);

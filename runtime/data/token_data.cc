@@ -62,8 +62,12 @@ int64_t CountLabels(const TokenLine& line) {
 // One row: the sample, each token with the label of the next, then padding.
 void FillRow(const TokenLine& line, std::span<TokenRecord> row) {
   std::fill(row.begin(), row.end(), TokenRecord());
+  for (size_t t = line.ids.size(); t < row.size(); ++t) {
+    row[t].position = static_cast<int32_t>(t - line.ids.size());
+  }
   for (size_t t = 0; t < line.ids.size(); ++t) {
     row[t].id = line.ids[t];
+    row[t].position = static_cast<int32_t>(t);
     if (t + 1 < line.ids.size()) row[t].label = line.labels[t + 1];
   }
 }

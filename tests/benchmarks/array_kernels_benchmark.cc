@@ -207,11 +207,13 @@ void BM_Rotary(benchmark::State& state) {
   std::vector<float> x = Values(kRows * kWidth);
   std::vector<float> table(kSequence * kHeadDim);
   FillRotaryTable(Values(kHeadDim / 2), 1.0f, kSequence, table);
+  std::vector<TokenRecord> records(kRows);
+  for (int32_t t = 0; t < kRows; ++t) records[static_cast<size_t>(t)].position = t % kSequence;
   Measure(state, kRows * kWidth * 8, [&](const KernelContext& context) {
-    return RotaryHost(context, {.batch = kRows / kSequence,
-                                .sequence = kSequence,
+    return RotaryHost(context, {.tokens = kRows,
                                 .heads = kWidth / kHeadDim,
                                 .head_dim = kHeadDim,
+                                .records = records.data(),
                                 .table = table.data(),
                                 .x = x.data()});
   });

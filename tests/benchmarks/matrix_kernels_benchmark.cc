@@ -197,6 +197,7 @@ void BiasGradientStored(benchmark::State& state) {
 // 2 products forward, 5 backward.
 struct AttentionArrays {
   AttentionShape shape;
+  std::vector<TokenRecord> records;
   std::vector<float> q, k, v, gradient, output, log_sum_exp, dot, dq, dk, dv;
 
   explicit AttentionArrays(const benchmark::State& state) {
@@ -208,6 +209,9 @@ struct AttentionArrays {
              .window = state.range(5),
              .scale = 1 / std::sqrt(static_cast<float>(state.range(4)))};
     const int64_t tokens = shape.batch * shape.sequence;
+    for (int64_t t = 0; t < tokens; ++t) {
+      records.push_back({.position = static_cast<int32_t>(t % shape.sequence)});
+    }
     q = gradient = output = dq = Random(tokens * shape.heads * shape.head_dim);
     k = v = dk = dv = Random(tokens * shape.kv_heads * shape.head_dim);
     log_sum_exp = dot = Random(tokens * shape.heads);
@@ -221,6 +225,7 @@ struct AttentionArrays {
   }
   AttentionForward Forward() {
     return {.shape = shape,
+            .records = records.data(),
             .q = q.data(),
             .k = k.data(),
             .v = v.data(),
@@ -229,6 +234,7 @@ struct AttentionArrays {
   }
   AttentionBackward Backward() {
     return {.shape = shape,
+            .records = records.data(),
             .q = q.data(),
             .k = k.data(),
             .v = v.data(),

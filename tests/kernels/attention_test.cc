@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/kernels/kernel_lane.h"
+#include "tests/kernels/token_rows.h"
 
 namespace horizon {
 
@@ -25,11 +26,13 @@ constexpr double kEpsilon = std::numeric_limits<float>::epsilon();
 // All arrays of both passes; what kernels write begins as NaN.
 struct Arrays {
   AttentionShape shape;
+  std::vector<TokenRecord> records;
   GuardedFloats q, k, v, output_gradient;
   GuardedFloats output, log_sum_exp, output_dot, q_gradient, k_gradient, v_gradient;
 
   Arrays(std::mt19937& random, const AttentionShape& the_shape)
       : shape(the_shape),
+        records(WholeRows(shape.batch, shape.sequence)),
         q(RandomFloats(random, Queries())),
         k(RandomFloats(random, Keys())),
         v(RandomFloats(random, Keys())),
@@ -47,6 +50,7 @@ struct Arrays {
 
   AttentionForward Forward() {
     return {.shape = shape,
+            .records = records.data(),
             .q = q.data(),
             .k = k.data(),
             .v = v.data(),
@@ -55,6 +59,7 @@ struct Arrays {
   }
   AttentionBackward Backward() {
     return {.shape = shape,
+            .records = records.data(),
             .q = q.data(),
             .k = k.data(),
             .v = v.data(),
@@ -110,18 +115,42 @@ void ExpectNear(const GuardedFloats& actual, const GuardedFloats& expected, doub
   EXPECT_TRUE(actual.guards_hold()) << what;
 }
 
-class AttentionTest : public testing::TestWithParam<AttentionShape> {};
+// A shape, and the longest of the samples that share a row; 0: a row is one sample.
+struct Case {
+  AttentionShape shape;
+  int64_t longest = 0;
+
+  Arrays MakeArrays(std::mt19937& random) const {
+    Arrays arrays(random, shape);
+    if (longest > 0) arrays.records = PackedRows(shape.batch, shape.sequence, longest, random);
+    return arrays;
+  }
+};
+
+std::ostream& operator<<(std::ostream& out, const Case& the_case) {
+  return out << the_case.shape << ", samples up to " << the_case.longest;
+}
+
+std::vector<Case> Cases() {
+  std::vector<Case> cases;
+  for (const AttentionShape& shape : Shapes()) {
+    for (const int64_t longest : {0, 1, 20, 500}) cases.push_back({shape, longest});
+  }
+  return cases;
+}
+
+class AttentionTest : public testing::TestWithParam<Case> {};
 
 TEST_P(AttentionTest, HostMatchesTheReference) {
   std::mt19937 random(1);
-  Arrays exact(random, GetParam());
+  Arrays exact = GetParam().MakeArrays(random);
   Arrays host = exact;
   exact.RunReference();
   host.RunHost(2);
   // Inputs are uniform in -1 .. 1, so that a term of a product is 1/4 on average. A score is wrong
   // by the roundings of its head_dim terms, a probability by as much times itself, and an output of
   // at most 1 by that and the roundings of its own sum.
-  const AttentionShape& shape = GetParam();
+  const AttentionShape& shape = GetParam().shape;
   const double width = static_cast<double>(shape.head_dim);
   const double length = static_cast<double>(shape.sequence);
   const double score = kEpsilon * double{shape.scale} * (4 + std::sqrt(width)) * width / 4;
@@ -144,7 +173,7 @@ TEST_P(AttentionTest, HostMatchesTheReference) {
 // With 5 workers and few key heads backward takes its other way.
 TEST_P(AttentionTest, SameBitsForAnyNumberOfWorkers) {
   std::mt19937 random(2);
-  const Arrays begin(random, GetParam());
+  const Arrays begin = GetParam().MakeArrays(random);
   Arrays one = begin;
   one.RunHost(1);
   for (const int workers : {2, 3, 5}) {
@@ -157,7 +186,7 @@ TEST_P(AttentionTest, SameBitsForAnyNumberOfWorkers) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, AttentionTest, testing::ValuesIn(Shapes()));
+INSTANTIATE_TEST_SUITE_P(Shapes, AttentionTest, testing::ValuesIn(Cases()));
 
 TEST(Attention, ReferenceGradientsAreFiniteDifferencesOfTheReference) {
   for (const AttentionShape& shape : {Shape(2, 5, 2, 1, 3), Shape(1, 7, 4, 2, 2, 3)}) {
@@ -214,6 +243,66 @@ TEST(Attention, ASequenceOfABatchIsWhatItIsAlone) {
     GuardedFloats part(second.Results()[i]->size());
     copy_second(*both.Results()[i], part);
     EXPECT_TRUE(SameBits(part, *second.Results()[i])) << "result " << i;
+  }
+}
+
+// Rows of two samples, the second of which begins in the middle of a tile, or after the first tile
+// of keys that its queries' tile visits.
+TEST(Attention, ASampleOfAPackedRowIsWhatItIsAlone) {
+  for (const int64_t first : {1, 40, 64, 300, 330}) {
+    for (const int64_t window : {0, 50}) {
+      std::mt19937 random(8);
+      const int64_t second = 100;
+      Arrays packed(random, Shape(1, first + second, 4, 2, 24, window));
+      for (int64_t t = first; t < first + second; ++t) {
+        packed.records[static_cast<size_t>(t)].position = static_cast<int32_t>(t - first);
+      }
+      packed.RunHost(2);
+      Arrays alone(random, Shape(1, second, 4, 2, 24, window));
+      const auto copy_second = [](const GuardedFloats& from, GuardedFloats& to) {
+        for (int64_t i = 0; i < to.size(); ++i) to[i] = from[from.size() - to.size() + i];
+      };
+      copy_second(packed.q, alone.q);
+      copy_second(packed.k, alone.k);
+      copy_second(packed.v, alone.v);
+      copy_second(packed.output_gradient, alone.output_gradient);
+      alone.RunHost(1);
+      // Tiles lie elsewhere: the same sums in another order, of at most 100 terms of size 1.
+      for (size_t i = 0; i < alone.Results().size(); ++i) {
+        GuardedFloats part(alone.Results()[i]->size());
+        copy_second(*packed.Results()[i], part);
+        ExpectNear(part, *alone.Results()[i], 100 * kEpsilon, "result");
+      }
+    }
+  }
+}
+
+TEST(Attention, NothingLeaksBetweenTheSamplesOfARow) {
+  std::mt19937 random(9);
+  Arrays arrays(random, Shape(2, 400, 4, 2, 16));
+  arrays.records = PackedRows(2, 400, 90, random);
+  Arrays changed = arrays;
+  arrays.RunHost(2);
+  // Another sample's values may be anything finite, and its gradient too.
+  const int64_t begin = 400 + 150 - arrays.records[400 + 150].position;
+  int64_t end = begin + 1;
+  while (end < 800 && arrays.records[static_cast<size_t>(end)].position > 0) ++end;
+  const auto within = [&](int64_t i, int64_t values) {
+    const int64_t token = i / (values / 800);
+    return begin <= token && token < end;
+  };
+  for (GuardedFloats* array : {&changed.q, &changed.k, &changed.v, &changed.output_gradient}) {
+    for (int64_t i = 0; i < array->size(); ++i) {
+      if (!within(i, array->size())) (*array)[i] *= -700.0f;
+    }
+  }
+  changed.RunHost(2);
+  for (size_t r = 0; r < arrays.Results().size(); ++r) {
+    const GuardedFloats& before = *arrays.Results()[r];
+    for (int64_t i = 0; i < before.size(); ++i) {
+      if (!within(i, before.size())) continue;
+      ASSERT_EQ(before[i], (*changed.Results()[r])[i]) << r;
+    }
   }
 }
 

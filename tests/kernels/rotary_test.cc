@@ -8,6 +8,7 @@
 
 #include "tests/kernels/each_target.h"
 #include "tests/kernels/kernel_lane.h"
+#include "tests/kernels/token_rows.h"
 
 namespace horizon {
 namespace {
@@ -22,6 +23,7 @@ struct Shape {
 
   int64_t values() const { return batch * sequence * heads * head_dim; }
 };
+
 const std::vector<Shape>& Shapes() {
   static const std::vector<Shape> shapes = {{0, 5, 2, 8},  {1, 1, 1, 2},   {1, 3, 1, 6},
                                             {2, 5, 3, 34}, {3, 70, 4, 64}, {1, 33, 5, 128}};
@@ -38,13 +40,20 @@ std::vector<float> TableOf(const Shape& shape) {
   return table;
 }
 
-Rotary ArgsOf(const Shape& shape, RotaryDirection direction, const std::vector<float>& table,
+// Samples of several lengths share a row, so that position and place in the row differ.
+std::vector<TokenRecord> RecordsOf(const Shape& shape) {
+  std::mt19937 random(9);
+  return PackedRows(shape.batch, shape.sequence, shape.sequence, random);
+}
+
+Rotary ArgsOf(const Shape& shape, RotaryDirection direction,
+              const std::vector<TokenRecord>& records, const std::vector<float>& table,
               GuardedFloats& x) {
   return {.direction = direction,
-          .batch = shape.batch,
-          .sequence = shape.sequence,
+          .tokens = shape.batch * shape.sequence,
           .heads = shape.heads,
           .head_dim = shape.head_dim,
+          .records = records.data(),
           .table = table.data(),
           .x = x.data()};
 }
@@ -72,11 +81,14 @@ TEST(Rotary, TurnsAPairByHand) {
     x[0] = x[2] = 3.0f;
     x[1] = x[3] = 5.0f;
     const Shape shape = {1, 2, 1, 2};
+    const std::vector<TokenRecord> records = WholeRows(1, 2);
     KernelLane lane(1);
-    ASSERT_TRUE(body(lane.context(), ArgsOf(shape, RotaryDirection::kForward, table, x)).ok());
+    ASSERT_TRUE(
+        body(lane.context(), ArgsOf(shape, RotaryDirection::kForward, records, table, x)).ok());
     EXPECT_EQ((std::vector<float>{x[0], x[1], x[2], x[3]}),
               (std::vector<float>{3.0f, 5.0f, -5.0f, 3.0f}));
-    ASSERT_TRUE(body(lane.context(), ArgsOf(shape, RotaryDirection::kBackward, table, x)).ok());
+    ASSERT_TRUE(
+        body(lane.context(), ArgsOf(shape, RotaryDirection::kBackward, records, table, x)).ok());
     EXPECT_EQ((std::vector<float>{x[2], x[3]}), (std::vector<float>{3.0f, 5.0f}));
   }
 }
@@ -87,11 +99,13 @@ TEST(Rotary, EqualsTheReferenceWithTheSameBitsForAllWorkersAndTargets) {
       std::mt19937 random(1);
       const GuardedFloats x = RandomFloats(random, shape.values(), 4.0f);
       const std::vector<float> table = TableOf(shape);
+      const std::vector<TokenRecord> records = RecordsOf(shape);
       GuardedFloats expected = x;
       GuardedFloats one = x;
       KernelLane lane(1);
-      ASSERT_TRUE(RotaryReference(lane.context(), ArgsOf(shape, direction, table, expected)).ok());
-      ASSERT_TRUE(RotaryHost(lane.context(), ArgsOf(shape, direction, table, one)).ok());
+      ASSERT_TRUE(
+          RotaryReference(lane.context(), ArgsOf(shape, direction, records, table, expected)).ok());
+      ASSERT_TRUE(RotaryHost(lane.context(), ArgsOf(shape, direction, records, table, one)).ok());
       // Two products and a sum of magnitudes of at most 4 x 1.25 each, and the reference's
       // rounding.
       for (int64_t i = 0; i < x.size(); ++i) ASSERT_NEAR(one[i], expected[i], 10.0 * 3 * kUnit);
@@ -99,12 +113,14 @@ TEST(Rotary, EqualsTheReferenceWithTheSameBitsForAllWorkersAndTargets) {
       for (const int workers : {2, 3, 5}) {
         KernelLane many(workers);
         GuardedFloats here = x;
-        ASSERT_TRUE(RotaryHost(many.context(), ArgsOf(shape, direction, table, here)).ok());
+        ASSERT_TRUE(
+            RotaryHost(many.context(), ArgsOf(shape, direction, records, table, here)).ok());
         EXPECT_TRUE(SameBits(here, one));
       }
       ForEachTarget([&](const char* target) {
         GuardedFloats here = x;
-        ASSERT_TRUE(RotaryHost(lane.context(), ArgsOf(shape, direction, table, here)).ok());
+        ASSERT_TRUE(
+            RotaryHost(lane.context(), ArgsOf(shape, direction, records, table, here)).ok());
         EXPECT_TRUE(SameBits(here, one)) << target;
       });
     }
@@ -119,14 +135,17 @@ TEST(Rotary, BackwardIsForwardTransposed) {
     const GuardedFloats x = RandomFloats(random, shape.values());
     const GuardedFloats g = RandomFloats(random, shape.values());
     const std::vector<float> table = TableOf(shape);
+    const std::vector<TokenRecord> records = RecordsOf(shape);
     for (const auto body : {&RotaryHost, &RotaryReference}) {
       GuardedFloats forward = x;
       GuardedFloats backward = g;
       KernelLane lane(2);
       ASSERT_TRUE(
-          body(lane.context(), ArgsOf(shape, RotaryDirection::kForward, table, forward)).ok());
+          body(lane.context(), ArgsOf(shape, RotaryDirection::kForward, records, table, forward))
+              .ok());
       ASSERT_TRUE(
-          body(lane.context(), ArgsOf(shape, RotaryDirection::kBackward, table, backward)).ok());
+          body(lane.context(), ArgsOf(shape, RotaryDirection::kBackward, records, table, backward))
+              .ok());
       double left = 0.0;
       double right = 0.0;
       for (int64_t i = 0; i < x.size(); ++i) {

@@ -48,7 +48,8 @@ std::vector<TokenRecord> Records(const Value& batch) {
     const std::vector<double> label = Numbers(labels[row]);
     for (size_t t = 0; t < id.size(); ++t) {
       records.push_back({.id = static_cast<int32_t>(id[t]),
-                         .label = t + 1 < id.size() ? static_cast<int32_t>(label[t + 1]) : -100});
+                         .label = t + 1 < id.size() ? static_cast<int32_t>(label[t + 1]) : -100,
+                         .position = static_cast<int32_t>(t)});
     }
   }
   LinkSameTokens(records);
@@ -138,6 +139,8 @@ std::vector<TokenRecord> RandomTokens(const ModelSpec& spec, const TrainingJob& 
     records[i].id = static_cast<int32_t>(next() % static_cast<uint64_t>(spec.vocab));
     records[i].label = static_cast<int32_t>(next() % static_cast<uint64_t>(spec.vocab));
     if (ignored > 0 && static_cast<int64_t>(i) % ignored == 0) records[i].label = -100;
+    const bool begins = static_cast<int64_t>(i) % job.sequence == 0 || next() % 20 == 0;
+    records[i].position = begins ? 0 : records[i - 1].position + 1;
   }
   LinkSameTokens(records);
   return records;

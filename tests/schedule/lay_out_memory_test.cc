@@ -81,8 +81,8 @@ TEST(LayOutMemory, EveryBufferOfATinyStep) {
                    "host weights_lo 1 x 1328\n"
                    "host weights_lo 1 x 512\n"
                    "device ring_slot 2 x 2656\n"  // fp32 slots on device `host`
-                   "pinned tokens_pinned 1 x 256\n"
-                   "device tokens 1 x 256\n"
+                   "pinned tokens_pinned 1 x 320\n"
+                   "device tokens 1 x 320\n"
                    "pinned embedding_rows 1 x 512\n"
                    "pinned row_gradients 1 x 512\n"
                    "device residual 2 x 512\n"
@@ -227,7 +227,8 @@ TEST(LayOutMemory, ResidentNeedsNothingOfTheHostButInputsAndLosses) {
   const MemoryLayout layout = LayOut(TinyModel(2), SmallJob(), plan);
   EXPECT_EQ(layout.totals[static_cast<size_t>(Memory::kHost)], 0u);
   EXPECT_EQ(BytesOf(layout, {BufferKind::kRingSlot, BufferKind::kGradientSlab}), 0u);
-  EXPECT_EQ(layout.totals[static_cast<size_t>(Memory::kPinned)], 256u + 16);  // tokens, loss
+  // 16 tokens, up to where the next buffer may begin, and the loss.
+  EXPECT_EQ(layout.totals[static_cast<size_t>(Memory::kPinned)], 512u + 16);
 }
 
 // The published formula, P counting parameters: 2 N weights, 8 N moments, 2 N gradients,
