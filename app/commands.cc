@@ -7,6 +7,7 @@ CommandList MakeCommands() {
   commands.push_back(MakeModelCommand());
   commands.push_back(MakeModelsCommand());
   commands.push_back(MakeWeightsCommand());
+  commands.push_back(MakeTokenizeCommand());
   commands.push_back(MakeScheduleCommand());
   commands.push_back(MakeMachinesCommand());
   commands.push_back(MakePlanCommand());
@@ -14,6 +15,7 @@ CommandList MakeCommands() {
   commands.push_back(MakeCompareCommand());
   commands.push_back(MakeSimulateCommand());
   commands.push_back(MakeTrainCommand());
+  commands.push_back(MakeCheckpointCommand());
   commands.push_back(MakeDemoCommand());
   commands.push_back(MakeExperimentsCommand());
   commands.push_back(MakeHelpCommand());

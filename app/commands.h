@@ -10,6 +10,7 @@ namespace horizon {
 CommandList MakeCommands();
 
 // One factory a command, defined in NAME_command.cc.
+std::unique_ptr<Command> MakeCheckpointCommand();
 std::unique_ptr<Command> MakeCompareCommand();
 std::unique_ptr<Command> MakeDemoCommand();
 std::unique_ptr<Command> MakeExperimentsCommand();
@@ -21,6 +22,7 @@ std::unique_ptr<Command> MakeModelsCommand();
 std::unique_ptr<Command> MakePlanCommand();
 std::unique_ptr<Command> MakeScheduleCommand();
 std::unique_ptr<Command> MakeSimulateCommand();
+std::unique_ptr<Command> MakeTokenizeCommand();
 std::unique_ptr<Command> MakeTrainCommand();
 std::unique_ptr<Command> MakeVersionCommand();
 std::unique_ptr<Command> MakeWeightsCommand();

@@ -115,6 +115,11 @@ class FaultingIo::FaultingFile final : public File {
     return inner_->Sync();
   }
 
+  absl::Status DropCache() override {
+    RETURN_IF_ERROR(counter_.Next("DropCache", path_));
+    return inner_->DropCache();
+  }
+
   absl::StatusOr<FileInfo> Info() override {
     RETURN_IF_ERROR(counter_.Next("File::Info", path_));
     ASSIGN_OR_RETURN(FileInfo info, inner_->Info());
@@ -195,6 +200,11 @@ absl::StatusOr<Bytes> FaultingIo::FreeSpace(const std::string& path) {
 absl::Status FaultingIo::SyncDirectory(const std::string& path) {
   RETURN_IF_ERROR(counter_->Next("SyncDirectory", path));
   return inner_.SyncDirectory(path);
+}
+
+absl::StatusOr<std::unique_ptr<FileLock>> FaultingIo::Lock(const std::string& path) {
+  RETURN_IF_ERROR(counter_->Next("Lock", path));
+  return inner_.Lock(path);
 }
 
 uint64_t ForEachFault(Io& inner, const FaultPlan& plan, const std::function<void(FaultingIo&)>& run,

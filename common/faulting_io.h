@@ -59,6 +59,7 @@ class FaultingIo final : public Io {
   absl::StatusOr<FileInfo> Info(const std::string& path) override;
   absl::StatusOr<Bytes> FreeSpace(const std::string& path) override;
   absl::Status SyncDirectory(const std::string& path) override;
+  absl::StatusOr<std::unique_ptr<FileLock>> Lock(const std::string& path) override;
 
  private:
   class Counter;

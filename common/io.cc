@@ -146,6 +146,14 @@ int IoErrno(const absl::Status& status) {
   return error_number;
 }
 
+absl::Status WithMessage(const absl::Status& status, std::string_view message) {
+  if (status.ok()) return status;
+  absl::Status result(status.code(), StrCat(message));
+  status.ForEachPayload(
+      [&](auto type, const absl::Cord& payload) { result.SetPayload(type, payload); });
+  return result;
+}
+
 absl::StatusOr<std::string> ReadTextFile(Io& io, const std::string& path, Bytes limit) {
   CHECK((limit + 1_B).ok());
   ASSIGN_OR_RETURN(const std::unique_ptr<File> file, io.Open(path, OpenMode::kRead));
@@ -185,10 +193,8 @@ absl::Status WriteFileAtomically(Io& io, const std::string& path,
   if (status.ok()) status = io.Rename(temporary.path, path);
   if (!status.ok()) {
     if (absl::Status removed = io.Unlink(temporary.path); !removed.ok()) {
-      absl::Status both(status.code(), StrCat(status.message(), "; and the unfinished '",
-                                              temporary.path, "' stays: ", removed.message()));
-      both.SetPayload(kErrnoPayload, absl::Cord(StrCat(IoErrno(status))));
-      return both;
+      return WithMessage(status, StrCat(status.message(), "; and the unfinished '", temporary.path,
+                                        "' stays: ", removed.message()));
     }
     return status;
   }

@@ -44,8 +44,18 @@ class File {
   // Writes all of `from` at `offset`, looping on short writes.
   virtual absl::Status WriteAt(uint64_t offset, std::span<const std::byte> from) = 0;
   virtual absl::Status Sync() = 0;
+  // Writes out what is still dirty and lets the system forget the file's pages, so that a large
+  // file does not fill memory with its copy. No Sync, and no error where the system cannot do it;
+  // but an error of the writing out is reported here once, and then by no later Sync.
+  virtual absl::Status DropCache() = 0;
   virtual absl::StatusOr<FileInfo> Info() = 0;
   virtual absl::Status Close() = 0;
+};
+
+// A lock held while this object lives, and gone with the process however it ends.
+class FileLock {
+ public:
+  virtual ~FileLock() = default;
 };
 
 class Io {
@@ -63,6 +73,10 @@ class Io {
   virtual absl::StatusOr<FileInfo> Info(const std::string& path) = 0;
   virtual absl::StatusOr<Bytes> FreeSpace(const std::string& path) = 0;
   virtual absl::Status SyncDirectory(const std::string& path) = 0;
+  // Takes the lock that the file `path` stands for; the file is created if missing, gets the number
+  // of this process and stays for ever. Never waits: FailedPrecondition, naming the process, when
+  // another holder has it (of this process too). A symbolic link is refused.
+  virtual absl::StatusOr<std::unique_ptr<FileLock>> Lock(const std::string& path) = 0;
 };
 
 // The operating system's files. Stateless; opens with O_CLOEXEC, and a non-regular file (FIFO,
@@ -76,6 +90,8 @@ std::unique_ptr<Io> MakePosixIo();
 absl::Status IoError(int error_number, std::string_view attempted);
 // The errno a Status carries, or 0 if it is not an I/O error.
 int IoErrno(const absl::Status& status);
+// The same error with other words, all payloads (the errno) kept. OK stays OK.
+absl::Status WithMessage(const absl::Status& status, std::string_view message);
 
 // The whole of a text file, refused when larger than `limit` before anything is allocated; also of
 // those whose stated size says nothing (/proc, /sys). DataLoss when the file shrinks meanwhile.

@@ -1,5 +1,6 @@
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -126,6 +127,18 @@ class PosixFile final : public File {
     return absl::OkStatus();
   }
 
+  absl::Status DropCache() override {
+    constexpr unsigned kWriteAndWait =
+        SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+    if (::sync_file_range(descriptor_.number(), 0, 0, kWriteAndWait) != 0) {
+      // Not every file system has it; a real failure takes the error away from the next fsync.
+      const bool unknown = errno == ENOSYS || errno == EINVAL || errno == EOPNOTSUPP;
+      return unknown ? absl::OkStatus() : Failed("write out", path_);
+    }
+    ::posix_fadvise(descriptor_.number(), 0, 0, POSIX_FADV_DONTNEED);
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<FileInfo> Info() override {
     struct stat state {};
     if (::fstat(descriptor_.number(), &state) != 0) return Failed("examine", path_);
@@ -151,6 +164,23 @@ class PosixFile final : public File {
   Descriptor descriptor_;
   const OpenMode mode_;
 };
+
+class PosixFileLock final : public FileLock {
+ public:
+  explicit PosixFileLock(Descriptor descriptor) : descriptor_(std::move(descriptor)) {}
+
+ private:
+  const Descriptor descriptor_;  // closing it, or the end of the process, gives the lock back
+};
+
+// "process 4711", or what can be said when the holder has not written its number.
+std::string HolderOf(int descriptor) {
+  char text[24];
+  const ssize_t count = ::pread(descriptor, text, sizeof(text), 0);
+  std::string digits;
+  for (ssize_t i = 0; i < count && text[i] >= '0' && text[i] <= '9'; ++i) digits += text[i];
+  return digits.empty() ? "another process" : StrCat("process ", digits);
+}
 
 int OpenFlags(OpenMode mode) {
   // Without O_NONBLOCK opening a FIFO waits for its other end before we can see what it is; on a
@@ -273,6 +303,29 @@ class PosixIo final : public Io {
     if (descriptor.number() == -1) return Failed("open directory", path);
     if (::fsync(descriptor.number()) != 0) return Failed("sync directory", path);
     return descriptor.Close() == 0 ? absl::OkStatus() : Failed("close directory", path);
+  }
+
+  absl::StatusOr<std::unique_ptr<FileLock>> Lock(const std::string& path) override {
+    RETURN_IF_ERROR(CheckPath(path));
+    constexpr int kFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+    Descriptor descriptor(Uninterrupted([&] { return ::open(path.c_str(), kFlags, 0666); }));
+    if (descriptor.number() == -1) {
+      if (errno != ELOOP) return Failed("open the lock", path);
+      return absl::InvalidArgumentError(
+          StrCat("cannot lock '", path, "': it is a symbolic link, which a lock may not be"));
+    }
+    if (Uninterrupted([&] { return ::flock(descriptor.number(), LOCK_EX | LOCK_NB); }) != 0) {
+      if (errno != EWOULDBLOCK) return Failed("lock", path);
+      return absl::FailedPreconditionError(StrCat("cannot lock '", path,
+                                                  "': ", HolderOf(descriptor.number()),
+                                                  " holds it; wait until it ends or stop it"));
+    }
+    // The number only makes messages better: on a full disk the lock holds without it.
+    const std::string number = StrCat(::getpid(), "\n");
+    if (::ftruncate(descriptor.number(), 0) == 0) {
+      static_cast<void>(::pwrite(descriptor.number(), number.data(), number.size(), 0) > 0);
+    }
+    return std::make_unique<PosixFileLock>(std::move(descriptor));
   }
 };
 

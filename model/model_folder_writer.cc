@@ -10,6 +10,7 @@
 #include "common/quote.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
+#include "model/safetensors_writer.h"
 #include "model/tensor_entry.h"
 
 namespace horizon {
@@ -23,11 +24,6 @@ constexpr std::string_view kFormat = "pt";
 
 // Whole elements of every dtype, so that a source never has to split one.
 constexpr uint64_t kPieceUnit = 8;
-
-std::string ShardName(size_t number, size_t count) {
-  if (count == 1) return std::string(kSingleFile);
-  return absl::StrFormat("model-%05d-of-%05d.safetensors", number + 1, count);
-}
 
 absl::Status WriteShard(Io& io, const std::string& path, std::span<const TensorDeclaration> tensors,
                         const TensorSource& source, std::span<std::byte> piece) {
@@ -46,26 +42,6 @@ absl::Status WriteShard(Io& io, const std::string& path, std::span<const TensorD
     }
   }
   return writer->Finish();
-}
-
-std::string IndexText(const std::vector<TensorDeclaration>& tensors,
-                      const std::vector<ShardRange>& shards) {
-  CheckedU64 total;
-  for (const TensorDeclaration& tensor : tensors) {
-    total += TensorBytes(tensor.dtype, tensor.shape).value_or(0);
-  }
-  JsonWriter writer;
-  writer.BeginObject();
-  writer.Key("metadata").BeginObject().Key("total_size").Unsigned(total.value()).EndObject();
-  writer.Key("weight_map").BeginObject();
-  for (size_t shard = 0; shard < shards.size(); ++shard) {
-    const std::string name = ShardName(shard, shards.size());
-    for (size_t i = shards[shard].begin; i < shards[shard].end; ++i) {
-      writer.Key(tensors[i].name).String(name);
-    }
-  }
-  writer.EndObject().EndObject();
-  return std::move(writer).Finish();
 }
 
 absl::Status RefuseExisting(Io& io, const std::string& folder) {
@@ -93,6 +69,31 @@ absl::Status CheckUniqueNames(const std::vector<TensorDeclaration>& tensors) {
 }
 
 }  // namespace
+
+std::string ShardName(std::string_view stem, size_t number, size_t count) {
+  if (count == 1) return StrCat(stem, ".safetensors");
+  return StrCat(stem, absl::StrFormat("-%05d-of-%05d.safetensors", number + 1, count));
+}
+
+std::string ShardIndexText(const std::vector<TensorDeclaration>& tensors,
+                           const std::vector<ShardRange>& shards) {
+  CheckedU64 total;
+  for (const TensorDeclaration& tensor : tensors) {
+    total += TensorBytes(tensor.dtype, tensor.shape).value_or(0);
+  }
+  JsonWriter writer;
+  writer.BeginObject();
+  writer.Key("metadata").BeginObject().Key("total_size").Unsigned(total.value()).EndObject();
+  writer.Key("weight_map").BeginObject();
+  for (size_t shard = 0; shard < shards.size(); ++shard) {
+    const std::string name = ShardName("model", shard, shards.size());
+    for (size_t i = shards[shard].begin; i < shards[shard].end; ++i) {
+      writer.Key(tensors[i].name).String(name);
+    }
+  }
+  writer.EndObject().EndObject();
+  return std::move(writer).Finish();
+}
 
 absl::StatusOr<std::vector<ShardRange>> SplitIntoShards(
     const std::vector<TensorDeclaration>& tensors, Bytes max_shard) {
@@ -129,7 +130,7 @@ absl::Status WriteModelFolder(Io& io, const std::string& folder,
   std::vector<std::string> written;
   absl::Status status;
   for (size_t i = 0; i < shards.size() && status.ok(); ++i) {
-    const std::string path = JoinPath(folder, ShardName(i, shards.size()));
+    const std::string path = JoinPath(folder, ShardName("model", i, shards.size()));
     const auto part = std::span(tensors).subspan(shards[i].begin, shards[i].end - shards[i].begin);
     status = WriteShard(io, path, part, source, piece);
     if (status.ok()) written.push_back(path);
@@ -137,7 +138,7 @@ absl::Status WriteModelFolder(Io& io, const std::string& folder,
   if (status.ok() && shards.size() > 1) {
     const std::string path = JoinPath(folder, kIndexFile);
     written.push_back(path);  // even a failed write may have got as far as its name
-    status = WriteTextFile(io, path, IndexText(tensors, shards));
+    status = WriteTextFile(io, path, ShardIndexText(tensors, shards));
   }
   if (status.ok()) status = io.SyncDirectory(folder);
   if (status.ok()) return status;

@@ -5,13 +5,14 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/io.h"
 #include "common/units.h"
-#include "model/safetensors_writer.h"
+#include "model/safetensors_start.h"
 
 namespace horizon {
 
@@ -46,5 +47,12 @@ struct ShardRange {
 };
 absl::StatusOr<std::vector<ShardRange>> SplitIntoShards(
     const std::vector<TensorDeclaration>& tensors, Bytes max_shard);
+
+// The name of file `number` (from 0) of `count`: "STEM-00001-of-00003.safetensors", or
+// "STEM.safetensors" where it is the only one.
+std::string ShardName(std::string_view stem, size_t number, size_t count);
+// The text of model.safetensors.index.json for these shards. Every tensor must have a size.
+std::string ShardIndexText(const std::vector<TensorDeclaration>& tensors,
+                           const std::vector<ShardRange>& shards);
 
 }  // namespace horizon

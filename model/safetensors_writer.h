@@ -12,17 +12,10 @@
 #include "absl/status/statusor.h"
 #include "common/io.h"
 #include "common/units.h"
-#include "model/dtype.h"
 #include "model/safetensors_header.h"
+#include "model/safetensors_start.h"
 
 namespace horizon {
-
-// A tensor to be written.
-struct TensorDeclaration {
-  std::string name;
-  Dtype dtype = Dtype::kF32;
-  std::vector<int64_t> shape;
-};
 
 struct SafetensorsWriterOptions {
   SafetensorsMetadata metadata;  // left out of the file when empty

@@ -340,9 +340,13 @@ absl::Status Executor::RunOnDevice(LaneState& lane, Slot& slot, OperationId id,
 
 absl::Status Executor::RunOnHost(LaneState& lane, Slot& slot, OperationId id,
                                  const OperationBodies::Call& call) {
+  UpdateWatch* watch = call.operation.kind == OperationKind::kAdam ? options_.watch : nullptr;
+  const int64_t updated = watch == nullptr ? 0 : OperationBodies::StepOfUpdate(call);
   slot.start_ns[id] = Now();
+  if (watch != nullptr) watch->BeforeUpdate(updated, call.operation.chunk);
   const KernelContext context{.workers = lane.workers.get(), .scratch = lane.scratch.span()};
   RETURN_IF_ERROR(bodies_.Run(call, HostKernels(), context));
+  if (watch != nullptr) watch->AfterUpdate(updated, call.operation.chunk);
   slot.end_ns[id] = Now();
   return absl::OkStatus();
 }

@@ -25,6 +25,15 @@
 
 namespace horizon {
 
+// Hears of every update of a chunk that the host makes, on the optimizer's lane: what a checkpoint
+// that is written while steps run needs. `step` is the step whose gradient it is.
+class UpdateWatch {
+ public:
+  virtual ~UpdateWatch() = default;
+  virtual void BeforeUpdate(int64_t step, int32_t chunk) = 0;  // may wait
+  virtual void AfterUpdate(int64_t step, int32_t chunk) = 0;
+};
+
 // Executes a schedule, exactly as it stands. Every lane is a thread that takes the lane's
 // operations in order, and for each one waits for what the schedule says and runs its body; nothing
 // else orders anything, and no operation is made up here.
@@ -51,6 +60,7 @@ class Executor {
     // outside, and the executor's end would wait for it: a program that must not hang ends itself
     // here.
     std::function<void(const absl::Status&)> on_stall;
+    UpdateWatch* watch = nullptr;
   };
 
   // Starts the lanes. What is passed in outlives the executor. `kernels` are the device's.

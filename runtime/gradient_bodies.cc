@@ -137,6 +137,18 @@ absl::Status OperationBodies::Body::ClipGradient() const {
                              .values = At<float>(Writes(ContentKind::kClippedGradient))});
 }
 
+int64_t OperationBodies::StepOfUpdate(const Call& call) {
+  for (const Access& access : call.phase.AccessesOf(call.operation)) {
+    const bool gradient = access.content.kind == ContentKind::kGradient ||
+                          access.content.kind == ContentKind::kClippedGradient;
+    if (gradient && access.mode == AccessMode::kRead) {
+      return (access.age == 0 ? call.input : call.previous).number;
+    }
+  }
+  CHECK(false);
+  return 0;
+}
+
 absl::Status OperationBodies::Body::Adam() const {
   const Access* clipped = Find(AccessMode::kRead, ContentKind::kClippedGradient);
   const Access& source = clipped != nullptr ? *clipped : Reads(ContentKind::kGradient);

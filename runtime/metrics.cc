@@ -1,11 +1,15 @@
 #include "runtime/metrics.h"
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstddef>
 #include <span>
+#include <string_view>
 
 #include "common/json.h"
 #include "common/status_macros.h"
+#include "common/str_cat.h"
 
 namespace horizon {
 
@@ -65,6 +69,82 @@ absl::Status MetricsWriter::Close() {
   const absl::Status synced = file_->Sync();
   const absl::Status closed = file_->Close();
   return synced.ok() ? closed : synced;
+}
+
+absl::Status AppendEvaluation(Io& io, const std::string& path, const EvaluationLine& line) {
+  JsonWriter json(JsonWriter::Style::kOneLine);
+  json.BeginObject().Key("step").Integer(line.step).Key("loss").Number(line.loss);
+  json.Key("perplexity").Number(line.perplexity).Key("tokens").Integer(line.counted).EndObject();
+  const std::string text = std::move(json).Finish() + "\n";
+  ASSIGN_OR_RETURN(const std::unique_ptr<File> file, io.Open(path, OpenMode::kAppend));
+  RETURN_IF_ERROR(file->WriteAt(0, std::as_bytes(std::span(text))));
+  RETURN_IF_ERROR(file->Sync());
+  return file->Close();
+}
+
+namespace {
+
+constexpr size_t kPiece = size_t{1} << 20;
+
+// The step of a line, of which the begin is enough; -1: it has none.
+int64_t StepOf(std::string_view line) {
+  constexpr std::string_view kStart = "{\"step\": ";
+  int64_t step = -1;
+  if (!line.starts_with(kStart)) return -1;
+  const char* end = line.data() + line.size();
+  return std::from_chars(line.data() + kStart.size(), end, step).ec == std::errc() ? step : -1;
+}
+
+// Where the first line after step `last`, or a part of a line, begins.
+absl::StatusOr<uint64_t> CutPlace(File& file, const std::string& path, int64_t last) {
+  constexpr size_t kEnough = 64;  // of a line, to know its step
+  std::vector<std::byte> piece(kPiece);
+  uint64_t keep = 0;
+  std::string start;
+  for (uint64_t offset = 0;;) {
+    ASSIGN_OR_RETURN(const size_t count, file.ReadAt(offset, piece));
+    if (count == 0) return keep;
+    for (size_t i = 0; i < count; ++i) {
+      const char c = static_cast<char>(piece[i]);
+      if (c != '\n') {
+        if (start.size() < kEnough) start += c;
+        continue;
+      }
+      const int64_t step = StepOf(start);
+      if (step < 0) {
+        return absl::DataLossError(StrCat(path, " has a line without a step at byte ", keep,
+                                          "; move the file away to go on"));
+      }
+      if (step > last) return keep;
+      keep = offset + i + 1;
+      start.clear();
+    }
+    offset += count;
+  }
+}
+
+}  // namespace
+
+absl::Status CutAfterStep(Io& io, const std::string& path, int64_t last) {
+  absl::StatusOr<std::unique_ptr<File>> file = io.Open(path, OpenMode::kRead);
+  if (absl::IsNotFound(file.status())) return absl::OkStatus();
+  RETURN_IF_ERROR(file.status());
+  ASSIGN_OR_RETURN(const uint64_t keep, CutPlace(**file, path, last));
+  ASSIGN_OR_RETURN(const FileInfo info, (*file)->Info());
+  if (keep == info.size.value()) return absl::OkStatus();
+  return WriteFileAtomically(io, path, [&](File& shorter) -> absl::Status {
+    std::vector<std::byte> piece(kPiece);
+    for (uint64_t done = 0; done < keep;) {
+      const std::span want = std::span(piece).first(std::min<uint64_t>(kPiece, keep - done));
+      ASSIGN_OR_RETURN(const size_t count, (*file)->ReadAt(done, want));
+      if (count != want.size()) {
+        return absl::DataLossError(StrCat("cannot read ", path, ": it has become shorter"));
+      }
+      RETURN_IF_ERROR(shorter.WriteAt(done, want));
+      done += count;
+    }
+    return absl::OkStatus();
+  });
 }
 
 }  // namespace horizon

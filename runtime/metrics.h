@@ -45,6 +45,7 @@ class MetricsWriter {
   // Adds a line in one write; not synced. After an error the line may stand there in part; a later
   // Append still begins a line of its own.
   absl::Status Append(const StepMetrics& metrics);
+  absl::Status Sync() { return file_->Sync(); }
   // Syncs and closes. Nothing may follow.
   absl::Status Close();
 
@@ -59,5 +60,20 @@ class MetricsWriter {
   std::unique_ptr<File> file_;
   bool end_is_known_ = false;  // to be the end of a line
 };
+
+// An evaluation during a run; a line of eval.jsonl.
+struct EvaluationLine {
+  int64_t step = 0;
+  double loss = 0;
+  double perplexity = 0;
+  int64_t counted = 0;  // tokens
+};
+// Adds a line to the file, which is made if missing, and syncs it.
+absl::Status AppendEvaluation(Io& io, const std::string& path, const EvaluationLine& line);
+
+// Cuts a file of lines that begin with {"step": N to the steps up to `last`: what a run that goes
+// on from there has done before. A part of a line at the end goes too; a missing file is none.
+// DataLoss when a line up to there has no step.
+absl::Status CutAfterStep(Io& io, const std::string& path, int64_t last);
 
 }  // namespace horizon

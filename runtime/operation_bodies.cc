@@ -1,5 +1,6 @@
 #include "runtime/operation_bodies.h"
 
+#include <cmath>
 #include <cstring>
 
 #include "common/str_cat.h"
@@ -98,6 +99,8 @@ absl::Status OperationBodies::Body::Run() {
       return ClipGradient();
     case OperationKind::kAdam:
       return Adam();
+    case OperationKind::kReport:
+      return Report();
     default:
       return absl::UnimplementedError("the runtime has no body for this operation");
   }
@@ -124,6 +127,24 @@ absl::Status OperationBodies::Body::NextBatch() const {
   }
   std::memcpy(At<TokenRecord>(Writes(ContentKind::kTokens)), tokens,
               static_cast<size_t>(tokens_) * sizeof(TokenRecord));
+  return absl::OkStatus();
+}
+
+absl::Status OperationBodies::Body::Report() const {
+  if (const Access* logits = Find(AccessMode::kRead, ContentKind::kLogits)) {
+    const float* values = At<float>(*logits);
+    call_.result.logits.assign(values, values + job_.micro_batch * o_.spec_.vocab);
+    return absl::OkStatus();
+  }
+  const TokenSums* sums = At<TokenSums>(Reads(ContentKind::kLogSumExp));
+  std::vector<float>& losses = call_.result.token_losses;
+  losses.assign(static_cast<size_t>(tokens_), 0.0f);
+  for (size_t i = 0; i < losses.size(); ++i) {
+    if (call_.input.tokens[i].label < 0) continue;
+    losses[i] = sums[i].largest - sums[i].label_logit + std::log(sums[i].sum);
+    call_.result.loss += double{losses[i]};
+    ++call_.result.counted;
+  }
   return absl::OkStatus();
 }
 

@@ -47,6 +47,9 @@ class OperationBodies {
   static bool IsTransfer(OperationKind kind);
   Transfer TransferOf(const Call& call) const;
 
+  // The step whose gradient an update (kAdam) takes: this one or the one before.
+  static int64_t StepOfUpdate(const Call& call);
+
   // Every other operation, on the calling thread, with these kernels.
   absl::Status Run(const Call& call, const KernelTable& kernels,
                    const KernelContext& context) const;

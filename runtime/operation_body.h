@@ -123,6 +123,7 @@ class OperationBodies::Body {
   absl::Status ClipFactor() const;
   absl::Status ClipGradient() const;
   absl::Status Adam() const;
+  absl::Status Report() const;
   void ReportNorms(StepResult& result) const;
 
   HeadShape ShapeOfLossChunk() const {

@@ -14,6 +14,10 @@
 namespace horizon {
 namespace {
 
+constexpr std::array<StatePart, 6> kStateParts = {StatePart::kHi,          StatePart::kLo,
+                                                  StatePart::kFirstMoment, StatePart::kSecondMoment,
+                                                  StatePart::kFirstScale,  StatePart::kSecondScale};
+
 constexpr uint64_t kPiece = uint64_t{1} << 18;  // values handled at once
 
 template <typename T>
@@ -75,24 +79,85 @@ absl::Status ParameterStore::WriteMasters(const Place& place, uint64_t offset,
   }
   const BufferId hi_buffer = memory_.Find(BufferKind::kWeightsHi, place.chunk);
   const BufferId lo_buffer = memory_.Find(BufferKind::kWeightsLo, place.chunk);
-  RETURN_IF_ERROR(memory_.Put(hi_buffer, 2 * at, BytesOf(hi, hi.size())));
+  if (hi_buffer >= 0) RETURN_IF_ERROR(memory_.Put(hi_buffer, 2 * at, BytesOf(hi, hi.size())));
   if (lo_buffer >= 0) RETURN_IF_ERROR(memory_.Put(lo_buffer, 2 * at, BytesOf(lo, lo.size())));
-  // Strategy `resident` has what compute reads on the device from the start.
+  return PutResident(place, offset, hi, lo);
+}
+
+// Strategy `resident` has what compute reads on the device from the start.
+absl::Status ParameterStore::PutResident(const Place& place, uint64_t offset,
+                                         std::span<const uint16_t> hi,
+                                         std::span<const int16_t> lo) {
   const BufferId resident = memory_.Find(BufferKind::kResidentWeights, place.chunk);
   if (resident < 0 || schedule_.plan.strategy != Strategy::kResident) return absl::OkStatus();
-  std::vector<float> weights(values.begin(), values.end());
-  if (schedule_.job.compute_type == NumberType::kBf16 || lo_buffer < 0) {
+  std::vector<float> weights(hi.size());
+  const bool high_only = schedule_.job.compute_type == NumberType::kBf16 ||
+                         schedule_.job.state_format == StateFormat::kBf16Weights;
+  if (high_only) {
     for (size_t i = 0; i < weights.size(); ++i) {
       weights[i] = std::bit_cast<float>(uint32_t{hi[i]} << 16);
     }
+  } else {
+    RETURN_IF_ERROR(JoinMasterHost(hi, lo, weights));
   }
-  return memory_.Put(resident, 4 * at, BytesOf(weights, weights.size()));
+  return memory_.Put(resident, 4 * (place.slice.offset + offset), BytesOf(weights, weights.size()));
+}
+
+absl::Status ParameterStore::RebuildCopies() {
+  for (const Place& place : places_) {
+    if (memory_.Find(BufferKind::kResidentWeights, place.chunk) < 0 || state_on_host()) continue;
+    std::vector<uint16_t> hi(kPiece);
+    std::vector<int16_t> lo(kPiece);
+    for (uint64_t done = 0; done < place.slice.count; done += kPiece) {
+      const uint64_t count = std::min(kPiece, place.slice.count - done);
+      RETURN_IF_ERROR(ReadState(place, StatePart::kHi, 2 * done, WritableBytesOf(hi, count)));
+      if (StateBytes(place, StatePart::kLo) > 0) {
+        RETURN_IF_ERROR(ReadState(place, StatePart::kLo, 2 * done, WritableBytesOf(lo, count)));
+      }
+      RETURN_IF_ERROR(
+          PutResident(place, done, std::span(hi).first(count), std::span(lo).first(count)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+ParameterStore::Range ParameterStore::RangeOf(const Place& place, StatePart part) const {
+  if (part == StatePart::kHi || part == StatePart::kLo) {
+    const BufferId buffer = memory_.Find(
+        part == StatePart::kHi ? BufferKind::kWeightsHi : BufferKind::kWeightsLo, place.chunk);
+    if (buffer < 0) return {};
+    return {buffer, 2 * place.slice.offset, 2 * place.slice.count};
+  }
+  const BufferId moments = memory_.Find(BufferKind::kMoments, place.chunk);
+  if (moments < 0) return {};
+  const size_t index = static_cast<size_t>(part) - static_cast<size_t>(StatePart::kFirstMoment);
+  const MomentPart found = MomentLayout(schedule_, place.chunk).PartsOf(place.slice)[index];
+  return {moments, found.offset, found.bytes};
+}
+
+uint64_t ParameterStore::StateBytes(const Place& place, StatePart part) const {
+  return RangeOf(place, part).bytes;
+}
+
+absl::Status ParameterStore::ReadState(const Place& place, StatePart part, uint64_t offset,
+                                       std::span<std::byte> into) const {
+  const Range range = RangeOf(place, part);
+  CHECK(offset + into.size() <= range.bytes);
+  return memory_.Get(range.buffer, range.offset + offset, into);
+}
+
+absl::Status ParameterStore::WriteState(const Place& place, StatePart part, uint64_t offset,
+                                        std::span<const std::byte> from) {
+  const Range range = RangeOf(place, part);
+  CHECK(offset + from.size() <= range.bytes);
+  return memory_.Put(range.buffer, range.offset + offset, from);
 }
 
 absl::Status ParameterStore::ClearMoments() {
   const std::vector<std::byte> zeros(kPiece);
   for (int32_t c = 0; c < static_cast<int32_t>(schedule_.chunks.chunks.size()); ++c) {
     const BufferId moments = memory_.Find(BufferKind::kMoments, c);
+    if (moments < 0) continue;
     const uint64_t bytes = memory_.buffer(moments).bytes;
     for (uint64_t done = 0; done < bytes; done += kPiece) {
       RETURN_IF_ERROR(
@@ -145,30 +210,17 @@ absl::Status ParameterStore::ReadMaster(const TensorSpec& tensor, uint64_t first
 }
 
 absl::StatusOr<uint64_t> ParameterStore::Digest() const {
-  // One hash for each kind of value, since a table in shards has them in another order.
-  std::array<Hash, 6> hashes;
+  // One hash for each part, since a table in shards has them in another order.
+  std::array<Hash, kStateParts.size()> hashes;
   std::vector<std::byte> bytes(kPiece);
-  const auto add = [&](Hash& hash, BufferId buffer, uint64_t offset,
-                       uint64_t length) -> absl::Status {
-    for (uint64_t done = 0; buffer >= 0 && done < length; done += kPiece) {
-      const std::span piece = WritableBytesOf(bytes, std::min(kPiece, length - done));
-      RETURN_IF_ERROR(memory_.Get(buffer, offset + done, piece));
-      hash.Add(piece);
-    }
-    return absl::OkStatus();
-  };
   for (const Place& place : places_) {
-    const uint64_t at = 2 * place.slice.offset;
-    const uint64_t length = 2 * place.slice.count;
-    const BufferId hi = memory_.Find(BufferKind::kWeightsHi, place.chunk);
-    const BufferId lo = memory_.Find(BufferKind::kWeightsLo, place.chunk);
-    RETURN_IF_ERROR(add(hashes[0], hi, at, length));
-    RETURN_IF_ERROR(add(hashes[1], lo, at, length));
-    const BufferId moments = memory_.Find(BufferKind::kMoments, place.chunk);
-    const std::array<MomentPart, 4> parts =
-        MomentLayout(schedule_, place.chunk).PartsOf(place.slice);
-    for (size_t i = 0; i < parts.size(); ++i) {
-      RETURN_IF_ERROR(add(hashes[2 + i], moments, parts[i].offset, parts[i].bytes));
+    for (size_t p = 0; p < kStateParts.size(); ++p) {
+      const uint64_t length = StateBytes(place, kStateParts[p]);
+      for (uint64_t done = 0; done < length; done += kPiece) {
+        const std::span piece = WritableBytesOf(bytes, std::min(kPiece, length - done));
+        RETURN_IF_ERROR(ReadState(place, kStateParts[p], done, piece));
+        hashes[p].Add(piece);
+      }
     }
   }
   Hash all;

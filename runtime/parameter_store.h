@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "runtime/checkpoint/state_part.h"
 #include "runtime/run_memory.h"
 #include "schedule/chunk_tensors.h"
 #include "schedule/schedule.h"
@@ -40,10 +41,32 @@ class ParameterStore {
     TensorSlice slice;
   };
   std::span<const Place> places() const { return places_; }
+
+  // What is kept of the parameters at a place, as it lies in memory: a checkpoint's bytes. A part
+  // that the state format does not have, or the layout does not hold, has no bytes. Reading is
+  // allowed while steps run if the state is on the host and the caller keeps updates of the chunk
+  // away; writing is not, and RebuildCopies comes after the last write.
+  uint64_t StateBytes(const Place& place, StatePart part) const;
+  absl::Status ReadState(const Place& place, StatePart part, uint64_t offset,
+                         std::span<std::byte> into) const;
+  absl::Status WriteState(const Place& place, StatePart part, uint64_t offset,
+                          std::span<const std::byte> from);
+  // What `resident` computes with is made again from the masters.
+  absl::Status RebuildCopies();
+  bool state_on_host() const { return schedule_.plan.strategy != Strategy::kResident; }
+
   // A hash of everything: masters and moments. Equal stores have equal digests, whatever the plan.
   absl::StatusOr<uint64_t> Digest() const;
 
  private:
+  struct Range {
+    BufferId buffer = -1;
+    uint64_t offset = 0;
+    uint64_t bytes = 0;
+  };
+  Range RangeOf(const Place& place, StatePart part) const;
+  absl::Status PutResident(const Place& place, uint64_t offset, std::span<const uint16_t> hi,
+                           std::span<const int16_t> lo);
   absl::Status WriteMasters(const Place& place, uint64_t offset, std::span<const float> values);
   // Calls visit(place, offset in slice, offset in the caller's range, count) for the parts of a
   // range of a tensor.

@@ -13,6 +13,10 @@ namespace {
 
 constexpr uint64_t kStageBytes = uint64_t{1} << 20;
 
+uint64_t AlignUp(uint64_t offset) {
+  return (offset + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+}
+
 // What failed, in front of how.
 absl::Status Annotate(const absl::Status& status, const std::string& what) {
   if (status.ok()) return status;
@@ -37,27 +41,121 @@ RunMemory::RunMemory(const Schedule& schedule, Device& device)
   }
 }
 
-absl::StatusOr<RunMemory> RunMemory::Create(const Schedule& schedule, Device& device) {
+absl::StatusOr<RunMemory> RunMemory::Create(const Schedule& schedule, Device& device,
+                                            uint64_t spare_device_bytes) {
   RunMemory memory(schedule, device);
   const auto total = [&](Memory kind) { return schedule.memory.totals[static_cast<size_t>(kind)]; };
-  absl::StatusOr<DeviceMemory> on_device = device.Allocate(total(Memory::kDevice));
+  absl::StatusOr<DeviceMemory> on_device = device.Allocate(
+      spare_device_bytes == 0 ? total(Memory::kDevice)
+                              : AlignUp(total(Memory::kDevice)) + spare_device_bytes);
   RETURN_IF_ERROR(Annotate(on_device.status(), "reserving the device's memory"));
   memory.device_memory_ = *std::move(on_device);
+  RETURN_IF_ERROR(memory.ReserveHost(total(Memory::kPinned), total(Memory::kHost)));
+  for (const Buffer& buffer : schedule.memory.buffers) {
+    std::byte* base = buffer.memory == Memory::kDevice   ? memory.device_memory_.data()
+                      : buffer.memory == Memory::kPinned ? memory.pinned_.data()
+                                                         : memory.host_.data();
+    memory.places_.push_back({base + buffer.offset, buffer.bytes});
+  }
+  return memory;
+}
+
+absl::StatusOr<RunMemory> RunMemory::CreateBeside(const Schedule& schedule,
+                                                  const RunMemory& first) {
+  RunMemory memory(schedule, *first.device_);
+  uint64_t pinned = 0;
+  uint64_t plain = 0;
+  for (const Buffer& buffer : schedule.memory.buffers) {
+    if (IsShared(schedule, buffer.kind)) continue;
+    if (buffer.memory == Memory::kPinned) pinned += AlignUp(buffer.bytes);
+    if (buffer.memory == Memory::kHost) plain += AlignUp(buffer.bytes);
+  }
+  RETURN_IF_ERROR(memory.ReserveHost(pinned, plain));
+  RETURN_IF_ERROR(memory.PlaceBeside(first));
+  return memory;
+}
+
+absl::Status RunMemory::ReserveHost(uint64_t pinned, uint64_t plain) {
   const auto reserve = [](HostMemory& into, uint64_t bytes, const char* what) {
     absl::StatusOr<HostMemory> reserved = HostMemory::Create(bytes);
     if (reserved.ok()) into = *std::move(reserved);
     return Annotate(reserved.status(), what);
   };
-  RETURN_IF_ERROR(reserve(memory.pinned_, total(Memory::kPinned), "reserving pinned memory"));
-  RETURN_IF_ERROR(reserve(memory.host_, total(Memory::kHost), "reserving host memory"));
-  RETURN_IF_ERROR(reserve(memory.stage_, kStageBytes, "reserving a stage"));
-  if (memory.pinned_.size() > 0) {
-    RETURN_IF_ERROR(Annotate(device.RegisterHost(memory.pinned_.span()), "page-locking memory"));
+  RETURN_IF_ERROR(reserve(pinned_, pinned, "reserving pinned memory"));
+  RETURN_IF_ERROR(reserve(host_, plain, "reserving host memory"));
+  RETURN_IF_ERROR(reserve(stage_, kStageBytes, "reserving a stage"));
+  if (pinned_.size() > 0) {
+    RETURN_IF_ERROR(Annotate(device_->RegisterHost(pinned_.span()), "page-locking memory"));
   }
-  RETURN_IF_ERROR(Annotate(device.RegisterHost(memory.stage_.span()), "page-locking a stage"));
-  ASSIGN_OR_RETURN(memory.stream_, device.CreateStream({.name = "setup"}));
-  ASSIGN_OR_RETURN(memory.event_, device.CreateEvent());
-  return memory;
+  RETURN_IF_ERROR(Annotate(device_->RegisterHost(stage_.span()), "page-locking a stage"));
+  ASSIGN_OR_RETURN(stream_, device_->CreateStream({.name = "setup"}));
+  ASSIGN_OR_RETURN(event_, device_->CreateEvent());
+  return absl::OkStatus();
+}
+
+bool RunMemory::IsShared(const Schedule& schedule, BufferKind kind) {
+  switch (kind) {
+    case BufferKind::kWeightsHi:
+    case BufferKind::kWeightsLo:
+    case BufferKind::kMoments:
+    case BufferKind::kRotaryTable:
+    case BufferKind::kKvCache:
+      return true;
+    case BufferKind::kResidentWeights:
+      return schedule.plan.strategy == Strategy::kResident;
+    default:
+      return false;
+  }
+}
+
+uint64_t RunMemory::DeviceBytesBeside(const Schedule& schedule) {
+  uint64_t bytes = 0;
+  for (const Buffer& buffer : schedule.memory.buffers) {
+    if (buffer.memory != Memory::kDevice || IsShared(schedule, buffer.kind)) continue;
+    bytes += AlignUp(buffer.bytes);
+  }
+  return bytes;
+}
+
+// What is not shared is put one behind the other: on the device into the gaps between the first
+// pass's shared buffers, each buffer into the first gap that still has room for it.
+absl::Status RunMemory::PlaceBeside(const RunMemory& first) {
+  std::vector<std::pair<uint64_t, uint64_t>> gaps = {{0, first.device_memory_.size()}};
+  for (const Buffer& buffer : first.schedule_->memory.buffers) {  // in order of offsets
+    if (buffer.memory != Memory::kDevice || !IsShared(*first.schedule_, buffer.kind)) continue;
+    gaps.back().second = buffer.offset;
+    gaps.emplace_back(AlignUp(buffer.offset + buffer.bytes), first.device_memory_.size());
+  }
+  uint64_t pinned = 0;
+  uint64_t plain = 0;
+  for (const Buffer& buffer : schedule_->memory.buffers) {
+    Place place{.bytes = buffer.bytes};
+    if (IsShared(*schedule_, buffer.kind)) {
+      const BufferId shared = first.Find(buffer.kind, buffer.index);
+      if (shared >= 0) place = first.places_[shared];
+    } else if (buffer.memory == Memory::kDevice) {
+      for (auto& [begin, end] : gaps) {
+        if (begin + buffer.bytes > end) continue;
+        place.begin = first.device_memory_.data() + begin;
+        begin = AlignUp(begin + buffer.bytes);
+        break;
+      }
+    } else {
+      uint64_t& used = buffer.memory == Memory::kPinned ? pinned : plain;
+      place.begin = (buffer.memory == Memory::kPinned ? pinned_ : host_).data() + used;
+      used += AlignUp(buffer.bytes);
+    }
+    if (place.begin == nullptr) {
+      return absl::FailedPreconditionError(StrCat(
+          "a pass of kind ", ToString(schedule_->kind), " takes ", DeviceBytesBeside(*schedule_),
+          " bytes of the device beside the model; no room is "
+          "left for ",
+          schedule_->NameOf(buffer), " of ", buffer.bytes, " bytes among the ",
+          first.device_memory_.size(), " that were reserved"));
+    }
+    places_.push_back(place);
+  }
+  return absl::OkStatus();
 }
 
 RunMemory::~RunMemory() {
@@ -66,18 +164,7 @@ RunMemory::~RunMemory() {
   if (stage_.size() > 0) device_->UnregisterHost(stage_.span()).IgnoreError();
 }
 
-std::byte* RunMemory::At(BufferId id) const {
-  const Buffer& buffer = schedule_->memory.buffers[id];
-  switch (buffer.memory) {
-    case Memory::kDevice:
-      return device_memory_.data() + buffer.offset;
-    case Memory::kPinned:
-      return pinned_.data() + buffer.offset;
-    case Memory::kHost:
-      return host_.data() + buffer.offset;
-  }
-  return nullptr;
-}
+std::byte* RunMemory::At(BufferId id) const { return places_[id].begin; }
 
 BufferId RunMemory::Find(BufferKind kind, int32_t index) const {
   const size_t place = static_cast<size_t>(kind);

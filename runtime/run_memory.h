@@ -12,13 +12,28 @@
 
 namespace horizon {
 
-// All memory of a run, taken once, exactly as the layout says: one piece of the device, one of
+// All memory of a pass, taken once, exactly as the layout says: one piece of the device, one of
 // page-locked host memory, one of plain host memory. Nothing else is allocated while steps run.
 // `schedule` and `device` outlive it.
+//
+// Two passes may work on one model: training and evaluation, or prefill and decode. The second is
+// made beside the first: what lasts (IsShared) is the first one's, what does not lies on the device
+// where the first one's buffers of that kind do. So the two never run at the same time, and after
+// one of them the other's passing contents are gone.
 class RunMemory {
  public:
   // ResourceExhausted (bytes asked, bytes there) when one of the three does not fit.
-  static absl::StatusOr<RunMemory> Create(const Schedule& schedule, Device& device);
+  // `spare_device_bytes` are added on the device, for a pass that will be made beside this one.
+  static absl::StatusOr<RunMemory> Create(const Schedule& schedule, Device& device,
+                                          uint64_t spare_device_bytes = 0);
+  // Takes memory of the host only. FailedPrecondition when the device's memory of `first`, which
+  // outlives the result, has too little room (DeviceBytesBeside) or lacks something shared.
+  static absl::StatusOr<RunMemory> CreateBeside(const Schedule& schedule, const RunMemory& first);
+  // Buffers that hold the same in every pass over a model: parameters and their moments, what
+  // `resident` computes with, rotary angles, keys and values.
+  static bool IsShared(const Schedule& schedule, BufferKind kind);
+  // Room a pass takes on the device beside another: all buffers that are not shared.
+  static uint64_t DeviceBytesBeside(const Schedule& schedule);
   RunMemory(RunMemory&&) = default;
   RunMemory& operator=(RunMemory&&) = delete;
   ~RunMemory();
@@ -30,6 +45,8 @@ class RunMemory {
     return reinterpret_cast<T*>(At(buffer));
   }
   const Buffer& buffer(BufferId id) const { return schedule_->memory.buffers[id]; }
+  // Its size, which for a shared one is that of the first pass.
+  uint64_t BytesOf(BufferId id) const { return places_[id].bytes; }
   // The buffer of a kind with this index (a chunk, as a rule); -1: the layout has none.
   BufferId Find(BufferKind kind, int32_t index) const;
   uint64_t device_bytes() const { return device_memory_.size(); }
@@ -41,7 +58,13 @@ class RunMemory {
   absl::Status Get(BufferId buffer, uint64_t offset, std::span<std::byte> values);
 
  private:
+  struct Place {
+    std::byte* begin = nullptr;
+    uint64_t bytes = 0;
+  };
   RunMemory(const Schedule& schedule, Device& device);
+  absl::Status ReserveHost(uint64_t pinned, uint64_t plain);
+  absl::Status PlaceBeside(const RunMemory& first);
   absl::Status CopyThroughStage(std::byte* device, std::byte* host, uint64_t bytes,
                                 LinkDirection direction);
 
@@ -54,6 +77,7 @@ class RunMemory {
   StreamRef stream_;
   EventRef event_;
   std::vector<std::vector<BufferId>> by_kind_;  // by BufferKind, then index; -1: none
+  std::vector<Place> places_;                   // by buffer
 };
 
 }  // namespace horizon

@@ -27,6 +27,10 @@ struct StepResult {
   bool applied = false;       // the update was (or will be) made
   std::string non_finite;     // what was not finite ("the gradient of ..."); empty: all was
   std::vector<double> norms;  // of each tensor's gradient, in the order of TensorNames()
+  // Of passes without updates: the loss of each token (0 without a label), or the logits of the
+  // last one of each row.
+  std::vector<float> token_losses;
+  std::vector<float> logits;
 };
 
 // The content of the clip factor's buffer: what Adam is told of the step.

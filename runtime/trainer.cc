@@ -6,9 +6,6 @@
 #include "common/failure_source.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
-#include "model/rotary_frequencies.h"
-#include "schedule/build_schedule.h"
-#include "schedule/verify_schedule.h"
 
 namespace horizon {
 
@@ -22,31 +19,18 @@ absl::StatusOr<std::unique_ptr<Trainer>> Trainer::Create(const ModelSpec& spec,
                                                          const TrainingJob& job,
                                                          const StreamPlan& plan,
                                                          const Options& options) {
-  std::unique_ptr<Trainer> trainer(new Trainer(spec, options));
-  ASSIGN_OR_RETURN(Schedule schedule, BuildSchedule(spec, job, plan));
-  RETURN_IF_ERROR(CheckRunnable(spec, schedule));
-  RETURN_IF_ERROR(VerifySchedule(schedule));
-  trainer->schedule_ = std::make_unique<Schedule>(std::move(schedule));
-  ASSIGN_OR_RETURN(RunMemory memory, RunMemory::Create(*trainer->schedule_, options.device));
-  trainer->memory_ = std::make_unique<RunMemory>(std::move(memory));
-  trainer->store_ = std::make_unique<ParameterStore>(*trainer->schedule_, *trainer->memory_);
-  trainer->bodies_ =
-      std::make_unique<OperationBodies>(spec, *trainer->schedule_, *trainer->memory_);
-  RETURN_IF_ERROR(trainer->FillRotaryTable());
-  return trainer;
-}
-
-absl::Status Trainer::FillRotaryTable() {
-  const RotaryFrequencies rotary = FrequenciesOf(spec_.rope, spec_.head_dim);
-  const int64_t sequence = schedule_->job.sequence;
-  std::vector<float> table(static_cast<size_t>(sequence * spec_.head_dim));
-  horizon::FillRotaryTable(rotary.frequencies, rotary.factor, sequence, table);
-  return memory_->Put(memory_->Find(BufferKind::kRotaryTable, 0), 0,
-                      std::as_bytes(std::span(table)));
+  ASSIGN_OR_RETURN(std::unique_ptr<ModelPass> pass,
+                   ModelPass::Create({.spec = spec, .job = job, .plan = plan},
+                                     {.device = options.device,
+                                      .kernels = options.kernels,
+                                      .clock = options.clock,
+                                      .stall_limit = options.stall_limit,
+                                      .on_stall = options.on_stall}));
+  return std::unique_ptr<Trainer>(new Trainer(std::move(pass), options.non_finite));
 }
 
 absl::Status Trainer::CheckInput(const StepInput& input) const {
-  const TrainingJob& job = schedule_->job;
+  const TrainingJob& job = schedule().job;
   const int64_t wanted = job.accumulation * job.micro_batch_tokens();
   if (static_cast<int64_t>(input.tokens.size()) != wanted) {
     return absl::InvalidArgumentError(StrCat("step ", input.number, " was given ",
@@ -56,7 +40,7 @@ absl::Status Trainer::CheckInput(const StepInput& input) const {
 }
 
 absl::Status Trainer::NonFinite(const StepResult& result) const {
-  const bool changed = schedule_->job.optimizer_place == OptimizerPlace::kInBackward;
+  const bool changed = schedule().job.optimizer_place == OptimizerPlace::kInBackward;
   return WithFailureSource(
       absl::OutOfRangeError(
           StrCat("step ", result.number, ": ", result.non_finite, " is not finite (loss ",
@@ -69,14 +53,11 @@ absl::Status Trainer::NonFinite(const StepResult& result) const {
 
 absl::Status Trainer::Train(int64_t first, int64_t last,
                             const std::function<absl::StatusOr<StepInput>(int64_t)>& input,
-                            const std::function<absl::StatusOr<Next>(const Report&)>& on_step) {
+                            const std::function<absl::StatusOr<Next>(const Report&)>& on_step,
+                            UpdateWatch* watch) {
   if (first > last) return absl::OkStatus();
-  ASSIGN_OR_RETURN(
-      const std::unique_ptr<Executor> executor,
-      Executor::Create(*schedule_, *bodies_, *memory_, options_.device, options_.kernels,
-                       {.clock = options_.clock,
-                        .stall_limit = options_.stall_limit,
-                        .on_stall = options_.on_stall}));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor, pass_->Start(watch));
+  Clock& clock = pass_->options().clock;
   const auto begin = [&](int64_t number) -> absl::Status {
     ASSIGN_OR_RETURN(StepInput next, input(number));
     next.number = number;
@@ -86,18 +67,18 @@ absl::Status Trainer::Train(int64_t first, int64_t last,
   RETURN_IF_ERROR(begin(first));
   int64_t begun = first;
   bool stopping = false;
-  Nanoseconds over = options_.clock.Now();
+  Nanoseconds over = clock.Now();
   while (executor->under_way() > 0) {
     if (!stopping && begun < last) RETURN_IF_ERROR(begin(++begun));
     ASSIGN_OR_RETURN(const StepResult result, executor->End());
-    const Nanoseconds now = options_.clock.Now();
-    if (!result.non_finite.empty() && options_.non_finite == NonFinitePolicy::kStop) {
+    const Nanoseconds now = clock.Now();
+    if (!result.non_finite.empty() && non_finite_ == NonFinitePolicy::kStop) {
       return NonFinite(result);
     }
     const Report report{.result = result,
                         .seconds = std::chrono::duration<double>(now - over).count(),
                         .timeline = executor->last_timeline(),
-                        .phase = result.number == first ? schedule_->first : schedule_->steady};
+                        .phase = result.number == first ? schedule().first : schedule().steady};
     over = now;
     ASSIGN_OR_RETURN(const Next next, on_step(report));
     stopping |= next == Next::kStop;

@@ -4,16 +4,14 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/clock.h"
 #include "model/model_spec.h"
-#include "runtime/device/device.h"
 #include "runtime/executor.h"
-#include "runtime/kernel_table.h"
-#include "runtime/operation_bodies.h"
+#include "runtime/model_pass.h"
 #include "runtime/parameter_store.h"
 #include "runtime/run_memory.h"
 #include "runtime/step.h"
@@ -43,17 +41,17 @@ class Trainer {
     std::function<void(const absl::Status&)> on_stall;  // see Executor::Options
   };
 
-  // Builds and verifies the schedule, refuses what cannot run, reserves all memory. The spec, and
-  // what options names, outlive the trainer.
+  // As ModelPass::Create.
   static absl::StatusOr<std::unique_ptr<Trainer>> Create(const ModelSpec& spec,
                                                          const TrainingJob& job,
                                                          const StreamPlan& plan,
                                                          const Options& options);
 
-  const Schedule& schedule() const { return *schedule_; }
-  ParameterStore& store() { return *store_; }
-  const RunMemory& memory() const { return *memory_; }
-  const std::vector<std::string>& TensorNames() const { return bodies_->TensorNames(); }
+  const ModelPass& pass() const { return *pass_; }
+  const Schedule& schedule() const { return pass_->schedule(); }
+  ParameterStore& store() { return pass_->store(); }
+  const RunMemory& memory() const { return pass_->memory(); }
+  const std::vector<std::string>& TensorNames() const { return pass_->bodies().TensorNames(); }
 
   struct Report {
     const StepResult& result;
@@ -65,23 +63,20 @@ class Trainer {
   // Steps number first .. last. `input` is asked for each step in order (one step ahead of the one
   // that runs); `on_step` hears of each as it ends, and may end the run: what is under way is then
   // finished, and heard of too. Pending updates are made before it returns.
+  // `watch` hears of updates and may be null.
   absl::Status Train(int64_t first, int64_t last,
                      const std::function<absl::StatusOr<StepInput>(int64_t number)>& input,
-                     const std::function<absl::StatusOr<Next>(const Report&)>& on_step);
+                     const std::function<absl::StatusOr<Next>(const Report&)>& on_step,
+                     UpdateWatch* watch = nullptr);
 
  private:
-  explicit Trainer(const ModelSpec& spec, const Options& options)
-      : spec_(spec), options_(options) {}
-  absl::Status FillRotaryTable();
+  Trainer(std::unique_ptr<ModelPass> pass, NonFinitePolicy non_finite)
+      : pass_(std::move(pass)), non_finite_(non_finite) {}
   absl::Status CheckInput(const StepInput& input) const;
   absl::Status NonFinite(const StepResult& result) const;
 
-  const ModelSpec& spec_;
-  const Options options_;
-  std::unique_ptr<Schedule> schedule_;
-  std::unique_ptr<RunMemory> memory_;
-  std::unique_ptr<ParameterStore> store_;
-  std::unique_ptr<OperationBodies> bodies_;
+  std::unique_ptr<ModelPass> pass_;
+  const NonFinitePolicy non_finite_;
 };
 
 }  // namespace horizon

@@ -33,17 +33,32 @@ void StartAtZero(Timeline& timeline) {
 
 class Run {
  public:
-  explicit Run(const TrainingRun& run) : run_(run), job_(run.trainer.schedule().job) {
+  explicit Run(const TrainingRun& run)
+      : run_(run), job_(run.trainer.schedule().job), counters_(run.counters) {
     summary_.tokens_per_step = job_.accumulation * job_.micro_batch_tokens();
+    summary_.steps = run.first_step - 1;
+    summary_.skipped = counters_.skipped_steps;
+    summary_.first_loss = counters_.first_loss.value_or(0);
+    summary_.best_loss = counters_.best_loss.value_or(0);
+    summary_.last_loss = counters_.last_loss.value_or(0);
   }
 
   absl::StatusOr<RunSummary> Do() {
     ASSIGN_OR_RETURN(MetricsWriter metrics,
                      MetricsWriter::Open(run_.io, run_.folder + "/metrics.jsonl"));
-    RETURN_IF_ERROR(run_.trainer.Train(
-        1, job_.steps, [this](int64_t number) { return Input(number); },
-        [&](const Trainer::Report& report) { return OnStep(report, metrics); }));
+    absl::Status trained;
+    while (trained.ok() && summary_.steps < job_.steps && !summary_.interrupted) {
+      trained = Segment(metrics);
+    }
+    // A stop may be heard while the last step is under way.
+    summary_.interrupted &= summary_.steps < job_.steps;
+    // What was being saved when something went wrong is saved still, if its state is whole.
+    if (run_.saving != nullptr) {
+      for (const SaveReport& report : run_.saving->saver.Finish()) trained.Update(Heard(report));
+    }
+    RETURN_IF_ERROR(trained);
     RETURN_IF_ERROR(metrics.Close());
+    RETURN_IF_ERROR(SaveTheEnd());
     RETURN_IF_ERROR(WriteTrace(run_.trainer.schedule(), last_,
                                StrCat("measured: step ", summary_.steps, " of ", job_.model),
                                run_.io, run_.folder + "/timeline.json"));
@@ -53,6 +68,38 @@ class Run {
   }
 
  private:
+  // Steps up to the next one after which everything has to stand still.
+  absl::Status Segment(MetricsWriter& metrics) {
+    const int64_t first = summary_.steps + 1;
+    int64_t last = job_.steps;
+    const auto stop_at = [&](int64_t every) {
+      if (every > 0) last = std::min(last, (first + every - 1) / every * every);
+    };
+    if (run_.evaluation != nullptr) stop_at(run_.evaluation->every);
+    if (run_.saving != nullptr && !SavesBesides()) stop_at(run_.saving->every);
+    RETURN_IF_ERROR(run_.trainer.Train(
+        first, last, [this](int64_t number) { return Input(number); },
+        [&](const Trainer::Report& report) { return OnStep(report, metrics); },
+        SavesBesides() ? &run_.saving->saver : nullptr));
+    if (SaveIsDue(summary_.steps) && !SavesBesides()) {
+      RETURN_IF_ERROR(Heard(run_.saving->saver.SaveNow(summary_.steps, FactsOf(summary_.steps))));
+    }
+    const bool evaluates =
+        run_.evaluation != nullptr && !summary_.interrupted &&
+        (summary_.steps == job_.steps ||
+         (run_.evaluation->every > 0 && summary_.steps % run_.evaluation->every == 0));
+    return evaluates ? EvaluateNow() : absl::OkStatus();
+  }
+
+  bool SavesBesides() const {
+    return run_.saving != nullptr && run_.trainer.store().state_on_host();
+  }
+  // While the run goes on: the last step's state is saved at the end.
+  bool SaveIsDue(int64_t step) const {
+    return run_.saving != nullptr && run_.saving->every > 0 && step % run_.saving->every == 0 &&
+           step < job_.steps && !summary_.interrupted;
+  }
+
   absl::StatusOr<StepInput> Input(int64_t number) {
     StepInput input{.learning_rate = LearningRateAt(job_, number)};
     const int64_t each = job_.micro_batch_tokens();
@@ -62,6 +109,9 @@ class Run {
                        run_.data.Fill(std::span(input.tokens).subspan(mb * each, each)));
       input.counted += counted;
     }
+    // A step is begun before the one before it is over: both positions are needed.
+    positions_[number % 2] = run_.data.position();
+    if (SaveIsDue(number) && SavesBesides()) run_.saving->saver.Begin(number);
     return input;
   }
 
@@ -84,9 +134,79 @@ class Run {
     last_ = report.timeline;
     StartAtZero(last_);
     if (run_.on_step) run_.on_step(news);
+    if (run_.saving != nullptr) RETURN_IF_ERROR(AfterStep(result.number, metrics));
     const bool stop = run_.stop_requested && run_.stop_requested();
     if (stop && result.number < job_.steps) summary_.interrupted = true;
     return stop ? Trainer::Next::kStop : Trainer::Next::kGoOn;
+  }
+
+  absl::Status AfterStep(int64_t step, MetricsWriter& metrics) {
+    if (SaveIsDue(step)) {
+      RETURN_IF_ERROR(metrics.Sync());
+      if (SavesBesides()) run_.saving->saver.Provide(step, FactsOf(step));
+    }
+    for (const SaveReport& report : run_.saving->saver.TakeReports()) {
+      RETURN_IF_ERROR(Heard(report));
+    }
+    return absl::OkStatus();
+  }
+
+  CheckpointFacts FactsOf(int64_t step) const {
+    const Schedule& schedule = run_.trainer.schedule();
+    return {.job = schedule.job,
+            .plan = schedule.plan,
+            .model_fingerprint = run_.saving->model_fingerprint,
+            .data_fingerprint = run_.saving->data_fingerprint,
+            .data_position = positions_[step % 2],
+            .generator_key = job_.seed,
+            .counters = counters_,
+            .metrics_lines = step};
+  }
+
+  // The state the run ends in, unless that very one was saved before.
+  absl::Status SaveTheEnd() {
+    if (run_.saving == nullptr || summary_.steps < run_.first_step) return absl::OkStatus();
+    if (summary_.saved.has_value() && summary_.saved->step == summary_.steps) {
+      return absl::OkStatus();
+    }
+    const SaveReport report = run_.saving->saver.SaveNow(summary_.steps, FactsOf(summary_.steps));
+    RETURN_IF_ERROR(Heard(report));
+    // A run that was stopped is lost without it.
+    return summary_.interrupted ? report.status : absl::OkStatus();
+  }
+
+  absl::Status Heard(const SaveReport& report) {
+    if (run_.saving->on_save) run_.saving->on_save(report);
+    if (!report.path.empty()) summary_.saved = report;
+    return run_.saving->must_succeed ? report.status : absl::OkStatus();
+  }
+
+  absl::Status EvaluateNow() {
+    const RunEvaluation& held_out = *run_.evaluation;
+    RETURN_IF_ERROR(held_out.data.Seek({}));
+    bool ended = false;
+    ASSIGN_OR_RETURN(
+        const Evaluation evaluation,
+        Evaluate(held_out.pass, [&]() -> absl::StatusOr<std::optional<std::vector<TokenRecord>>> {
+          ended |= run_.stop_requested && run_.stop_requested();
+          if (ended) return std::nullopt;
+          std::vector<TokenRecord> tokens(static_cast<size_t>(job_.micro_batch_tokens()));
+          RETURN_IF_ERROR(held_out.data.Fill(tokens).status());
+          ended = held_out.data_ended();
+          return tokens;
+        }));
+    if (run_.stop_requested && run_.stop_requested()) {
+      summary_.interrupted = summary_.steps < job_.steps;
+      return absl::OkStatus();
+    }
+    summary_.evaluation = evaluation;
+    RETURN_IF_ERROR(AppendEvaluation(run_.io, run_.folder + "/eval.jsonl",
+                                     {.step = summary_.steps,
+                                      .loss = evaluation.loss(),
+                                      .perplexity = evaluation.perplexity(),
+                                      .counted = evaluation.counted}));
+    if (held_out.on_evaluation) held_out.on_evaluation(summary_.steps, evaluation);
+    return absl::OkStatus();
   }
 
   static std::string SkippedBecause(const StepResult& result) {
@@ -114,17 +234,26 @@ class Run {
   }
 
   void Count(const StepNews& news) {
-    if (summary_.steps == 0) summary_.first_loss = summary_.best_loss = news.loss;
-    ++summary_.steps;
-    if (!news.skipped.empty()) ++summary_.skipped;
+    if (!counters_.first_loss.has_value()) {
+      counters_.first_loss = counters_.best_loss = news.loss;
+    }
+    counters_.best_loss = std::min(*counters_.best_loss, news.loss);
+    counters_.last_loss = news.loss;
+    counters_.tokens += summary_.tokens_per_step;
+    if (!news.skipped.empty()) ++counters_.skipped_steps;
+    summary_.steps = news.step;
+    summary_.skipped = counters_.skipped_steps;
+    summary_.first_loss = *counters_.first_loss;
     summary_.last_loss = news.loss;
-    summary_.best_loss = std::min(summary_.best_loss, news.loss);
+    summary_.best_loss = *counters_.best_loss;
     summary_.seconds += news.seconds;
     seconds_.push_back(news.seconds);
   }
 
   const TrainingRun& run_;
   const TrainingJob& job_;
+  RunCounters counters_;
+  DataPosition positions_[2];  // after the input of a step, by its number modulo 2
   RunSummary summary_;
   std::vector<double> seconds_;
   Timeline last_;

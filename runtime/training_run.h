@@ -2,14 +2,19 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "common/clock.h"
 #include "common/io.h"
 #include "common/units.h"
+#include "runtime/checkpoint/manifest.h"
+#include "runtime/checkpoint_saver.h"
 #include "runtime/data/token_source.h"
 #include "runtime/device/device.h"
+#include "runtime/evaluate.h"
+#include "runtime/model_pass.h"
 #include "runtime/trainer.h"
 
 namespace horizon {
@@ -28,21 +33,46 @@ struct StepNews {
   std::string skipped;  // why the update was not made; empty: it was
 };
 
+// Checkpoints of a run.
+struct RunSaving {
+  CheckpointSaver& saver;
+  int64_t every = 0;  // steps; 0: only when the run ends or is stopped
+  // A save that fails ends the run. Otherwise it goes on, and the next save is another attempt.
+  bool must_succeed = false;
+  std::string model_fingerprint;
+  std::string data_fingerprint;
+  std::function<void(const SaveReport&)> on_save;
+};
+
+// Evaluations of a run on data that is held out.
+struct RunEvaluation {
+  const ModelPass& pass;  // beside the trainer's
+  TokenSource& data;
+  std::function<bool()> data_ended;  // after a Fill: there is no more
+  int64_t every = 0;                 // steps; 0: only after the last
+  std::function<void(int64_t step, const Evaluation&)> on_evaluation;
+};
+
 struct TrainingRun {
   Io& io;
   Clock& clock;
   Device& device;
   Trainer& trainer;
   TokenSource& data;
-  std::string folder;  // exists; gets metrics.jsonl and timeline.json
+  std::string folder;  // exists; gets metrics.jsonl, eval.jsonl and timeline.json
   double predicted_step_seconds = 0;
   bool log_gradient_norms = false;
+  // Of a run that goes on: the first step still to be done, and what it counted before.
+  int64_t first_step = 1;
+  RunCounters counters;
+  const RunSaving* saving = nullptr;
+  const RunEvaluation* evaluation = nullptr;
   std::function<bool()> stop_requested;  // asked after each step
   std::function<void(const StepNews&)> on_step;
 };
 
 struct RunSummary {
-  int64_t steps = 0;  // done, skipped ones included
+  int64_t steps = 0;  // done in all, those before a resume and skipped ones included
   int64_t skipped = 0;
   double first_loss = 0;
   double last_loss = 0;
@@ -52,10 +82,15 @@ struct RunSummary {
   double seconds = 0;  // of all steps
   int64_t tokens_per_step = 0;
   bool interrupted = false;
+  std::optional<Evaluation> evaluation;  // the last one
+  std::optional<SaveReport> saved;       // the last one that succeeded
 };
 
-// Trains the job of the trainer's schedule from step 1, writing metrics.jsonl (a line a step) and,
-// at the end, timeline.json of the last step. The store then holds the state after the last step.
+// Trains the steps of the trainer's job from `first_step` on, writing metrics.jsonl (a line a
+// step), eval.jsonl (a line an evaluation) and, at the end, timeline.json of the last step. The
+// store then holds the state after the last step. Updates are made and saved while steps run, where
+// the state is on the host; otherwise, and for evaluations, the steps stop meanwhile. What is done
+// when never changes a number.
 absl::StatusOr<RunSummary> RunTraining(const TrainingRun& run);
 
 }  // namespace horizon

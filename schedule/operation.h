@@ -42,6 +42,7 @@ enum class OperationKind : uint8_t {
   kOffloadLoss,      // d2h
   kLogits,           // compute: of the last position (prefill, decode)
   kOffloadLogits,    // d2h
+  kReport,           // host: what a pass without updates computed, to whoever runs it
   kWriteChunk,       // disk: the state of a chunk
   kCommit,           // disk: makes the written state the newest checkpoint
 };

@@ -100,6 +100,8 @@ class PassEmitter {
   int32_t links() const { return static_cast<int32_t>(chunks_.links.size()); }
   int32_t flight(int32_t mb) const { return map_.in_flight > 1 ? mb : 0; }
 
+  void Report(BufferId buffer, Content content, int32_t mb);
+
   // Where the state of a micro-batch lies.
   BufferId HiddenBuffer(int32_t link, int32_t mb) const;
   int32_t PlaceInBlock(int32_t link) const;

@@ -253,6 +253,17 @@ void PassEmitter::OffloadLoss(int32_t mb) {
     op.operation.bytes = static_cast<uint64_t>(batch_.tokens()) * kTokenSumBytes;
   }
   Append(op);
+  if (kind_ != PassKind::kTrain) Report(target, {ContentKind::kLogSumExp, 0, mb, parts}, mb);
+}
+
+// The buffer is read before the next step writes it.
+void PassEmitter::Report(BufferId buffer, Content content, int32_t mb) {
+  Draft op = Begin(OperationKind::kReport, Lane::kHost, -1, mb);
+  op.Reads(buffer, content);
+  op.operation.bytes = content.kind == ContentKind::kLogits
+                           ? static_cast<uint64_t>(4 * job_.micro_batch * spec_.vocab)
+                           : static_cast<uint64_t>(batch_.tokens()) * kTokenSumBytes;
+  Append(op);
 }
 
 void PassEmitter::OffloadLogits() {
@@ -261,6 +272,7 @@ void PassEmitter::OffloadLogits() {
   op.Reads(map_.logits, logits).Writes(map_.logits_pinned, logits);
   op.operation.bytes = static_cast<uint64_t>(4 * job_.micro_batch * spec_.vocab);
   Append(op);
+  Report(map_.logits_pinned, logits, 0);
 }
 
 }  // namespace horizon

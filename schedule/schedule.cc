@@ -80,6 +80,7 @@ constexpr EnumWord<OperationKind> kOperationWords[] = {
     {OperationKind::kOffloadLoss, "offload_loss"},
     {OperationKind::kLogits, "logits"},
     {OperationKind::kOffloadLogits, "offload_logits"},
+    {OperationKind::kReport, "report"},
     {OperationKind::kWriteChunk, "write_chunk"},
     {OperationKind::kCommit, "commit"},
 };

@@ -60,6 +60,7 @@ class Meaning : private OperationView {
       case OperationKind::kGather:
       case OperationKind::kPack:
       case OperationKind::kScatter:
+      case OperationKind::kReport:
         expected = Lane::kHost;
         break;
       case OperationKind::kAccumulate:
@@ -158,6 +159,7 @@ class Meaning : private OperationView {
       case OperationKind::kOffloadLoss:
       case OperationKind::kLogits:
       case OperationKind::kOffloadLogits:
+      case OperationKind::kReport:
       case OperationKind::kCommit:
         break;
     }

@@ -274,6 +274,7 @@ OperationCost CostModel::CostOf(const Schedule& schedule, const Phase& phase,
     case OperationKind::kNextBatch:
     case OperationKind::kGather:
     case OperationKind::kScatter:
+    case OperationKind::kReport:
     case OperationKind::kAccumulate:
     case OperationKind::kTiedSum:
     case OperationKind::kNorm:

@@ -56,6 +56,9 @@ class RecordingIo : public Io {
   absl::Status SyncDirectory(const std::string& path) override {
     return inner_.SyncDirectory(path);
   }
+  absl::StatusOr<std::unique_ptr<FileLock>> Lock(const std::string& path) override {
+    return inner_.Lock(path);
+  }
 
  private:
   class RecordingFile : public File {
@@ -71,6 +74,7 @@ class RecordingIo : public Io {
       return inner_->WriteAt(offset, from);
     }
     absl::Status Sync() override { return inner_->Sync(); }
+    absl::Status DropCache() override { return inner_->DropCache(); }
     absl::StatusOr<FileInfo> Info() override { return inner_->Info(); }
     absl::Status Close() override { return inner_->Close(); }
 

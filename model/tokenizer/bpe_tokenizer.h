@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "model/tokenizer/added_tokens.h"
+#include "model/tokenizer/bpe.h"
+#include "model/tokenizer/decoder.h"
+#include "model/tokenizer/normalizer.h"
+#include "model/tokenizer/post_processor.h"
+#include "model/tokenizer/pre_tokenizer.h"
+#include "model/tokenizer/tokenizer.h"
+#include "model/tokenizer/vocabulary.h"
+
+namespace horizon {
+
+// The parts of a tokenizer, read and checked.
+struct BpeTokenizerParts {
+  std::unique_ptr<Vocabulary> vocabulary;  // of the model
+  std::unique_ptr<Bpe> bpe;                // refers to it
+  std::vector<AddedToken> added;           // contents and ids are unique, and agree with it
+  Normalizer normalizer;
+  PreTokenizer pre_tokenizer;
+  PostProcessor post_processor;
+  Decoder decoder;
+  uint64_t fingerprint = 0;
+};
+
+// Byte pair encoding as Hugging Face's library does it: added tokens are cut out of the text, what
+// lies between is normalized, cut into words, and each word is merged.
+class BpeTokenizer final : public Tokenizer {
+ public:
+  // ResourceExhausted when the normalizer gives up on an added token.
+  static absl::StatusOr<std::unique_ptr<BpeTokenizer>> Create(BpeTokenizerParts parts);
+
+  absl::Status Encode(std::string_view text, const EncodeOptions& options,
+                      std::vector<int32_t>& ids) const override;
+  std::span<const int32_t> Prefix() const override { return parts_.post_processor.prefix; }
+  std::span<const int32_t> Suffix() const override { return parts_.post_processor.suffix; }
+  std::string Decode(std::span<const int32_t> ids, SpecialTokens special) const override;
+  size_t UncertainBytes(std::span<const int32_t> ids) const override;
+  int64_t id_limit() const override { return id_limit_; }
+  std::optional<int32_t> IdOf(std::string_view token) const override;
+  std::string_view TokenOf(int32_t id) const override;
+  bool IsSpecial(int32_t id) const override;
+  uint64_t fingerprint() const override { return parts_.fingerprint; }
+
+ private:
+  // What one call of Encode works in. Calls take one from the pool and give it back, so there are
+  // as many as calls ever ran at once.
+  struct Scratch {
+    MatchMemory match;
+    Bpe::Memory bpe;
+    std::string valid;       // the text with U+FFFD in it
+    std::string normalized;  // the part of it in hand
+    std::string spare;
+  };
+  class Lease;
+
+  explicit BpeTokenizer(BpeTokenizerParts parts) : parts_(std::move(parts)) {}
+  absl::Status IndexAddedTokens();
+  absl::Status EncodeBetween(std::string_view text, TextPosition position, bool is_first,
+                             AddedTokens which, Scratch& scratch, std::vector<int32_t>& ids) const;
+  std::vector<std::string> Spellings(std::span<const int32_t> ids, SpecialTokens special) const;
+
+  BpeTokenizerParts parts_;
+  AddedTokenFinder in_text_;        // those looked for in the text as it is
+  AddedTokenFinder in_normalized_;  // and in the normalized text
+  absl::flat_hash_map<std::string, int32_t> added_ids_;
+  absl::flat_hash_map<int32_t, const AddedToken*> added_by_id_;
+  int64_t id_limit_ = 0;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<Scratch>> free_;  // guarded by mutex_
+};
+
+}  // namespace horizon

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/document.h"
+
+namespace horizon {
+
+// A tokenizer.json read in one pass: the vocabulary and the merges, which are nearly all of it, as
+// flat lists, the rest as a tree.
+struct TokenizerJson {
+  enum class Kind { kMissing, kRight, kWrong };
+  struct Token {
+    uint32_t begin = 0;  // in `text`
+    uint32_t size = 0;
+    int32_t id = 0;
+    int line = 0;
+  };
+  struct Merge {
+    uint32_t begin = 0;  // in `text`: the left part, then the right one
+    uint32_t left_size = 0;
+    uint32_t right_size = 0;
+    int line = 0;
+  };
+
+  Document document;  // model.vocab and model.merges are null in it
+  std::string text;   // of all tokens and merges, one after the other
+  std::vector<Token> tokens;
+  std::vector<Merge> merges;    // in order of rank
+  Kind vocab = Kind::kMissing;  // right: an object
+  Kind merge_list = Kind::kMissing;
+
+  std::string_view TextOf(const Token& token) const {
+    return std::string_view(text).substr(token.begin, token.size);
+  }
+};
+
+// InvalidArgument "WHERE:LINE: ...": not JSON, above 64 MiB, deeper than 64 levels, an id that is
+// no integer from 0 to 2^31 - 2, a merge that is neither "a b" nor ["a", "b"]. What the rest means
+// is for others to judge.
+absl::StatusOr<TokenizerJson> ReadTokenizerJson(std::string_view text, std::string_view where);
+
+}  // namespace horizon

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/units.h"
+#include "model/dtype.h"
+#include "runtime/checkpoint/state_part.h"
+#include "runtime/data/token_source.h"
+#include "schedule/stream_plan.h"
+#include "schedule/training_job.h"
+
+namespace horizon {
+
+// manifest.json: what a checkpoint is and holds. A checkpoint without a valid one is none.
+
+inline constexpr int64_t kManifestVersion = 1;
+inline constexpr Bytes kMaxManifest = 128_MiB;
+
+// What a run has counted so far; losses are finite, or absent before there was one.
+struct RunCounters {
+  int64_t skipped_steps = 0;
+  int64_t tokens = 0;  // seen, padding included
+  std::optional<double> first_loss;
+  std::optional<double> best_loss;
+  std::optional<double> last_loss;
+  friend bool operator==(const RunCounters&, const RunCounters&) = default;
+};
+
+// All that a run needs beside the tensors to go on where it stood.
+struct CheckpointFacts {
+  TrainingJob job;
+  StreamPlan plan;
+  std::string model_fingerprint;  // FingerprintOf(spec)
+  std::string data_fingerprint;   // of the data's content and how it is read
+  DataPosition data_position;     // of the step after this one
+  int64_t generator_key = 0;      // every random number is a function of it and of counters
+  RunCounters counters;
+  int64_t metrics_lines = 0;  // of metrics.jsonl that belong to the steps up to this one
+  friend bool operator==(const CheckpointFacts&, const CheckpointFacts&) = default;
+};
+
+// One part of one tensor as it lies in the files.
+struct TensorRecord {
+  std::string name;  // of the model's tensor; in the file it is SavedName(name, part)
+  StatePart part = StatePart::kHi;
+  Dtype dtype = Dtype::kBF16;
+  std::vector<int64_t> shape;
+  size_t file = 0;      // position in Manifest::files
+  uint64_t offset = 0;  // from the start of the file
+  uint64_t bytes = 0;
+  uint32_t crc32c = 0;
+  int64_t step = 0;  // whose state these bytes are
+  friend bool operator==(const TensorRecord&, const TensorRecord&) = default;
+};
+
+// A file beside the manifest, and the CRC-32C of its first `head_bytes`: all of a text file, length
+// and header of a safetensors file.
+struct FileRecord {
+  std::string name;
+  uint64_t bytes = 0;
+  uint64_t head_bytes = 0;
+  uint32_t crc32c = 0;
+  friend bool operator==(const FileRecord&, const FileRecord&) = default;
+};
+
+struct Manifest {
+  int64_t step = 0;
+  SaveMode mode = SaveMode::kFull;
+  CheckpointFacts facts;
+  std::vector<FileRecord> files;
+  std::vector<TensorRecord> tensors;
+
+  Bytes total_bytes() const;  // of all files
+  friend bool operator==(const Manifest&, const Manifest&) = default;
+};
+
+// JSON whose last line is the CRC-32C of all lines before it. Pure: equal manifests give equal
+// text.
+std::string WriteManifest(const Manifest& manifest);
+
+// The manifest in `text`. DataLoss, with file and reason, when the CRC does not agree, a field is
+// missing, unknown or out of range, a file name is no plain one, a part lies outside its file, has
+// another size than its type and shape say or another step, or stands twice. InvalidArgument for
+// one that a newer version of the program wrote. `file` is for messages.
+absl::StatusOr<Manifest> ParseManifest(const std::string& file, std::string_view text);
+
+}  // namespace horizon

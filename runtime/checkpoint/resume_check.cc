@@ -1,0 +1,84 @@
+#include "runtime/checkpoint/resume_check.h"
+
+#include "common/check.h"
+#include "common/document.h"
+#include "common/json.h"
+#include "common/str_cat.h"
+
+namespace horizon {
+namespace {
+
+// A field of a job as it stands in its file.
+std::string FieldText(const Value& value) {
+  if (const auto* text = value.As<std::string>()) return *text;
+  if (const auto* number = value.As<int64_t>()) return StrCat(*number);
+  if (const auto* real = value.As<double>()) return StrCat(*real);
+  if (const auto* flag = value.As<bool>()) return *flag ? "true" : "false";
+  return std::string(value.KindName());
+}
+
+Value::Object FieldsOf(const TrainingJob& job) {
+  absl::StatusOr<Document> document = ParseJson("job", WriteJob(job));
+  CHECK(document.ok() && document->root.As<Value::Object>() != nullptr);
+  return *document->root.As<Value::Object>();
+}
+
+bool MayDiffer(std::string_view field, const Manifest& saved, const AskedRun& asked) {
+  if (field == "data" || field == "model") return true;  // the fingerprints are compared
+  if (field != "steps") return false;
+  return saved.facts.job.learning_rate_schedule == LearningRateSchedule::kConstant &&
+         asked.job.learning_rate_schedule == LearningRateSchedule::kConstant &&
+         asked.job.steps >= saved.step;
+}
+
+std::string Line(std::string_view field, std::string_view saved, std::string_view asked,
+                 std::string_view what_to_do) {
+  return StrCat(field, ": saved ", saved, ", asked ", asked, "; ", what_to_do);
+}
+
+}  // namespace
+
+std::vector<std::string> DescribeDifferences(const Manifest& saved, const AskedRun& asked) {
+  std::vector<std::string> lines;
+  const CheckpointFacts& facts = saved.facts;
+  if (facts.model_fingerprint != asked.model_fingerprint) {
+    lines.push_back(Line("model_fingerprint", facts.model_fingerprint, asked.model_fingerprint,
+                         StrCat("it was another model: give --model ", facts.job.model)));
+  }
+  if (facts.data_fingerprint != asked.data_fingerprint) {
+    lines.push_back(Line("data_fingerprint", facts.data_fingerprint, asked.data_fingerprint,
+                         StrCat("the data or how it is read has changed: give it as it was, from ",
+                                facts.job.data, ", or start a new run from the weights")));
+  }
+  const Value::Object before = FieldsOf(facts.job);
+  const Value::Object now = FieldsOf(asked.job);
+  CHECK(before.size() == now.size());
+  for (size_t i = 0; i < before.size(); ++i) {
+    const auto& [field, value] = before[i];
+    const std::string was = FieldText(value);
+    const std::string is = FieldText(now[i].second);
+    if (was == is || MayDiffer(field, saved, asked)) continue;
+    const bool too_few = field == "steps" && asked.job.steps < saved.step;
+    lines.push_back(
+        Line(field, was, is,
+             too_few ? StrCat("the checkpoint is at step ", saved.step, " already")
+                     : StrCat("set it back to ", was, " or start a new run from the weights")));
+  }
+  return lines;
+}
+
+absl::Status CheckResumable(const std::string& path, const Manifest& saved, const AskedRun& asked) {
+  if (saved.mode == SaveMode::kWeights) {
+    return absl::InvalidArgumentError(StrCat("cannot resume from '", path,
+                                             "': it holds the weights alone (--save weights); ",
+                                             "start a new run from them with --model ", path));
+  }
+  const std::vector<std::string> lines = DescribeDifferences(saved, asked);
+  if (lines.empty()) return absl::OkStatus();
+  std::string message =
+      StrCat("cannot resume from '", path, "': it belongs to a run with other numbers");
+  for (const std::string& line : lines) message += StrCat("\n  ", line);
+  return absl::InvalidArgumentError(message);
+}
+
+}  // namespace horizon

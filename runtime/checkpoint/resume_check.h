@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "runtime/checkpoint/manifest.h"
+#include "schedule/training_job.h"
+
+namespace horizon {
+
+// What a run that resumes was asked for, to be held against what the checkpoint was saved with.
+struct AskedRun {
+  const TrainingJob& job;
+  std::string_view model_fingerprint;
+  std::string_view data_fingerprint;
+};
+
+// One line for each difference that changes the numbers: field, saved, asked, and what to do. Empty
+// when the run goes on exactly. The plan may differ, and so may
+//   data, model   as paths, where the fingerprints agree: files move
+//   steps         with a constant learning rate, which does not depend on it; not below the
+//                 checkpoint's own step
+std::vector<std::string> DescribeDifferences(const Manifest& saved, const AskedRun& asked);
+
+// InvalidArgument with those lines; or when the checkpoint holds weights alone. `path` is the
+// checkpoint's, for messages.
+absl::Status CheckResumable(const std::string& path, const Manifest& saved, const AskedRun& asked);
+
+}  // namespace horizon

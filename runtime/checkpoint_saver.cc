@@ -1,0 +1,228 @@
+#include "runtime/checkpoint_saver.h"
+
+#include <algorithm>
+#include <chrono>
+#include <span>
+#include <unordered_map>
+#include <utility>
+
+#include "common/check.h"
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+#include "runtime/checkpoint/retention.h"
+#include "runtime/state_place.h"
+
+namespace horizon {
+namespace {
+
+// Copied out of the state at once.
+constexpr uint64_t kPieceBytes = uint64_t{4} << 20;
+
+double SecondsOf(Nanoseconds time) { return std::chrono::duration<double>(time).count(); }
+
+}  // namespace
+
+std::vector<SavedTensor> SavedTensorsOf(const Schedule& schedule) {
+  std::vector<SavedTensor> tensors;
+  for (const Stage& stage : schedule.chunks.stages) {
+    for (const TensorSpec& tensor : stage.tensors) tensors.push_back({tensor.name, tensor.shape});
+  }
+  return tensors;
+}
+
+CheckpointSaver::CheckpointSaver(const Schedule& schedule, const ParameterStore& store,
+                                 const Options& options)
+    : store_(store),
+      options_(options),
+      chunk_count_(static_cast<int32_t>(schedule.chunks.chunks.size())) {
+  std::unordered_map<std::string, size_t> position;
+  for (size_t i = 0; i < options.layout.tensors.size(); ++i) {
+    position.emplace(options.layout.tensors[i].name, i);
+  }
+  for (const ParameterStore::Place& place : store.places()) {
+    tensor_of_.push_back(position.at(place.slice.tensor->name));
+  }
+}
+
+CheckpointSaver::~CheckpointSaver() { Finish(); }
+
+CheckpointSaver::Save& CheckpointSaver::Start(int64_t step) {
+  auto save = std::make_shared<Save>();
+  save->step = step;
+  save->chunks.assign(static_cast<size_t>(chunk_count_), ChunkState::kNotYet);
+  saves_.push_back(std::move(save));
+  Save& started = *saves_.back();
+  started.thread = std::jthread([this, &started] { Run(started); });
+  return started;
+}
+
+void CheckpointSaver::Begin(int64_t step) {
+  std::unique_lock lock(mutex_);
+  Join(lock, 1);
+  Start(step);
+}
+
+void CheckpointSaver::Provide(int64_t step, CheckpointFacts facts) {
+  const std::scoped_lock lock(mutex_);
+  for (const std::shared_ptr<Save>& save : saves_) {
+    if (save->step == step) save->facts = std::move(facts);
+  }
+  changed_.notify_all();
+}
+
+SaveReport CheckpointSaver::SaveNow(int64_t step, CheckpointFacts facts) {
+  std::unique_lock lock(mutex_);
+  Join(lock, 0);
+  Save& save = Start(step);
+  for (int32_t c = 0; c < chunk_count_; ++c) {
+    save.chunks[static_cast<size_t>(c)] = ChunkState::kReady;
+    save.ready.push_back(c);
+  }
+  save.facts = std::move(facts);
+  changed_.notify_all();
+  Join(lock, 0);
+  SaveReport report = std::move(reports_.back());
+  reports_.pop_back();
+  return report;
+}
+
+void CheckpointSaver::BeforeUpdate(int64_t step, int32_t chunk) {
+  std::unique_lock lock(mutex_);
+  // While this waits, the other thread may forget a save that has ended.
+  const std::deque<std::shared_ptr<Save>> saves = saves_;
+  for (const std::shared_ptr<Save>& shared : saves) {
+    Save& save = *shared;
+    const auto place = static_cast<size_t>(chunk);
+    if (save.step >= step || save.ended || save.chunks[place] != ChunkState::kReady) continue;
+    const auto waiting = std::find(save.ready.begin(), save.ready.end(), chunk);
+    if (waiting != save.ready.end()) {
+      save.ready.erase(waiting);
+      save.ready.push_front(chunk);
+    }
+    const Nanoseconds begin = options_.clock.Now();
+    changed_.wait(lock, [&] {
+      return save.ended || save.dropped || save.chunks[place] == ChunkState::kWritten;
+    });
+    save.report.waited += SecondsOf(options_.clock.Now() - begin);
+  }
+}
+
+void CheckpointSaver::AfterUpdate(int64_t step, int32_t chunk) {
+  const std::scoped_lock lock(mutex_);
+  for (const std::shared_ptr<Save>& save : saves_) {
+    if (save->step != step) continue;
+    save->chunks[static_cast<size_t>(chunk)] = ChunkState::kReady;
+    save->ready.push_back(chunk);
+  }
+  changed_.notify_all();
+}
+
+std::vector<SaveReport> CheckpointSaver::TakeReports() {
+  const std::scoped_lock lock(mutex_);
+  while (!saves_.empty() && saves_.front()->ended) {
+    saves_.front()->thread.join();
+    reports_.push_back(std::move(saves_.front()->report));
+    saves_.pop_front();
+  }
+  return std::exchange(reports_, {});
+}
+
+std::vector<SaveReport> CheckpointSaver::Finish() {
+  std::unique_lock lock(mutex_);
+  for (const std::shared_ptr<Save>& save : saves_) {
+    const bool whole =
+        std::count(save->chunks.begin(), save->chunks.end(), ChunkState::kNotYet) == 0;
+    save->dropped = !whole || !save->facts.has_value();
+  }
+  changed_.notify_all();
+  Join(lock, 0);
+  return std::exchange(reports_, {});
+}
+
+// Waits until no more than so many saves are under way, oldest first.
+void CheckpointSaver::Join(std::unique_lock<std::mutex>& lock, size_t most_under_way) {
+  while (saves_.size() > most_under_way) {
+    Save& oldest = *saves_.front();
+    changed_.wait(lock, [&] { return oldest.ended; });
+    oldest.thread.join();
+    reports_.push_back(std::move(oldest.report));
+    saves_.pop_front();
+  }
+}
+
+void CheckpointSaver::Run(Save& save) {
+  const Nanoseconds begin = options_.clock.Now();
+  const absl::Status status = Write(save);
+  const std::scoped_lock lock(mutex_);
+  save.report.step = save.step;
+  save.report.status = status;
+  save.report.seconds = SecondsOf(options_.clock.Now() - begin);
+  save.ended = true;
+  changed_.notify_all();
+}
+
+absl::Status CheckpointSaver::Write(Save& save) {
+  {
+    // One at a time writes: a writer begins by removing what others left unfinished.
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] {
+      return std::none_of(saves_.begin(), saves_.end(), [&](const std::shared_ptr<Save>& other) {
+        return other->step < save.step && !other->ended;
+      });
+    });
+  }
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<CheckpointWriter> writer,
+      CheckpointWriter::Create(options_.io, options_.lock, options_.layout,
+                               {.step = save.step, .extra_files = options_.extra_files}));
+  std::unique_lock lock(mutex_);
+  while (save.written < save.chunks.size() || !save.facts.has_value()) {
+    changed_.wait(lock, [&] {
+      return save.dropped || !save.ready.empty() ||
+             (save.written == save.chunks.size() && save.facts.has_value());
+    });
+    if (save.dropped) {
+      return absl::CancelledError(StrCat("the save of step ", save.step,
+                                         " was dropped: the run ended before its state was whole"));
+    }
+    if (save.ready.empty()) continue;
+    const int32_t chunk = save.ready.front();
+    save.ready.pop_front();
+    lock.unlock();
+    RETURN_IF_ERROR(WriteChunk(*writer, save.step, chunk));
+    lock.lock();
+    save.chunks[static_cast<size_t>(chunk)] = ChunkState::kWritten;
+    ++save.written;
+    changed_.notify_all();
+  }
+  const CheckpointFacts facts = *save.facts;
+  lock.unlock();
+  RETURN_IF_ERROR(writer->Commit(facts));
+  save.report.path = writer->path();
+  save.report.bytes = writer->bytes_written();
+  return PruneCheckpoints(options_.io, options_.lock, options_.keep).status();
+}
+
+absl::Status CheckpointSaver::WriteChunk(CheckpointWriter& writer, int64_t step, int32_t chunk) {
+  std::vector<std::byte> piece(kPieceBytes);
+  const std::span<const ParameterStore::Place> places = store_.places();
+  for (size_t p = 0; p < places.size(); ++p) {
+    const ParameterStore::Place& place = places[p];
+    if (place.chunk != chunk) continue;
+    const size_t first = tensor_of_[p] * options_.layout.entries_per_tensor();
+    for (size_t e = first; e < first + options_.layout.entries_per_tensor(); ++e) {
+      const StatePart part = options_.layout.entries[e].part;
+      const uint64_t bytes = store_.StateBytes(place, part);
+      const uint64_t offset = OffsetInTensor(place.slice, part, options_.layout.format);
+      for (uint64_t done = 0; done < bytes; done += kPieceBytes) {
+        const std::span<std::byte> now =
+            std::span(piece).first(std::min(kPieceBytes, bytes - done));
+        RETURN_IF_ERROR(store_.ReadState(place, part, done, now));
+        RETURN_IF_ERROR(writer.Write(e, offset + done, now, step));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace horizon

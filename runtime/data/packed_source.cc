@@ -1,0 +1,139 @@
+#include "runtime/data/packed_source.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "common/check.h"
+#include "common/philox.h"
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+#include "kernels/embedding.h"
+#include "runtime/data/pack_window.h"
+#include "runtime/data/shuffled_order.h"
+
+namespace horizon {
+namespace {
+
+constexpr uint64_t kRowStream = PhiloxStreamOf("packed_source rows");
+
+// What follows the last sample of a row: as one more sample, of nothing.
+void Pad(std::span<TokenRecord> rest) {
+  for (size_t t = 0; t < rest.size(); ++t) rest[t].position = static_cast<int32_t>(t);
+}
+
+}  // namespace
+
+PackedSource::PackedSource(const TokenCache& cache, const SampleSplit& split,
+                           const Options& options)
+    : cache_(cache), split_(split), options_(options) {
+  CHECK(split.count() >= 1);
+}
+
+absl::Status PackedSource::LoadWindow(DataPosition position) {
+  const int64_t number = position.index / kWindow;
+  const DataPosition start = {.epoch = position.epoch, .index = number * kWindow};
+  if (window_.start == start) return absl::OkStatus();
+  const int64_t end = std::min(start.index + kWindow, split_.count());
+  const auto seed = static_cast<uint64_t>(options_.seed);
+  const auto epoch = static_cast<uint64_t>(start.epoch);
+  const ShuffledOrder order(static_cast<uint64_t>(split_.count()), seed, epoch);
+  Window window = {.start = start};
+  std::vector<int64_t> lengths;
+  for (int64_t place = start.index; place < end; ++place) {
+    const int64_t sample = split_.At(
+        options_.shuffle ? static_cast<int64_t>(order.At(static_cast<uint64_t>(place))) : place);
+    ASSIGN_OR_RETURN(const SamplePlace at, cache_.PlaceOf(sample));
+    window.samples.push_back(sample);
+    window.places.push_back(at);
+    lengths.push_back(at.tokens);
+  }
+  if (options_.packing) {
+    window.rows = PackWindow(lengths, cache_.sequence());
+  } else {
+    for (int32_t i = 0; i < static_cast<int32_t>(lengths.size()); ++i) window.rows.push_back({i});
+  }
+  if (options_.shuffle && options_.packing) {
+    const ShuffledOrder rows(window.rows.size(), seed ^ kRowStream ^ static_cast<uint64_t>(number),
+                             epoch);
+    std::vector<std::vector<int32_t>> shuffled(window.rows.size());
+    for (uint64_t i = 0; i < shuffled.size(); ++i) shuffled[i] = std::move(window.rows[rows.At(i)]);
+    window.rows = std::move(shuffled);
+  }
+  window_ = std::move(window);
+  return absl::OkStatus();
+}
+
+// The position behind a row of the window that is loaded.
+DataPosition PackedSource::After(DataPosition position) const {
+  const int64_t row = position.index - window_.start.index + 1;
+  if (row < static_cast<int64_t>(window_.rows.size())) {
+    return {.epoch = position.epoch, .index = position.index + 1};
+  }
+  const int64_t next = window_.start.index + kWindow;
+  if (next < split_.count()) return {.epoch = position.epoch, .index = next};
+  return {.epoch = position.epoch + 1};
+}
+
+absl::Status PackedSource::FillRow(const std::vector<int32_t>& samples,
+                                   std::span<TokenRecord> row) {
+  size_t begin = 0;
+  for (const int32_t number : samples) {
+    const auto i = static_cast<size_t>(number);
+    RETURN_IF_ERROR(cache_.Read(window_.samples[i], window_.places[i], scratch_, line_));
+    const size_t length = line_.ids.size();
+    CHECK(length <= row.size() - begin);
+    for (size_t t = 0; t < length; ++t) {
+      TokenRecord& record = row[begin + t];
+      record.id = line_.ids[t];
+      record.position = static_cast<int32_t>(t);
+      if (t + 1 < length) record.label = line_.labels[t + 1];
+    }
+    begin += length;
+  }
+  Pad(row.subspan(begin));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int64_t> PackedSource::Fill(std::span<TokenRecord> records) {
+  const auto sequence = static_cast<size_t>(cache_.sequence());
+  CHECK(!records.empty() && records.size() % sequence == 0);
+  std::fill(records.begin(), records.end(), TokenRecord());
+  DataPosition next = position_;
+  for (size_t begin = 0; begin < records.size(); begin += sequence) {
+    const std::span<TokenRecord> row = records.subspan(begin, sequence);
+    if (!options_.endless && next.epoch > 0) {
+      Pad(row);
+      continue;
+    }
+    RETURN_IF_ERROR(LoadWindow(next));
+    RETURN_IF_ERROR(
+        FillRow(window_.rows[static_cast<size_t>(next.index - window_.start.index)], row));
+    next = After(next);
+  }
+  LinkSameTokens(records);
+  position_ = next;
+  return std::count_if(records.begin(), records.end(),
+                       [](const TokenRecord& record) { return record.label >= 0; });
+}
+
+absl::Status PackedSource::Seek(DataPosition position) {
+  const absl::Status refused = absl::InvalidArgumentError(StrCat(
+      "cannot go on at position ", position.index, " of epoch ", position.epoch,
+      " of the data, which has ", split_.count(), " samples; is it the data the run began with?"));
+  if (position.epoch < 0 || position.index < 0) return refused;
+  if (!options_.endless && position.epoch > 0) {
+    if (position != DataPosition{.epoch = 1}) return refused;
+    position_ = position;
+    return absl::OkStatus();
+  }
+  if (position.index / kWindow * kWindow >= split_.count()) return refused;
+  RETURN_IF_ERROR(LoadWindow(position));
+  if (position.index - window_.start.index >= static_cast<int64_t>(window_.rows.size())) {
+    return refused;
+  }
+  position_ = position;
+  return absl::OkStatus();
+}
+
+}  // namespace horizon

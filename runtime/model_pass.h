@@ -1,0 +1,71 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/clock.h"
+#include "model/model_spec.h"
+#include "runtime/device/device.h"
+#include "runtime/executor.h"
+#include "runtime/kernel_table.h"
+#include "runtime/operation_bodies.h"
+#include "runtime/parameter_store.h"
+#include "runtime/run_memory.h"
+#include "schedule/schedule.h"
+
+namespace horizon {
+
+// A pass over a model (training, evaluation, ...), ready to run: its verified schedule, all of its
+// memory, the store of its parameters, and the bodies of its operations. One thread.
+class ModelPass {
+ public:
+  struct Options {
+    Device& device;
+    const KernelTable& kernels;  // of that device
+    Clock& clock;
+    Nanoseconds stall_limit = std::chrono::minutes(10);
+    std::function<void(const absl::Status&)> on_stall;  // see Executor::Options
+  };
+  struct Work {
+    const ModelSpec& spec;
+    const TrainingJob& job;
+    const StreamPlan& plan;
+    PassKind kind = PassKind::kTrain;
+  };
+
+  // Builds and verifies the schedule, refuses what cannot run, reserves all memory, with
+  // `spare_device_bytes` on the device for a pass that will be made beside this one. The spec, and
+  // what options names, outlive the pass.
+  static absl::StatusOr<std::unique_ptr<ModelPass>> Create(const Work& work, const Options& options,
+                                                           uint64_t spare_device_bytes = 0);
+  // A pass over the same parameters (run_memory.h). `first` outlives it; the two never run at once.
+  static absl::StatusOr<std::unique_ptr<ModelPass>> CreateBeside(const Work& work,
+                                                                 const ModelPass& first);
+
+  const ModelSpec& spec() const { return spec_; }
+  const Schedule& schedule() const { return *schedule_; }
+  const RunMemory& memory() const { return *memory_; }
+  const OperationBodies& bodies() const { return *bodies_; }
+  const Options& options() const { return options_; }
+  // Not of a pass made beside another: its store is the other's.
+  ParameterStore& store() { return *store_; }
+
+  // Lanes that take the steps of this pass, until the executor is destroyed. `watch` may be null.
+  absl::StatusOr<std::unique_ptr<Executor>> Start(UpdateWatch* watch = nullptr) const;
+
+ private:
+  ModelPass(const ModelSpec& spec, const Options& options) : spec_(spec), options_(options) {}
+  absl::Status BuildAndCheck(const Work& work);
+  absl::Status FillRotaryTable();
+
+  const ModelSpec& spec_;
+  const Options options_;
+  std::unique_ptr<Schedule> schedule_;
+  std::unique_ptr<RunMemory> memory_;
+  std::unique_ptr<ParameterStore> store_;
+  std::unique_ptr<OperationBodies> bodies_;
+};
+
+}  // namespace horizon

@@ -1,0 +1,115 @@
+#include "runtime/checkpoint/resume_check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+#include "common/document.h"
+#include "common/json.h"
+#include "tests/runtime/checkpoint/saved_run.h"
+
+namespace horizon {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Manifest Saved() { return {.step = 12, .facts = SmallFacts(12)}; }
+
+std::vector<std::string> Differences(const Manifest& saved,
+                                     const std::function<void(TrainingJob&)>& change) {
+  TrainingJob job = saved.facts.job;
+  change(job);
+  return DescribeDifferences(saved,
+                             {job, saved.facts.model_fingerprint, saved.facts.data_fingerprint});
+}
+
+TEST(ResumeCheck, TheSameJobGoesOn) {
+  const Manifest saved = Saved();
+  EXPECT_THAT(Differences(saved, [](TrainingJob&) {}), IsEmpty());
+  EXPECT_TRUE(
+      CheckResumable("c", saved,
+                     {saved.facts.job, saved.facts.model_fingerprint, saved.facts.data_fingerprint})
+          .ok());
+}
+
+// One at a time, and every field there is: a field added to the job is refused when changed unless
+// somebody decides otherwise here.
+TEST(ResumeCheck, EveryChangedFieldIsNamedUnlessItMayChange) {
+  const std::pair<const char*, std::function<void(TrainingJob&)>> changes[] = {
+      {"device", [](TrainingJob& j) { j.device = DeviceKind::kCuda; }},
+      {"sequence", [](TrainingJob& j) { j.sequence += 1; }},
+      {"micro_batch", [](TrainingJob& j) { j.micro_batch += 1; }},
+      {"accumulation", [](TrainingJob& j) { j.accumulation += 1; }},
+      {"learning_rate", [](TrainingJob& j) { j.learning_rate = 0.1 + 1e-17 + 1e-16; }},
+      {"learning_rate_schedule",
+       [](TrainingJob& j) { j.learning_rate_schedule = LearningRateSchedule::kCosine; }},
+      {"warmup_steps", [](TrainingJob& j) { j.warmup_steps += 1; }},
+      {"beta1", [](TrainingJob& j) { j.beta1 = 0.8; }},
+      {"beta2", [](TrainingJob& j) { j.beta2 = 0.8; }},
+      {"epsilon", [](TrainingJob& j) { j.epsilon = 1e-9; }},
+      {"weight_decay", [](TrainingJob& j) { j.weight_decay = 0; }},
+      {"decay_all", [](TrainingJob& j) { j.decay_all = true; }},
+      {"clip_norm", [](TrainingJob& j) { j.clip_norm = 0; }},
+      {"compute_type", [](TrainingJob& j) { j.compute_type = NumberType::kFp32; }},
+      {"activation_type", [](TrainingJob& j) { j.activation_type = NumberType::kBf16; }},
+      {"gradient_type", [](TrainingJob& j) { j.gradient_type = NumberType::kFp32; }},
+      {"state_format", [](TrainingJob& j) { j.state_format = StateFormat::kBf16Moments; }},
+      {"optimizer_place", [](TrainingJob& j) { j.optimizer_place = OptimizerPlace::kAfterStep; }},
+      {"seed", [](TrainingJob& j) { j.seed += 1; }},
+  };
+  const Manifest saved = Saved();
+  for (const auto& [field, change] : changes) {
+    const std::vector<std::string> lines = Differences(saved, change);
+    ASSERT_EQ(lines.size(), 1u) << field;
+    EXPECT_THAT(lines[0], AllOf(testing::StartsWith(std::string(field) + ": saved "),
+                                HasSubstr(", asked "), HasSubstr("; ")));
+  }
+  // The files may lie elsewhere; what they hold is compared by fingerprint.
+  EXPECT_THAT(Differences(saved, [](TrainingJob& j) { j.data = "/moved/stories.jsonl"; }),
+              IsEmpty());
+  EXPECT_THAT(Differences(saved, [](TrainingJob& j) { j.model = "/moved/model"; }), IsEmpty());
+}
+
+TEST(ResumeCheck, StepsMayGrowWhereTheLearningRateDoesNotDependOnThem) {
+  Manifest saved = Saved();
+  const auto set_steps = [](int64_t steps) {
+    return [steps](TrainingJob& job) { job.steps = steps; };
+  };
+  EXPECT_THAT(Differences(saved, set_steps(4000)), IsEmpty());
+  EXPECT_THAT(Differences(saved, set_steps(12)), IsEmpty());
+  EXPECT_THAT(Differences(saved, set_steps(11)),
+              ElementsAre(AllOf(HasSubstr("steps: saved 40, asked 11"), HasSubstr("step 12"))));
+  for (const auto schedule : {LearningRateSchedule::kLinear, LearningRateSchedule::kCosine}) {
+    saved.facts.job.learning_rate_schedule = schedule;
+    EXPECT_THAT(Differences(saved, set_steps(4000)),
+                ElementsAre(HasSubstr("steps: saved 40, asked 4000")));
+  }
+}
+
+TEST(ResumeCheck, OtherDataOrAnotherModelIsNamed) {
+  const Manifest saved = Saved();
+  const absl::Status status = CheckResumable("run/c", saved, {saved.facts.job, "other", "data"});
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("run/c"),
+                    HasSubstr("\n  model_fingerprint: saved 0123456789abcdef, "
+                              "asked other"),
+                    HasSubstr("\n  data_fingerprint: saved fedcba9876543210, asked data")));
+}
+
+TEST(ResumeCheck, WeightsAloneCannotBeResumed) {
+  Manifest saved = Saved();
+  saved.mode = SaveMode::kWeights;
+  const absl::Status status = CheckResumable(
+      "c", saved, {saved.facts.job, saved.facts.model_fingerprint, saved.facts.data_fingerprint});
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("--model c"));
+}
+
+}  // namespace
+}  // namespace horizon
