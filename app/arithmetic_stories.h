@@ -33,9 +33,9 @@ struct StoryFile {
   int64_t sequence = 0;  // tokens of each line
   uint64_t seed = 0;
 };
-// Writes a file for `--data-format tokens` (runtime/data/token_line.h), whole or not at all: each line
-// is filled with problems, "QUESTION ANSWER" and a separator, the last one cut at the line's end.
-// No problem is in two lines.
+// Writes a file for `--data-format tokens` (runtime/data/token_line.h), whole or not at all: each
+// line is filled with problems, "QUESTION ANSWER" and a separator, the last one cut at the line's
+// end. No problem is in two lines.
 absl::Status WriteStoryFile(Io& io, const std::string& path, const StoryFile& file);
 
 }  // namespace horizon

@@ -263,14 +263,20 @@ class CheckpointCommand : public Command {
     ASSIGN_OR_RETURN(const std::vector<std::string> paths, CheckpointsAt(context.io, path_));
     std::string text;
     JsonWriter json;
+    absl::Status first;
     json.BeginObject().Key("checkpoints").BeginArray();
     for (const std::string& path : paths) {
-      ASSIGN_OR_RETURN(const Checkpoint checkpoint, Checkpoint::Open(context.io, path));
-      ShowJson(checkpoint, json);
-      text += StrCat(text.empty() ? "" : "\n", ShowText(checkpoint));
+      const absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(context.io, path);
+      if (!checkpoint.ok()) {
+        if (first.ok()) first = checkpoint.status();
+        continue;
+      }
+      ShowJson(*checkpoint, json);
+      text += StrCat(text.empty() ? "" : "\n", ShowText(*checkpoint));
     }
     json.EndArray().EndObject();
-    return context.output.Write(json_ ? std::move(json).Finish() : text);
+    RETURN_IF_ERROR(context.output.Write(json_ ? std::move(json).Finish() : text));
+    return first;
   }
 
   absl::Status Prune(const CommandContext& context) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,6 +24,8 @@ struct CommandContext {
   Log& log;
   Output& output;
   const CommandList& commands;
+  // Where what can be made again is kept for this user; empty when there is no such place.
+  std::string cache_folder;
 };
 
 // One subcommand of the program: `horizon NAME ...`. It lives in a file of its own; adding one is

@@ -8,6 +8,7 @@ CommandList MakeCommands() {
   commands.push_back(MakeModelsCommand());
   commands.push_back(MakeWeightsCommand());
   commands.push_back(MakeTokenizeCommand());
+  commands.push_back(MakeDataCommand());
   commands.push_back(MakeScheduleCommand());
   commands.push_back(MakeMachinesCommand());
   commands.push_back(MakePlanCommand());
@@ -16,6 +17,7 @@ CommandList MakeCommands() {
   commands.push_back(MakeSimulateCommand());
   commands.push_back(MakeTrainCommand());
   commands.push_back(MakeCheckpointCommand());
+  commands.push_back(MakeExportCommand());
   commands.push_back(MakeDemoCommand());
   commands.push_back(MakeExperimentsCommand());
   commands.push_back(MakeHelpCommand());

@@ -12,8 +12,10 @@ CommandList MakeCommands();
 // One factory a command, defined in NAME_command.cc.
 std::unique_ptr<Command> MakeCheckpointCommand();
 std::unique_ptr<Command> MakeCompareCommand();
+std::unique_ptr<Command> MakeDataCommand();
 std::unique_ptr<Command> MakeDemoCommand();
 std::unique_ptr<Command> MakeExperimentsCommand();
+std::unique_ptr<Command> MakeExportCommand();
 std::unique_ptr<Command> MakeHelpCommand();
 std::unique_ptr<Command> MakeMachinesCommand();
 std::unique_ptr<Command> MakeMaxModelCommand();

@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -98,6 +100,47 @@ absl::Status ReadConfigFile(Io& io, const std::string& path, std::span<Option> o
     option.required = false;
   }
   return reader.Finish();
+}
+
+namespace {
+
+// A value as a YAML file has it on its line; empty: there is none to be written.
+struct YamlText {
+  std::string operator()(const bool* value) const { return *value ? "true" : "false"; }
+  std::string operator()(const int64_t* value) const { return StrCat(*value); }
+  std::string operator()(const double* value) const { return StrCat(*value); }
+  std::string operator()(const std::string* value) const {
+    JsonWriter json(JsonWriter::Style::kOneLine);
+    json.String(*value);
+    return std::move(json).Finish();
+  }
+  std::string operator()(const Bytes* value) const { return StrCat("\"", value->value(), " B\""); }
+  std::string operator()(const BytesPerSecond* value) const {
+    return StrCat("\"", value->value, " B/s\"");
+  }
+  std::string operator()(const std::vector<std::string>* words) const {
+    JsonWriter json(JsonWriter::Style::kOneLine);
+    json.BeginArray();
+    for (const std::string& word : *words) json.String(word);
+    json.EndArray();
+    return std::move(json).Finish();
+  }
+  template <typename T>
+  std::string operator()(const std::optional<T>* value) const {
+    return value->has_value() ? (*this)(&**value) : "";
+  }
+};
+
+}  // namespace
+
+std::string ConfigFileText(std::span<const Option> options) {
+  std::string text;
+  for (const Option& option : options) {
+    if (option.name == kConfigOption || option.name == "resume" || option.name == "json") continue;
+    const std::string value = std::visit(YamlText(), option.value);
+    if (!value.empty()) text += StrCat(option.name, ": ", value, "\n");
+  }
+  return text;
 }
 
 }  // namespace horizon

@@ -26,4 +26,7 @@ inline constexpr char kConfigOption[] = "config";
 // been written when an error is returned.
 absl::Status ReadConfigFile(Io& io, const std::string& path, std::span<Option> options);
 
+// A file that gives the options the values they have, but for `config`, `resume` and `json`.
+std::string ConfigFileText(std::span<const Option> options);
+
 }  // namespace horizon

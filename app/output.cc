@@ -4,14 +4,18 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 
 #include "common/io.h"
+#include "common/log.h"
 
 namespace horizon {
 namespace {
 
 class StandardOutput : public Output {
  public:
+  explicit StandardOutput(bool has_colour) : has_colour_(has_colour) {}
+  bool has_colour() const override { return has_colour_; }
   absl::Status Write(std::string_view text) override {
     while (!text.empty()) {
       const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
@@ -23,11 +27,16 @@ class StandardOutput : public Output {
     }
     return absl::OkStatus();
   }
+
+ private:
+  const bool has_colour_;
 };
 
 }  // namespace
 
-std::unique_ptr<Output> MakeStandardOutput() { return std::make_unique<StandardOutput>(); }
+std::unique_ptr<Output> MakeStandardOutput(const char* no_color) {
+  return std::make_unique<StandardOutput>(LogStyleFor(stdout, no_color) == LogStyle::kColour);
+}
 
 void ReserveStandardStreams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {

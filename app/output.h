@@ -15,10 +15,13 @@ class Output {
   // Writes all of `text` before it returns. An error is an I/O error (IoErrno) and is the command's
   // result: an answer that did not arrive is not an answer.
   virtual absl::Status Write(std::string_view text) = 0;
+  // Whether a person looks at it on a terminal that shows colours.
+  virtual bool has_colour() const { return false; }
 };
 
-// Standard output, unbuffered: a full disk shows at the write that met it.
-std::unique_ptr<Output> MakeStandardOutput();
+// Standard output, unbuffered: a full disk shows at the write that met it. `no_color` is the
+// environment's NO_COLOR, or null.
+std::unique_ptr<Output> MakeStandardOutput(const char* no_color);
 
 // Opens what the caller left closed of standard input, output and error, so that no file of ours
 // takes their place. Writing to such an output still fails. Call once, before anything is opened.

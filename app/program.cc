@@ -67,13 +67,15 @@ ExitCode RunProgram(std::span<const std::string> arguments, const CommandList& c
   const absl::StatusOr<Command*> command = ReadCommandLine(world.io, arguments, commands, global);
   // A bad level is itself the error reported, and errors show at every level.
   Log log(world.errors, ParseLogLevel(global.log_level).value_or(LogLevel::kInfo), world.log_style);
-  const absl::Status status = command.ok() ? RunCommand(*command, global,
-                                                        CommandContext{.io = world.io,
-                                                                       .clock = world.clock,
-                                                                       .log = log,
-                                                                       .output = world.output,
-                                                                       .commands = commands})
-                                           : command.status();
+  const absl::Status status = command.ok()
+                                  ? RunCommand(*command, global,
+                                               CommandContext{.io = world.io,
+                                                              .clock = world.clock,
+                                                              .log = log,
+                                                              .output = world.output,
+                                                              .commands = commands,
+                                                              .cache_folder = world.cache_folder})
+                                  : command.status();
   if (!status.ok() && IoErrno(status) != EPIPE) {
     const absl::string_view message = status.message();
     log.Error(std::string_view(message.data(), message.size()));

@@ -18,8 +18,9 @@ struct ProgramWorld {
   Io& io;
   Clock& clock;
   Output& output;
-  std::FILE* errors;   // messages, with the level the command line asks for
-  LogStyle log_style;  // how they look there
+  std::FILE* errors;         // messages, with the level the command line asks for
+  LogStyle log_style;        // how they look there
+  std::string cache_folder;  // see CommandContext
 };
 
 // The whole program but its process: reads `arguments` (without the program's name), runs the

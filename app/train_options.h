@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "app/data_options.h"
 #include "app/option.h"
 #include "common/units.h"
 #include "model/model_spec.h"
@@ -18,7 +19,10 @@ struct TrainOptions {
   std::string model;
   std::string init = "weights";
   std::string data;
-  std::string data_format = "tokens";
+  DataFlags data_flags;
+  std::optional<std::string> eval_data;
+  double eval_share = 0;
+  int64_t eval_every = 0;
   std::string shuffle = "true";
   std::string output;
   int64_t steps = 100;
@@ -47,6 +51,11 @@ struct TrainOptions {
   std::optional<std::string> machine;
   bool log_gradient_norms = false;
   std::string on_non_finite = "stop";
+  std::string save = "full";
+  int64_t save_every = 500;
+  int64_t keep = 2;
+  std::string on_save_failure = "continue";
+  std::optional<std::string> resume;
   std::string export_dtype = "bf16";
   std::optional<std::string> config;
   bool json = false;

@@ -1,210 +1,139 @@
 #include "app/training_session.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "app/config_file.h"
+#include "app/data_options.h"
 #include "app/exit_code.h"
-#include "common/json.h"
+#include "app/run_folder.h"
+#include "app/training_plan.h"
+#include "app/training_report.h"
+#include "common/enum_words.h"
 #include "common/progress.h"
 #include "common/signal_flag.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
-#include "common/text_table.h"
-#include "model/catalog.h"
 #include "model/load_model_spec.h"
 #include "model/stages.h"
-#include "planner/calibration.h"
-#include "planner/host_limits.h"
-#include "planner/machine_catalog.h"
-#include "planner/make_plan.h"
 #include "planner/plan_report.h"
-#include "planner/planned_job.h"
-#include "planner/probe_host.h"
-#include "runtime/data/token_data.h"
+#include "planner/probe_disk.h"
+#include "runtime/checkpoint/checkpoint_layout.h"
+#include "runtime/checkpoint/checkpoint_reader.h"
+#include "runtime/checkpoint/resume_check.h"
+#include "runtime/checkpoint/run_lock.h"
+#include "runtime/checkpoint_saver.h"
+#include "runtime/config_dtype.h"
 #include "runtime/device/host_device.h"
 #include "runtime/export_model.h"
+#include "runtime/load_checkpoint.h"
+#include "runtime/metrics.h"
+#include "runtime/model_pass.h"
 #include "runtime/model_source.h"
 #include "runtime/process_memory.h"
 #include "runtime/random_init.h"
-#include "schedule/build_schedule.h"
 #include "schedule/load_files.h"
 
 namespace horizon {
 namespace {
 
-// Arenas and their pages are predicted exactly; this is for what the libraries take when they first
-// work: packing buffers of the BLAS library and stacks, for each compute thread.
-constexpr uint64_t kLibraryBytes = uint64_t{16} << 20;
-constexpr uint64_t kLibraryBytesPerThread = uint64_t{8} << 20;
+std::string TellBytes(uint64_t count) { return ToString(Bytes(CheckedU64(count))); }
 
-std::string Percent(double share) {
-  return StrCat(share < 0 ? "-" : "+", ShortNumber(std::abs(share) * 100), " %");
+std::string TellSeconds(double seconds) {
+  if (seconds < 1) return "a second";
+  return RoughDuration(std::chrono::nanoseconds(static_cast<int64_t>(seconds * 1e9)));
 }
 
 class Session {
  public:
   Session(const CommandContext& context, const TrainOptions& options)
-      : context_(context), options_(options) {}
+      : context_(context), io_(context.io), options_(options) {}
 
   absl::Status Run() {
-    ASSIGN_OR_RETURN(ModelConfig config, LoadModelSpec(context_.io, options_.model));
+    ASSIGN_OR_RETURN(ModelConfig config, LoadModelSpec(io_, options_.model));
     spec_ = std::move(config.spec);
     parameters_ = static_cast<double>(CountParameters(ListStages(spec_)).active);
     ASSIGN_OR_RETURN(job_, options_.ToJob(spec_));
+    ASSIGN_OR_RETURN(config_text_, ConfigTextOf(io_, options_.model));
+    // A folder that is there is locked before anything in it is believed.
+    if (io_.Info(options_.output).ok()) RETURN_IF_ERROR(Lock());
+    ASSIGN_OR_RETURN(resume_, FindResume(io_, options_.resume, options_.output));
     RETURN_IF_ERROR(CheckInit());
-    ASSIGN_OR_RETURN(const std::unique_ptr<TokenData> data, OpenData());
-    RETURN_IF_ERROR(CheckOutput());
-    RETURN_IF_ERROR(LoadProfile());
-    RETURN_IF_ERROR(ChoosePlan());
-    return Train(*data);
+    RETURN_IF_ERROR(OpenData());
+    RETURN_IF_ERROR(CheckResume());
+    ASSIGN_OR_RETURN(planned_, PlanTraining(context_, options_, spec_, job_));
+    return Train();
   }
 
  private:
+  absl::Status Lock() {
+    if (lock_.has_value()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(RunLock lock, RunLock::Acquire(io_, options_.output));
+    lock_.emplace(std::move(lock));
+    return absl::OkStatus();
+  }
+
   absl::Status CheckInit() const {
-    if (options_.random_init()) return absl::OkStatus();
-    const absl::StatusOr<FileInfo> info = context_.io.Info(options_.model);
+    if (options_.random_init() || resume_.has_value()) return absl::OkStatus();
+    const absl::StatusOr<FileInfo> info = io_.Info(options_.model);
     if (info.ok() && info->kind == FileKind::kDirectory) return absl::OkStatus();
     return absl::InvalidArgumentError(StrCat("--model ", options_.model,
                                              " has no weights to begin with: name a folder that "
                                              "has, or add --init random"));
   }
 
-  absl::StatusOr<std::unique_ptr<TokenData>> OpenData() {
-    return TokenData::Open(context_.io, options_.data,
-                           {.sequence = job_.sequence,
-                            .vocab = spec_.vocab,
-                            .shuffle = options_.shuffles(),
-                            .seed = job_.seed});
-  }
-
-  absl::Status CheckOutput() {
-    absl::StatusOr<std::vector<std::string>> there = context_.io.List(options_.output);
-    if (absl::IsNotFound(there.status())) return absl::OkStatus();
-    RETURN_IF_ERROR(there.status());
-    if (there->empty()) return absl::OkStatus();
-    return absl::InvalidArgumentError(StrCat("the output folder ", options_.output,
-                                             " is not empty; name a new one, nothing in it is "
-                                             "ever overwritten"));
-  }
-
-  // What the plan is made from: measured now, unless a profile is named.
-  absl::Status LoadProfile() {
-    if (options_.machine.has_value()) {
-      ASSIGN_OR_RETURN(profile_, LoadMachine(context_.io, *options_.machine));
-    } else {
-      context_.log.Info("measuring this machine for 5 s");
-      ASSIGN_OR_RETURN(profile_, ProbeHost(context_.io, context_.clock,
-                                           {.device_memory = options_.device_memory,
-                                            .threads = options_.threads}));
-    }
-    if (profile_.device.kind != DeviceKind::kHost) {
-      return absl::InvalidArgumentError(StrCat("--machine ", *options_.machine,
-                                               " has a GPU; training runs on device host: name a "
-                                               "machine without one, or leave the option out"));
-    }
-    MachineOverrides overrides{
-        .device_memory = options_.device_memory, .link = options_.link, .cores = options_.threads};
-    profile_ = WithOverrides(std::move(profile_), overrides);
+  absl::Status OpenData() {
+    ASSIGN_OR_RETURN(tokenizer_, TokenizerFor(io_, options_.data_flags, options_.model));
+    ASSIGN_OR_RETURN(DataOptions data,
+                     DataOptionsFrom(context_, options_.data_flags, tokenizer_, spec_,
+                                     job_.sequence, options_.output + ".tokens"));
+    data.files.paths = {options_.data};
+    if (options_.eval_data.has_value()) data.eval_paths = {*options_.eval_data};
+    data.eval_share = options_.eval_share;
+    data.shuffle = options_.shuffles();
+    data.seed = job_.seed;
+    ASSIGN_OR_RETURN(data_, OpenTrainingData(io_, data, LoggingListener(context_)));
+    const DataStatistics& found = data_.statistics;
+    context_.log.Info(StrCat(
+        "data: ", WithCommas(static_cast<uint64_t>(found.samples)), " samples, ",
+        WithCommas(static_cast<uint64_t>(found.tokens)), " tokens, ",
+        WithCommas(static_cast<uint64_t>(found.trained_tokens)), " of them trained",
+        found.truncated > 0 ? StrCat(", ", found.truncated, " cut at ", job_.sequence, " tokens")
+                            : "",
+        found.dropped > 0 ? StrCat(", ", found.dropped, " with nothing to learn") : "",
+        found.bad_lines > 0 ? StrCat(", ", found.bad_lines, " bad lines skipped") : ""));
     return absl::OkStatus();
   }
 
-  absl::Status ChoosePlan() {
-    const Strategy strategy = Strategy::kHorizon;
-    if (options_.plan != "auto") {
-      ASSIGN_OR_RETURN(plan_, LoadPlan(context_.io, options_.plan));
-    } else {
-      const Setting setting{.profile = profile_,
-                            .software = BuiltInCalibration().SoftwareOf(strategy),
-                            .margin = 0.05};
-      ASSIGN_OR_RETURN(
-          const PlanAnswer answer,
-          MakePlan({.spec = spec_, .job = job_, .fixed = PlanFor(strategy), .setting = setting}));
-      if (!answer.feasible) return DoesNotFit(answer);
-      plan_ = *answer.search.plan;
-    }
-    ASSIGN_OR_RETURN(const Schedule schedule, BuildSchedule(spec_, job_, plan_));
-    RETURN_IF_ERROR(CheckRunnable(spec_, schedule));
-    const Setting setting{.profile = profile_,
-                          .software = BuiltInCalibration().SoftwareOf(plan_.strategy)};
-    prediction_ = PredictRun(spec_, schedule, setting).prediction;
-    arena_bytes_ = schedule.memory.totals[static_cast<size_t>(Memory::kDevice)];
-    if (options_.device_memory.has_value() && arena_bytes_ > options_.device_memory->value()) {
-      return absl::FailedPreconditionError(
-          StrCat("the plan needs ", WithCommas(arena_bytes_), " bytes of device memory, ",
-                 "--device-memory is ", WithCommas(options_.device_memory->value()),
-                 ": raise it, or let the planner choose with --plan auto"));
-    }
-    RETURN_IF_ERROR(PredictMemory(schedule));
-    return TellPlan();
+  absl::Status CheckResume() {
+    if (!resume_.has_value()) return absl::OkStatus();
+    const Manifest& saved = resume_->manifest();
+    RETURN_IF_ERROR(CheckResumable(resume_->path(), saved,
+                                   {.job = job_,
+                                    .model_fingerprint = FingerprintOf(spec_),
+                                    .data_fingerprint = data_.fingerprint}));
+    if (saved.step < job_.steps) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        StrCat("the run in ", options_.output, " is complete: step ", saved.step, " of ",
+               job_.steps, " is saved; raise --steps to train on, or use `horizon export`"));
   }
 
-  absl::Status DoesNotFit(const PlanAnswer& answer) const {
-    std::string text = StrCat(spec_.name, " does not fit: ");
-    for (const std::string& line : DescribeShortages(answer.search.shortages)) {
-      text += StrCat(line, "; ");
-    }
-    text += "what would make it fit:";
-    for (const Remedy& remedy : answer.remedies) text += StrCat("\n  ", remedy.what);
-    return absl::FailedPreconditionError(text);
-  }
-
-  // The process as it is now, and what a run adds.
-  absl::Status PredictMemory(const Schedule& schedule) {
-    ASSIGN_OR_RETURN(const ProcessMemory now, ReadProcessMemory(context_.io));
-    Software software = BuiltInCalibration().SoftwareOf(plan_.strategy);
-    const int64_t threads = plan_.compute_threads;
-    software.process_bytes = now.resident().value() + kLibraryBytes +
-                             kLibraryBytesPerThread * static_cast<uint64_t>(threads);
-    prediction_.memory = EstimateMemory(schedule.memory, profile_, software);
-    return CheckFreeMemory(prediction_.memory.host_bytes() - now.resident().value());
-  }
-
-  // Whatever the profile says, this process must find the memory on this machine.
-  absl::Status CheckFreeMemory(uint64_t needed) const {
-    ASSIGN_OR_RETURN(const HostLimits limits, ReadHostLimits(context_.io));
-    const Bytes free =
-        std::min(limits.available_memory, limits.cgroup_memory.value_or(limits.available_memory));
-    if (needed <= free.value()) return absl::OkStatus();
-    return absl::FailedPreconditionError(
-        StrCat(spec_.name, " needs ", ToString(Bytes(CheckedU64(needed))),
-               " more of this machine's memory and ", ToString(free),
-               " are free: use a smaller model, --micro-batch or --sequence, or --state "
-               "8bit-moments; `horizon plan` tells what a machine would need"));
-  }
-
-  absl::Status TellPlan() {
-    const auto bytes = [](uint64_t count) { return ToString(Bytes(CheckedU64(count))); };
-    context_.log.Info(StrCat("plan: strategy ", std::string(ToString(plan_.strategy)),
-                             ", chunks of ", bytes(plan_.chunk_bytes.value()), ", depth ",
-                             plan_.buffer_depth, ", K ", plan_.anchor_interval, ", recompute ",
-                             plan_.recompute ? "on" : "off", ", threads ", plan_.compute_threads));
-    std::string limits;
-    for (const RunLimit& limit : LimitsOf(prediction_, profile_)) {
-      limits += StrCat(limits.empty() ? "" : ", ", ToString(limit));
-    }
-    context_.log.Info(StrCat("predicted: ", ShortNumber(prediction_.step_seconds), " s a step, ",
-                             ShortNumber(prediction_.tokens_per_second), " tokens/s, ",
-                             bytes(prediction_.memory.host_bytes()), " of host memory (",
-                             bytes(arena_bytes_), " of it the device's arena); limits: ", limits));
-    return absl::OkStatus();
-  }
-
-  absl::Status Train(TokenData& data) {
+  absl::Status Train() {
     // The peak that is compared with the prediction is the run's alone, where the kernel allows it.
-    ResetPeakMemory(context_.io).IgnoreError();
+    ResetPeakMemory(io_).IgnoreError();
     ASSIGN_OR_RETURN(const std::unique_ptr<HostDevice> device,
-                     HostDevice::Create({.capacity = arena_bytes_,
+                     HostDevice::Create({.capacity = planned_.arena_bytes,
                                          .to_device = options_.link,
                                          .to_host = options_.link,
                                          .clock = &context_.clock}));
     ASSIGN_OR_RETURN(const NonFinitePolicy policy,
                      ParseWord<NonFinitePolicy>(options_.on_non_finite));
     ASSIGN_OR_RETURN(const std::unique_ptr<Trainer> trainer,
-                     Trainer::Create(spec_, job_, plan_,
+                     Trainer::Create(spec_, job_, planned_.plan,
                                      {.device = *device,
                                       .kernels = HostKernels(),
                                       .clock = context_.clock,
@@ -214,48 +143,156 @@ class Session {
                                         context_.log.Error(std::string(status.message()));
                                         std::_Exit(static_cast<int>(ExitCode::kWatchdog));
                                       }}));
-    RETURN_IF_ERROR(FillStore(trainer->store()));
+    std::unique_ptr<ModelPass> held_out;
+    if (data_.eval != nullptr) {
+      ASSIGN_OR_RETURN(
+          held_out,
+          ModelPass::CreateBeside(
+              {.spec = spec_, .job = job_, .plan = planned_.plan, .kind = PassKind::kEvaluate},
+              trainer->pass()));
+    }
     RETURN_IF_ERROR(MakeFolder());
+    ASSIGN_OR_RETURN(const CheckpointLayout layout, LayOut(trainer->schedule()));
+    RETURN_IF_ERROR(CheckDisk(layout));
+    RETURN_IF_ERROR(Begin(*trainer));
+    return Train(*device, *trainer, held_out.get(), layout);
+  }
+
+  absl::Status Train(HostDevice& device, Trainer& trainer, const ModelPass* held_out,
+                     const CheckpointLayout& layout) {
     StopSignals signals;
-    ASSIGN_OR_RETURN(const RunSummary summary,
-                     RunTraining({.io = context_.io,
-                                  .clock = context_.clock,
-                                  .device = *device,
-                                  .trainer = *trainer,
-                                  .data = data,
-                                  .folder = options_.output,
-                                  .predicted_step_seconds = prediction_.step_seconds,
-                                  .log_gradient_norms = options_.log_gradient_norms,
-                                  .stop_requested = [&] { return signals.requested(); },
-                                  .on_step = [&](const StepNews& news) { Tell(news); }}));
-    ASSIGN_OR_RETURN(const ProcessMemory memory, ReadProcessMemory(context_.io));
-    RETURN_IF_ERROR(Export(*trainer));
-    RETURN_IF_ERROR(Report(summary, memory, device->high_water()));
+    CheckpointSaver saver(trainer.schedule(), trainer.store(),
+                          {.io = io_,
+                           .clock = context_.clock,
+                           .lock = *lock_,
+                           .layout = layout,
+                           .extra_files = {{.name = "config.json", .text = saved_config_}},
+                           .keep = options_.keep});
+    const RunSaving saving{.saver = saver,
+                           .every = options_.save_every,
+                           .must_succeed = options_.on_save_failure == "stop",
+                           .model_fingerprint = FingerprintOf(spec_),
+                           .data_fingerprint = data_.fingerprint,
+                           .on_save = [this](const SaveReport& report) { Tell(report); }};
+    TrainingRun run{.io = io_,
+                    .clock = context_.clock,
+                    .device = device,
+                    .trainer = trainer,
+                    .data = *data_.train,
+                    .folder = options_.output,
+                    .predicted_step_seconds = planned_.prediction.step_seconds,
+                    .log_gradient_norms = options_.log_gradient_norms,
+                    .stop_requested = [&] { return signals.requested(); },
+                    .on_step = [this](const StepNews& news) { Tell(news); }};
+    if (saves()) run.saving = &saving;
+    std::optional<RunEvaluation> evaluation;
+    if (held_out != nullptr) {
+      evaluation.emplace(RunEvaluation{
+          .pass = *held_out,
+          .data = *data_.eval,
+          .data_ended = [this] { return data_.eval->at_end(); },
+          .every = options_.eval_every,
+          .on_evaluation = [this](int64_t step, const Evaluation& found) { Tell(step, found); }});
+      run.evaluation = &*evaluation;
+    }
+    if (resume_.has_value()) {
+      run.first_step = resume_->manifest().step + 1;
+      run.counters = resume_->manifest().facts.counters;
+    }
+    ASSIGN_OR_RETURN(const RunSummary summary, RunTraining(run));
+    ASSIGN_OR_RETURN(const ProcessMemory memory, ReadProcessMemory(io_));
+    if (summary.interrupted && saves()) return Interrupted(summary);
+    RETURN_IF_ERROR(Export(trainer));
+    RETURN_IF_ERROR(Report(summary, memory, device.high_water()));
     if (!summary.interrupted) return absl::OkStatus();
     return absl::CancelledError(StrCat("stopped by a signal after step ", summary.steps, " of ",
                                        job_.steps, "; the model so far is in ", options_.output,
                                        "/model"));
   }
 
-  absl::Status FillStore(ParameterStore& store) {
+  absl::Status Interrupted(const RunSummary& summary) const {
+    const std::string saved = summary.saved.has_value() ? summary.saved->path : "nothing";
+    return absl::CancelledError(StrCat("stopped by a signal after step ", summary.steps, " of ",
+                                       job_.steps, "; ", saved,
+                                       " holds its state. Go on with: horizon train --config ",
+                                       options_.output, "/train.yaml --resume auto"));
+  }
+
+  bool saves() const { return options_.save != "none"; }
+
+  absl::StatusOr<CheckpointLayout> LayOut(const Schedule& schedule) {
+    const SaveMode mode = options_.save == "weights" ? SaveMode::kWeights : SaveMode::kFull;
+    return LayOutCheckpoint(SavedTensorsOf(schedule), job_.state_format, mode);
+  }
+
+  // Says what a save takes, and refuses a run whose checkpoints the disk cannot hold.
+  absl::Status CheckDisk(const CheckpointLayout& layout) {
+    if (!saves()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const std::vector<FoundCheckpoint> there,
+                     FindCheckpoints(io_, options_.output));
+    const int64_t copies =
+        std::max<int64_t>(1, options_.keep + 1 - static_cast<int64_t>(there.size()));
+    if (absl::Status fits = CheckFreeSpace(io_, options_.output, layout, copies); !fits.ok()) {
+      return absl::ResourceExhaustedError(
+          StrCat(std::string(fits.message()), "; --keep ", options_.keep,
+                 " needs room for that many and the one being written, --save none for none"));
+    }
+    ASSIGN_OR_RETURN(const DiskProfile disk, ProbeDisk(io_, context_.clock, options_.output));
+    save_seconds_ =
+        static_cast<double>(layout.total_bytes.value()) / disk.write_bytes_per_second.value;
+    context_.log.Info(StrCat("a checkpoint takes ", ToString(layout.total_bytes), " and about ",
+                             TellSeconds(save_seconds_),
+                             options_.save_every > 0
+                                 ? StrCat(", every ", options_.save_every, " steps")
+                                 : ", at the end",
+                             "; a signal (Ctrl-C, SIGTERM) is followed by a save within about ",
+                             TellSeconds(save_seconds_ + 2 * planned_.prediction.step_seconds)));
+    return absl::OkStatus();
+  }
+
+  // The state and the position in the data that the first step starts from.
+  absl::Status Begin(Trainer& trainer) {
+    if (resume_.has_value()) {
+      const Manifest& saved = resume_->manifest();
+      RETURN_IF_ERROR(LoadCheckpoint(*resume_, trainer.store()));
+      RETURN_IF_ERROR(data_.train->Seek(saved.facts.data_position));
+      RETURN_IF_ERROR(CutAfterStep(io_, options_.output + "/metrics.jsonl", saved.step));
+      RETURN_IF_ERROR(CutAfterStep(io_, options_.output + "/eval.jsonl", saved.step));
+      context_.log.Info(StrCat("going on after step ", saved.step, " from ", resume_->path()));
+      return absl::OkStatus();
+    }
+    // Of a run that was killed before its first checkpoint.
+    RETURN_IF_ERROR(CutAfterStep(io_, options_.output + "/metrics.jsonl", 0));
+    RETURN_IF_ERROR(CutAfterStep(io_, options_.output + "/eval.jsonl", 0));
     if (options_.random_init()) {
-      return store.Fill([this](const TensorSpec& tensor, uint64_t first, std::span<float> into) {
-        FillRandomTensor(spec_, tensor, job_.seed, first, into);
-        return absl::OkStatus();
-      });
+      return trainer.store().Fill(
+          [this](const TensorSpec& tensor, uint64_t first, std::span<float> into) {
+            FillRandomTensor(spec_, tensor, job_.seed, first, into);
+            return absl::OkStatus();
+          });
     }
     ASSIGN_OR_RETURN(const ParameterStore::Source source,
-                     OpenModelSource(context_.io, options_.model, spec_));
-    return store.Fill(source);
+                     OpenModelSource(io_, options_.model, spec_));
+    return trainer.store().Fill(source);
   }
 
   absl::Status MakeFolder() {
-    const absl::Status made = context_.io.MakeDirectory(options_.output);
+    const absl::Status made = io_.MakeDirectory(options_.output);
     if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
-    StreamPlan named = plan_;
+    RETURN_IF_ERROR(Lock());
+    StreamPlan named = planned_.plan;
     NameModel(spec_, named);
-    RETURN_IF_ERROR(WriteTextFile(context_.io, options_.output + "/plan.json", WritePlan(named)));
-    return WriteTextFile(context_.io, options_.output + "/job.json", WriteJob(job_));
+    RETURN_IF_ERROR(KeepModelFiles(io_, options_.output, config_text_, options_.model));
+    RETURN_IF_ERROR(WriteTextFile(io_, options_.output + "/plan.json", WritePlan(named)));
+    RETURN_IF_ERROR(WriteTextFile(io_, options_.output + "/job.json", WriteJob(job_)));
+    TrainOptions given = options_;
+    OptionList list;
+    given.AddTo(list);
+    RETURN_IF_ERROR(
+        WriteTextFile(io_, options_.output + "/train.yaml", ConfigFileText(list.options)));
+    // What lies beside the high halves in a checkpoint is bf16 for whoever opens it.
+    ASSIGN_OR_RETURN(saved_config_, WithDtype(config_text_, "bfloat16"));
+    return absl::OkStatus();
   }
 
   void Tell(const StepNews& news) {
@@ -269,105 +306,76 @@ class Session {
     told_ = context_.clock.Now();
     const double flops = 6.0 * parameters_ * news.tokens_per_second;
     const double left = static_cast<double>(news.steps - news.step) * news.seconds;
-    context_.log.Info(
-        StrCat("step ", news.step, "/", news.steps, "  loss ", ShortNumber(news.loss), "  norm ",
-               ShortNumber(news.gradient_norm), "  ", ShortNumber(news.tokens_per_second),
-               " tokens/s  ", ShortNumber(100 * flops / profile_.device.gemm_fp32.Highest()),
-               " % of peak  ", ToString(news.host_bytes), "  ",
-               RoughDuration(std::chrono::nanoseconds(static_cast<int64_t>(left * 1e9))), " left"));
+    context_.log.Info(StrCat(
+        "step ", news.step, "/", news.steps, "  loss ", ShortNumber(news.loss), "  norm ",
+        ShortNumber(news.gradient_norm), "  ", ShortNumber(news.tokens_per_second), " tokens/s  ",
+        ShortNumber(100 * flops / planned_.profile.device.gemm_fp32.Highest()), " % of peak  ",
+        ToString(news.host_bytes), "  ", TellSeconds(left), " left"));
+  }
+
+  void Tell(int64_t step, const Evaluation& evaluation) {
+    context_.log.Info(StrCat("step ", step, "  held-out loss ", ShortNumber(evaluation.loss()),
+                             "  perplexity ", ShortNumber(evaluation.perplexity())));
+  }
+
+  void Tell(const SaveReport& report) {
+    if (absl::IsCancelled(report.status)) return;
+    if (report.path.empty()) {
+      ++saving_.failed;
+      context_.log.Error(StrCat("step ", report.step,
+                                " was not saved: ", std::string(report.status.message()),
+                                options_.on_save_failure == "stop" ? "" : "; training goes on"));
+      return;
+    }
+    ++saving_.saves;
+    saving_.bytes += report.bytes;
+    saving_.seconds += report.seconds;
+    saving_.waited += report.waited;
+    context_.log.Info(StrCat("saved step ", report.step, " in ", report.path, ": ",
+                             TellBytes(report.bytes), " in ", ShortNumber(report.seconds),
+                             " s, updates waited ", ShortNumber(report.waited), " s"));
+    if (!report.status.ok()) {
+      context_.log.Warning(
+          StrCat("older checkpoints stay: ", std::string(report.status.message())));
+    }
   }
 
   absl::Status Export(Trainer& trainer) {
-    ExportOptions to{.folder = options_.output + "/model"};
+    ExportOptions to{.folder = options_.output + "/model", .config_text = config_text_};
     ASSIGN_OR_RETURN(to.dtype, ParseWord<NumberType>(options_.export_dtype));
-    ASSIGN_OR_RETURN(to.config_text, ConfigText());
-    if (!options_.random_init()) {
-      ASSIGN_OR_RETURN(to.copies, CompanionFiles(context_.io, options_.model));
-    }
-    return ExportModel(context_.io, trainer.store(), trainer.schedule(), to);
+    ASSIGN_OR_RETURN(to.copies, CompanionFiles(io_, JoinPath(options_.output, kBaseFolder)));
+    return ExportModel(io_, trainer.store(), trainer.schedule(), to);
   }
-
-  // The config.json the model was named by: in a folder, a file, or the catalog's.
-  absl::StatusOr<std::string> ConfigText() const {
-    if (const CatalogEntry* entry = FindInCatalog(options_.model))
-      return std::string(entry->config);
-    const absl::StatusOr<FileInfo> info = context_.io.Info(options_.model);
-    RETURN_IF_ERROR(info.status());
-    const bool folder = info->kind == FileKind::kDirectory;
-    return ReadTextFile(context_.io, folder ? options_.model + "/config.json" : options_.model);
-  }
-
-  // What was predicted beside what was measured.
-  struct Compared {
-    std::string_view what;
-    std::string_view key;
-    double predicted = 0;
-    double measured = 0;
-    bool bytes = false;
-  };
 
   absl::Status Report(const RunSummary& summary, const ProcessMemory& memory,
                       uint64_t device_peak) {
-    if (memory.peak_resident.value() > prediction_.memory.host_bytes()) {
+    if (memory.peak_resident.value() > planned_.prediction.memory.host_bytes()) {
       context_.log.Warning("the run took more memory than was predicted; this is a bug of horizon");
     }
-    const std::vector<Compared> rows = {
-        {"step, seconds", "step_seconds", prediction_.step_seconds, summary.step_seconds},
-        {"tokens/s", "tokens_per_second", prediction_.tokens_per_second,
-         static_cast<double>(summary.tokens_per_step) / summary.step_seconds},
-        {"host memory, peak", "host_bytes", static_cast<double>(prediction_.memory.host_bytes()),
-         static_cast<double>(memory.peak_resident.value()), true},
-        {"device arena", "device_bytes", static_cast<double>(arena_bytes_),
-         static_cast<double>(device_peak), true}};
-    return context_.output.Write(options_.json ? ReportJson(summary, rows)
-                                               : ReportText(summary, rows));
-  }
-
-  std::string ReportText(const RunSummary& summary, const std::vector<Compared>& rows) const {
-    TextTable table({"", "predicted", "measured", "error"});
-    for (const Compared& row : rows) {
-      const auto show = [&](double value) {
-        return row.bytes ? ToString(Bytes(CheckedU64(static_cast<uint64_t>(value))))
-                         : ShortNumber(value);
-      };
-      table.AddRow({std::string(row.what), show(row.predicted), show(row.measured),
-                    Percent(row.measured / row.predicted - 1)});
-    }
-    std::string text =
-        StrCat("trained ", summary.steps, " steps, loss ", ShortNumber(summary.first_loss), " -> ",
-               ShortNumber(summary.last_loss));
-    if (summary.skipped > 0) text += StrCat(", ", summary.skipped, " skipped");
-    return StrCat(text, "\n\n", std::move(table).Finish(), "\nmodel:    ", options_.output,
-                  "/model\nmetrics:  ", options_.output,
-                  "/metrics.jsonl\ntimeline: ", options_.output,
-                  "/timeline.json (open it in ui.perfetto.dev)\n");
-  }
-
-  std::string ReportJson(const RunSummary& summary, const std::vector<Compared>& rows) const {
-    JsonWriter json;
-    json.BeginObject();
-    json.Key("steps").Integer(summary.steps).Key("skipped").Integer(summary.skipped);
-    json.Key("interrupted").Bool(summary.interrupted);
-    json.Key("first_loss").Number(summary.first_loss).Key("last_loss").Number(summary.last_loss);
-    for (const Compared& row : rows) {
-      json.Key(row.key).BeginObject();
-      json.Key("predicted").Number(row.predicted).Key("measured").Number(row.measured).EndObject();
-    }
-    json.Key("model").String(options_.output + "/model");
-    json.Key("metrics").String(options_.output + "/metrics.jsonl");
-    json.Key("timeline").String(options_.output + "/timeline.json").EndObject();
-    return std::move(json).Finish();
+    const TrainingReport report{.planned = planned_,
+                                .summary = summary,
+                                .saving = saving_,
+                                .memory = memory,
+                                .device_peak = device_peak,
+                                .folder = options_.output};
+    return context_.output.Write(options_.json ? report.Json() : report.Text());
   }
 
   const CommandContext& context_;
+  Io& io_;
   const TrainOptions& options_;
   ModelSpec spec_;
   TrainingJob job_;
-  StreamPlan plan_;
-  HardwareProfile profile_;
-  Prediction prediction_;
+  std::string config_text_;
+  std::string saved_config_;
+  std::optional<RunLock> lock_;
+  std::optional<Checkpoint> resume_;
+  ModelTokenizer tokenizer_;
+  TrainingData data_;
+  TrainingPlan planned_;
   double parameters_ = 0;  // that one token touches
-  uint64_t arena_bytes_ = 0;
+  double save_seconds_ = 0;
+  SavingCost saving_;
   Nanoseconds told_{0};
 };
 

@@ -7,8 +7,6 @@
 #include "absl/status/statusor.h"
 #include "app/command.h"
 #include "app/train_options.h"
-#include "runtime/training_run.h"
-#include "simulator/prediction.h"
 
 namespace horizon {
 

@@ -15,7 +15,8 @@ struct Listened {
   int number;
   std::string_view name;
 };
-constexpr std::array<Listened, 2> kListened = {{{SIGINT, "SIGINT"}, {SIGTERM, "SIGTERM"}}};
+constexpr std::array<Listened, 3> kListened = {
+    {{SIGINT, "SIGINT"}, {SIGTERM, "SIGTERM"}, {SIGUSR1, "SIGUSR1"}}};
 
 // A handler may touch nothing but lock-free atomics.
 static_assert(std::atomic<int>::is_always_lock_free);
@@ -24,7 +25,7 @@ constinit std::atomic<bool> in_use{false};
 // Written and read by the constructor and the destructor only.
 constinit std::array<struct sigaction, kListened.size()> previous{};
 
-// Runs with both signals blocked in its thread, so what it raises arrives when it returns.
+// Runs with all of them blocked in its thread, so what it raises arrives when it returns.
 void OnSignal(int number) {
   int none = 0;
   if (first_signal.compare_exchange_strong(none, number)) return;

@@ -12,7 +12,8 @@ namespace horizon {
 // needs. Sizes may be 0 (an empty sum gives `initial`, or zeros).
 //
 // Same bits: the grid of tiles is fixed by the sizes, each tile is one (or, with k_tile, several)
-// single-threaded BLAS calls; which worker does a tile changes nothing.
+// single-threaded BLAS calls; which worker does a tile changes nothing. Tiles of few rows in the
+// forward form are multiplied by code of ours (few_rows.h).
 
 enum class GemmForm {
   kForward,         // C[m,n] = A[m,k] B[n,k]^T      Y = X W^T

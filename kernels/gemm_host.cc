@@ -3,6 +3,7 @@
 
 #include "common/str_cat.h"
 #include "kernels/blas.h"
+#include "kernels/few_rows.h"
 #include "kernels/gemm.h"
 #include "kernels/gemm_tiles.h"
 #include "kernels/gradient_rows.h"
@@ -66,6 +67,11 @@ BlasTile CallFor(const Gemm& gemm, const Tile& tile, int64_t k_begin, int64_t k)
   return call;
 }
 
+// By the tile's rows and not by the product's, so that a cut at whole tiles changes nothing.
+bool HasFewRows(const Gemm& gemm, const Tile& tile) {
+  return gemm.form == GemmForm::kForward && tile.m <= kFewRows;
+}
+
 void Multiply(const Gemm& gemm, const Tile& tile) {
   const bool begins = gemm.initial != nullptr || gemm.bias != nullptr || gemm.k == 0;
   if (begins) Begin(gemm, tile);
@@ -75,7 +81,20 @@ void Multiply(const Gemm& gemm, const Tile& tile) {
     call.c = gemm.c + tile.row * gemm.c_stride + tile.column;
     call.c_stride = gemm.c_stride;
     call.beta = begins || k > 0 ? 1.0f : 0.0f;
-    MultiplyTile(call);
+    if (HasFewRows(gemm, tile)) {
+      MultiplyFewRows({.m = call.m,
+                       .n = call.n,
+                       .k = call.k,
+                       .a = call.a,
+                       .a_stride = call.a_stride,
+                       .b = call.b,
+                       .b_stride = call.b_stride,
+                       .adds = call.beta != 0.0f,
+                       .c = call.c,
+                       .c_stride = call.c_stride});
+    } else {
+      MultiplyTile(call);
+    }
   }
 }
 

@@ -25,6 +25,7 @@
 #include "kernels/gemm.h"
 #include "kernels/rms_norm.h"
 #include "kernels/swiglu.h"
+#include "kernels/token_record.h"
 #include "planner/measure.h"
 
 namespace horizon {
@@ -183,14 +184,20 @@ absl::Status Prober::Attention(DeviceProfile& device) {
     const uint64_t size = 1024 * kHeads * kHeadDim;
     CHECK(9 * size * sizeof(float) <= kLeastArenaBytes);
     const auto array = [&](uint64_t number) { return Floats(number * size * sizeof(float)); };
+    std::vector<TokenRecord> records(1024);
+    for (int64_t t = 0; t < 1024; ++t) {
+      records[static_cast<size_t>(t)].position = static_cast<int32_t>(t % sequence);
+    }
     ASSIGN_OR_RETURN(const Measured measured, Measure([&]() -> absl::Status {
                        RETURN_IF_ERROR(AttentionForwardHost(All(), {.shape = shape,
+                                                                    .records = records.data(),
                                                                     .q = array(0),
                                                                     .k = array(1),
                                                                     .v = array(2),
                                                                     .output = array(3),
                                                                     .log_sum_exp = array(8)}));
                        return AttentionBackwardHost(All(), {.shape = shape,
+                                                            .records = records.data(),
                                                             .q = array(0),
                                                             .k = array(1),
                                                             .v = array(2),

@@ -26,9 +26,18 @@ absl::Status OperationBodies::Body::ForwardChunk() const {
   const Access* out = Find(AccessMode::kWrite, ContentKind::kHidden);
   const Access* kept_access = Find(AccessMode::kWrite, ContentKind::kActivations);
   float* kept = kept_access == nullptr ? nullptr : At<float>(*kept_access);
+  const Access* cache_access = Find(AccessMode::kWrite, ContentKind::kKvCache);
+  int64_t cached = 0;
   const std::span<const ChunkPiece> pieces = chunks_.PiecesOf(chunk());
   for (size_t i = 0; i < pieces.size(); ++i) {
     const Stage& stage = chunks_.stages[pieces[i].stage];
+    KvCache cache;
+    const bool caches = cache_access != nullptr && stage.kind == StageKind::kAttention;
+    if (caches) {
+      int64_t values = 0;
+      cache = CacheOf(*cache_access, stage, cached, values);
+      cached += values;
+    }
     const bool last = i + 1 == pieces.size();
     float* next_kept = kept == nullptr ? nullptr : kept + KeptValues(shapes, stage);
     float* output = out == nullptr ? nullptr : At<float>(*out);
@@ -39,7 +48,8 @@ absl::Status OperationBodies::Body::ForwardChunk() const {
                                     .input = input,
                                     .output = output,
                                     .kept = kept,
-                                    .workspace = workspace()},
+                                    .workspace = workspace(),
+                                    .cache = caches ? &cache : nullptr},
                                    context_));
     weights += stage.parameters;
     input = output;
@@ -90,6 +100,37 @@ absl::Status OperationBodies::Body::LogSumExp() const {
                               .records = At<TokenRecord>(Reads(ContentKind::kTokens)) + first,
                               .sums = At<TokenSums>(Writes(ContentKind::kLogSumExp)) + first,
                               .logits = At<float>(Writes(ContentKind::kScratch))});
+}
+
+// Of the last token of each row's first sample: what follows it is padding. The tile of columns is
+// given, so that a shard has the bits it has in a whole head.
+absl::Status OperationBodies::Body::Logits() const {
+  const TokenRecord* records = At<TokenRecord>(Reads(ContentKind::kTokens));
+  const float* hidden = At<float>(Reads(ContentKind::kHidden));
+  const int64_t row_bytes = hidden_ * static_cast<int64_t>(sizeof(float));
+  float* last_tokens = At<float>(Writes(ContentKind::kScratch));
+  for (int64_t row = 0; row < job_.micro_batch; ++row) {
+    int64_t last = row * sequence_;
+    while (last + 1 < (row + 1) * sequence_ &&
+           records[last + 1].position == records[last].position + 1) {
+      ++last;
+    }
+    RETURN_IF_ERROR(k_.copy_bytes(
+        context_,
+        {.bytes = row_bytes, .from = hidden + last * hidden_, .to = last_tokens + row * hidden_}));
+  }
+  const UnitRange rows = Rows(op_.chunk);
+  return k_.gemm(context_, {.form = GemmForm::kForward,
+                            .m = job_.micro_batch,
+                            .n = rows.end - rows.begin,
+                            .k = hidden_,
+                            .a = last_tokens,
+                            .a_stride = hidden_,
+                            .b = At<float>(Reads(ContentKind::kWeights)),
+                            .b_stride = hidden_,
+                            .c = At<float>(Writes(ContentKind::kLogits)) + rows.begin,
+                            .c_stride = o_.spec_.vocab,
+                            .n_tile = kVocabularyTileRows});
 }
 
 absl::Status OperationBodies::Body::Loss() const {

@@ -71,31 +71,58 @@ absl::Status CheckCopies(const std::vector<std::string>& copies) {
   return absl::OkStatus();
 }
 
-absl::Status CopyFile(Io& io, const std::string& from, const std::string& to) {
+absl::Status CopyInto(Io& io, const std::string& from, File& target) {
   ASSIGN_OR_RETURN(const std::unique_ptr<File> source, io.Open(from, OpenMode::kRead));
-  ASSIGN_OR_RETURN(const std::unique_ptr<File> target, io.Open(to, OpenMode::kCreateNew));
   std::vector<std::byte> piece(kPiece.value());
   for (uint64_t offset = 0;;) {
     ASSIGN_OR_RETURN(const size_t count, source->ReadAt(offset, piece));
-    if (count == 0) break;
-    RETURN_IF_ERROR(target->WriteAt(offset, std::span(piece).first(count)));
+    if (count == 0) return absl::OkStatus();
+    RETURN_IF_ERROR(target.WriteAt(offset, std::span(piece).first(count)));
     offset += count;
   }
+}
+
+absl::Status CopyFile(Io& io, const std::string& from, const std::string& to) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<File> target, io.Open(to, OpenMode::kCreateNew));
+  RETURN_IF_ERROR(CopyInto(io, from, *target));
   RETURN_IF_ERROR(target->Sync());
   return target->Close();
 }
 
+// Those of a run.
+class StoreValues final : public ModelValues {
+ public:
+  StoreValues(const ParameterStore& store, const Schedule& schedule) : store_(store) {
+    for (const Stage& stage : schedule.chunks.stages) {
+      for (const TensorSpec& tensor : stage.tensors) {
+        tensors_.push_back({.name = tensor.name, .shape = tensor.shape});
+        specs_.emplace(tensor.name, &tensor);
+      }
+    }
+  }
+  std::vector<Tensor> Tensors() const override { return tensors_; }
+  absl::Status ReadHi(const std::string& tensor, uint64_t first,
+                      std::span<uint16_t> into) override {
+    return store_.ReadHi(*specs_.at(tensor), first, into);
+  }
+  absl::Status ReadMaster(const std::string& tensor, uint64_t first,
+                          std::span<float> into) override {
+    return store_.ReadMaster(*specs_.at(tensor), first, into);
+  }
+
+ private:
+  const ParameterStore& store_;
+  std::vector<Tensor> tensors_;
+  std::unordered_map<std::string, const TensorSpec*> specs_;
+};
+
 // The tensors as they are to lie in the files, and where their values come from.
 class Weights {
  public:
-  Weights(const ParameterStore& store, const Schedule& schedule, NumberType type)
-      : store_(store), type_(type) {
+  Weights(ModelValues& values, NumberType type) : values_(values), type_(type) {
     const Dtype dtype = type == NumberType::kFp32 ? Dtype::kF32 : Dtype::kBF16;
-    for (const Stage& stage : schedule.chunks.stages) {
-      for (const TensorSpec& tensor : stage.tensors) {
-        declarations_.push_back({.name = tensor.name, .dtype = dtype, .shape = tensor.shape});
-        specs_.emplace(tensor.name, &tensor);
-      }
+    for (const ModelValues::Tensor& tensor : values.Tensors()) {
+      declarations_.push_back({.name = tensor.name, .dtype = dtype, .shape = tensor.shape});
     }
   }
 
@@ -110,14 +137,13 @@ class Weights {
   }
 
   absl::Status Read(const TensorDeclaration& tensor, uint64_t offset, std::span<std::byte> into) {
-    const TensorSpec& spec = *specs_.at(tensor.name);
     if (type_ == NumberType::kBf16) {
       return Fill(halves_, offset, into, [&](uint64_t first, std::span<uint16_t> values) {
-        return store_.ReadHi(spec, first, values);
+        return values_.ReadHi(tensor.name, first, values);
       });
     }
     return Fill(masters_, offset, into, [&](uint64_t first, std::span<float> values) {
-      return store_.ReadMaster(spec, first, values);
+      return values_.ReadMaster(tensor.name, first, values);
     });
   }
 
@@ -133,10 +159,9 @@ class Weights {
     return absl::OkStatus();
   }
 
-  const ParameterStore& store_;
+  ModelValues& values_;
   const NumberType type_;
   std::vector<TensorDeclaration> declarations_;
-  std::unordered_map<std::string, const TensorSpec*> specs_;
   std::vector<uint16_t> halves_;
   std::vector<float> masters_;
 };
@@ -199,15 +224,24 @@ absl::Status CheckExportFolder(Io& io, const std::string& folder) {
   return FindExportFolder(io, WithoutLastSlashes(folder)).status();
 }
 
+absl::Status CopyFileAtomically(Io& io, const std::string& from, const std::string& to) {
+  return WriteFileAtomically(io, to, [&](File& target) { return CopyInto(io, from, target); });
+}
+
 absl::Status ExportModel(Io& io, const ParameterStore& store, const Schedule& schedule,
                          const ExportOptions& options) {
+  StoreValues values(store, schedule);
+  return ExportModel(io, values, options);
+}
+
+absl::Status ExportModel(Io& io, ModelValues& values, const ExportOptions& options) {
   const bool fp32 = options.dtype == NumberType::kFp32;
   ASSIGN_OR_RETURN(const std::string config,
                    WithDtype(options.config_text, fp32 ? "float32" : "bfloat16"));
   RETURN_IF_ERROR(CheckCopies(options.copies));
   const std::string folder = WithoutLastSlashes(options.folder);
   ASSIGN_OR_RETURN(const bool exists, FindExportFolder(io, folder));
-  Weights weights(store, schedule, options.dtype);
+  Weights weights(values, options.dtype);
   if (!exists) RETURN_IF_ERROR(io.MakeDirectory(folder));
   absl::Status status = exists ? absl::OkStatus() : io.SyncDirectory(ParentOf(folder));
   if (status.ok()) status = WriteAll(io, folder, config, weights, options);

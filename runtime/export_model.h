@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,22 @@
 #include "schedule/training_job.h"
 
 namespace horizon {
+
+// The values of a model to be exported, by tensor: out of a run's store or out of a checkpoint.
+class ModelValues {
+ public:
+  virtual ~ModelValues() = default;
+  struct Tensor {
+    std::string name;
+    std::vector<int64_t> shape;
+  };
+  virtual std::vector<Tensor> Tensors() const = 0;
+  // The high halves, and the masters, of a tensor from element `first` on.
+  virtual absl::Status ReadHi(const std::string& tensor, uint64_t first,
+                              std::span<uint16_t> into) = 0;
+  virtual absl::Status ReadMaster(const std::string& tensor, uint64_t first,
+                                  std::span<float> into) = 0;
+};
 
 struct ExportOptions {
   // A new folder in an existing one, or an empty one.
@@ -33,8 +51,12 @@ struct ExportOptions {
 // Errors: those of CheckExportFolder; InvalidArgument for a config that is no JSON object or a copy
 // named like a file of the model; ResourceExhausted when the disk has not the bytes the weights
 // take; else Io's. After an error what was written is gone, and the folder too if it was made here.
+absl::Status ExportModel(Io& io, ModelValues& values, const ExportOptions& options);
 absl::Status ExportModel(Io& io, const ParameterStore& store, const Schedule& schedule,
                          const ExportOptions& options);
+
+// Copies a file through a temporary name (WriteFileAtomically), in pieces.
+absl::Status CopyFileAtomically(Io& io, const std::string& from, const std::string& to);
 
 // Whether a model can be exported to `folder`: AlreadyExists when it is there and not an empty
 // folder, NotFound when the folder it is to lie in is not there. To be asked before a long run.

@@ -4,6 +4,7 @@
 #include "common/kernel_context.h"
 #include "kernels/adam.h"
 #include "kernels/attention.h"
+#include "kernels/cached_attention.h"
 #include "kernels/convert.h"
 #include "kernels/embedding.h"
 #include "kernels/gemm.h"
@@ -26,6 +27,8 @@ struct KernelTable {
   Kernel<BiasGradient> bias_gradient;
   Kernel<AttentionForward> attention_forward;
   Kernel<AttentionBackward> attention_backward;
+  Kernel<StoreKeys> store_keys;
+  Kernel<CachedAttention> cached_attention;
   Kernel<HeadLogSumExp> head_log_sum_exp;
   Kernel<HeadLoss> head_loss;
   Kernel<RmsNormForward> rms_norm_forward;

@@ -252,6 +252,33 @@ class StageCalls {
             .scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(s_.spec.head_dim)))};
   }
 
+  absl::Status Attend(const StageForward& args, const AttentionKept& kept) {
+    if (args.cache != nullptr) {
+      RETURN_IF_ERROR(s_.kernels.store_keys(context_, {.cache = *args.cache,
+                                                       .sequence = s_.sequence,
+                                                       .records = s_.records,
+                                                       .k = kept.k,
+                                                       .v = kept.v}));
+    }
+    const AttentionShape shape = Shape();
+    if (s_.decodes) {
+      CHECK(args.cache != nullptr && s_.sequence == 1);
+      return s_.kernels.cached_attention(context_, {.cache = *args.cache,
+                                                    .heads = shape.heads,
+                                                    .scale = shape.scale,
+                                                    .records = s_.records,
+                                                    .q = kept.q,
+                                                    .output = kept.output});
+    }
+    return s_.kernels.attention_forward(context_, {.shape = shape,
+                                                   .records = s_.records,
+                                                   .q = kept.q,
+                                                   .k = kept.k,
+                                                   .v = kept.v,
+                                                   .output = kept.output,
+                                                   .log_sum_exp = kept.log_sum_exp});
+  }
+
   absl::Status AttentionForwardPass(const StageForward& args) {
     Parts work(args.workspace);
     float* normed = work.Take(tokens_ * hidden_);
@@ -268,13 +295,7 @@ class StageCalls {
         TurnHeads(kept.q, s_.spec.heads, at_.q_norm, kept.q_before, kept.q_inverse_rms));
     RETURN_IF_ERROR(
         TurnHeads(kept.k, s_.spec.kv_heads, at_.k_norm, kept.k_before, kept.k_inverse_rms));
-    RETURN_IF_ERROR(s_.kernels.attention_forward(context_, {.shape = Shape(),
-                                                            .records = s_.records,
-                                                            .q = kept.q,
-                                                            .k = kept.k,
-                                                            .v = kept.v,
-                                                            .output = kept.output,
-                                                            .log_sum_exp = kept.log_sum_exp}));
+    RETURN_IF_ERROR(Attend(args, kept));
     if (args.output == nullptr) return absl::OkStatus();
     return Linear(kept.output, query, at_.o, at_.o_bias, hidden_, args.output, args.input);
   }

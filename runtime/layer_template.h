@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "common/kernel_context.h"
+#include "kernels/cached_attention.h"
 #include "kernels/token_record.h"
 #include "model/model_spec.h"
 #include "model/stages.h"
@@ -39,6 +40,7 @@ struct LayerShapes {
   const TokenRecord* records = nullptr;  // [batch x sequence]
   const float* rotary_table = nullptr;
   const KernelTable& kernels;
+  bool decodes = false;  // one token a row, which goes on with what the cache holds
 
   int64_t tokens() const { return batch * sequence; }
   int64_t query_width() const { return spec.heads * spec.head_dim; }
@@ -55,6 +57,9 @@ struct StageForward {
   // the input: `input` is this part already, or is copied there. Null: nothing is kept.
   float* kept = nullptr;
   float* workspace = nullptr;
+  // Of an attention stage in a pass with a cache: keys and values are put there, and with
+  // LayerShapes::decodes attention reads them from there alone. Null: the pass has none.
+  const KvCache* cache = nullptr;
 };
 absl::Status ForwardOfStage(const LayerShapes& shapes, const StageForward& args,
                             const KernelContext& context);

@@ -79,6 +79,8 @@ absl::Status OperationBodies::Body::Run() {
       return LogSumExp();
     case OperationKind::kLoss:
       return Loss();
+    case OperationKind::kLogits:
+      return Logits();
     case OperationKind::kHeadGradient:
       return StoreHeadGradient();
     case OperationKind::kBackward:
@@ -117,9 +119,11 @@ absl::Status OperationBodies::Body::NextBatch() const {
                  " and label ", tokens[i].label, "; the vocabulary has ", o_.spec_.vocab));
     }
     // A position is an offset into memory, like an id: samples count up from 0 within their row.
+    // One that is decoded goes on with what its row's cache holds.
     const bool begins = tokens[i].position == 0;
-    const bool goes_on = i % job_.sequence != 0 && tokens[i].position == tokens[i - 1].position + 1;
-    if (!begins && !goes_on) {
+    const bool goes_on = i % sequence_ != 0 && tokens[i].position == tokens[i - 1].position + 1;
+    const bool decodes = decodes_ && tokens[i].position >= 0 && tokens[i].position < Capacity();
+    if (!begins && !goes_on && !decodes) {
       return absl::InvalidArgumentError(
           StrCat("token ", i, " of micro-batch ", op_.micro_batch, " has position ",
                  tokens[i].position, ", which neither begins a sample nor goes on with one"));

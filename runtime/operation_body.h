@@ -24,7 +24,9 @@ class OperationBodies::Body {
         chunks_(owner.schedule_.chunks),
         job_(owner.schedule_.job),
         plan_(owner.schedule_.plan),
-        tokens_(job_.micro_batch_tokens()),
+        decodes_(owner.schedule_.kind == PassKind::kDecode),
+        sequence_(decodes_ ? 1 : job_.sequence),
+        tokens_(job_.micro_batch * sequence_),
         hidden_(owner.spec_.hidden) {}
 
   absl::Status Run();
@@ -99,10 +101,32 @@ class OperationBodies::Body {
   LayerShapes Shapes() const {
     return {.spec = o_.spec_,
             .batch = job_.micro_batch,
-            .sequence = job_.sequence,
+            .sequence = sequence_,
             .records = At<TokenRecord>(Reads(ContentKind::kTokens)),
             .rotary_table = o_.memory_.As<float>(o_.memory_.Find(BufferKind::kRotaryTable, 0)),
-            .kernels = k_};
+            .kernels = k_,
+            .decodes = decodes_};
+  }
+
+  // Positions that the rotary table, and so a cache, was made for: the sequence of the first of the
+  // passes that share them.
+  int64_t Capacity() const {
+    const uint64_t bytes = o_.memory_.BytesOf(o_.memory_.Find(BufferKind::kRotaryTable, 0));
+    return static_cast<int64_t>(bytes / sizeof(float)) / o_.spec_.head_dim;
+  }
+  // Of a stage, whose part of the chunk's cache begins `offset` values into it; `values` is set to
+  // how many it takes.
+  KvCache CacheOf(const Access& access, const Stage& stage, int64_t offset, int64_t& values) const {
+    const int64_t window = o_.spec_.layers[stage.layer].sliding_window;
+    KvCache cache{.batch = job_.micro_batch,
+                  .places = window > 0 ? std::min(window, Capacity()) : Capacity(),
+                  .kv_heads = o_.spec_.kv_heads,
+                  .head_dim = o_.spec_.head_dim};
+    const int64_t half = cache.batch * cache.places * cache.kv_heads * cache.head_dim;
+    cache.k = At<float>(access) + offset;
+    cache.v = cache.k + half;
+    values = 2 * half;
+    return cache;
   }
 
   absl::Status NextBatch() const;
@@ -113,6 +137,7 @@ class OperationBodies::Body {
   absl::Status ForwardChunk() const;
   absl::Status BackwardChunk() const;
   absl::Status LogSumExp() const;
+  absl::Status Logits() const;
   absl::Status Loss() const;
   absl::Status StoreHeadGradient() const;
   absl::Status EmbedGradient() const;
@@ -144,6 +169,8 @@ class OperationBodies::Body {
   const ChunkTable& chunks_;
   const TrainingJob& job_;
   const StreamPlan& plan_;
+  const bool decodes_;
+  const int64_t sequence_;  // tokens of a row in this pass
   const int64_t tokens_;
   const int64_t hidden_;
 };

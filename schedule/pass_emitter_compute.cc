@@ -232,7 +232,9 @@ void PassEmitter::Logits(int32_t c, BufferId weights) {
   Draft op = Begin(OperationKind::kLogits, Lane::kCompute, c, 0);
   ReadWeights(op, c, weights);
   op.Reads(HiddenBuffer(links(), 0), Hidden(links(), 0));
+  op.Reads(TokensBuffer(0), {ContentKind::kTokens, 0, 0});
   AddShardTo(op, c, {ContentKind::kLogits, 0, 0, 0}, map_.logits);
+  op.Writes(map_.workspace, {ContentKind::kScratch});
   const UnitRange rows = chunks_.PiecesOf(chunk(c)).front().units;
   op.operation.flops =
       ForwardWork(spec_, chunks_.stages.back(), rows, {.batch = job_.micro_batch, .sequence = 1})

@@ -156,8 +156,10 @@ class Meaning : private OperationView {
       case OperationKind::kWriteChunk:
         CheckWriteChunk();
         break;
-      case OperationKind::kOffloadLoss:
       case OperationKind::kLogits:
+        CheckLogits();
+        break;
+      case OperationKind::kOffloadLoss:
       case OperationKind::kOffloadLogits:
       case OperationKind::kReport:
       case OperationKind::kCommit:
@@ -252,6 +254,15 @@ class Meaning : private OperationView {
     const int32_t link = table_.blocks[op_->part].links.begin;
     Reads(Hidden(link, PartsBefore(link)));
     Writes(Hidden(link, PartsBefore(link)));
+  }
+
+  // Of the last token of each row, which the tokens tell.
+  void CheckLogits() {
+    if (!table_.head.contains(op_->chunk)) return Problem("is not about a chunk of the head");
+    ReadsOwnWeights();
+    Reads(Hidden(links(), PartsBefore(links())));
+    Reads({ContentKind::kTokens, -1, op_->micro_batch, -1});
+    Writes({ContentKind::kLogits, -1, -1, chunk().shard + 1});
   }
 
   void CheckHead() {

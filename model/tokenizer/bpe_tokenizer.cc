@@ -59,8 +59,8 @@ absl::StatusOr<std::unique_ptr<BpeTokenizer>> BpeTokenizer::Create(BpeTokenizerP
 }
 
 absl::Status BpeTokenizer::IndexAddedTokens() {
-  Lease lease(*this);
-  Scratch& scratch = *lease;
+  MatchMemory memory;
+  std::string spare;
   id_limit_ = parts_.vocabulary->id_limit();
   // Of equal spellings the first counts, and special tokens come first, as in the library.
   for (const bool special : {true, false}) {
@@ -71,8 +71,8 @@ absl::Status BpeTokenizer::IndexAddedTokens() {
       added_by_id_.emplace(token.id, &token);
       token.spelling = token.content;
       if (token.normalized) {
-        RETURN_IF_ERROR(parts_.normalizer.Apply(token.spelling, TextPosition::kStart, scratch.match,
-                                                scratch.spare));
+        RETURN_IF_ERROR(
+            parts_.normalizer.Apply(token.spelling, TextPosition::kStart, memory, spare));
       }
       (token.normalized ? in_normalized_ : in_text_).Add(token);
     }

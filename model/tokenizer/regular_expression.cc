@@ -16,10 +16,10 @@ namespace {
 // A split expression needs some dozen steps for a character; a hostile one any number. The limit
 // counts calls of the matcher for one match, and ends "(a+)+b" within a second.
 constexpr uint32_t kMatchLimit = 10'000'000;
-constexpr size_t kHeapKibibytes = 64 * 1024;
-constexpr size_t kFirstStack = 64 * 1024;
-constexpr size_t kLargestStack = 16 * 1024 * 1024;
-constexpr size_t kLongestExpression = 64 * 1024;
+constexpr uint32_t kHeapKibibytes = 64 << 10;
+constexpr size_t kFirstStack = size_t{64} << 10;
+constexpr size_t kLargestStack = size_t{16} << 20;
+constexpr size_t kLongestExpression = size_t{64} << 10;
 
 std::string ErrorText(int code) {
   PCRE2_UCHAR text[256];

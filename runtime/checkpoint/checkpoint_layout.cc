@@ -129,6 +129,12 @@ absl::Status CheckNames(const std::vector<SavedTensor>& tensors) {
   return absl::OkStatus();
 }
 
+Bytes DiskBytesOf(Bytes files, const CheckpointLayout& layout, int64_t copies) {
+  const CheckedU64 manifest = CheckedU64(layout.entries.size()) * kManifestRow + kManifestFacts;
+  const CheckedU64 blocks = CheckedU64(layout.files.size() + 2) * kDiskBlock;
+  return (files + Bytes(manifest) + Bytes(blocks)) * CheckedU64::FromSigned(copies);
+}
+
 }  // namespace
 
 const CheckpointEntry* CheckpointLayout::Find(size_t tensor, StatePart part) const {
@@ -173,30 +179,20 @@ absl::StatusOr<CheckpointLayout> LayOutCheckpoint(std::vector<SavedTensor> tenso
   return layout;
 }
 
-namespace {
-
-Bytes DiskBytesOf(Bytes files, const CheckpointLayout& layout, int64_t copies) {
-  const CheckedU64 manifest = CheckedU64(layout.entries.size()) * kManifestRow + kManifestFacts;
-  const CheckedU64 blocks = CheckedU64(layout.files.size() + 2) * kDiskBlock;
-  return (files + Bytes(manifest) + Bytes(blocks)) * CheckedU64::FromSigned(copies);
-}
-
-}  // namespace
-
-Bytes DiskBytes(const CheckpointLayout& layout, int64_t copies) {
-  return DiskBytesOf(layout.total_bytes, layout, copies);
+Bytes DiskBytes(const CheckpointLayout& layout, int64_t copies, Bytes extra) {
+  return DiskBytesOf(layout.total_bytes + extra, layout, copies);
 }
 
 absl::Status CheckFreeSpace(Io& io, const std::string& folder, const CheckpointLayout& layout,
-                            int64_t copies) {
+                            int64_t copies, Bytes extra) {
   ASSIGN_OR_RETURN(const Bytes free, io.FreeSpace(folder));
-  const Bytes needed = DiskBytes(layout, copies);
+  const Bytes needed = DiskBytes(layout, copies, extra);
   if (needed <= free) return absl::OkStatus();
   std::string message =
       StrCat("cannot save to '", folder, "': ", copies,
              copies == 1 ? " checkpoint needs " : " checkpoints need ", needed.value(), " bytes (",
              ToString(needed), "), and ", free.value(), " (", ToString(free), ") are free; ");
-  const Bytes weights = DiskBytesOf(layout.weights_bytes, layout, copies);
+  const Bytes weights = DiskBytesOf(layout.weights_bytes + extra, layout, copies);
   if (layout.mode == SaveMode::kFull && weights <= free) {
     message += StrCat("--save weights needs ", weights.value(), " (", ToString(weights),
                       ") and fits, but cannot be resumed from; or free some space");

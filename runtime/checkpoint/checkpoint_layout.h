@@ -77,11 +77,12 @@ absl::StatusOr<CheckpointLayout> LayOutCheckpoint(std::vector<SavedTensor> tenso
                                                   Bytes max_shard = kMaxCheckpointShard);
 
 // What `copies` checkpoints take on disk, manifests and rounding up to whole blocks included.
-Bytes DiskBytes(const CheckpointLayout& layout, int64_t copies = 1);
+// `extra` is for the files of others (config, tokenizer) that each of them carries.
+Bytes DiskBytes(const CheckpointLayout& layout, int64_t copies = 1, Bytes extra = {});
 
 // ResourceExhausted when the file system of `folder` has not that much left: bytes needed, bytes
 // free, and whether saving the weights alone would fit.
 absl::Status CheckFreeSpace(Io& io, const std::string& folder, const CheckpointLayout& layout,
-                            int64_t copies = 1);
+                            int64_t copies = 1, Bytes extra = {});
 
 }  // namespace horizon

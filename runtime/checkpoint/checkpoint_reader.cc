@@ -269,13 +269,20 @@ absl::StatusOr<Checkpoint> OpenNewestCheckpoint(Io& io, const std::string& run_f
     return absl::NotFoundError(StrCat("there is no checkpoint in '", run_folder, "'"));
   }
   absl::StatusOr<Checkpoint> newest = Checkpoint::Open(io, found.front().path);
-  if (newest.ok() || !absl::IsDataLoss(newest.status())) return newest;
-  for (const FoundCheckpoint& other : std::span(found).subspan(1)) {
-    if (!Checkpoint::Open(io, other.path).ok()) continue;
-    return WithMessage(newest.status(), StrCat(newest.status().message(), "; the one before, step ",
-                                               other.step, ", opens: --resume ", other.path));
+  if (newest.ok()) return newest;
+  return WithOlderCheckpoint(io, run_folder, found.front().step, newest.status());
+}
+
+absl::Status WithOlderCheckpoint(Io& io, const std::string& run_folder, int64_t step,
+                                 const absl::Status& status) {
+  if (!absl::IsDataLoss(status)) return status;
+  ASSIGN_OR_RETURN(const std::vector<FoundCheckpoint> found, FindCheckpoints(io, run_folder));
+  for (const FoundCheckpoint& other : found) {
+    if (other.step >= step || !Checkpoint::Open(io, other.path).ok()) continue;
+    return WithMessage(status, StrCat(status.message(), "; the one before, step ", other.step,
+                                      ", opens: --resume ", other.path));
   }
-  return WithMessage(newest.status(), StrCat(newest.status().message(), "; no other one opens"));
+  return WithMessage(status, StrCat(status.message(), "; no other one before it opens"));
 }
 
 }  // namespace horizon

@@ -73,4 +73,9 @@ absl::StatusOr<std::vector<FoundCheckpoint>> FindCheckpoints(Io& io, const std::
 // error names it and the next lower one that does: taking that one is the user's decision.
 absl::StatusOr<Checkpoint> OpenNewestCheckpoint(Io& io, const std::string& run_folder);
 
+// A DataLoss of the checkpoint of `step` with the next lower one that opens added to its message;
+// other errors as they are. For damage that shows only in the payload.
+absl::Status WithOlderCheckpoint(Io& io, const std::string& run_folder, int64_t step,
+                                 const absl::Status& status);
+
 }  // namespace horizon

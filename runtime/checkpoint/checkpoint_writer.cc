@@ -79,7 +79,9 @@ absl::Status CheckpointWriter::Begin() {
     return absl::AlreadyExistsError("it exists; remove it or choose another output folder");
   }
   if (!absl::IsNotFound(existing.status())) return existing.status();
-  RETURN_IF_ERROR(CheckFreeSpace(io_, lock_.checkpoints_folder(), layout_));
+  Bytes extra;
+  for (const ExtraFile& file : options_.extra_files) extra += Bytes(CheckedU64(file.text.size()));
+  RETURN_IF_ERROR(CheckFreeSpace(io_, lock_.checkpoints_folder(), layout_, 1, extra));
   absl::Status made;
   for (int number = 1; number <= kTemporaryNames; ++number) {
     std::string folder = JoinPath(lock_.checkpoints_folder(), TemporaryName(options_.step, number));
@@ -109,19 +111,21 @@ absl::Status CheckpointWriter::WriteUnchecked(size_t entry, uint64_t offset,
                                               std::span<const std::byte> bytes, int64_t step) {
   CHECK(entry < layout_.entries.size() && !temporary_.empty());
   const CheckpointEntry& place = layout_.entries[entry];
-  const std::string name = SavedName(layout_.tensors[place.tensor].name, place.part);
+  const auto name = [&] {
+    return Quoted(SavedName(layout_.tensors[place.tensor].name, place.part));
+  };
   const CheckedU64 end = CheckedU64(offset) + bytes.size();
   if (!end.ok() || end.value() > place.bytes) {
     return absl::InvalidArgumentError(StrCat(bytes.size(), " bytes at byte ", offset, " of tensor ",
-                                             Quoted(name), ", which has ", place.bytes));
+                                             name(), ", which has ", place.bytes));
   }
   if (step != options_.step) {
-    return absl::FailedPreconditionError(StrCat("bytes of tensor ", Quoted(name), " are of step ",
-                                                step, "; a checkpoint holds one step only"));
+    return absl::FailedPreconditionError(StrCat("bytes of tensor ", name(), " are of step ", step,
+                                                "; a checkpoint holds one step only"));
   }
   if (!written_[entry].IsFree(offset, end.value())) {
     return absl::FailedPreconditionError(
-        StrCat("bytes ", offset, " to ", end.value(), " of tensor ", Quoted(name), " came twice"));
+        StrCat("bytes ", offset, " to ", end.value(), " of tensor ", name(), " came twice"));
   }
   if (bytes.empty()) return absl::OkStatus();
 
@@ -150,7 +154,7 @@ absl::Status CheckpointWriter::FinishFile(size_t file) {
   RETURN_IF_ERROR(state.file->Sync());
   // Nothing is dirty now, so that this only gives the memory back.
   if (layout_.files[file].bytes >= kMostCached) RETURN_IF_ERROR(state.file->DropCache());
-  const absl::Status closed = state.file->Close();
+  absl::Status closed = state.file->Close();
   state.file.reset();
   state.is_done = closed.ok();
   return closed;

@@ -60,7 +60,9 @@ absl::Status CheckKind(DataKind kind, const TokeniseOptions& options) {
   if (kind == DataKind::kTokens) return absl::OkStatus();
   if (options.tokenizer == nullptr) {
     return absl::InvalidArgumentError(
-        StrCat("data of the kind ", ToString(kind), " needs a tokenizer"));
+        StrCat("data of the kind ", ToString(kind),
+               " needs a tokenizer: name a model's folder with a tokenizer.json (--model), or "
+               "choose --tokenizer byte"));
   }
   if (!IsConversation(kind)) return absl::OkStatus();
   RETURN_IF_ERROR(options.chat.status());

@@ -38,7 +38,7 @@ TEST_F(CheckpointCommand, VerifyReadsEveryCheckpointOfARun) {
   EXPECT_EQ(result.err, "");
   for (const char* step : {"10", "20", "30", "40"}) {
     EXPECT_THAT(result.out, HasSubstr(StrCat("run/checkpoints/step-000000", step,
-                                             ": whole, full, 38.1 KiB in 4 files, read in ")));
+                                             ": whole, full, 38.2 KiB in 4 files, read in ")));
   }
 }
 
@@ -79,7 +79,7 @@ TEST_F(CheckpointCommand, ShowSaysWhatItHolds) {
   const ProcessResult result = RunShell("\"$horizon\" checkpoint show run");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out,
-              AllOf(HasSubstr("run/checkpoints/step-00000040\nstep 40 of 40, full, 38.1 KiB"),
+              AllOf(HasSubstr("run/checkpoints/step-00000040\nstep 40 of 40, full, 38.2 KiB"),
                     HasSubstr("step 10 of 40"), HasSubstr("data stories.jsonl"),
                     HasSubstr("buffer depth 3"), HasSubstr("epoch 2, position 140"),
                     HasSubstr("best 0.3333333333333333"), HasSubstr("40,000 tokens seen"),

@@ -32,7 +32,8 @@ ProcessResult RunShell(const std::string& command) {
   const std::filesystem::path out = Folder() / "out.txt";
   const std::filesystem::path err = Folder() / "err.txt";
   std::ofstream(script) << "horizon='" << std::filesystem::absolute("app/horizon").string()
-                        << "'\ncd '" << Folder().string() << "'\nunset NO_COLOR\n"
+                        << "'\ncd '" << Folder().string()
+                        << "'\nunset NO_COLOR\nexport XDG_CACHE_HOME=\"$PWD/cache\"\n"
                         << command << "\n";
   const std::string shell =
       "bash '" + script.string() + "' >'" + out.string() + "' 2>'" + err.string() + "' </dev/null";

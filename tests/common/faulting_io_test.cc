@@ -59,6 +59,7 @@ TEST_F(FaultingIoTest, EveryCallOfIoAndFileIsCountedFailsAndIsNotMadeWhenItFails
       [&](Io& io) { return io.Info(path_).status(); },
       [&](Io& io) { return io.FreeSpace(folder_).status(); },
       [&](Io& io) { return io.SyncDirectory(folder_); },
+      [&](Io& io) { return io.Lock(other).status(); },
   };
   for (size_t i = 0; i < calls.size(); ++i) {
     for (const Kind kind : {Kind::kFail, Kind::kShort}) {
@@ -133,6 +134,7 @@ TEST_F(FaultingIoTest, AFailedReadOrWriteMovesNothing) {
   EXPECT_EQ(into[0], std::byte{'-'});
   EXPECT_FALSE((*writer)->WriteAt(0, into).ok());
   EXPECT_FALSE((*writer)->Sync().ok());
+  EXPECT_FALSE((*writer)->DropCache().ok());
   EXPECT_FALSE((*writer)->Info().ok());
   EXPECT_EQ(*ReadTextFile(*posix_, path_), "0123456789");
 }

@@ -357,6 +357,70 @@ TEST_F(IoTest, AForbiddenFileIsPermissionDenied) {
             0);
 }
 
+TEST_F(IoTest, ALockIsHeldByOneAndNamesItsProcess) {
+  const std::string path = Path("lock");
+  auto lock = io_->Lock(path);
+  ASSERT_TRUE(lock.ok()) << lock.status();
+  EXPECT_EQ(Get(path), std::to_string(::getpid()) + "\n");
+  const absl::Status second = io_->Lock(path).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(second));
+  EXPECT_EQ(IoErrno(second), 0);
+  EXPECT_THAT(Message(second), HasSubstr("process " + std::to_string(::getpid()) + " holds it"));
+  lock->reset();
+  EXPECT_TRUE(io_->Lock(path).ok());
+  EXPECT_THAT(*io_->List(folder_), ElementsAre("lock"));
+}
+
+TEST_F(IoTest, ALockKeepsOtherProcessesOutAndEndsWithItsOwn) {
+  const std::string path = Path("lock");
+  {
+    const auto lock = io_->Lock(path);
+    ASSERT_TRUE(lock.ok()) << lock.status();
+    EXPECT_EQ(InChild([&] { return absl::IsFailedPrecondition(io_->Lock(path).status()); }), 0);
+  }
+  // Leaves without giving it back, and with a longer number than ours may have.
+  EXPECT_EQ(InChild([&] {
+              auto lock = io_->Lock(path);
+              return lock.ok() && lock->release() != nullptr;
+            }),
+            0);
+  Put(path, "12345678901234567890123456789");
+  const auto lock = io_->Lock(path);
+  EXPECT_TRUE(lock.ok()) << lock.status();
+  EXPECT_EQ(Get(path), std::to_string(::getpid()) + "\n");
+}
+
+TEST_F(IoTest, ALockIsNoLinkNoFolderAndNotInNowhere) {
+  Put(Path("precious"), "x");
+  ASSERT_EQ(::symlink("precious", Path("link").c_str()), 0);
+  EXPECT_TRUE(absl::IsInvalidArgument(io_->Lock(Path("link")).status()));
+  EXPECT_EQ(Get(Path("precious")), "x");
+  EXPECT_EQ(IoErrno(io_->Lock(folder_).status()), EISDIR);
+  EXPECT_EQ(IoErrno(io_->Lock(Path("missing/lock")).status()), ENOENT);
+  EXPECT_TRUE(absl::IsInvalidArgument(io_->Lock(std::string("a\0b", 3)).status()));
+}
+
+TEST_F(IoTest, DroppingTheCacheChangesNothingOfTheFile) {
+  auto file = io_->Open(Path("a"), OpenMode::kCreateNew);
+  ASSERT_TRUE(file.ok());
+  ASSERT_TRUE((*file)->WriteAt(0, std::as_bytes(std::span("abc", 3))).ok());
+  EXPECT_TRUE((*file)->DropCache().ok());
+  ASSERT_TRUE((*file)->WriteAt(3, std::as_bytes(std::span("def", 3))).ok());
+  EXPECT_TRUE((*file)->DropCache().ok());
+  EXPECT_TRUE((*file)->Sync().ok());
+  EXPECT_EQ(Get(Path("a")), "abcdef");
+  ASSERT_TRUE((*file)->Close().ok());
+  EXPECT_EQ(IoErrno((*file)->DropCache()), EBADF);
+}
+
+TEST(IoError, OtherWordsKeepCodeAndErrno) {
+  const absl::Status status = WithMessage(IoError(ENOSPC, "write"), "while saving");
+  EXPECT_EQ(IoErrno(status), ENOSPC);
+  EXPECT_TRUE(absl::IsResourceExhausted(status));
+  EXPECT_EQ(Message(status), "while saving");
+  EXPECT_TRUE(WithMessage(absl::OkStatus(), "while saving").ok());
+}
+
 TEST(IoError, EveryErrnoHasItsCodeAndIsCarried) {
   for (const auto& [error_number, code] : {std::pair{ENOENT, absl::StatusCode::kNotFound},
                                            {ENOTDIR, absl::StatusCode::kNotFound},

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "common/io.h"
+#include "runtime/checkpoint/checkpoint_layout.h"
 #include "runtime/checkpoint/checkpoint_reader.h"
 #include "runtime/checkpoint/run_lock.h"
 #include "tests/model/test_files.h"
@@ -140,49 +141,56 @@ bool KillChildAt(Io& io, const std::string& run, const CheckpointLayout& layout,
   return was_killed;
 }
 
-// Every kill leaves its traces to the next one: the same run is saved to, killed and resumed over
-// and over, as a machine that keeps dying would do it.
-TEST(Kill, AtEveryCallOfASaveLeavesTheOldOrTheNewCheckpoint) {
-  const std::unique_ptr<Io> io = MakePosixIo();
-  const CheckpointLayout layout = SmallLayout();
-  const std::string run = JoinPath(MakeTestFolder(*io), "run");
-  ASSERT_TRUE(MakeRun(*io, run, layout, {1, 2}).ok());
-  int64_t newest = 2;
-  int kills = 0;
-  for (const Moment moment : {Moment::kBefore, Moment::kHalfWrite}) {
+class Kill : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(MakeRun(io_, run_, layout_, {1, 2}).ok()); }
+
+  // Kills a child at each call of saving and pruning, until one gets through.
+  // After every `clean_up_every` of them a save gets through and cleans up; before that, what one
+  // leaves the next one finds, as on a machine that keeps dying.
+  void KillAtEveryCall(Moment moment, int clean_up_every) {
+    int64_t newest = 2;
+    int kills = 0;
     for (int at_call = 1;; ++at_call) {
       ASSERT_LT(at_call, 10'000);
-      const bool was_killed = KillChildAt(*io, run, layout, newest + 1, at_call, moment);
-      ASSERT_EQ(ProblemOfRun(*io, run, layout, newest), "") << "killed at call " << at_call;
+      const bool was_killed = KillChildAt(*posix_, run_, layout_, newest + 1, at_call, moment);
+      ASSERT_EQ(ProblemOfRun(io_, run_, layout_, newest), "") << "killed at call " << at_call;
       if (!was_killed) break;
       ++kills;
-      newest = FindCheckpoints(*io, run)->front().step;
-      // Sometimes the process that follows gets through, sometimes it is killed as well.
-      if (at_call % 5 == 0) {
-        newest += 2;
-        ASSERT_EQ(ProblemOfGoingOn(*io, run, layout, newest - 2, newest), "") << at_call;
-      }
+      newest = FindCheckpoints(io_, run_)->front().step;
+      if (at_call % clean_up_every != 0) continue;
+      newest += 1;
+      ASSERT_EQ(ProblemOfGoingOn(io_, run_, layout_, newest - 1, newest), "") << at_call;
     }
-    newest += 2;
-    ASSERT_EQ(ProblemOfGoingOn(*io, run, layout, newest - 1, newest), "");
+    ASSERT_EQ(ProblemOfGoingOn(io_, run_, layout_, newest, newest + 2), "");
+    EXPECT_GT(kills, 100);
   }
-  EXPECT_GT(kills, 100);
+
+  std::unique_ptr<Io> posix_ = MakePosixIo();
+  KillingIo io_{*posix_, 0, Moment::kBefore};  // never kills
+  std::string run_ = JoinPath(MakeTestFolder(*posix_), "run");
+  CheckpointLayout layout_ =
+      *LayOutCheckpoint({{"a", {61, 47}}, {"b", {1}}}, StateFormat::kBf16Weights, SaveMode::kFull);
+};
+
+TEST_F(Kill, AtEveryCallOfASaveLeavesTheOldOrTheNewCheckpoint) {
+  KillAtEveryCall(Moment::kBefore, 1);
 }
 
+TEST_F(Kill, AfterKillAndInTheMiddleOfAWriteToo) { KillAtEveryCall(Moment::kHalfWrite, 3); }
+
 // The lock dies with its holder.
-TEST(Kill, TheLockOfAKilledProcessIsFree) {
-  const std::unique_ptr<Io> io = MakePosixIo();
-  const std::string run = MakeTestFolder(*io);
+TEST_F(Kill, TheLockOfAKilledProcessIsFree) {
   const pid_t child = ::fork();
   if (child == 0) {
-    const absl::StatusOr<RunLock> lock = RunLock::Acquire(*io, run);
+    const absl::StatusOr<RunLock> lock = RunLock::Acquire(*posix_, run_);
     ::raise(lock.ok() ? SIGKILL : SIGTERM);
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFSIGNALED(status));
   ASSERT_EQ(WTERMSIG(status), SIGKILL);
-  EXPECT_TRUE(RunLock::Acquire(*io, run).ok());
+  EXPECT_TRUE(RunLock::Acquire(*posix_, run_).ok());
 }
 
 }  // namespace

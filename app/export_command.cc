@@ -1,0 +1,136 @@
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/commands.h"
+#include "app/run_folder.h"
+#include "common/enum_words.h"
+#include "common/json.h"
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+#include "common/units.h"
+#include "runtime/checkpoint/checkpoint_names.h"
+#include "runtime/checkpoint/checkpoint_reader.h"
+#include "runtime/checkpoint_values.h"
+#include "runtime/export_model.h"
+#include "schedule/training_job.h"
+
+namespace horizon {
+namespace {
+
+// The run that the checkpoint in RUN/checkpoints/step-N belongs to.
+std::string RunOf(const std::string& checkpoint) {
+  std::string folder = checkpoint;
+  for (int i = 0; i < 2; ++i) {
+    const size_t slash = folder.rfind('/');
+    folder = slash == std::string::npos ? "." : folder.substr(0, slash);
+  }
+  return folder;
+}
+
+class ExportCommand : public Command {
+ public:
+  std::string_view name() const override { return "export"; }
+  std::string_view summary() const override {
+    return "Write the model of a run as a Hugging Face folder";
+  }
+  std::string_view details() const override {
+    return "Takes the newest checkpoint of the run, or the one that is named, checks all of it,\n"
+           "and writes config, weights, tokenizer files, chat template and generation config into "
+           "a\n"
+           "new folder that transformers and others load as it is. --dtype fp32 writes the masters "
+           "to\nthe bit, bf16 their nearest bf16.\n";
+  }
+  OptionList Options() override {
+    return {.options = {{.name = "output",
+                         .value = &output_,
+                         .unit = "folder",
+                         .help = "Where the model goes; new, or empty",
+                         .required = true},
+                        {.name = "dtype",
+                         .value = &dtype_,
+                         .unit = "type",
+                         .help = "Of the weights on disk",
+                         .choices = AllWords<NumberType>()},
+                        {.name = "json", .value = &json_, .help = "Answer in JSON"}},
+            .positionals = {{.name = "RUN",
+                             .value = &run_,
+                             .help = "The folder of a run, or of one checkpoint in it"}}};
+  }
+
+  absl::Status Run(const CommandContext& context) override {
+    Io& io = context.io;
+    RETURN_IF_ERROR(CheckExportFolder(io, output_));
+    ASSIGN_OR_RETURN(const Checkpoint checkpoint, Open(io));
+    context.log.Info(StrCat("checking ", checkpoint.path(), ", step ", checkpoint.manifest().step));
+    RETURN_IF_ERROR(checkpoint.VerifyPayload());
+    ASSIGN_OR_RETURN(const std::unique_ptr<CheckpointValues> values,
+                     CheckpointValues::Open(io, checkpoint));
+    ExportOptions options{.folder = output_};
+    ASSIGN_OR_RETURN(options.dtype, ParseWord<NumberType>(dtype_));
+    if (options.dtype == NumberType::kFp32 && !values->has_low_halves()) {
+      context.log.Warning("this checkpoint has no low halves: fp32 values are those of bf16");
+    }
+    RETURN_IF_ERROR(TakeModelFiles(io, checkpoint, options));
+    RETURN_IF_ERROR(ExportModel(io, *values, options));
+    return Answer(context, checkpoint, options);
+  }
+
+ private:
+  absl::StatusOr<Checkpoint> Open(Io& io) const {
+    if (io.Info(JoinPath(run_, kManifestFile)).ok()) return Checkpoint::Open(io, run_);
+    absl::StatusOr<Checkpoint> newest = OpenNewestCheckpoint(io, run_);
+    if (!absl::IsNotFound(newest.status())) return newest;
+    const bool trained = io.Info(run_ + "/model/config.json").ok();
+    return absl::NotFoundError(
+        StrCat("there is no checkpoint in ", run_,
+               trained ? StrCat("; the trained model is in ", run_, "/model as it is")
+                       : std::string("; name the folder of a run (--output of train)")));
+  }
+
+  static absl::Status TakeModelFiles(Io& io, const Checkpoint& checkpoint, ExportOptions& options) {
+    const std::string base = JoinPath(RunOf(checkpoint.path()), kBaseFolder);
+    absl::StatusOr<std::string> config = ReadTextFile(io, base + "/config.json");
+    if (absl::IsNotFound(config.status())) {
+      // A checkpoint that was moved away from its run still has its config.
+      ASSIGN_OR_RETURN(options.config_text, checkpoint.ReadText("config.json"));
+      return absl::OkStatus();
+    }
+    RETURN_IF_ERROR(config.status());
+    options.config_text = *std::move(config);
+    ASSIGN_OR_RETURN(options.copies, CompanionFiles(io, base));
+    return absl::OkStatus();
+  }
+
+  absl::Status Answer(const CommandContext& context, const Checkpoint& checkpoint,
+                      const ExportOptions& options) const {
+    const int64_t step = checkpoint.manifest().step;
+    if (json_) {
+      JsonWriter json;
+      json.BeginObject().Key("checkpoint").String(checkpoint.path()).Key("step").Integer(step);
+      json.Key("dtype").String(dtype_).Key("model").String(output_);
+      json.Key("carried_over").BeginArray();
+      for (const std::string& path : options.copies) {
+        json.String(path.substr(path.rfind('/') + 1));
+      }
+      json.EndArray().EndObject();
+      return context.output.Write(std::move(json).Finish());
+    }
+    return context.output.Write(StrCat("wrote step ", step, " of ", checkpoint.path(), " as ",
+                                       dtype_, " to ", output_, ", with ", options.copies.size(),
+                                       " files of tokenizer and generation\n"));
+  }
+
+  std::string run_;
+  std::string output_;
+  std::string dtype_ = "bf16";
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeExportCommand() { return std::make_unique<ExportCommand>(); }
+
+}  // namespace horizon

@@ -1,0 +1,110 @@
+#include "app/inference_options.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "common/document.h"
+#include "common/json.h"
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+#include "planner/host_limits.h"
+#include "runtime/kernel_table.h"
+
+namespace horizon {
+namespace {
+
+// Of the memory that is free now, what is left to everybody else: an eighth.
+uint64_t Usable(const HostLimits& limits) {
+  uint64_t bytes = limits.available_memory.value();
+  if (limits.cgroup_memory.has_value()) bytes = std::min(bytes, limits.cgroup_memory->value());
+  return bytes - bytes / 8;
+}
+
+void AddIds(const Value* value, std::vector<int32_t>& ids) {
+  if (value == nullptr) return;
+  if (const int64_t* id = value->As<int64_t>()) {
+    if (*id >= 0 && *id <= std::numeric_limits<int32_t>::max()) {
+      ids.push_back(static_cast<int32_t>(*id));
+    }
+  } else if (const Value::Array* list = value->As<Value::Array>()) {
+    for (const Value& each : *list) {
+      if (each.As<int64_t>() != nullptr) AddIds(&each, ids);
+    }
+  }
+}
+
+}  // namespace
+
+void InferenceFlags::AddTo(OptionList& list) {
+  const auto add = [&](Option option) { list.options.push_back(std::move(option)); };
+  add({.name = "compute",
+       .value = &compute,
+       .unit = "type",
+       .help = "Weights that compute reads: bf16, or the whole fp32",
+       .choices = {"bf16", "fp32"}});
+  add({.name = "device-memory",
+       .value = &device_memory,
+       .unit = "bytes",
+       .help = "Memory of the device; what does not fit streams. Not given: all that is free",
+       .minimum = 1});
+  add({.name = "link",
+       .value = &link,
+       .unit = "bytes/s",
+       .help = "Hold copies to and from the device to this bandwidth"});
+  add({.name = "threads",
+       .value = &threads,
+       .unit = "threads",
+       .help = "Threads that compute; not given: one for each core",
+       .minimum = 1,
+       .maximum = 1024});
+}
+
+NumberType InferenceFlags::compute_type() const {
+  return compute == "fp32" ? NumberType::kFp32 : NumberType::kBf16;
+}
+
+ModelPass::Options InferencePlace::Options(const CommandContext& context) const {
+  return {.device = *device, .kernels = HostKernels(), .clock = context.clock};
+}
+
+absl::StatusOr<InferencePlace> PrepareInference(const CommandContext& context,
+                                                const InferenceFlags& flags, const ModelSpec& spec,
+                                                const InferenceBytesOf& bytes_of) {
+  ASSIGN_OR_RETURN(const HostLimits host, ReadHostLimits(context.io));
+  InferenceLimits limits{.sum = Usable(host), .threads = flags.threads.value_or(host.cores)};
+  if (flags.device_memory.has_value()) limits.device = flags.device_memory->value();
+  InferencePlace place;
+  ASSIGN_OR_RETURN(place.plan, PlanInference(spec, flags.compute_type(), limits, bytes_of));
+  context.log.Info(StrCat(spec.name, ": ", place.plan.summary));
+  ASSIGN_OR_RETURN(place.device, HostDevice::Create({.capacity = place.plan.bytes.device,
+                                                     .to_device = flags.link,
+                                                     .to_host = flags.link,
+                                                     .clock = &context.clock}));
+  return place;
+}
+
+absl::StatusOr<std::vector<int32_t>> EndIdsOf(Io& io, const std::string& folder,
+                                              const ModelTokenizer& tokenizer,
+                                              const ChatFormat* chat) {
+  std::vector<int32_t> ids;
+  if (tokenizer.end_id.has_value()) ids.push_back(*tokenizer.end_id);
+  if (chat != nullptr && tokenizer.tokenizer != nullptr) {
+    const std::string_view end = EndOfAnswer(*chat);
+    const std::optional<int32_t> id = tokenizer.tokenizer->IdOf(end);
+    if (!end.empty() && id.has_value()) ids.push_back(*id);
+  }
+  for (const char* name : {"generation_config.json", "config.json"}) {
+    const std::string path = JoinPath(folder, name);
+    const absl::StatusOr<std::string> text = ReadTextFile(io, path, 1_MiB);
+    if (absl::IsNotFound(text.status())) continue;
+    RETURN_IF_ERROR(text.status());
+    ASSIGN_OR_RETURN(const Document document, ParseJson(path, *text));
+    AddIds(document.root.Find("eos_token_id"), ids);
+  }
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
+}
+
+}  // namespace horizon

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/io.h"
+#include "runtime/checkpoint/checkpoint_reader.h"
+
+namespace horizon {
+
+// A run folder, `--output` of train:
+//   job.json, plan.json, train.yaml   what was asked for, and how it is done
+//   base/                             config.json and tokenizer files of the model it began with
+//   metrics.jsonl, eval.jsonl         a line a step, a line an evaluation
+//   timeline.json                     the last step
+//   checkpoints/step-N/               see runtime/checkpoint/
+//   model/                            the trained model
+//   lock                              held while a process works here
+inline constexpr char kBaseFolder[] = "base";
+
+// Which checkpoint a run begins from. `resume` is --resume: nothing, "auto" (the newest of the run
+// folder, or none) or the path of a run or of one checkpoint. AlreadyExists when the run folder
+// holds something and nothing was said about resuming; NotFound, with what is there, when a path
+// names no checkpoint; errors of the newest checkpoint itself as OpenNewestCheckpoint has them.
+absl::StatusOr<std::optional<Checkpoint>> FindResume(Io& io,
+                                                     const std::optional<std::string>& resume,
+                                                     const std::string& run_folder);
+
+// Keeps what an export needs besides weights in RUN/base: `config_text` and, when `model` is a
+// folder, the files beside it that belong to the model. What is there already stays.
+absl::Status KeepModelFiles(Io& io, const std::string& run_folder, const std::string& config_text,
+                            const std::string& model);
+
+// The config.json a model was named by: in a folder, a file, or the catalog's.
+absl::StatusOr<std::string> ConfigTextOf(Io& io, const std::string& model);
+
+}  // namespace horizon

@@ -1,0 +1,168 @@
+#include "app/training_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/progress.h"
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+#include "planner/calibration.h"
+#include "planner/host_limits.h"
+#include "planner/machine_catalog.h"
+#include "planner/make_plan.h"
+#include "planner/plan_report.h"
+#include "planner/planned_job.h"
+#include "planner/probe_host.h"
+#include "runtime/operation_bodies.h"
+#include "runtime/process_memory.h"
+#include "schedule/build_schedule.h"
+#include "schedule/load_files.h"
+
+namespace horizon {
+namespace {
+
+// Arenas and their pages are predicted exactly; this is for what the libraries take when they first
+// work: packing buffers of the BLAS library and stacks, for each compute thread.
+constexpr uint64_t kLibraryBytes = uint64_t{16} << 20;
+constexpr uint64_t kLibraryBytesPerThread = uint64_t{8} << 20;
+// And for a checkpoint being written or read: one piece of the state, and the disk's cache of what
+// was just written (runtime/checkpoint/).
+constexpr uint64_t kSavingBytes = uint64_t{16} << 20;
+
+class Planning {
+ public:
+  Planning(const CommandContext& context, const TrainOptions& options, const ModelSpec& spec,
+           const TrainingJob& job)
+      : context_(context), options_(options), spec_(spec), job_(job) {}
+
+  absl::StatusOr<TrainingPlan> Make() {
+    RETURN_IF_ERROR(LoadProfile());
+    RETURN_IF_ERROR(ChoosePlan());
+    return TrainingPlan{.profile = std::move(profile_),
+                        .plan = plan_,
+                        .prediction = std::move(prediction_),
+                        .arena_bytes = arena_bytes_};
+  }
+
+ private:
+  // What the plan is made from: measured now, unless a profile is named.
+  absl::Status LoadProfile() {
+    if (options_.machine.has_value()) {
+      ASSIGN_OR_RETURN(profile_, LoadMachine(context_.io, *options_.machine));
+    } else {
+      context_.log.Info("measuring this machine for 5 s");
+      ASSIGN_OR_RETURN(profile_, ProbeHost(context_.io, context_.clock,
+                                           {.device_memory = options_.device_memory,
+                                            .threads = options_.threads}));
+    }
+    if (profile_.device.kind != DeviceKind::kHost) {
+      return absl::InvalidArgumentError(StrCat("--machine ", *options_.machine,
+                                               " has a GPU; training runs on device host: name a "
+                                               "machine without one, or leave the option out"));
+    }
+    MachineOverrides overrides{
+        .device_memory = options_.device_memory, .link = options_.link, .cores = options_.threads};
+    profile_ = WithOverrides(std::move(profile_), overrides);
+    return absl::OkStatus();
+  }
+
+  absl::Status ChoosePlan() {
+    const Strategy strategy = Strategy::kHorizon;
+    if (options_.plan != "auto") {
+      ASSIGN_OR_RETURN(plan_, LoadPlan(context_.io, options_.plan));
+    } else {
+      const Setting setting{.profile = profile_,
+                            .software = BuiltInCalibration().SoftwareOf(strategy),
+                            .margin = 0.05};
+      ASSIGN_OR_RETURN(
+          const PlanAnswer answer,
+          MakePlan({.spec = spec_, .job = job_, .fixed = PlanFor(strategy), .setting = setting}));
+      if (!answer.feasible) return DoesNotFit(answer);
+      plan_ = *answer.search.plan;
+    }
+    ASSIGN_OR_RETURN(const Schedule schedule, BuildSchedule(spec_, job_, plan_));
+    RETURN_IF_ERROR(CheckRunnable(spec_, schedule));
+    const Setting setting{.profile = profile_,
+                          .software = BuiltInCalibration().SoftwareOf(plan_.strategy)};
+    prediction_ = PredictRun(spec_, schedule, setting).prediction;
+    arena_bytes_ = schedule.memory.totals[static_cast<size_t>(Memory::kDevice)];
+    if (options_.device_memory.has_value() && arena_bytes_ > options_.device_memory->value()) {
+      return absl::FailedPreconditionError(
+          StrCat("the plan needs ", WithCommas(arena_bytes_), " bytes of device memory, ",
+                 "--device-memory is ", WithCommas(options_.device_memory->value()),
+                 ": raise it, or let the planner choose with --plan auto"));
+    }
+    RETURN_IF_ERROR(PredictMemory(schedule));
+    return TellPlan();
+  }
+
+  absl::Status DoesNotFit(const PlanAnswer& answer) const {
+    std::string text = StrCat(spec_.name, " does not fit: ");
+    for (const std::string& line : DescribeShortages(answer.search.shortages)) {
+      text += StrCat(line, "; ");
+    }
+    text += "what would make it fit:";
+    for (const Remedy& remedy : answer.remedies) text += StrCat("\n  ", remedy.what);
+    return absl::FailedPreconditionError(text);
+  }
+
+  // The process as it is now, and what a run adds.
+  absl::Status PredictMemory(const Schedule& schedule) {
+    ASSIGN_OR_RETURN(const ProcessMemory now, ReadProcessMemory(context_.io));
+    Software software = BuiltInCalibration().SoftwareOf(plan_.strategy);
+    const int64_t threads = plan_.compute_threads;
+    software.process_bytes = now.resident().value() + kLibraryBytes + kSavingBytes +
+                             kLibraryBytesPerThread * static_cast<uint64_t>(threads);
+    prediction_.memory = EstimateMemory(schedule.memory, profile_, software);
+    return CheckFreeMemory(prediction_.memory.host_bytes() - now.resident().value());
+  }
+
+  // Whatever the profile says, this process must find the memory on this machine.
+  absl::Status CheckFreeMemory(uint64_t needed) const {
+    ASSIGN_OR_RETURN(const HostLimits limits, ReadHostLimits(context_.io));
+    const Bytes free =
+        std::min(limits.available_memory, limits.cgroup_memory.value_or(limits.available_memory));
+    if (needed <= free.value()) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        StrCat(spec_.name, " needs ", ToString(Bytes(CheckedU64(needed))),
+               " more of this machine's memory and ", ToString(free),
+               " are free: use a smaller model, --micro-batch or --sequence, or --state "
+               "8bit-moments; `horizon plan` tells what a machine would need"));
+  }
+
+  absl::Status TellPlan() {
+    const auto bytes = [](uint64_t count) { return ToString(Bytes(CheckedU64(count))); };
+    context_.log.Info(StrCat("plan: strategy ", std::string(ToString(plan_.strategy)),
+                             ", chunks of ", bytes(plan_.chunk_bytes.value()), ", depth ",
+                             plan_.buffer_depth, ", K ", plan_.anchor_interval, ", recompute ",
+                             plan_.recompute ? "on" : "off", ", threads ", plan_.compute_threads));
+    std::string limits;
+    for (const RunLimit& limit : LimitsOf(prediction_, profile_)) {
+      limits += StrCat(limits.empty() ? "" : ", ", ToString(limit));
+    }
+    context_.log.Info(StrCat("predicted: ", ShortNumber(prediction_.step_seconds), " s a step, ",
+                             ShortNumber(prediction_.tokens_per_second), " tokens/s, ",
+                             bytes(prediction_.memory.host_bytes()), " of host memory (",
+                             bytes(arena_bytes_), " of it the device's arena); limits: ", limits));
+    return absl::OkStatus();
+  }
+
+  const CommandContext& context_;
+  const TrainOptions& options_;
+  const ModelSpec& spec_;
+  const TrainingJob& job_;
+  StreamPlan plan_;
+  HardwareProfile profile_;
+  Prediction prediction_;
+  uint64_t arena_bytes_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<TrainingPlan> PlanTraining(const CommandContext& context,
+                                          const TrainOptions& options, const ModelSpec& spec,
+                                          const TrainingJob& job) {
+  return Planning(context, options, spec, job).Make();
+}
+
+}  // namespace horizon

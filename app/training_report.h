@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "app/training_plan.h"
+#include "runtime/process_memory.h"
+#include "runtime/training_run.h"
+
+namespace horizon {
+
+// What saving took in all.
+struct SavingCost {
+  int64_t saves = 0;  // that succeeded
+  int64_t failed = 0;
+  uint64_t bytes = 0;
+  double seconds = 0;
+  double waited = 0;  // that updates stood still
+};
+
+// What a run did, beside what was predicted: the answer of `train`.
+struct TrainingReport {
+  const TrainingPlan& planned;
+  const RunSummary& summary;
+  const SavingCost& saving;
+  ProcessMemory memory;
+  uint64_t device_peak = 0;
+  std::string folder;  // of the run
+
+  std::string Text() const;
+  std::string Json() const;
+};
+
+}  // namespace horizon
