@@ -52,6 +52,7 @@ absl::StatusOr<std::vector<std::string>> CheckpointsAt(Io& io, const std::string
                                       "checkpoint in it"));
   }
   std::vector<std::string> paths;
+  paths.reserve(found.size());
   for (const FoundCheckpoint& checkpoint : found) paths.push_back(checkpoint.path);
   return paths;
 }

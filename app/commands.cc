@@ -18,6 +18,8 @@ CommandList MakeCommands() {
   commands.push_back(MakeTrainCommand());
   commands.push_back(MakeCheckpointCommand());
   commands.push_back(MakeExportCommand());
+  commands.push_back(MakeEvalCommand());
+  commands.push_back(MakeGenerateCommand());
   commands.push_back(MakeDemoCommand());
   commands.push_back(MakeExperimentsCommand());
   commands.push_back(MakeHelpCommand());

@@ -20,16 +20,6 @@
 namespace horizon {
 namespace {
 
-// The run that the checkpoint in RUN/checkpoints/step-N belongs to.
-std::string RunOf(const std::string& checkpoint) {
-  std::string folder = checkpoint;
-  for (int i = 0; i < 2; ++i) {
-    const size_t slash = folder.rfind('/');
-    folder = slash == std::string::npos ? "." : folder.substr(0, slash);
-  }
-  return folder;
-}
-
 class ExportCommand : public Command {
  public:
   std::string_view name() const override { return "export"; }
@@ -91,7 +81,7 @@ class ExportCommand : public Command {
   }
 
   static absl::Status TakeModelFiles(Io& io, const Checkpoint& checkpoint, ExportOptions& options) {
-    const std::string base = JoinPath(RunOf(checkpoint.path()), kBaseFolder);
+    const std::string base = JoinPath(RunOfCheckpoint(checkpoint.path()), kBaseFolder);
     absl::StatusOr<std::string> config = ReadTextFile(io, base + "/config.json");
     if (absl::IsNotFound(config.status())) {
       // A checkpoint that was moved away from its run still has its config.

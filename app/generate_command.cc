@@ -217,11 +217,11 @@ class GenerateCommand : public Command {
       if (!json_ && !piece.empty()) written = context.output.Write(piece);
       return written.ok();
     };
-    ASSIGN_OR_RETURN(
-        const std::vector<Answer> answers,
-        generator.Generate(std::vector{prompt_ids_}, options_, [&](size_t, int32_t id) {
-          return give(stream.Push(id)) && !signals.requested();
-        }));
+    const std::vector<std::vector<int32_t>> prompts = {prompt_ids_};
+    ASSIGN_OR_RETURN(const std::vector<Answer> answers,
+                     generator.Generate(prompts, options_, [&](size_t, int32_t id) {
+                       return give(stream.Push(id)) && !signals.requested();
+                     }));
     if (written.ok()) give(stream.Finish());
     RETURN_IF_ERROR(written);
     if (json_) return context.output.Write(Json(answers[0], text, generator.times()));

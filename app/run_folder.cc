@@ -21,6 +21,17 @@ absl::StatusOr<bool> IsEmpty(Io& io, const std::string& folder) {
 
 }  // namespace
 
+std::string ParentFolder(const std::string& path) {
+  const size_t end = path.find_last_not_of('/');
+  const size_t slash = end == std::string::npos ? end : path.rfind('/', end);
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string RunOfCheckpoint(const std::string& checkpoint) {
+  return ParentFolder(ParentFolder(checkpoint));
+}
+
 absl::StatusOr<std::optional<Checkpoint>> FindResume(Io& io,
                                                      const std::optional<std::string>& resume,
                                                      const std::string& run_folder) {

@@ -20,6 +20,10 @@ namespace horizon {
 //   lock                              held while a process works here
 inline constexpr char kBaseFolder[] = "base";
 
+// The folder that a path lies in, and the run that a checkpoint RUN/checkpoints/step-N belongs to.
+std::string ParentFolder(const std::string& path);
+std::string RunOfCheckpoint(const std::string& checkpoint);
+
 // Which checkpoint a run begins from. `resume` is --resume: nothing, "auto" (the newest of the run
 // folder, or none) or the path of a run or of one checkpoint. AlreadyExists when the run folder
 // holds something and nothing was said about resuming; NotFound, with what is there, when a path

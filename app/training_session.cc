@@ -14,6 +14,7 @@
 #include "app/training_plan.h"
 #include "app/training_report.h"
 #include "common/enum_words.h"
+#include "common/json.h"
 #include "common/progress.h"
 #include "common/signal_flag.h"
 #include "common/status_macros.h"
@@ -24,9 +25,11 @@
 #include "planner/probe_disk.h"
 #include "runtime/checkpoint/checkpoint_layout.h"
 #include "runtime/checkpoint/checkpoint_reader.h"
+#include "runtime/checkpoint/remove_folder.h"
 #include "runtime/checkpoint/resume_check.h"
 #include "runtime/checkpoint/run_lock.h"
 #include "runtime/checkpoint_saver.h"
+#include "runtime/checkpoint_values.h"
 #include "runtime/config_dtype.h"
 #include "runtime/device/host_device.h"
 #include "runtime/export_model.h"
@@ -65,6 +68,7 @@ class Session {
     RETURN_IF_ERROR(CheckInit());
     RETURN_IF_ERROR(OpenData());
     RETURN_IF_ERROR(CheckResume());
+    if (resume_.has_value() && resume_->manifest().step >= job_.steps) return Complete();
     ASSIGN_OR_RETURN(planned_, PlanTraining(context_, options_, spec_, job_));
     return Train();
   }
@@ -116,10 +120,27 @@ class Session {
                                    {.job = job_,
                                     .model_fingerprint = FingerprintOf(spec_),
                                     .data_fingerprint = data_.fingerprint}));
-    if (saved.step < job_.steps) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        StrCat("the run in ", options_.output, " is complete: step ", saved.step, " of ",
-               job_.steps, " is saved; raise --steps to train on, or use `horizon export`"));
+    return absl::OkStatus();
+  }
+
+  // A scheduler starts a run again until it is done: then there is at most the model to write.
+  absl::Status Complete() {
+    const std::string model = options_.output + "/model";
+    if (!io_.Info(model + "/config.json").ok()) {
+      RETURN_IF_ERROR(resume_->VerifyPayload());
+      ASSIGN_OR_RETURN(const std::unique_ptr<CheckpointValues> values,
+                       CheckpointValues::Open(io_, *resume_));
+      RETURN_IF_ERROR(MakeFolder());
+      RETURN_IF_ERROR(Export(*values));
+    }
+    const std::string text = StrCat("the run in ", options_.output, " is complete: step ",
+                                    resume_->manifest().step, " of ", job_.steps, " is saved and ",
+                                    model, " is written; raise --steps to train on\n");
+    if (!options_.json) return context_.output.Write(text);
+    JsonWriter json;
+    json.BeginObject().Key("steps").Integer(resume_->manifest().step).Key("complete").Bool(true);
+    json.Key("model").String(model).EndObject();
+    return context_.output.Write(std::move(json).Finish());
   }
 
   absl::Status Train() {
@@ -151,9 +172,10 @@ class Session {
               {.spec = spec_, .job = job_, .plan = planned_.plan, .kind = PassKind::kEvaluate},
               trainer->pass()));
     }
-    RETURN_IF_ERROR(MakeFolder());
     ASSIGN_OR_RETURN(const CheckpointLayout layout, LayOut(trainer->schedule()));
     RETURN_IF_ERROR(CheckDisk(layout));
+    RETURN_IF_ERROR(MakeFolder());
+    RETURN_IF_ERROR(TellSaving(layout));
     RETURN_IF_ERROR(Begin(*trainer));
     return Train(*device, *trainer, held_out.get(), layout);
   }
@@ -167,7 +189,8 @@ class Session {
                            .lock = *lock_,
                            .layout = layout,
                            .extra_files = {{.name = "config.json", .text = saved_config_}},
-                           .keep = options_.keep});
+                           .keep = options_.keep,
+                           .replace = resume_.has_value()});
     const RunSaving saving{.saver = saver,
                            .every = options_.save_every,
                            .must_succeed = options_.on_save_failure == "stop",
@@ -202,7 +225,8 @@ class Session {
     ASSIGN_OR_RETURN(const RunSummary summary, RunTraining(run));
     ASSIGN_OR_RETURN(const ProcessMemory memory, ReadProcessMemory(io_));
     if (summary.interrupted && saves()) return Interrupted(summary);
-    RETURN_IF_ERROR(Export(trainer));
+    StoreValues values(trainer.store(), trainer.schedule());
+    RETURN_IF_ERROR(Export(values));
     RETURN_IF_ERROR(Report(summary, memory, device.high_water()));
     if (!summary.interrupted) return absl::OkStatus();
     return absl::CancelledError(StrCat("stopped by a signal after step ", summary.steps, " of ",
@@ -225,28 +249,31 @@ class Session {
     return LayOutCheckpoint(SavedTensorsOf(schedule), job_.state_format, mode);
   }
 
-  // Says what a save takes, and refuses a run whose checkpoints the disk cannot hold.
+  // Refuses a run whose checkpoints the disk cannot hold, before anything is made.
   absl::Status CheckDisk(const CheckpointLayout& layout) {
     if (!saves()) return absl::OkStatus();
-    ASSIGN_OR_RETURN(const std::vector<FoundCheckpoint> there,
-                     FindCheckpoints(io_, options_.output));
-    const int64_t copies =
-        std::max<int64_t>(1, options_.keep + 1 - static_cast<int64_t>(there.size()));
-    if (absl::Status fits = CheckFreeSpace(io_, options_.output, layout, copies); !fits.ok()) {
-      return absl::ResourceExhaustedError(
-          StrCat(std::string(fits.message()), "; --keep ", options_.keep,
-                 " needs room for that many and the one being written, --save none for none"));
+    int64_t copies = options_.keep + 1;  // those that stay, and the one being written
+    std::string folder = options_.output;
+    if (io_.Info(folder).ok()) {
+      ASSIGN_OR_RETURN(const std::vector<FoundCheckpoint> there, FindCheckpoints(io_, folder));
+      copies = std::max<int64_t>(1, copies - static_cast<int64_t>(there.size()));
+    } else {
+      folder = ParentFolder(folder);
     }
+    return CheckFreeSpace(io_, folder, layout, copies);
+  }
+
+  absl::Status TellSaving(const CheckpointLayout& layout) {
+    if (!saves()) return absl::OkStatus();
     ASSIGN_OR_RETURN(const DiskProfile disk, ProbeDisk(io_, context_.clock, options_.output));
-    save_seconds_ =
+    const double seconds =
         static_cast<double>(layout.total_bytes.value()) / disk.write_bytes_per_second.value;
-    context_.log.Info(StrCat("a checkpoint takes ", ToString(layout.total_bytes), " and about ",
-                             TellSeconds(save_seconds_),
-                             options_.save_every > 0
-                                 ? StrCat(", every ", options_.save_every, " steps")
-                                 : ", at the end",
-                             "; a signal (Ctrl-C, SIGTERM) is followed by a save within about ",
-                             TellSeconds(save_seconds_ + 2 * planned_.prediction.step_seconds)));
+    context_.log.Info(StrCat(
+        "a checkpoint takes ", ToString(layout.total_bytes), " and about ", TellSeconds(seconds),
+        options_.save_every > 0 ? StrCat(", every ", options_.save_every, " steps")
+                                : ", at the end",
+        "; a signal (Ctrl-C, SIGTERM, SIGUSR1) is followed by a save within about ",
+        TellSeconds(seconds + 2 * planned_.prediction.step_seconds)));
     return absl::OkStatus();
   }
 
@@ -254,7 +281,8 @@ class Session {
   absl::Status Begin(Trainer& trainer) {
     if (resume_.has_value()) {
       const Manifest& saved = resume_->manifest();
-      RETURN_IF_ERROR(LoadCheckpoint(*resume_, trainer.store()));
+      RETURN_IF_ERROR(WithOlderCheckpoint(io_, RunOfCheckpoint(resume_->path()), saved.step,
+                                          LoadCheckpoint(*resume_, trainer.store())));
       RETURN_IF_ERROR(data_.train->Seek(saved.facts.data_position));
       RETURN_IF_ERROR(CutAfterStep(io_, options_.output + "/metrics.jsonl", saved.step));
       RETURN_IF_ERROR(CutAfterStep(io_, options_.output + "/eval.jsonl", saved.step));
@@ -279,6 +307,7 @@ class Session {
   absl::Status MakeFolder() {
     const absl::Status made = io_.MakeDirectory(options_.output);
     if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
+    if (made.ok()) RETURN_IF_ERROR(io_.SyncDirectory(ParentFolder(options_.output)));
     RETURN_IF_ERROR(Lock());
     StreamPlan named = planned_.plan;
     NameModel(spec_, named);
@@ -340,11 +369,23 @@ class Session {
     }
   }
 
-  absl::Status Export(Trainer& trainer) {
+  // The model of a run that was trained further takes the place of the older one.
+  absl::Status Export(ModelValues& values) {
     ExportOptions to{.folder = options_.output + "/model", .config_text = config_text_};
     ASSIGN_OR_RETURN(to.dtype, ParseWord<NumberType>(options_.export_dtype));
     ASSIGN_OR_RETURN(to.copies, CompanionFiles(io_, JoinPath(options_.output, kBaseFolder)));
-    return ExportModel(io_, trainer.store(), trainer.schedule(), to);
+    const std::string older = options_.output + "/model.old";
+    const bool whole = io_.Info(to.folder + "/config.json").ok();
+    if (whole) {
+      RETURN_IF_ERROR(RemoveFolder(io_, older));
+      RETURN_IF_ERROR(io_.Rename(to.folder, older));
+    } else {
+      RETURN_IF_ERROR(RemoveFolder(io_, to.folder));  // of a process that was killed here
+    }
+    const absl::Status written = ExportModel(io_, values, to);
+    if (!written.ok() && whole) io_.Rename(older, to.folder).IgnoreError();
+    RETURN_IF_ERROR(written);
+    return RemoveFolder(io_, older);
   }
 
   absl::Status Report(const RunSummary& summary, const ProcessMemory& memory,
@@ -374,7 +415,6 @@ class Session {
   TrainingData data_;
   TrainingPlan planned_;
   double parameters_ = 0;  // that one token touches
-  double save_seconds_ = 0;
   SavingCost saving_;
   Nanoseconds told_{0};
 };

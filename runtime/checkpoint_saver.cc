@@ -171,6 +171,10 @@ absl::Status CheckpointSaver::Write(Save& save) {
       });
     });
   }
+  if (options_.replace) {
+    const absl::Status removed = RemoveCheckpoint(options_.io, options_.lock, save.step);
+    if (!removed.ok() && !absl::IsNotFound(removed)) return removed;
+  }
   ASSIGN_OR_RETURN(
       const std::unique_ptr<CheckpointWriter> writer,
       CheckpointWriter::Create(options_.io, options_.lock, options_.layout,

@@ -62,6 +62,9 @@ class CheckpointSaver final : public UpdateWatch {
     const CheckpointLayout& layout;
     std::vector<ExtraFile> extra_files;
     int64_t keep = 2;  // older ones are removed after each commit
+    // A checkpoint of the same step gives way to the new one: a run that was resumed before it
+    // comes past it again, with the same bits.
+    bool replace = false;
   };
   CheckpointSaver(const Schedule& schedule, const ParameterStore& store, const Options& options);
   ~CheckpointSaver() override;  // Finish()

@@ -89,33 +89,6 @@ absl::Status CopyFile(Io& io, const std::string& from, const std::string& to) {
   return target->Close();
 }
 
-// Those of a run.
-class StoreValues final : public ModelValues {
- public:
-  StoreValues(const ParameterStore& store, const Schedule& schedule) : store_(store) {
-    for (const Stage& stage : schedule.chunks.stages) {
-      for (const TensorSpec& tensor : stage.tensors) {
-        tensors_.push_back({.name = tensor.name, .shape = tensor.shape});
-        specs_.emplace(tensor.name, &tensor);
-      }
-    }
-  }
-  std::vector<Tensor> Tensors() const override { return tensors_; }
-  absl::Status ReadHi(const std::string& tensor, uint64_t first,
-                      std::span<uint16_t> into) override {
-    return store_.ReadHi(*specs_.at(tensor), first, into);
-  }
-  absl::Status ReadMaster(const std::string& tensor, uint64_t first,
-                          std::span<float> into) override {
-    return store_.ReadMaster(*specs_.at(tensor), first, into);
-  }
-
- private:
-  const ParameterStore& store_;
-  std::vector<Tensor> tensors_;
-  std::unordered_map<std::string, const TensorSpec*> specs_;
-};
-
 // The tensors as they are to lie in the files, and where their values come from.
 class Weights {
  public:
@@ -222,6 +195,25 @@ absl::StatusOr<bool> FindExportFolder(Io& io, const std::string& folder) {
 
 absl::Status CheckExportFolder(Io& io, const std::string& folder) {
   return FindExportFolder(io, WithoutLastSlashes(folder)).status();
+}
+
+StoreValues::StoreValues(const ParameterStore& store, const Schedule& schedule) : store_(store) {
+  for (const Stage& stage : schedule.chunks.stages) {
+    for (const TensorSpec& tensor : stage.tensors) {
+      tensors_.push_back({.name = tensor.name, .shape = tensor.shape});
+      specs_.emplace(tensor.name, &tensor);
+    }
+  }
+}
+
+absl::Status StoreValues::ReadHi(const std::string& tensor, uint64_t first,
+                                 std::span<uint16_t> into) {
+  return store_.ReadHi(*specs_.at(tensor), first, into);
+}
+
+absl::Status StoreValues::ReadMaster(const std::string& tensor, uint64_t first,
+                                     std::span<float> into) {
+  return store_.ReadMaster(*specs_.at(tensor), first, into);
 }
 
 absl::Status CopyFileAtomically(Io& io, const std::string& from, const std::string& to) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -29,6 +30,21 @@ class ModelValues {
                               std::span<uint16_t> into) = 0;
   virtual absl::Status ReadMaster(const std::string& tensor, uint64_t first,
                                   std::span<float> into) = 0;
+};
+
+// Those of a run, between two steps. What it is made from outlives it.
+class StoreValues final : public ModelValues {
+ public:
+  StoreValues(const ParameterStore& store, const Schedule& schedule);
+  std::vector<Tensor> Tensors() const override { return tensors_; }
+  absl::Status ReadHi(const std::string& tensor, uint64_t first, std::span<uint16_t> into) override;
+  absl::Status ReadMaster(const std::string& tensor, uint64_t first,
+                          std::span<float> into) override;
+
+ private:
+  const ParameterStore& store_;
+  std::vector<Tensor> tensors_;
+  std::unordered_map<std::string, const TensorSpec*> specs_;
 };
 
 struct ExportOptions {

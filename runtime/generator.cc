@@ -36,6 +36,9 @@ TrainingJob JobOf(const GenerationSetup& setup, int64_t sequence) {
   job.sequence = sequence;
   job.micro_batch = setup.batch;
   job.compute_type = setup.compute_type;
+  // Nothing is updated; every strategy takes these.
+  job.optimizer_place = OptimizerPlace::kAfterStep;
+  job.clip_norm = 0;
   return job;
 }
 

@@ -118,7 +118,7 @@ absl::StatusOr<int64_t> PackedSource::Fill(std::span<TokenRecord> records) {
 }
 
 absl::Status PackedSource::Seek(DataPosition position) {
-  const absl::Status refused = absl::InvalidArgumentError(StrCat(
+  absl::Status refused = absl::InvalidArgumentError(StrCat(
       "cannot go on at position ", position.index, " of epoch ", position.epoch,
       " of the data, which has ", split_.count(), " samples; is it the data the run began with?"));
   if (position.epoch < 0 || position.index < 0) return refused;

@@ -85,7 +85,7 @@ absl::Status TokenCache::Read(int64_t sample, const SamplePlace& place, std::str
   if (SampleChecksum(scratch, place.tokens, sample) != place.checksum) {
     return Broken(StrCat("sample ", sample, " at byte ", place.offset, " has changed"));
   }
-  const absl::Status decoded = DecodeSample(scratch, place.tokens, header_.vocab, line);
+  absl::Status decoded = DecodeSample(scratch, place.tokens, header_.vocab, line);
   if (decoded.ok()) return decoded;
   return Broken(StrCat("sample ", sample, ": ", decoded.message()));
 }

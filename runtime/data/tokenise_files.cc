@@ -140,7 +140,7 @@ class Pipeline {
     ahead_bytes_ += task->bytes;
     Task& running = *task;
     tasks_.push_back(std::move(task));
-    running.done = pool_->Submit([this, &running](std::stop_token) {
+    running.done = pool_->Submit([this, &running](const std::stop_token&) {
       RunTask(running, files_.tokenise);
       return absl::OkStatus();
     });

@@ -18,6 +18,7 @@
 #include "common/kernel_context.h"
 #include "common/workers.h"
 #include "kernels/attention.h"
+#include "kernels/cached_attention.h"
 #include "kernels/gemm.h"
 #include "kernels/head_loss.h"
 
@@ -263,6 +264,80 @@ void AttendBackward(benchmark::State& state) {
          [&] { CHECK(AttentionBackwardHost(lane.context(), arrays.Backward()).ok()); });
 }
 
+// Arguments: rows, places, heads, key heads, head_dim. Bytes of keys and values read.
+void AttendToCache(benchmark::State& state) {
+  Lane lane;
+  const int64_t rows = state.range(0);
+  const int64_t places = state.range(1);
+  const int64_t heads = state.range(2);
+  const int64_t kv_heads = state.range(3);
+  const int64_t width = state.range(4);
+  std::vector<float> k = Random(rows * places * kv_heads * width);
+  std::vector<float> v = k;
+  const std::vector<float> q = Random(rows * heads * width);
+  std::vector<float> output(q.size());
+  const std::vector<TokenRecord> records(static_cast<size_t>(rows),
+                                         TokenRecord{.position = static_cast<int32_t>(places - 1)});
+  for ([[maybe_unused]] auto iteration : state) {
+    CHECK(CachedAttentionHost(lane.context(), {.cache = {.batch = rows,
+                                                         .places = places,
+                                                         .kv_heads = kv_heads,
+                                                         .head_dim = width,
+                                                         .k = k.data(),
+                                                         .v = v.data()},
+                                               .heads = heads,
+                                               .scale = 0.125f,
+                                               .records = records.data(),
+                                               .q = q.data(),
+                                               .output = output.data()})
+              .ok());
+  }
+  state.SetBytesProcessed(state.iterations() * rows * places * kv_heads * width * 8);
+}
+
+// Adds up an array with all workers: how fast it can be read at all.
+void PlainRead(Workers& workers, const std::vector<float>& values, std::vector<double>& sums) {
+  workers.Run(kWorkers, [&](int64_t piece, int) {
+    const size_t part = values.size() / kWorkers;
+    const float* from = values.data() + static_cast<size_t>(piece) * part;
+    float lanes[32] = {};
+    for (size_t i = 0; i + 32 <= part; i += 32) {
+      for (size_t j = 0; j < 32; ++j) lanes[j] += from[i + j];
+    }
+    for (const float each : lanes) sums[static_cast<size_t>(piece)] += double{each};
+  });
+}
+
+// Arguments: tokens, outputs, inputs. Few tokens are bound by reading the weights.
+void LinearLayerOfFewTokens(benchmark::State& state) {
+  Lane lane;
+  const int64_t tokens = state.range(0);
+  const int64_t outputs = state.range(1);
+  const int64_t inputs = state.range(2);
+  const std::vector<float> x = Random(tokens * inputs);
+  const std::vector<float> w = Random(outputs * inputs);
+  std::vector<float> y(static_cast<size_t>(tokens * outputs));
+  double ours = std::numeric_limits<double>::infinity();
+  double plain = ours;
+  std::vector<double> sums(kWorkers);
+  const Gemm gemm = {.m = tokens,
+                     .n = outputs,
+                     .k = inputs,
+                     .a = x.data(),
+                     .a_stride = inputs,
+                     .b = w.data(),
+                     .b_stride = inputs,
+                     .c = y.data(),
+                     .c_stride = outputs};
+  for ([[maybe_unused]] auto iteration : state) {
+    ours = std::min(ours, LeastSeconds(1, [&] { CHECK(GemmHost(lane.context(), gemm).ok()); }));
+    plain = std::min(plain, LeastSeconds(1, [&] { PlainRead(*lane.workers, w, sums); }));
+    benchmark::DoNotOptimize(sums.data());
+  }
+  state.counters["best_bytes/s"] = 4.0 * static_cast<double>(w.size()) / ours;
+  state.counters["share_of_plain_read"] = plain / ours;
+}
+
 // Arguments: tokens, hidden, vocabulary. Three products.
 void LossOfHead(benchmark::State& state) {
   Lane lane;
@@ -329,6 +404,18 @@ void Attentions(benchmark::internal::Benchmark* benchmark) {
 }
 BENCHMARK(AttendForward)->Apply(Attentions)->UseRealTime();
 BENCHMARK(AttendBackward)->Apply(Attentions)->UseRealTime();
+
+BENCHMARK(AttendToCache)
+    ->ArgNames({"rows", "places", "heads", "kv_heads", "head_dim"})
+    ->Args({1, 1024, 9, 3, 64})
+    ->Args({1, 8192, 14, 2, 64})
+    ->Args({8, 1024, 32, 8, 128})
+    ->UseRealTime();
+BENCHMARK(LinearLayerOfFewTokens)
+    ->ArgNames({"tokens", "out", "in"})
+    ->ArgsProduct({{1, 2, 4, 8, 9, 16}, {49152}, {576}})
+    ->Args({1, 14336, 4096})
+    ->UseRealTime();
 
 BENCHMARK(LossOfHead)
     ->ArgNames({"tokens", "hidden", "vocabulary"})

@@ -164,13 +164,15 @@ TEST_F(RecordStreamTest, TheSizeOfReadsChangesNothing) {
   const std::string text = "ab\ncd\n\nef gh ij klmnopqrst\u20ac\u20ac\u20acuv\n x";
   for (const auto& [bytes, name] : std::vector<std::pair<std::string, std::string_view>>{
            {lines, "a.jsonl"}, {array, "a.json"}, {text, "a.txt"}}) {
+    // The first 4 KiB are read together, to recognise the layout.
+    const std::string late = std::string(4096, '\n') + bytes;
     const Options whole = {.longest = 30_B, .piece_bytes = 9};
-    const std::vector<std::string> expected = Read(bytes, name, whole);
+    const std::vector<std::string> expected = Read(late, name, whole);
     EXPECT_GE(expected.size(), 3u);
     for (size_t read = 1; read < 20; ++read) {
       Options options = whole;
       options.read_bytes = read;
-      EXPECT_EQ(Read(bytes, name, options), expected) << name << " " << read;
+      EXPECT_EQ(Read(late, name, options), expected) << name << " " << read;
     }
   }
 }

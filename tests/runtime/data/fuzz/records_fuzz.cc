@@ -42,10 +42,7 @@ Outcome ReadAll(Io& io, const std::string& path, size_t read_bytes) {
   return outcome;
 }
 
-void TryFile(std::string_view bytes) {
-  // The first byte says how large a read is.
-  const size_t read = bytes.empty() ? 1 : 1 + static_cast<unsigned char>(bytes.front()) % 40;
-  if (!bytes.empty()) bytes.remove_prefix(1);
+void TryBytes(std::string_view bytes, size_t read) {
   for (const char* name : {"a.jsonl", "a.json", "a.txt", "a"}) {
     MemoryIo io(name, std::string(bytes));
     const Outcome whole = ReadAll(io, name, size_t{1} << 20);
@@ -67,6 +64,16 @@ void TryFile(std::string_view bytes) {
       CHECK(bytes.size() - together.size() == 0 || bytes.size() - together.size() == 3);
     }
   }
+}
+
+void TryFile(std::string_view bytes) {
+  if (bytes.empty()) return TryBytes(bytes, 1);
+  // The first byte says how large a read is.
+  const size_t read = 1 + static_cast<unsigned char>(bytes.front()) % 40;
+  bytes.remove_prefix(1);
+  TryBytes(bytes, read);
+  // The first 4 KiB are read together, to recognise the layout: once more behind them.
+  TryBytes(std::string(4096, '\n').append(bytes), read);
 }
 
 }  // namespace
