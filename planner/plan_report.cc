@@ -1,12 +1,15 @@
 #include "planner/plan_report.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "absl/strings/str_format.h"
+#include "common/progress.h"
 #include "common/str_cat.h"
 #include "common/text_table.h"
 #include "common/units.h"
+#include "planner/save_estimate.h"
 
 namespace horizon {
 namespace {
@@ -138,6 +141,12 @@ std::string PlanReportText(const PlanReport& report) {
   }
   text += StrCat("\n", PlanTable(*answer.search.plan), "\n",
                  PredictionText(answer.search.prediction, report.profile));
+  const SaveEstimate save = EstimateSave(report.spec, answer.job, report.profile);
+  text +=
+      StrCat("a checkpoint takes ", ToString(Bytes(CheckedU64(save.bytes))), ", ",
+             RoughDuration(std::chrono::nanoseconds(static_cast<int64_t>(save.seconds() * 1e9))),
+             save.assumed ? " at an assumed " : " at ",
+             ToString(BytesPerSecond{save.bytes_per_second}), "\n");
   if (!report.alternatives.empty()) {
     text += StrCat("\none field changed at a time:\n", AlternativesTable(report.alternatives));
   }
@@ -202,6 +211,12 @@ std::string PlanReportJson(const PlanReport& report) {
     WritePlan(*answer.search.plan, writer);
     writer.Key("prediction");
     WritePrediction(answer.search.prediction, report.profile, writer);
+    const SaveEstimate save = EstimateSave(report.spec, answer.job, report.profile);
+    writer.Key("save").BeginObject().Key("bytes").Unsigned(save.bytes);
+    writer.Key("weights_bytes").Unsigned(save.weights_bytes);
+    writer.Key("seconds").Number(save.seconds());
+    writer.Key("disk_bytes_per_second").Number(save.bytes_per_second);
+    writer.Key("assumed").Bool(save.assumed).EndObject();
   }
   writer.Key("search").BeginObject().Key("plans").Integer(answer.search.plans);
   writer.Key("fitting").Integer(answer.search.fitting);

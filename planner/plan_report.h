@@ -25,7 +25,8 @@ struct PlanReport {
 std::string PlanReportText(const PlanReport& report);
 // {"feasible", "plan", "job", "proposals", "prediction": {"step_seconds", "tokens_per_second",
 //  "model_tflops", "host_bytes", "pinned_bytes", "device_bytes", "lanes", "stalls", "limits",
-//  "memory"}, "search", "alternatives", "shortages", "remedies"}.
+//  "memory"}, "save": {"bytes", "weights_bytes", "seconds", ...}, "search", "alternatives",
+//  "shortages", "remedies"}.
 std::string PlanReportJson(const PlanReport& report);
 
 // A prediction alone: what `simulate` answers, and part of the reports above.
