@@ -3,12 +3,12 @@
 #include <string>
 #include <string_view>
 
-#include "app/arithmetic_stories.h"
 #include "app/commands.h"
 #include "app/train_options.h"
 #include "app/training_session.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
+#include "experiments/arithmetic_stories.h"
 
 namespace horizon {
 namespace {

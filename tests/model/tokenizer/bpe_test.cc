@@ -90,6 +90,11 @@ TEST(Bpe, MergesTheLowestRankFirstAndOfEqualOnesTheLeftmost) {
   EXPECT_THAT(Encode(model.Make(), "aab"), ElementsAre(0, 4));
 }
 
+TEST(Bpe, TakesTheLastRankOfAPairGivenTwice) {
+  const Model model({"a", "b", "c", "ab", "bc"}, {{"a", "b"}, {"b", "c"}, {"a", "b"}});
+  EXPECT_THAT(Encode(model.Make(), "abc"), ElementsAre(0, 4));
+}
+
 // Random merges over three letters, words of all lengths around the change from one algorithm to
 // the other, each twice so that the second comes from the cache.
 TEST(Bpe, AgreesWithTheDefinition) {

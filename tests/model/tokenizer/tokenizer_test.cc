@@ -150,6 +150,17 @@ TEST(Tokenizer, FindsTheLongestOfTheLeftmostAddedTokens) {
               ElementsAre(10, 3, 4, 5));
 }
 
+TEST(Tokenizer, AddedTokensTakeTheSpacesBesideThemWhereAsked) {
+  const auto with = [](const std::string& flag) {
+    return Parse(Small(R"("added_tokens": [{"id": 20, "content": "<x>", "special": true, ")" +
+                       flag + "\": true}], "));
+  };
+  const std::string text = "a  <x> \u3000 b";
+  EXPECT_THAT(Encode(*with("lstrip"), text), ElementsAre(0, 20, 9, 9, 1));
+  EXPECT_THAT(Encode(*with("rstrip"), text), ElementsAre(0, 9, 9, 20, 1));
+  EXPECT_THAT(Encode(*with("single_word"), text), ElementsAre(0, 9, 9, 20, 9, 9, 1));
+}
+
 TEST(Tokenizer, TellsItsVocabulary) {
   const std::unique_ptr<Tokenizer> tokenizer = ReadGoldenTokenizer("llama3");
   EXPECT_EQ(tokenizer->IdOf("<s>"), 0);

@@ -1,4 +1,4 @@
-#include "app/arithmetic_stories.h"
+#include "experiments/arithmetic_stories.h"
 
 #include <cstddef>
 #include <span>
@@ -120,8 +120,8 @@ void BeginWithHolders(Dice& dice, Story& story) {
   story.Step("*", each, holders * each);
 }
 
-void Gain(Dice& dice, Story& story) {
-  const int64_t by = dice.Between(1, 60);
+void Gain(Dice& dice, int64_t most, Story& story) {
+  const int64_t by = dice.Between(1, most);
   if (dice.Between(0, 2) == 0) {
     story.text += StrCat(" ", dice.Of(kPeople).name, " brings ", by, " more.");
     story.subject = story.person.name;  // a pronoun could now mean either
@@ -147,8 +147,9 @@ void Ask(Dice& dice, Story& story) {
 
 }  // namespace
 
-StoryProblem MakeStoryProblem(uint64_t seed, uint64_t number) {
+StoryProblem MakeStoryProblem(uint64_t seed, uint64_t number, StoryLevel level) {
   Dice dice(seed, number);
+  constexpr int64_t kMostGained = 60;
   constexpr StoryKind kKinds[] = {StoryKind::kAdd, StoryKind::kSubtract, StoryKind::kMultiply,
                                   StoryKind::kTwoSteps};
   const StoryKind kind = dice.Of(kKinds);
@@ -157,7 +158,7 @@ StoryProblem MakeStoryProblem(uint64_t seed, uint64_t number) {
   switch (kind) {
     case StoryKind::kAdd:
       BeginWith(dice, 1, 60, story);
-      Gain(dice, story);
+      Gain(dice, kMostGained, story);
       break;
     case StoryKind::kSubtract:
       BeginWith(dice, 2, 99, story);
@@ -169,11 +170,11 @@ StoryProblem MakeStoryProblem(uint64_t seed, uint64_t number) {
     case StoryKind::kTwoSteps:
       if (dice.Between(0, 1) == 0) {
         BeginWith(dice, 1, 60, story);
-        Gain(dice, story);
+        Gain(dice, kMostGained, story);
         Lose(dice, story);
       } else {
         BeginWithHolders(dice, story);
-        dice.Between(0, 1) == 0 ? Gain(dice, story) : Lose(dice, story);
+        dice.Between(0, 1) == 0 ? Gain(dice, kMostGained, story) : Lose(dice, story);
       }
       break;
   }

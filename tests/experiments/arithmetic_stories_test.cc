@@ -1,4 +1,4 @@
-#include "app/arithmetic_stories.h"
+#include "experiments/arithmetic_stories.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -21,8 +21,15 @@ struct StoryProblem {
   int64_t result = 0;    // 19; never negative
 };
 
+// How hard they are.
+enum class StoryLevel {
+  kMixed,      // all kinds, results up to 204
+  kSmallSums,  // one sum or difference of numbers from 1 to 9; results up to 18
+};
+
 // Problem `number` of those of `seed`. ASCII text, no newlines.
-StoryProblem MakeStoryProblem(uint64_t seed, uint64_t number);
+StoryProblem MakeStoryProblem(uint64_t seed, uint64_t number,
+                              StoryLevel level = StoryLevel::kMixed);
 
 // Tokens are bytes; the separator stands behind each problem.
 inline constexpr int32_t kStorySeparator = 256;
