@@ -145,23 +145,40 @@ void Ask(Dice& dice, Story& story) {
   story.text += StrCat(" ", before, story.thing.many, " does ", story.person.name, after);
 }
 
+// The largest numbers of a level.
+struct Limits {
+  int64_t kinds;  // the first of StoryKind
+  int64_t before_gain;
+  int64_t before_loss;
+  int64_t gain;
+};
+Limits LimitsOf(StoryLevel level) {
+  switch (level) {
+    case StoryLevel::kMixed:
+      break;
+    case StoryLevel::kSmallSums:
+      return {.kinds = 2, .before_gain = 9, .before_loss = 9, .gain = 9};
+  }
+  return {.kinds = 4, .before_gain = 60, .before_loss = 99, .gain = 60};
+}
+
 }  // namespace
 
 StoryProblem MakeStoryProblem(uint64_t seed, uint64_t number, StoryLevel level) {
   Dice dice(seed, number);
-  constexpr int64_t kMostGained = 60;
+  const Limits most = LimitsOf(level);
   constexpr StoryKind kKinds[] = {StoryKind::kAdd, StoryKind::kSubtract, StoryKind::kMultiply,
                                   StoryKind::kTwoSteps};
-  const StoryKind kind = dice.Of(kKinds);
+  const StoryKind kind = kKinds[dice.Between(0, most.kinds - 1)];
   Story story = {.person = dice.Of(kPeople), .thing = dice.Of(kThings)};
   story.subject = story.person.pronoun;
   switch (kind) {
     case StoryKind::kAdd:
-      BeginWith(dice, 1, 60, story);
-      Gain(dice, kMostGained, story);
+      BeginWith(dice, 1, most.before_gain, story);
+      Gain(dice, most.gain, story);
       break;
     case StoryKind::kSubtract:
-      BeginWith(dice, 2, 99, story);
+      BeginWith(dice, 2, most.before_loss, story);
       Lose(dice, story);
       break;
     case StoryKind::kMultiply:
@@ -169,12 +186,12 @@ StoryProblem MakeStoryProblem(uint64_t seed, uint64_t number, StoryLevel level) 
       break;
     case StoryKind::kTwoSteps:
       if (dice.Between(0, 1) == 0) {
-        BeginWith(dice, 1, 60, story);
-        Gain(dice, kMostGained, story);
+        BeginWith(dice, 1, most.before_gain, story);
+        Gain(dice, most.gain, story);
         Lose(dice, story);
       } else {
         BeginWithHolders(dice, story);
-        dice.Between(0, 1) == 0 ? Gain(dice, kMostGained, story) : Lose(dice, story);
+        dice.Between(0, 1) == 0 ? Gain(dice, most.gain, story) : Lose(dice, story);
       }
       break;
   }

@@ -69,11 +69,11 @@ void TryBytes(std::string_view bytes, size_t read) {
 void TryFile(std::string_view bytes) {
   if (bytes.empty()) return TryBytes(bytes, 1);
   // The first byte says how large a read is.
-  const size_t read = 1 + static_cast<unsigned char>(bytes.front()) % 40;
+  const auto first = static_cast<unsigned char>(bytes.front());
   bytes.remove_prefix(1);
-  TryBytes(bytes, read);
-  // The first 4 KiB are read together, to recognise the layout: once more behind them.
-  TryBytes(std::string(4096, '\n').append(bytes), read);
+  TryBytes(bytes, 1 + first % 64);
+  // The first 4 KiB are read together, to recognise the layout: now and then behind them.
+  if (first / 64 == 0) TryBytes(std::string(4096, '\n').append(bytes), 1 + first % 64);
 }
 
 }  // namespace

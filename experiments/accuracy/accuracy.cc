@@ -1,0 +1,245 @@
+#include "experiments/accuracy/accuracy.h"
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "common/check.h"
+#include "common/enum_words.h"
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+#include "experiments/accuracy/question_set.h"
+#include "experiments/accuracy/score.h"
+#include "model/stages.h"
+#include "runtime/device/host_device.h"
+#include "runtime/generator.h"
+#include "runtime/kernel_table.h"
+#include "runtime/learning_rate.h"
+#include "runtime/random_init.h"
+#include "runtime/trainer.h"
+#include "schedule/lay_out_memory.h"
+
+namespace horizon {
+namespace {
+
+constexpr int64_t kHeadSize = 32;
+constexpr int64_t kAskedAtOnce = 32;
+
+TrainingJob JobOf(const AccuracyOptions& options, const AccuracyRow& row, int64_t seed) {
+  TrainingJob job;
+  job.sequence = options.sequence;
+  job.micro_batch = options.micro_batch;
+  job.steps = options.steps;
+  job.learning_rate = options.learning_rate;
+  job.learning_rate_schedule = LearningRateSchedule::kCosine;
+  job.warmup_steps = options.steps / 12;
+  job.beta2 = 0.98;  // a run is too short for 0.999 to forget its beginning
+  job.compute_type = row.compute;
+  job.gradient_type = row.compute;
+  job.state_format = row.state;
+  job.seed = seed;
+  return job;
+}
+
+StreamPlan PlanOf(Strategy strategy, int64_t threads) {
+  StreamPlan plan;
+  plan.strategy = strategy;
+  plan.compute_threads = threads;
+  plan.loss_chunk_tokens = 4 * kLossTile;
+  if (strategy == Strategy::kResident) {
+    plan.embedding_home = EmbeddingHome::kDevice;
+    plan.recompute = false;
+  } else {
+    // As little as possible stays: a stage is a chunk of its own, and everything is recomputed.
+    plan.chunk_bytes = 1_B;
+    plan.anchor_home = AnchorHome::kHost;
+  }
+  return plan;
+}
+
+class Experiment {
+ public:
+  Experiment(const AccuracyOptions& options, const QuestionSet& questions, Io& io, Clock& clock)
+      : options_(options),
+        spec_(AccuracyModel(options)),
+        questions_(questions),
+        io_(io),
+        clock_(clock) {}
+
+  absl::StatusOr<AccuracyRun> Untrained(const AccuracyRow& row, int64_t seed) {
+    AccuracyRun run;
+    RETURN_IF_ERROR(Ask(row, FirstWeights(seed), run));
+    return run;
+  }
+
+  // Also says what the row's device holds.
+  absl::StatusOr<AccuracyRun> Trained(AccuracyRow& row, int64_t seed) {
+    const TrainingJob job = JobOf(options_, row, seed);
+    const StreamPlan plan = PlanOf(*row.strategy, options_.threads);
+    ASSIGN_OR_RETURN(const MemoryLayout layout, LayOutMemory(spec_, job, plan));
+    row.device_bytes = layout.totals[static_cast<size_t>(Memory::kDevice)];
+    ASSIGN_OR_RETURN(const std::unique_ptr<HostDevice> device, MakeDevice(row.device_bytes));
+    ASSIGN_OR_RETURN(const std::unique_ptr<Trainer> trainer,
+                     Trainer::Create(spec_, job, plan, On<Trainer::Options>(*device)));
+    RETURN_IF_ERROR(trainer->store().Fill(FirstWeights(seed)));
+    ASSIGN_OR_RETURN(const TrainingData data, questions_.Open(io_, job.sequence, seed));
+    AccuracyRun run;
+    const Nanoseconds begin = clock_.Now();
+    RETURN_IF_ERROR(trainer->Train(
+        1, job.steps, [&](int64_t step) { return InputOf(job, step, *data.train); },
+        [&](const Trainer::Report& report) -> absl::StatusOr<Trainer::Next> {
+          run.last_loss = report.result.loss;
+          return Trainer::Next::kGoOn;
+        }));
+    run.seconds = std::chrono::duration<double>(clock_.Now() - begin).count();
+    ASSIGN_OR_RETURN(run.digest, trainer->store().Digest());
+    RETURN_IF_ERROR(Ask(
+        row,
+        [&](const TensorSpec& tensor, uint64_t first, std::span<float> into) {
+          return trainer->store().ReadMaster(tensor, first, into);
+        },
+        run));
+    return run;
+  }
+
+ private:
+  template <typename Options>
+  Options On(HostDevice& device) const {
+    return {.device = device, .kernels = HostKernels(), .clock = clock_};
+  }
+
+  absl::StatusOr<std::unique_ptr<HostDevice>> MakeDevice(uint64_t bytes) const {
+    return HostDevice::Create({.capacity = bytes, .clock = &clock_});
+  }
+
+  ParameterStore::Source FirstWeights(int64_t seed) const {
+    return [this, seed](const TensorSpec& tensor, uint64_t first, std::span<float> into) {
+      FillRandomTensor(spec_, tensor, seed, first, into);
+      return absl::OkStatus();
+    };
+  }
+
+  static absl::StatusOr<StepInput> InputOf(const TrainingJob& job, int64_t step,
+                                           TokenSource& data) {
+    StepInput input{.learning_rate = LearningRateAt(job, step)};
+    input.tokens.resize(static_cast<size_t>(job.micro_batch_tokens()));
+    ASSIGN_OR_RETURN(input.counted, data.Fill(input.tokens));
+    return input;
+  }
+
+  // Puts all held-out problems to a model with these weights.
+  absl::Status Ask(const AccuracyRow& row, const ParameterStore::Source& weights,
+                   AccuracyRun& run) {
+    const std::vector<QuestionSet::HeldOut>& asked = questions_.held_out();
+    // A wrong answer may be somewhat longer than the right ones; what goes on and on is cut.
+    const int64_t most = questions_.longest_answer() + 4;
+    const GenerationSetup setup{
+        .compute_type = row.compute,
+        .batch = std::min(kAskedAtOnce, static_cast<int64_t>(asked.size())),
+        .capacity = questions_.longest_prompt() + most,
+        .longest_prompt = questions_.longest_prompt(),
+        .plan = PlanOf(row.strategy.value_or(Strategy::kResident), options_.threads)};
+    ASSIGN_OR_RETURN(const InferenceBytes bytes, GenerationBytes(spec_, setup));
+    ASSIGN_OR_RETURN(const std::unique_ptr<HostDevice> device, MakeDevice(bytes.device));
+    ASSIGN_OR_RETURN(const std::unique_ptr<Generator> generator,
+                     Generator::Create(spec_, setup, On<ModelPass::Options>(*device)));
+    RETURN_IF_ERROR(generator->store().Fill(weights));
+    for (size_t first = 0; first < asked.size(); first += static_cast<size_t>(setup.batch)) {
+      const size_t count = std::min(asked.size() - first, static_cast<size_t>(setup.batch));
+      std::vector<std::vector<int32_t>> prompts;
+      for (size_t i = 0; i < count; ++i) prompts.push_back(asked[first + i].prompt);
+      ASSIGN_OR_RETURN(
+          const std::vector<Answer> answers,
+          generator->Generate(prompts, {.max_tokens = most, .end_ids = {questions_.end_id()}}));
+      for (size_t i = 0; i < count; ++i) {
+        run.answers.push_back(
+            questions_.tokenizer().Decode(answers[i].ids, Tokenizer::SpecialTokens::kSkip));
+        if (StatedResult(run.answers.back()) == asked[first + i].result) ++run.right;
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  const AccuracyOptions& options_;
+  const ModelSpec spec_;
+  const QuestionSet& questions_;
+  Io& io_;
+  Clock& clock_;
+};
+
+std::vector<AccuracyRow> Rows() {
+  std::vector<AccuracyRow> rows = {{}};
+  for (const auto& [compute, state] : {std::pair(NumberType::kBf16, StateFormat::kFp32),
+                                       {NumberType::kFp32, StateFormat::kFp32},
+                                       {NumberType::kBf16, StateFormat::k8BitMoments}}) {
+    for (const Strategy strategy : {Strategy::kResident, Strategy::kHorizon}) {
+      rows.push_back({.strategy = strategy, .compute = compute, .state = state});
+    }
+  }
+  return rows;
+}
+
+std::string NewsOf(const AccuracyRow& row, int64_t seed, int64_t asked) {
+  const AccuracyRun& run = row.runs.back();
+  std::string text = StrCat("seed ", seed, ", ");
+  if (row.strategy.has_value()) {
+    text += StrCat(ToString(*row.strategy), ", ", ToString(row.compute), " compute, ",
+                   ToString(row.state), " state: loss ", run.last_loss, " in ",
+                   static_cast<int64_t>(run.seconds + 0.5), " s, ");
+  } else {
+    text += "before training: ";
+  }
+  return StrCat(text, run.right, " of ", asked, " answers right");
+}
+
+}  // namespace
+
+AccuracyOptions QuickAccuracy() {
+  AccuracyOptions options;
+  options.seeds = 1;
+  options.problems = 1'000;
+  options.held_out = 64;
+  options.hidden = 64;
+  options.layers = 2;
+  options.steps = 60;
+  options.micro_batch = 2;
+  options.learning_rate = 1e-2;
+  return options;
+}
+
+ModelSpec AccuracyModel(const AccuracyOptions& options) {
+  ModelSpec spec;
+  spec.name = "word-problems";
+  spec.hidden = options.hidden;
+  spec.intermediate = 3 * options.hidden;
+  spec.heads = options.hidden / kHeadSize;
+  spec.kv_heads = spec.heads;
+  spec.head_dim = kHeadSize;
+  spec.vocab = MakeByteTokenizer()->id_limit();
+  spec.max_positions = options.sequence;
+  spec.initializer_range = 0.05;
+  spec.layers.resize(static_cast<size_t>(options.layers));
+  return spec;
+}
+
+absl::StatusOr<AccuracyResult> RunAccuracy(const AccuracyOptions& options, Io& io, Clock& clock) {
+  CHECK(options.seeds >= 1 && options.hidden >= kHeadSize && options.hidden % kHeadSize == 0);
+  AccuracyResult result{.options = options, .rows = Rows()};
+  result.parameters = CountParameters(ListStages(AccuracyModel(options))).total;
+  ASSIGN_OR_RETURN(const QuestionSet questions, QuestionSet::Write(io, options.folder,
+                                                                   {.problems = options.problems,
+                                                                    .held_out = options.held_out}));
+  Experiment experiment(options, questions, io, clock);
+  for (int64_t seed = 0; seed < options.seeds; ++seed) {
+    for (AccuracyRow& row : result.rows) {
+      ASSIGN_OR_RETURN(AccuracyRun run, row.strategy.has_value() ? experiment.Trained(row, seed)
+                                                                 : experiment.Untrained(row, seed));
+      row.runs.push_back(std::move(run));
+      if (options.tell) options.tell(NewsOf(row, seed, options.held_out));
+    }
+  }
+  return result;
+}
+
+}  // namespace horizon
