@@ -67,7 +67,7 @@ class DataCommand : public Command {
                             .minimum = 1,
                             .maximum = 1024});
     list.options.push_back({.name = "json", .value = &json_, .help = "Answer in JSON"});
-    list.positionals = {{.name = "check", .value = &action_, .help = "The word itself"},
+    list.positionals = {{.name = "ACTION", .value = &action_, .help = "check"},
                         {.name = "FILE",
                          .value = &files_,
                          .help = "Files to check (.jsonl, .ndjson, .json, .txt, .md)"}};

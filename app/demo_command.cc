@@ -24,7 +24,7 @@ constexpr std::string_view kConfig = R"({
   "num_attention_heads": 5,
   "num_key_value_heads": 5,
   "head_dim": 64,
-  "vocab_size": 257,
+  "vocab_size": 259,
   "max_position_embeddings": 512,
   "rms_norm_eps": 1e-05,
   "rope_theta": 10000.0,
@@ -75,20 +75,24 @@ class DemoCommand : public Command {
     train.data = output_ + "/stories.jsonl";
     train.output = output_ + "/run";
     train.steps = steps_;
-    train.sequence = 128;
-    train.micro_batch = 8;
+    train.sequence = 192;
+    train.micro_batch = 5;
     train.learning_rate = 3e-3;
     train.schedule = "cosine";
     train.warmup = std::min<int64_t>(5, steps_ / 4);
     train.beta2 = 0.98;
     train.device_memory = 128_MiB;
+    train.data_flags.tokenizer = "byte";
+    train.data_flags.train_on_prompt = true;
+    train.data_flags.cache = output_ + "/tokens";
     train.json = json_;
     RETURN_IF_ERROR(context.io.MakeDirectory(output_));
     RETURN_IF_ERROR(WriteTextFile(context.io, train.model, std::string(kConfig)));
-    const StoryFile stories{.lines = steps_ * train.micro_batch, .sequence = 128};
+    // A row has one problem or two.
+    const StoryFile stories{.problems = 2 * steps_ * train.micro_batch};
     RETURN_IF_ERROR(WriteStoryFile(context.io, train.data, stories));
-    context.log.Info(StrCat("wrote ", stories.lines,
-                            " lines of word problems such as: ", MakeStoryProblem(0, 0).question));
+    context.log.Info(StrCat("wrote ", stories.problems,
+                            " word problems such as: ", MakeStoryProblem(0, 0).question));
     return TrainFromOptions(context, train);
   }
 

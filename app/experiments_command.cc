@@ -1,5 +1,9 @@
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -8,6 +12,8 @@
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "common/text_table.h"
+#include "experiments/accuracy/accuracy.h"
+#include "experiments/accuracy/accuracy_report.h"
 #include "experiments/claims.h"
 #include "experiments/experiment.h"
 #include "experiments/report_json.h"
@@ -42,12 +48,20 @@ std::string SummaryText(const std::vector<ExperimentRun>& runs) {
   return std::move(table).Finish();
 }
 
+// The one that is measured.
+constexpr std::string_view kAccuracy = "accuracy";
+
 std::string DetailsText() {
   std::string text =
       "Writes report.html, which needs nothing but a browser, with all tables as CSV and all\n"
       "charts as SVG beside it. Ends with exit code 1 if an error is larger than the bound in\n"
       "its experiment's config.json. The experiments:\n";
   for (const std::string& name : ExperimentNames()) text += StrCat("  ", name, "\n");
+  text +=
+      "One more is measured, not simulated, and so takes minutes and is run only when named:\n"
+      "  accuracy   trains small models on word problems, streamed and resident, and compares\n"
+      "             what they answer; exit code 1 if a bit differs or nothing was learnt. Writes\n"
+      "             accuracy.html, accuracy.csv and the problems.\n";
   return text;
 }
 
@@ -63,14 +77,32 @@ class ExperimentsCommand : public Command {
                          .value = &output_,
                          .unit = "folder",
                          .help = "Where the report goes; made if missing"},
+                        {.name = "seeds",
+                         .value = &seeds_,
+                         .unit = "seeds",
+                         .help = "Of accuracy: models trained for each row; not given: 3",
+                         .minimum = 1,
+                         .maximum = 100},
+                        {.name = "quick",
+                         .value = &quick_,
+                         .help = "Of accuracy: a tiny model and few steps, to see that it works"},
                         {.name = "json", .value = &json_, .help = "Answer in JSON, with all rows"}},
             .positionals = {
                 {.name = "NAME",
                  .value = &names_,
-                 .help = "An experiment of the list above; if none is given, all of them"}}};
+                 .help = "An experiment of the list above; if none is given, all simulated ones"}}};
   }
 
   absl::Status Run(const CommandContext& context) override {
+    if (std::find(names_.begin(), names_.end(), kAccuracy) != names_.end()) {
+      if (names_.size() == 1) return MeasureAccuracy(context);
+      return absl::InvalidArgumentError(
+          "accuracy is measured and cannot share a run with simulated experiments; name it alone");
+    }
+    if (quick_ || seeds_.has_value()) {
+      return absl::InvalidArgumentError(
+          "--quick and --seeds are for `horizon experiments accuracy`; the others are simulated");
+    }
     const Calibration& calibration = BuiltInCalibration();
     ASSIGN_OR_RETURN(const std::vector<ExperimentRun> runs,
                      RunExperiments(context.io, names_, calibration));
@@ -86,6 +118,26 @@ class ExperimentsCommand : public Command {
   }
 
  private:
+  absl::Status MeasureAccuracy(const CommandContext& context) {
+    AccuracyOptions options = quick_ ? QuickAccuracy() : AccuracyOptions();
+    options.folder = output_;
+    options.seeds = seeds_.value_or(options.seeds);
+    options.threads = std::clamp<int64_t>(std::thread::hardware_concurrency(), 1, 64);
+    options.tell = [&](std::string_view news) { context.log.Info(news); };
+    ASSIGN_OR_RETURN(const std::vector<PublishedAccuracy> published, LoadPublishedAccuracy());
+    // Before minutes are spent: the folder is made, or refused.
+    RETURN_IF_ERROR(WriteReport(context.io, output_, {}));
+    ASSIGN_OR_RETURN(const AccuracyResult result, RunAccuracy(options, context.io, context.clock));
+    RETURN_IF_ERROR(WriteReport(context.io, output_, AccuracyFiles(result, published)));
+    const std::string report = JoinPath(output_, "accuracy.html");
+    RETURN_IF_ERROR(context.output.Write(json_ ? AccuracyJson(result, report)
+                                               : AccuracyText(result, published, report)));
+    const std::vector<std::string> violations = AccuracyViolations(result);
+    if (violations.empty()) return absl::OkStatus();
+    return absl::OutOfRangeError(
+        StrCat("the accuracy experiment failed:\n  ", absl::StrJoin(violations, "\n  ")));
+  }
+
   static std::string AnswerText(const std::vector<ExperimentRun>& runs,
                                 const std::vector<Claim>& claims, const std::string& report) {
     std::string text = SummaryText(runs);
@@ -97,6 +149,8 @@ class ExperimentsCommand : public Command {
   const std::string details_ = DetailsText();
   std::vector<std::string> names_;
   std::string output_ = "horizon-experiments";
+  std::optional<int64_t> seeds_;
+  bool quick_ = false;
   bool json_ = false;
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/check.h"
+#include "common/json.h"
 #include "common/philox.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
@@ -203,25 +204,15 @@ StoryProblem MakeStoryProblem(uint64_t seed, uint64_t number, StoryLevel level) 
 }
 
 absl::Status WriteStoryFile(Io& io, const std::string& path, const StoryFile& story_file) {
-  CHECK(story_file.lines >= 1 && story_file.sequence >= 1);
+  CHECK(story_file.problems >= 1);
   return WriteFileAtomically(io, path, [&](File& file) -> absl::Status {
     uint64_t offset = 0;
-    uint64_t number = 0;
-    for (int64_t i = 0; i < story_file.lines; ++i) {
-      std::string line = "{\"input_ids\": [";
-      int64_t tokens = 0;
-      const auto put = [&](int32_t token) {
-        if (tokens < story_file.sequence) line += StrCat(tokens == 0 ? "" : ",", token);
-        ++tokens;
-      };
-      while (tokens < story_file.sequence) {
-        const StoryProblem problem = MakeStoryProblem(story_file.seed, number++);
-        for (const char c : StrCat(problem.question, " ", problem.answer)) {
-          put(static_cast<unsigned char>(c));
-        }
-        put(kStorySeparator);
-      }
-      line += "]}\n";
+    for (int64_t i = 0; i < story_file.problems; ++i) {
+      const StoryProblem problem = MakeStoryProblem(story_file.seed, static_cast<uint64_t>(i));
+      JsonWriter json(JsonWriter::Style::kOneLine);
+      json.BeginObject().Key("question").String(problem.question);
+      json.Key("answer").String(problem.answer).EndObject();
+      const std::string line = std::move(json).Finish() + "\n";
       RETURN_IF_ERROR(file.WriteAt(offset, std::as_bytes(std::span(line))));
       offset += line.size();
     }

@@ -31,18 +31,12 @@ enum class StoryLevel {
 StoryProblem MakeStoryProblem(uint64_t seed, uint64_t number,
                               StoryLevel level = StoryLevel::kMixed);
 
-// Tokens are bytes; the separator stands behind each problem.
-inline constexpr int32_t kStorySeparator = 256;
-inline constexpr int64_t kStoryVocab = 257;
-
 struct StoryFile {
-  int64_t lines = 0;
-  int64_t sequence = 0;  // tokens of each line
+  int64_t problems = 0;
   uint64_t seed = 0;
 };
-// Writes a file for `--data-format tokens` (runtime/data/token_line.h), whole or not at all: each
-// line is filled with problems, "QUESTION ANSWER" and a separator, the last one cut at the line's
-// end. No problem is in two lines.
+// Writes a file of JSON lines {"question", "answer"}, whole or not at all: the problems from number
+// 0 on.
 absl::Status WriteStoryFile(Io& io, const std::string& path, const StoryFile& file);
 
 }  // namespace horizon

@@ -42,20 +42,6 @@ TrainingJob JobOf(const GenerationSetup& setup, int64_t sequence) {
   return job;
 }
 
-// Parts of a pass's memory that lie at the same place in every pass beside it: they come first and
-// have one size.
-uint64_t WeightBytes(const Schedule& schedule) {
-  uint64_t bytes = 0;
-  for (const Buffer& buffer : schedule.memory.buffers) {
-    const bool weights =
-        buffer.kind == BufferKind::kRingSlot || buffer.kind == BufferKind::kResidentWeights;
-    if (buffer.memory != Memory::kDevice || !weights) continue;
-    if (RunMemory::IsShared(schedule, buffer.kind)) continue;
-    bytes += AlignUp(buffer.bytes);
-  }
-  return bytes;
-}
-
 absl::Status CheckSetup(const GenerationSetup& setup) {
   if (setup.batch < 1 || setup.capacity < 2 || setup.longest_prompt < 1 ||
       setup.longest_prompt >= setup.capacity) {
@@ -91,7 +77,7 @@ absl::StatusOr<Sizes> SizesOf(const ModelSpec& spec, const GenerationSetup& setu
     own += AlignUp(buffer.bytes);
   }
   return Sizes{.decode = AlignUp(decode.memory.totals[static_cast<size_t>(Memory::kDevice)]),
-               .spare = RunMemory::DeviceBytesBeside(prefill) - WeightBytes(prefill),
+               .spare = RunMemory::SpareBytesBeside(prefill, decode),
                .host = HostBytes(decode) + own};
 }
 

@@ -17,6 +17,18 @@ uint64_t AlignUp(uint64_t offset) {
   return (offset + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
 }
 
+// The buffer of the same kind, index and size on the device of another pass; null: there is none.
+const Buffer* TwinOf(const Buffer& buffer, const Schedule& other) {
+  if (buffer.memory != Memory::kDevice) return nullptr;
+  for (const Buffer& candidate : other.memory.buffers) {
+    if (candidate.kind == buffer.kind && candidate.index == buffer.index &&
+        candidate.memory == Memory::kDevice && candidate.bytes == buffer.bytes) {
+      return &candidate;
+    }
+  }
+  return nullptr;
+}
+
 // What failed, in front of how.
 absl::Status Annotate(const absl::Status& status, const std::string& what) {
   if (status.ok()) return status;
@@ -117,12 +129,23 @@ uint64_t RunMemory::DeviceBytesBeside(const Schedule& schedule) {
   return bytes;
 }
 
-// What is not shared is put one behind the other: on the device into the gaps between the first
-// pass's shared buffers, each buffer into the first gap that still has room for it.
+uint64_t RunMemory::SpareBytesBeside(const Schedule& schedule, const Schedule& first) {
+  uint64_t bytes = 0;
+  for (const Buffer& buffer : schedule.memory.buffers) {
+    if (buffer.memory != Memory::kDevice || IsShared(schedule, buffer.kind)) continue;
+    if (TwinOf(buffer, first) == nullptr) bytes += AlignUp(buffer.bytes);
+  }
+  return bytes;
+}
+
+// What is not shared is put, on the device, where the first pass has the same buffer of the same
+// size, and otherwise into the gaps between all these and what is shared: each buffer into the
+// first gap that still has room for it.
 absl::Status RunMemory::PlaceBeside(const RunMemory& first) {
   std::vector<std::pair<uint64_t, uint64_t>> gaps = {{0, first.device_memory_.size()}};
   for (const Buffer& buffer : first.schedule_->memory.buffers) {  // in order of offsets
-    if (buffer.memory != Memory::kDevice || !IsShared(*first.schedule_, buffer.kind)) continue;
+    if (buffer.memory != Memory::kDevice) continue;
+    if (!IsShared(*first.schedule_, buffer.kind) && TwinOf(buffer, *schedule_) == nullptr) continue;
     gaps.back().second = buffer.offset;
     gaps.emplace_back(AlignUp(buffer.offset + buffer.bytes), first.device_memory_.size());
   }
@@ -133,6 +156,9 @@ absl::Status RunMemory::PlaceBeside(const RunMemory& first) {
     if (IsShared(*schedule_, buffer.kind)) {
       const BufferId shared = first.Find(buffer.kind, buffer.index);
       if (shared >= 0) place = first.places_[shared];
+    } else if (const Buffer* twin = TwinOf(buffer, *first.schedule_);
+               buffer.memory == Memory::kDevice && twin != nullptr) {
+      place.begin = first.device_memory_.data() + twin->offset;
     } else if (buffer.memory == Memory::kDevice) {
       for (auto& [begin, end] : gaps) {
         if (begin + buffer.bytes > end) continue;

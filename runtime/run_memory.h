@@ -34,6 +34,9 @@ class RunMemory {
   static bool IsShared(const Schedule& schedule, BufferKind kind);
   // Room a pass takes on the device beside another: all buffers that are not shared.
   static uint64_t DeviceBytesBeside(const Schedule& schedule);
+  // What a pass takes beside `first` at most, when what both have in one size shares its place:
+  // with this much spare memory behind the first one's, it always fits.
+  static uint64_t SpareBytesBeside(const Schedule& schedule, const Schedule& first);
   RunMemory(RunMemory&&) = default;
   RunMemory& operator=(RunMemory&&) = delete;
   ~RunMemory();

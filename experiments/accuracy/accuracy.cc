@@ -5,10 +5,12 @@
 #include <span>
 #include <utility>
 
+#include "absl/strings/str_format.h"
 #include "common/check.h"
 #include "common/enum_words.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
+#include "common/units.h"
 #include "experiments/accuracy/question_set.h"
 #include "experiments/accuracy/score.h"
 #include "model/stages.h"
@@ -42,7 +44,8 @@ TrainingJob JobOf(const AccuracyOptions& options, const AccuracyRow& row, int64_
   return job;
 }
 
-StreamPlan PlanOf(Strategy strategy, int64_t threads) {
+StreamPlan PlanOf(const ModelSpec& spec, const TrainingJob& job, Strategy strategy,
+                  int64_t threads) {
   StreamPlan plan;
   plan.strategy = strategy;
   plan.compute_threads = threads;
@@ -50,11 +53,13 @@ StreamPlan PlanOf(Strategy strategy, int64_t threads) {
   if (strategy == Strategy::kResident) {
     plan.embedding_home = EmbeddingHome::kDevice;
     plan.recompute = false;
-  } else {
-    // As little as possible stays: a stage is a chunk of its own, and everything is recomputed.
-    plan.chunk_bytes = 1_B;
-    plan.anchor_home = AnchorHome::kHost;
+    return plan;
   }
+  // As little as possible stays: chunks hold one stage, and anchors leave the device too.
+  uint64_t largest = 0;
+  for (const Stage& stage : ListStages(spec)) largest = std::max(largest, stage.parameters);
+  plan.chunk_bytes = Bytes(CheckedU64(largest * BytesOfParameter(job).link));
+  plan.anchor_home = AnchorHome::kHost;
   return plan;
 }
 
@@ -76,7 +81,7 @@ class Experiment {
   // Also says what the row's device holds.
   absl::StatusOr<AccuracyRun> Trained(AccuracyRow& row, int64_t seed) {
     const TrainingJob job = JobOf(options_, row, seed);
-    const StreamPlan plan = PlanOf(*row.strategy, options_.threads);
+    const StreamPlan plan = PlanOf(spec_, job, *row.strategy, options_.threads);
     ASSIGN_OR_RETURN(const MemoryLayout layout, LayOutMemory(spec_, job, plan));
     row.device_bytes = layout.totals[static_cast<size_t>(Memory::kDevice)];
     ASSIGN_OR_RETURN(const std::unique_ptr<HostDevice> device, MakeDevice(row.device_bytes));
@@ -139,7 +144,8 @@ class Experiment {
         .batch = std::min(kAskedAtOnce, static_cast<int64_t>(asked.size())),
         .capacity = questions_.longest_prompt() + most,
         .longest_prompt = questions_.longest_prompt(),
-        .plan = PlanOf(row.strategy.value_or(Strategy::kResident), options_.threads)};
+        .plan = PlanOf(spec_, JobOf(options_, row, 0), row.strategy.value_or(Strategy::kResident),
+                       options_.threads)};
     ASSIGN_OR_RETURN(const InferenceBytes bytes, GenerationBytes(spec_, setup));
     ASSIGN_OR_RETURN(const std::unique_ptr<HostDevice> device, MakeDevice(bytes.device));
     ASSIGN_OR_RETURN(const std::unique_ptr<Generator> generator,
@@ -184,9 +190,9 @@ std::string NewsOf(const AccuracyRow& row, int64_t seed, int64_t asked) {
   const AccuracyRun& run = row.runs.back();
   std::string text = StrCat("seed ", seed, ", ");
   if (row.strategy.has_value()) {
-    text += StrCat(ToString(*row.strategy), ", ", ToString(row.compute), " compute, ",
-                   ToString(row.state), " state: loss ", run.last_loss, " in ",
-                   static_cast<int64_t>(run.seconds + 0.5), " s, ");
+    text += StrCat(
+        ToString(*row.strategy), ", ", ToString(row.compute), " compute, ", ToString(row.state),
+        " state: ", absl::StrFormat("loss %.4f in %.0f s, ", run.last_loss, run.seconds));
   } else {
     text += "before training: ";
   }

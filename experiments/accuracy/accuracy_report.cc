@@ -60,7 +60,7 @@ std::vector<std::string> CellsOf(const AccuracyResult& result, size_t index) {
   return cells;
 }
 
-std::string Setting(const AccuracyResult& result) {
+std::string SettingText(const AccuracyResult& result) {
   const AccuracyOptions& options = result.options;
   return StrCat(
       "Measured: a model of ", WithCommas(result.parameters), " parameters (", options.layers,
@@ -126,7 +126,7 @@ CsvTable PublishedCsv(const std::vector<PublishedAccuracy>& published) {
 std::string Page(const AccuracyResult& result, const std::vector<PublishedAccuracy>& published) {
   HtmlPage page("Accuracy of streamed and resident training");
   page.AddSection("Measured here");
-  page.AddParagraph(Setting(result));
+  page.AddParagraph(SettingText(result));
   for (const std::string& violation : AccuracyViolations(result)) page.AddNote(violation);
   HtmlTable ours;
   for (size_t i = 0; i < kColumns.size(); ++i) {
@@ -223,7 +223,7 @@ std::string AccuracyText(const AccuracyResult& result,
   for (const PublishedAccuracy& row : published) {
     theirs.AddRow({row.model, row.dataset, row.system, PercentOf(row)});
   }
-  return StrCat(Setting(result), "\n\n", std::move(ours).Finish(), "\n", kEquality, "\n\n",
+  return StrCat(SettingText(result), "\n\n", std::move(ours).Finish(), "\n", kEquality, "\n\n",
                 std::move(theirs).Finish(), "\n", kOther, "\nReport: ", report, "\n");
 }
 

@@ -71,6 +71,36 @@ TEST(Experiments, TheSameRunGivesTheSameFiles) {
   EXPECT_EQ(result.exit_code, 0) << result.out;
 }
 
+TEST(Experiments, AccuracyIsMeasuredWhenNamed) {
+  const ProcessResult result = RunShell(
+      "\"$horizon\" experiments accuracy --quick --json --output measured 2>news && "
+      "ls measured >&2");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.err,
+            "accuracy.csv\naccuracy.html\naccuracy_published.csv\nheld_out.jsonl\n"
+            "problems.jsonl\ntokens\n");
+  const absl::StatusOr<Document> answer = ParseJson("answer", result.out);
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(*answer->root.Find("how")->As<std::string>(), "measured");
+  int streamed = 0;
+  for (const Value& row : *answer->root.Find("rows")->As<Value::Array>()) {
+    EXPECT_EQ(row.Find("seeds")->As<Value::Array>()->size(), 1);
+    if (*row.Find("run")->As<std::string>() != "horizon") continue;
+    EXPECT_TRUE(*row.Find("equals_resident")->As<bool>());
+    ++streamed;
+  }
+  EXPECT_EQ(streamed, 3);
+}
+
+TEST(Experiments, AccuracyStandsAlone) {
+  ExpectError("\"$horizon\" experiments accuracy ablation", 2, "name it alone");
+  ExpectError("\"$horizon\" experiments --quick", 2, "experiments accuracy");
+  ExpectError("\"$horizon\" experiments ablation --seeds 2", 2, "experiments accuracy");
+  ExpectError("\"$horizon\" experiments accuracy --seeds 0", 2, "--seeds");
+  WriteFile("no_folder", "a file");
+  ExpectError("\"$horizon\" experiments accuracy --quick --output no_folder", 2, "not a directory");
+}
+
 TEST(Experiments, MisuseIsNamed) {
   ExpectError("\"$horizon\" experiments ablatoin", 2, "did you mean 'ablation'?");
   ExpectError("\"$horizon\" experiments ablation --outptu x", 2, "did you mean '--output'?");

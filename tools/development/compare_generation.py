@@ -31,9 +31,9 @@ def ours(program, folder, prompt, tokens):
     """The ids our program gives: the prompt goes in as bytes, which are its ids."""
     command = [
         program, "generate", "--model", str(folder), "--tokenizer", "byte", "--compute", "fp32",
-        "--temperature", "0", "--max-tokens", str(tokens), "--prompt-file", "/dev/stdin", "--json",
+        "--temperature", "0", "--max-tokens", str(tokens), "--prompt", bytes(prompt), "--json",
     ]
-    done = subprocess.run(command, input=bytes(prompt), capture_output=True, check=False)
+    done = subprocess.run(command, capture_output=True, check=False)
     if done.returncode != 0:
         sys.exit(done.stderr.decode())
     answer = json.loads(done.stdout)
