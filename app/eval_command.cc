@@ -98,8 +98,8 @@ class EvalCommand : public Command {
     const ModelSpec& spec = config.spec;
     ASSIGN_OR_RETURN(const ModelTokenizer tokenizer, TokenizerFor(context.io, data_, model_));
     const int64_t sequence = sequence_.value_or(std::min<int64_t>(1024, spec.max_positions));
-    ASSIGN_OR_RETURN(DataOptions options, DataOptionsFrom(context, data_, tokenizer, spec, sequence,
-                                                          ".horizon-tokens"));
+    ASSIGN_OR_RETURN(DataOptions options,
+                     DataOptionsFrom(context, data_, tokenizer, spec, sequence, ".horizon-tokens"));
     options.files.paths = files_;
     options.shuffle = false;
     std::optional<Questions> questions;

@@ -93,11 +93,12 @@ struct Story {
   }
 };
 
-void BeginWith(Dice& dice, int64_t least, int64_t most, Story& story) {
+// `ways` of saying it, of three.
+void BeginWith(Dice& dice, int64_t least, int64_t most, int64_t ways, Story& story) {
   story.count = dice.Between(least, most);
   const std::string_view name = story.person.name;
   const std::string things = Count(story.count, story.thing);
-  switch (dice.Between(0, 2)) {
+  switch (dice.Between(0, ways - 1)) {
     case 0:
       story.text = StrCat(name, " has ", things, ".");
       break;
@@ -146,9 +147,10 @@ void Ask(Dice& dice, Story& story) {
   story.text += StrCat(" ", before, story.thing.many, " does ", story.person.name, after);
 }
 
-// The largest numbers of a level.
+// What a level goes up to.
 struct Limits {
   int64_t kinds;  // the first of StoryKind
+  int64_t ways;   // to begin
   int64_t before_gain;
   int64_t before_loss;
   int64_t gain;
@@ -158,9 +160,9 @@ Limits LimitsOf(StoryLevel level) {
     case StoryLevel::kMixed:
       break;
     case StoryLevel::kSmallSums:
-      return {.kinds = 2, .before_gain = 9, .before_loss = 9, .gain = 9};
+      return {.kinds = 2, .ways = 1, .before_gain = 9, .before_loss = 9, .gain = 9};
   }
-  return {.kinds = 4, .before_gain = 60, .before_loss = 99, .gain = 60};
+  return {.kinds = 4, .ways = 3, .before_gain = 60, .before_loss = 99, .gain = 60};
 }
 
 }  // namespace
@@ -175,11 +177,11 @@ StoryProblem MakeStoryProblem(uint64_t seed, uint64_t number, StoryLevel level) 
   story.subject = story.person.pronoun;
   switch (kind) {
     case StoryKind::kAdd:
-      BeginWith(dice, 1, most.before_gain, story);
+      BeginWith(dice, 1, most.before_gain, most.ways, story);
       Gain(dice, most.gain, story);
       break;
     case StoryKind::kSubtract:
-      BeginWith(dice, 2, most.before_loss, story);
+      BeginWith(dice, 2, most.before_loss, most.ways, story);
       Lose(dice, story);
       break;
     case StoryKind::kMultiply:
@@ -187,7 +189,7 @@ StoryProblem MakeStoryProblem(uint64_t seed, uint64_t number, StoryLevel level) 
       break;
     case StoryKind::kTwoSteps:
       if (dice.Between(0, 1) == 0) {
-        BeginWith(dice, 1, most.before_gain, story);
+        BeginWith(dice, 1, most.before_gain, most.ways, story);
         Gain(dice, most.gain, story);
         Lose(dice, story);
       } else {

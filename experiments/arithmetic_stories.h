@@ -24,7 +24,7 @@ struct StoryProblem {
 // How hard they are.
 enum class StoryLevel {
   kMixed,      // all kinds, results up to 204
-  kSmallSums,  // one sum or difference of numbers from 1 to 9; results up to 18
+  kSmallSums,  // one sum or difference of numbers from 1 to 9, plainly told; results up to 18
 };
 
 // Problem `number` of those of `seed`. ASCII text, no newlines.

@@ -205,12 +205,12 @@ AccuracyOptions QuickAccuracy() {
   AccuracyOptions options;
   options.seeds = 1;
   options.problems = 1'000;
-  options.held_out = 64;
+  options.held_out = 96;
   options.hidden = 64;
   options.layers = 2;
-  options.steps = 60;
+  options.steps = 100;
   options.micro_batch = 2;
-  options.learning_rate = 1e-2;
+  options.learning_rate = 5e-3;
   return options;
 }
 

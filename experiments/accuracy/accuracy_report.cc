@@ -60,22 +60,23 @@ std::vector<std::string> CellsOf(const AccuracyResult& result, size_t index) {
   return cells;
 }
 
+// Lines as a terminal wants them; on a page they flow.
 std::string SettingText(const AccuracyResult& result) {
   const AccuracyOptions& options = result.options;
-  return StrCat(
-      "Measured: a model of ", WithCommas(result.parameters), " parameters (", options.layers,
-      " layers of ", options.hidden, ", bytes as tokens) from scratch, ", options.steps,
-      " steps of ", options.micro_batch * options.sequence, " tokens, ", options.seeds,
-      options.seeds == 1 ? " seed" : " seeds", "; ", options.held_out,
-      " word problems it has not seen, greedy answers, right when the stated result is right.");
+  return StrCat("Measured: a model of ", WithCommas(result.parameters), " parameters (",
+                options.layers, " layers of ", options.hidden, ", bytes as tokens) from scratch,\n",
+                options.steps, " steps of ", options.micro_batch * options.sequence, " tokens, ",
+                options.seeds, options.seeds == 1 ? " seed" : " seeds", "; then ", options.held_out,
+                " word problems it has not seen, answered greedily;\n"
+                "an answer is right when its stated result is.");
 }
 
 constexpr std::string_view kEquality =
-    "Equals resident: masters, moments and answers of each seed are those of the run with all of "
+    "Equals resident: masters, moments and answers of each seed are those of the run with all of\n"
     "the model on the device, bit for bit; so the accuracy is not alike but the same.";
 constexpr std::string_view kOther =
-    "Published: other models (7B and 14B, trained before) and other data; beside ours only to "
-    "show the same comparison. Not to be compared with the figures above.";
+    "Published: other models (of 7B and 14B, trained before) and other data. They show the same\n"
+    "comparison and are not to be compared with the figures above.";
 
 std::string PercentOf(const PublishedAccuracy& row) {
   return row.percent.has_value() ? absl::StrFormat("%.2f %%", *row.percent) : "not reported";

@@ -89,14 +89,15 @@ TEST(GenerateCommand, StreamsWhatDoesNotFitAndGivesTheSameText) {
 }
 
 TEST(GenerateCommand, ASeedDecidesTheText) {
-  const auto ids = [](int seed, const char* more = "") {
-    return Ids(Parsed(RunShell(Generate(StrCat("--prompt x --max-tokens 25 --temperature 2 --seed ",
-                                               seed, " --json ", more)))),
+  const auto ids = [](const std::string& how) {
+    return Ids(Parsed(RunShell(StrCat("\"$horizon\" generate ", Model("llama"),
+                                      "--prompt x --max-tokens 25 --json ", how))),
                "ids");
   };
-  EXPECT_EQ(ids(1), ids(1, "--threads 1 --link 1GB/s"));
-  EXPECT_NE(ids(1), ids(2));
-  EXPECT_EQ(ids(1, "--top-k 1"), ids(2, "--temperature 0"));
+  const std::vector<int64_t> one = ids("--temperature 2 --seed 1 --threads 2");
+  EXPECT_EQ(ids("--temperature 2 --seed 1 --threads 1 --link 1GB/s"), one);
+  EXPECT_NE(ids("--temperature 2 --seed 2"), one);
+  EXPECT_EQ(ids("--temperature 2 --seed 3 --top-k 1"), ids("--temperature 0 --seed 4"));
 }
 
 TEST(GenerateCommand, ChatWritesTheConversationDown) {
@@ -152,10 +153,10 @@ TEST(EvalCommand, GivesLossAndPerplexity) {
   // 44 and 40 bytes with their ends: as many predictions as bytes.
   EXPECT_EQ(Number(packed.root, "tokens"), 84);
   // Alone in rows, in batches, streamed: the same but for the order of fp32 sums.
-  for (const char* how : {"--packing false", "--packing false --micro-batch 3",
-                          "--device-memory 5.5MB", "--sequence 64 --micro-batch 2"}) {
-    const Document other =
-        Parsed(RunShell(Eval(StrCat("--data text.jsonl --sequence 200 --json ", how))));
+  for (const char* how :
+       {"--sequence 200 --packing false", "--sequence 200 --packing false --micro-batch 3",
+        "--sequence 200 --device-memory 5.5MB", "--sequence 64 --micro-batch 2"}) {
+    const Document other = Parsed(RunShell(Eval(StrCat("--data text.jsonl --json ", how))));
     EXPECT_NEAR(Number(other.root, "loss"), loss, 1e-5) << how;
   }
   const ProcessResult plain = RunShell(Eval("--data text.jsonl --sequence 200"));
