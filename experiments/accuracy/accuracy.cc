@@ -217,6 +217,7 @@ AccuracyOptions QuickAccuracy() {
 ModelSpec AccuracyModel(const AccuracyOptions& options) {
   ModelSpec spec;
   spec.name = "word-problems";
+  spec.family = ModelFamily::kQwen3;
   spec.hidden = options.hidden;
   spec.intermediate = 3 * options.hidden;
   spec.heads = options.hidden / kHeadSize;
@@ -224,6 +225,8 @@ ModelSpec AccuracyModel(const AccuracyOptions& options) {
   spec.head_dim = kHeadSize;
   spec.vocab = MakeByteTokenizer()->id_limit();
   spec.max_positions = options.sequence;
+  // Chosen from single runs with seed 0: 65 % right after 450 steps, without it 20 % after 500.
+  spec.qk_norm = true;
   spec.initializer_range = 0.05;
   spec.layers.resize(static_cast<size_t>(options.layers));
   return spec;

@@ -83,7 +83,7 @@ TEST(ArithmeticStories, KindsComeEquallyOftenAndProblemsSeldomTwice) {
   }
   EXPECT_EQ(kinds.size(), 4u);
   // A quarter, with a deviation of sqrt(5000 x 3/16) = 31; six of them.
-  for (const auto& [kind, count] : kinds) EXPECT_NEAR(count, kProblems / 4, 186);
+  for (const auto& [kind, count] : kinds) EXPECT_NEAR(count, kProblems / 4.0, 186);
   EXPECT_GT(questions.size(), kProblems * 99 / 100);
   EXPECT_GT(results.size(), 150u);
 }
