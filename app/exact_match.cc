@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <span>
@@ -55,7 +56,7 @@ double Share(int64_t part, int64_t of) {
 }
 
 std::string Percent(int64_t part, int64_t of) {
-  const auto tenths = static_cast<int64_t>(1000 * Share(part, of) + 0.5);
+  const int64_t tenths = std::lround(1000 * Share(part, of));
   return StrCat(tenths / 10, ".", tenths % 10, "%");
 }
 

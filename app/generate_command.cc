@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -237,9 +239,9 @@ class GenerateCommand : public Command {
   static std::string Figures(const Answer& answer, const GenerationTimes& times) {
     std::string text = StrCat(answer.ids.size(), " tokens (", std::string(ToString(answer.reason)),
                               "); prompt of ", times.prompt_tokens, " tokens in ",
-                              ToString(Seconds(InSeconds(times.prompt))));
+                              ToString(Seconds{InSeconds(times.prompt)}));
     if (times.answer_tokens > 0) {
-      const auto tenths = static_cast<int64_t>(10 * Rate(times.answer_tokens, times.answer) + 0.5);
+      const int64_t tenths = std::lround(10 * Rate(times.answer_tokens, times.answer));
       text += StrCat(", then ", tenths / 10, ".", tenths % 10, " tokens/s");
     }
     return text;
