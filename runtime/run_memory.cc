@@ -90,8 +90,9 @@ absl::StatusOr<RunMemory> RunMemory::CreateBeside(const Schedule& schedule,
 absl::Status RunMemory::ReserveHost(uint64_t pinned, uint64_t plain) {
   const auto reserve = [](HostMemory& into, uint64_t bytes, const char* what) {
     absl::StatusOr<HostMemory> reserved = HostMemory::Create(bytes);
-    if (reserved.ok()) into = *std::move(reserved);
-    return Annotate(reserved.status(), what);
+    const absl::Status status = Annotate(reserved.status(), what);
+    if (status.ok()) into = *std::move(reserved);
+    return status;
   };
   RETURN_IF_ERROR(reserve(pinned_, pinned, "reserving pinned memory"));
   RETURN_IF_ERROR(reserve(host_, plain, "reserving host memory"));
