@@ -1,10 +1,38 @@
-"""Bazel 4.2's own C++ rules under the names that @rules_cc users load."""
+"""Bazel 4.2's own C++ rules under the names that @rules_cc users load.
 
-cc_binary = native.cc_binary
+Targets of this repository that use Abseil or GoogleTest get these headers precompiled
+(tools/pch/precompiled_header.bzl), which is a question of build time only.
+"""
+
+_ABSEIL = "//third_party/absl"
+_GOOGLETEST = "//third_party/googletest:gtest_main"
+_OFTEN = "@horizon//tools/pch:often_precompiled"
+_TESTS = "@horizon//tools/pch:tests_precompiled"
+
+def _with_precompiled_header(arguments):
+    deps = arguments.get("deps")
+    if type(deps) != "list":
+        return arguments
+    header = _TESTS if _GOOGLETEST in deps else _OFTEN if _ABSEIL in deps else None
+    if header == None:
+        return arguments
+    file = "$(GENDIR)/" + header[len("@horizon//"):].replace(":", "/") + ".h"
+    changed = dict(arguments)
+    changed["deps"] = deps + [header]
+    changed["copts"] = ["-include", file] + arguments.get("copts", [])
+    return changed
+
+def cc_binary(**arguments):
+    native.cc_binary(**_with_precompiled_header(arguments))
+
+def cc_library(**arguments):
+    native.cc_library(**_with_precompiled_header(arguments))
+
+def cc_test(**arguments):
+    native.cc_test(**_with_precompiled_header(arguments))
+
 cc_import = native.cc_import
-cc_library = native.cc_library
 cc_proto_library = native.cc_proto_library
-cc_test = native.cc_test
 cc_toolchain = native.cc_toolchain
 cc_toolchain_suite = native.cc_toolchain_suite
 fdo_prefetch_hints = native.fdo_prefetch_hints
