@@ -16,10 +16,13 @@ class TrainCommand : public Command {
   }
   std::string_view details() const override {
     return "Measures this machine, plans, refuses what does not fit, trains, and writes into the\n"
-           "output folder: job.json, plan.json, metrics.jsonl (a line a step), timeline.json (the\n"
-           "last step, for ui.perfetto.dev) and model/, a Hugging Face folder. Ctrl-C finishes "
-           "the\n"
-           "steps under way and writes the model; a second one stops at once.\n";
+           "output folder: job.json, plan.json, train.yaml (all options, to go on with),\n"
+           "metrics.jsonl (a line a step), eval.jsonl, checkpoints/step-N, timeline.json (the "
+           "last\n"
+           "step, for ui.perfetto.dev) and model/, a Hugging Face folder.\n"
+           "Ctrl-C, SIGTERM and SIGUSR1 finish the steps under way, save them and end with exit\n"
+           "code 75; `horizon train --config OUTPUT/train.yaml --resume auto` goes on from there,\n"
+           "with the bits it would have had. A second signal stops at once.\n";
   }
   OptionList Options() override {
     OptionList list;

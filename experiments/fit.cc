@@ -183,7 +183,7 @@ class Fitter {
       const MachineCalibration* neighbour = calibration_.Find("rtx3090");
       entry.pack_bytes_per_second = neighbour->pack_bytes_per_second;
       entry.adam_parameters_per_second = neighbour->adam_parameters_per_second;
-      names.push_back("packing and Adam: as rtx3090, which is in the same workstation");
+      names.emplace_back("packing and Adam: as rtx3090, which is in the same workstation");
     }
     FitAll(unknowns, LossOf(rows));
     for (const Unknown& unknown : unknowns) Shorten(*unknown.number);

@@ -27,7 +27,7 @@ struct AccuracyOptions {
   int64_t held_out = 400;
   int64_t hidden = 128;
   int64_t layers = 3;
-  int64_t steps = 600;
+  int64_t steps = 450;
   int64_t sequence = 256;
   int64_t micro_batch = 8;
   double learning_rate = 3e-3;
