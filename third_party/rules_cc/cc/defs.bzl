@@ -20,6 +20,9 @@ def _with_precompiled_header(arguments):
     changed = dict(arguments)
     changed["deps"] = deps + [header]
     changed["copts"] = ["-include", file] + arguments.get("copts", [])
+    if header == _TESTS:
+        # GCC 12 with -O1 takes the short string's buffer for all of a std::string.
+        changed["copts"] += ["-Wno-array-bounds"]
     return changed
 
 def cc_binary(**arguments):
