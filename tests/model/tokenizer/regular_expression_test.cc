@@ -78,7 +78,7 @@ TEST(RegularExpression, LeavesTheRestAsItIs) {
 
 // Each of these takes for ever, or all memory, without a limit.
 TEST(RegularExpression, GivesUpWithAnError) {
-  for (const char* expression : {"(a+)+$x", "(a|aa)+$x", "(?:a?){40}a{40}x", "((a*)*)*b"}) {
+  for (const std::string expression : {"(a+)+$x", "(a|aa)+$x", "(?:a?){40}a{40}x", "((a*)*)*b"}) {
     const absl::StatusOr<RegularExpression> compiled = RegularExpression::Compile(expression);
     ASSERT_TRUE(compiled.ok()) << compiled.status();
     MatchMemory memory;
