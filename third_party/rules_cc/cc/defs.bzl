@@ -9,6 +9,14 @@ _GOOGLETEST = "//third_party/googletest:gtest_main"
 _OFTEN = "@horizon//tools/pch:often_precompiled"
 _TESTS = "@horizon//tools/pch:tests_precompiled"
 
+# GCC 12 with -O1 takes the short string's buffer for all of a std::string.
+_FALSE_WARNINGS = [
+    "-Wno-array-bounds",
+    "-Wno-restrict",
+    "-Wno-stringop-overflow",
+    "-Wno-stringop-overread",
+]
+
 def _with_precompiled_header(arguments):
     deps = arguments.get("deps")
     if type(deps) != "list":
@@ -21,8 +29,7 @@ def _with_precompiled_header(arguments):
     changed["deps"] = deps + [header]
     changed["copts"] = ["-include", file] + arguments.get("copts", [])
     if header == _TESTS:
-        # GCC 12 with -O1 takes the short string's buffer for all of a std::string.
-        changed["copts"] += ["-Wno-array-bounds"]
+        changed["copts"] += _FALSE_WARNINGS
     return changed
 
 def cc_binary(**arguments):
