@@ -19,6 +19,16 @@ std::string_view Trimmed(std::string_view text) {
   return text;
 }
 
+// Without the reasoning in front of it.
+std::string_view Answer(std::string_view text) {
+  constexpr std::string_view kBegin = "<think>";
+  constexpr std::string_view kEnd = "</think>";
+  text = Trimmed(text);
+  if (text.substr(0, kBegin.size()) != kBegin) return text;
+  const size_t end = text.find(kEnd);
+  return end == std::string_view::npos ? text : Trimmed(text.substr(end + kEnd.size()));
+}
+
 // The digits that end before `end`.
 size_t DigitsBefore(std::string_view text, size_t end) {
   size_t begin = end;
@@ -29,7 +39,7 @@ size_t DigitsBefore(std::string_view text, size_t end) {
 }  // namespace
 
 bool SameText(std::string_view answer, std::string_view expected) {
-  return Trimmed(answer) == Trimmed(expected);
+  return Answer(answer) == Answer(expected);
 }
 
 // From behind: digits, before them maybe a point and more digits, or commas and groups.

@@ -7,7 +7,8 @@ namespace horizon {
 
 // How a model's answer is compared with the right one.
 
-// Equal but for white space at both ends.
+// Equal but for white space at both ends, and for the reasoning (<think> ... </think>) that either
+// begins with.
 bool SameText(std::string_view answer, std::string_view expected);
 
 // The last number in a text ("#### 1,234.50" gives 1234.5): digits, in groups of three after commas

@@ -11,13 +11,10 @@
 #include "app/commands.h"
 #include "app/data_options.h"
 #include "app/data_report.h"
-#include "common/enum_words.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
-#include "model/chat_format.h"
 #include "model/load_model_spec.h"
 #include "runtime/data/check_data.h"
-#include "runtime/data/sample.h"
 #include "runtime/data/tokenise_files.h"
 
 namespace horizon {
@@ -82,7 +79,9 @@ class DataCommand : public Command {
     if (files_.empty()) return absl::InvalidArgumentError("name the files to check");
     ASSIGN_OR_RETURN(const ModelTokenizer tokenizer,
                      TokenizerFor(context.io, flags_, model_.value_or("")));
-    ASSIGN_OR_RETURN(const DataFiles files, FilesFor(context.io, tokenizer));
+    ASSIGN_OR_RETURN(const int64_t vocab, VocabularyOf(context.io, tokenizer));
+    ASSIGN_OR_RETURN(DataFiles files, DataFilesFrom(flags_, tokenizer, vocab, sequence_));
+    files.paths = files_;
     const DataListener listener = LoggingListener(context);
     const auto threads =
         threads_.value_or(std::clamp<int64_t>(std::thread::hardware_concurrency(), 1, 64));
@@ -97,23 +96,6 @@ class DataCommand : public Command {
   }
 
  private:
-  absl::StatusOr<DataFiles> FilesFor(Io& io, const ModelTokenizer& tokenizer) const {
-    DataFiles files = {.paths = files_};
-    if (flags_.data_kind != "auto") {
-      ASSIGN_OR_RETURN(files.kind, ParseWord<DataKind>(flags_.data_kind));
-    }
-    ASSIGN_OR_RETURN(files.on_bad_line, ParseWord<OnBadLine>(flags_.on_bad_line));
-    const bool plain = flags_.tokenizer == "byte" && flags_.chat_format == "auto";
-    files.tokenise = {
-        .tokenizer = tokenizer.tokenizer.get(),
-        .end_id = tokenizer.end_id,
-        .chat = ChooseChatFormat(plain ? "plain" : flags_.chat_format, tokenizer.chat_template),
-        .sequence = sequence_,
-        .train_on_prompt = flags_.train_on_prompt};
-    ASSIGN_OR_RETURN(files.tokenise.vocab, VocabularyOf(io, tokenizer));
-    return files;
-  }
-
   // The model's where its config.json says; else what the tokenizer can give.
   absl::StatusOr<int64_t> VocabularyOf(Io& io, const ModelTokenizer& tokenizer) const {
     if (model_.has_value()) {

@@ -77,23 +77,30 @@ absl::StatusOr<ModelTokenizer> TokenizerFor(Io& io, const DataFlags& flags,
   return loaded;
 }
 
+absl::StatusOr<DataFiles> DataFilesFrom(const DataFlags& flags, const ModelTokenizer& tokenizer,
+                                        int64_t vocab, int64_t sequence) {
+  DataFiles files;
+  if (flags.data_kind != "auto") {
+    ASSIGN_OR_RETURN(files.kind, ParseWord<DataKind>(flags.data_kind));
+  }
+  ASSIGN_OR_RETURN(files.on_bad_line, ParseWord<OnBadLine>(flags.on_bad_line));
+  // Bytes have no template: a question, a newline, the answer.
+  const bool plain = flags.tokenizer == "byte" && flags.chat_format == "auto";
+  files.tokenise = {
+      .tokenizer = tokenizer.tokenizer.get(),
+      .end_id = tokenizer.end_id,
+      .chat = ChooseChatFormat(plain ? "plain" : flags.chat_format, tokenizer.chat_template),
+      .vocab = vocab,
+      .sequence = sequence,
+      .train_on_prompt = flags.train_on_prompt};
+  return files;
+}
+
 absl::StatusOr<DataOptions> DataOptionsFrom(const CommandContext& context, const DataFlags& flags,
                                             const ModelTokenizer& tokenizer, const ModelSpec& spec,
                                             int64_t sequence, const std::string& fallback_cache) {
   DataOptions options;
-  if (flags.data_kind != "auto") {
-    ASSIGN_OR_RETURN(options.files.kind, ParseWord<DataKind>(flags.data_kind));
-  }
-  ASSIGN_OR_RETURN(options.files.on_bad_line, ParseWord<OnBadLine>(flags.on_bad_line));
-  TokeniseOptions& tokenise = options.files.tokenise;
-  tokenise.tokenizer = tokenizer.tokenizer.get();
-  tokenise.end_id = tokenizer.end_id;
-  tokenise.vocab = spec.vocab;
-  tokenise.sequence = sequence;
-  tokenise.train_on_prompt = flags.train_on_prompt;
-  // Bytes have no template: a question, a newline, the answer.
-  const bool plain = flags.tokenizer == "byte" && flags.chat_format == "auto";
-  tokenise.chat = ChooseChatFormat(plain ? "plain" : flags.chat_format, tokenizer.chat_template);
+  ASSIGN_OR_RETURN(options.files, DataFilesFrom(flags, tokenizer, spec.vocab, sequence));
   options.packing = flags.packing == "true";
   options.cache_folder = flags.cache.has_value()        ? *flags.cache
                          : context.cache_folder.empty() ? fallback_cache

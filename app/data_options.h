@@ -31,7 +31,12 @@ struct DataFlags {
 absl::StatusOr<ModelTokenizer> TokenizerFor(Io& io, const DataFlags& flags,
                                             const std::string& model);
 
-// What the flags say, for a model and a length of rows. `tokenizer` outlives the use of the result.
+// What the flags say of reading files, for a vocabulary and a length of rows; the paths are the
+// caller's to fill in. `tokenizer` outlives the use of the result.
+absl::StatusOr<DataFiles> DataFilesFrom(const DataFlags& flags, const ModelTokenizer& tokenizer,
+                                        int64_t vocab, int64_t sequence);
+
+// The same with everything else that training or evaluating needs of its data.
 // `fallback_cache` is where token caches go when neither a flag nor the user's cache folder says.
 absl::StatusOr<DataOptions> DataOptionsFrom(const CommandContext& context, const DataFlags& flags,
                                             const ModelTokenizer& tokenizer, const ModelSpec& spec,

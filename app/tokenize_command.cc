@@ -7,7 +7,6 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "app/commands.h"
-#include "app/text_pieces.h"
 #include "common/json.h"
 #include "common/quote.h"
 #include "common/status_macros.h"
@@ -15,6 +14,8 @@
 #include "common/units.h"
 #include "model/tokenizer/load_tokenizer.h"
 #include "model/tokenizer/tokenizer.h"
+#include "runtime/data/sequential_reader.h"
+#include "runtime/data/text_piece.h"
 
 namespace horizon {
 namespace {
@@ -85,9 +86,8 @@ class TokenizeCommand : public Command {
 
   absl::Status Run(const CommandContext& context) override {
     ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer, MakeTokenizer(context.io));
-    ASSIGN_OR_RETURN(const std::unique_ptr<File> file, context.io.Open(file_, OpenMode::kRead));
-    ASSIGN_OR_RETURN(const Counts counts, Count(*tokenizer, *file, context.clock));
-    RETURN_IF_ERROR(file->Close());
+    ASSIGN_OR_RETURN(SequentialReader reader, SequentialReader::Open(context.io, file_));
+    ASSIGN_OR_RETURN(const Counts counts, Count(*tokenizer, reader, context.clock));
     return context.output.Write(json_ ? Json(*tokenizer, counts) : Text(*tokenizer, counts));
   }
 
@@ -102,17 +102,18 @@ class TokenizeCommand : public Command {
     return std::move(model.tokenizer);
   }
 
-  absl::StatusOr<Counts> Count(const Tokenizer& tokenizer, File& file, Clock& clock) const {
+  absl::StatusOr<Counts> Count(const Tokenizer& tokenizer, SequentialReader& reader,
+                               Clock& clock) const {
     Counts counts;
     absl::flat_hash_set<int32_t> used;
-    TextPieces pieces(file, kPieceBytes);
     bool in_word = false;
     Nanoseconds spent{};
     std::vector<int32_t> ids;
     EncodeOptions options;
     while (true) {
-      ASSIGN_OR_RETURN(const std::string_view piece, pieces.Next());
-      if (piece.empty()) break;
+      ASSIGN_OR_RETURN(const std::string_view rest, reader.Peek(kPieceBytes + 1));
+      if (rest.empty()) break;
+      const std::string_view piece = rest.substr(0, PieceLength(rest, kPieceBytes));
       CountText(piece, in_word, counts);
       ids.clear();
       const Nanoseconds begin = clock.Now();
@@ -121,6 +122,7 @@ class TokenizeCommand : public Command {
       options.position = TextPosition::kContinues;
       counts.tokens += ids.size();
       used.insert(ids.begin(), ids.end());
+      reader.Skip(piece.size());
       for (size_t i = 0; i < ids.size() && counts.sample.size() < static_cast<size_t>(sample_);
            ++i) {
         counts.sample.push_back(ids[i]);

@@ -74,6 +74,32 @@ class Renderer {
   std::vector<ChatSegment> segments_;
 };
 
+// `text` without its newlines at one end or the other.
+std::string_view SkipNewlines(std::string_view text) {
+  const size_t begin = text.find_first_not_of('\n');
+  return begin == std::string_view::npos ? "" : text.substr(begin);
+}
+std::string_view DropNewlines(std::string_view text) {
+  return text.substr(0, text.find_last_not_of('\n') + 1);
+}
+
+// An answer as Qwen3's template writes it: where there are several tags the words behind the last
+// </think> are said, and the reasoning is what the last <think> before the first </think> begins.
+std::string WithReasoning(std::string_view words, bool is_last) {
+  constexpr std::string_view kOpen = "<think>";
+  constexpr std::string_view kClose = "</think>";
+  std::string_view reasoning;
+  if (const size_t end = words.find(kClose); end != std::string_view::npos) {
+    reasoning = DropNewlines(words.substr(0, end));
+    const size_t begin = reasoning.rfind(kOpen);
+    if (begin != std::string_view::npos) reasoning.remove_prefix(begin + kOpen.size());
+    reasoning = DropNewlines(SkipNewlines(reasoning));
+    words = SkipNewlines(words.substr(words.rfind(kClose) + kClose.size()));
+  }
+  if (!is_last) return std::string(words);
+  return StrCat(kOpen, "\n", reasoning, "\n", kClose, "\n\n", SkipNewlines(words));
+}
+
 void OpenChatMl(Renderer& out, ChatRole role) {
   out.Markup("<|im_start|>");
   out.Text(StrCat(ToString(role), "\n"));
@@ -93,7 +119,10 @@ void RenderChatMl(const ChatFormat& format, std::span<const ChatTurn> turns, Ren
   if (!format.default_system.empty() && turns.front().role != ChatRole::kSystem) {
     say(ChatRole::kSystem, format.default_system);
   }
-  for (const ChatTurn& turn : turns) say(turn.role, turn.content);
+  for (const ChatTurn& turn : turns) {
+    const bool thinks = format.thinks && turn.role == ChatRole::kAssistant;
+    say(turn.role, thinks ? WithReasoning(turn.content, &turn == &turns.back()) : turn.content);
+  }
 }
 
 void OpenLlama3(Renderer& out, ChatRole role) {
@@ -128,19 +157,26 @@ void RenderLlama3(const ChatFormat& format, std::span<const ChatTurn> turns, Ren
 void RenderMistral(const ChatFormat& format, std::span<const ChatTurn> turns, Renderer& out) {
   out.Markup("<s>");
   std::string system;
-  for (const ChatTurn& turn : turns) {
-    if (turn.role == ChatRole::kSystem) {
-      system = StrCat(turn.content, "\n\n");
-    } else if (turn.role == ChatRole::kUser) {
+  if (turns.front().role == ChatRole::kSystem) {
+    system = StrCat(turns.front().content, "\n\n");
+    turns = turns.subspan(1);
+  }
+  size_t addressed = 0;
+  for (size_t i = 0; format.system_in_last_question && i < turns.size(); ++i) {
+    if (turns[i].role == ChatRole::kUser) addressed = i;
+  }
+  for (size_t i = 0; i < turns.size(); ++i) {
+    const std::string& words = turns[i].content;
+    if (turns[i].role == ChatRole::kUser) {
+      if (format.space_before_open) out.Text(" ");
       out.Markup("[INST]");
-      out.Text(StrCat(format.space_after_open ? " " : "", system, turn.content,
+      out.Text(StrCat(format.space_after_open ? " " : "", i == addressed ? system : "", words,
                       format.space_before_close ? " " : ""));
       out.Markup("[/INST]");
-      system.clear();
-    } else if (format.space_before_answer) {
-      out.Answer(StrCat(" ", Trimmed(turn.content)), "</s>");
     } else {
-      out.Answer(turn.content, "</s>");
+      out.Answer(StrCat(format.space_before_answer ? " " : "",
+                        format.trims_answer ? Trimmed(words) : words),
+                 "</s>");
     }
   }
 }
@@ -204,8 +240,9 @@ std::vector<ChatSegment> RenderChatPrompt(const ChatFormat& format,
   return std::move(out).Finish();
 }
 
-bool RendersBegin(const ChatFormat& format) {
-  return format.markup == ChatMarkup::kLlama3 || format.markup == ChatMarkup::kMistral;
+bool TakesPrefix(const ChatFormat& format) {
+  return format.markup == ChatMarkup::kPlain ||
+         (format.markup == ChatMarkup::kChatMl && format.takes_prefix);
 }
 
 std::string_view EndOfAnswer(const ChatFormat& format) {

@@ -26,7 +26,7 @@ struct ChatTurn {
 enum class ChatMarkup {
   kChatMl,   // <|im_start|>user\n...<|im_end|>\n (Qwen and others)
   kLlama3,   // <|start_header_id|>user<|end_header_id|>\n\n...<|eot_id|>
-  kMistral,  // [INST] ...[/INST] ...</s>; the system's words stand before the first question
+  kMistral,  // [INST] ...[/INST] ...</s>; the system's words stand before a question
   kPlain,    // a question, a newline, the answer
 };
 std::span<const EnumWord<ChatMarkup>> WordsOf(ChatMarkup);
@@ -36,17 +36,24 @@ struct ChatFormat {
   ChatMarkup markup = ChatMarkup::kPlain;
   std::string default_system;   // kChatMl: said where a conversation has no system turn
   std::string system_preamble;  // kLlama3: said before the system's words in every conversation
-  // kMistral: whether there is a space behind [INST], before [/INST], and before an answer (whose
-  // own spaces are trimmed then).
+  // kChatMl: answers have Qwen3's reasoning. The last one begins with <think>, what the record has
+  // between its own <think> and </think> or nothing, and </think>; those before lose it.
+  bool thinks = false;
+  bool takes_prefix = true;  // kChatMl: the tokenizer's Prefix comes first
+  // kMistral: whether there is a space before and behind [INST], before [/INST], and before an
+  // answer; whether an answer's own spaces are trimmed; which question has the system's words.
+  bool space_before_open = false;
   bool space_after_open = true;
   bool space_before_close = false;
   bool space_before_answer = true;
+  bool trims_answer = true;
+  bool system_in_last_question = true;
   friend bool operator==(const ChatFormat&, const ChatFormat&) = default;
 };
 
-// The format of a model's chat_template, from the markers and fixed texts in it; the template is
-// not executed. What it does with tools and reasoning is not followed. InvalidArgument for a
-// template of another kind or none, with the formats there are and --chat-format to choose.
+// The format of a model's chat_template, from the statements and fixed texts in it; the template is
+// not executed. What it does with tools is not followed. InvalidArgument for a template of another
+// kind or none, with what is unknown in it, the formats there are and --chat-format to choose.
 absl::StatusOr<ChatFormat> RecogniseChatFormat(std::string_view chat_template);
 // What `word` says: "auto" the template's format; a markup's word that markup, with what the
 // template says of it if it is the template's own.
@@ -71,8 +78,9 @@ std::vector<ChatSegment> RenderChat(const ChatFormat& format, std::span<const Ch
 std::vector<ChatSegment> RenderChatPrompt(const ChatFormat& format,
                                           std::span<const ChatTurn> turns);
 
-// Whether RenderChat writes the begin of text; if not, it is the tokenizer's Prefix.
-bool RendersBegin(const ChatFormat& format);
+// Whether the tokenizer's Prefix stands before what RenderChat gives. If not, RenderChat writes the
+// begin of text, or there is none.
+bool TakesPrefix(const ChatFormat& format);
 // The token that ends an answer; empty for plain: the tokenizer's end of text.
 std::string_view EndOfAnswer(const ChatFormat& format);
 

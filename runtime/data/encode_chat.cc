@@ -6,7 +6,7 @@ namespace horizon {
 
 absl::Status EncodeChat(const ChatEncoder& encoder, std::span<const ChatSegment> segments,
                         std::vector<int32_t>& ids, std::vector<bool>& is_answer) {
-  if (!RendersBegin(encoder.format)) {
+  if (TakesPrefix(encoder.format)) {
     const std::span<const int32_t> prefix = encoder.tokenizer.Prefix();
     ids.insert(ids.end(), prefix.begin(), prefix.end());
   }

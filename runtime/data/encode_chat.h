@@ -20,7 +20,7 @@ struct ChatEncoder {
 
 // Appends the ids of a rendered conversation or prompt (RenderChat, RenderChatPrompt), and to
 // `is_answer` for each whether it is an assistant's. Special tokens are seen in markup only. The
-// tokenizer's Prefix comes first unless the format renders the begin of text. Encode's errors.
+// tokenizer's Prefix comes first where the format takes it. Encode's errors.
 absl::Status EncodeChat(const ChatEncoder& encoder, std::span<const ChatSegment> segments,
                         std::vector<int32_t>& ids, std::vector<bool>& is_answer);
 

@@ -7,6 +7,7 @@
 #include "common/quote.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
+#include "runtime/data/text_piece.h"
 
 namespace horizon {
 namespace {
@@ -17,24 +18,6 @@ constexpr int kEnd = -1;
 
 bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 bool IsBlank(std::string_view text) { return std::all_of(text.begin(), text.end(), IsSpace); }
-
-// Where text of more than `most` bytes is cut: the last place of the best kind there is.
-size_t CutPlace(std::string_view text, size_t most) {
-  size_t other_break = 0;
-  size_t space = 0;
-  for (size_t at = most; at >= 1; --at) {
-    if (text[at - 1] == '\n' && !IsSpace(text[at])) {
-      if (at >= 2 && !IsSpace(text[at - 2])) return at;
-      if (other_break == 0) other_break = at;
-    }
-    if (space == 0 && text[at] == ' ' && !IsSpace(text[at - 1])) space = at;
-  }
-  if (other_break > 0) return other_break;
-  if (space > 0) return space;
-  size_t at = most;
-  while (at > most - 4 && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) --at;
-  return at;
-}
 
 // Finds the end of an element: the comma or bracket behind it, outside of strings and of brackets
 // of its own. What stands between is for the JSON parser to judge.
@@ -84,7 +67,7 @@ absl::StatusOr<RecordStream> RecordStream::Open(Io& io, const std::string& path)
 
 absl::StatusOr<RecordStream> RecordStream::Open(Io& io, const std::string& path,
                                                 const Options& options) {
-  CHECK(options.piece_bytes >= 8);
+  CHECK(options.piece_bytes >= 4);
   ASSIGN_OR_RETURN(SequentialReader reader, SequentialReader::Open(io, path, options.read_bytes));
   RecordStream stream(std::move(reader), options);
   ASSIGN_OR_RETURN(std::string_view head, stream.reader_.Peek(kHeadBytes));
@@ -240,8 +223,7 @@ absl::StatusOr<bool> RecordStream::NextPiece(DataRecord& record) {
   record.line = line_;
   ASSIGN_OR_RETURN(const std::string_view rest, reader_.Peek(options_.piece_bytes + 1));
   if (rest.empty()) return false;
-  const size_t length =
-      rest.size() <= options_.piece_bytes ? rest.size() : CutPlace(rest, options_.piece_bytes);
+  const size_t length = PieceLength(rest, options_.piece_bytes);
   record.text.assign(rest.substr(0, length));
   line_ += std::count(record.text.begin(), record.text.end(), '\n');
   reader_.Skip(length);

@@ -41,9 +41,7 @@ class RecordStream {
  public:
   struct Options {
     Bytes longest = 64_MiB;
-    // Text is cut before this many bytes (>= 8), between two lines where there is a break with
-    // text on both sides: no tokenizer of ours makes one token of both. Else at another break, else
-    // before a space, else between two characters.
+    // Text is cut into pieces of at most this many bytes (>= 4; PieceLength says where).
     size_t piece_bytes = size_t{1} << 20;
     size_t read_bytes = SequentialReader::kReadBytes;
   };

@@ -83,9 +83,14 @@ Hash128 TokenCacheKey(const DataFiles& files, const std::vector<Hash128>& conten
     hash.AddField(ToString(options.chat->markup));
     hash.AddField(options.chat->default_system);
     hash.AddField(options.chat->system_preamble);
-    hash.AddField((options.chat->space_after_open ? 1u : 0u) |
-                  (options.chat->space_before_close ? 2u : 0u) |
-                  (options.chat->space_before_answer ? 4u : 0u));
+    uint64_t flags = 0;
+    for (const bool flag : {options.chat->thinks, options.chat->takes_prefix,
+                            options.chat->space_before_open, options.chat->space_after_open,
+                            options.chat->space_before_close, options.chat->space_before_answer,
+                            options.chat->trims_answer, options.chat->system_in_last_question}) {
+      flags = flags * 2 + (flag ? 1 : 0);
+    }
+    hash.AddField(flags);
   }
   hash.AddField(static_cast<uint64_t>(options.vocab));
   hash.AddField(static_cast<uint64_t>(options.sequence));

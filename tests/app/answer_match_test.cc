@@ -17,6 +17,14 @@ TEST(AnswerMatch, WhiteSpaceAtTheEndsDoesNotCount) {
   EXPECT_FALSE(SameText("", "42"));
 }
 
+TEST(AnswerMatch, ReasoningBeforeAnAnswerDoesNotCount) {
+  EXPECT_TRUE(SameText("<think>\n\n</think>\n\n42", "42"));
+  EXPECT_TRUE(SameText("<think>40 + 2</think> 42", "<think>\n\n</think>\n\n42"));
+  EXPECT_FALSE(SameText("<think>42</think> 41", "42"));
+  EXPECT_FALSE(SameText("<think>42", "42"));
+  EXPECT_FALSE(SameText("42 <think></think>", "42"));
+}
+
 TEST(AnswerMatch, TheLastNumberIsFound) {
   for (const auto& [text, number] : {std::pair<const char*, double>{"42", 42},
                                      {"#### 1,234", 1234},

@@ -3,12 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "common/check.h"
 #include "common/document.h"
 #include "common/io.h"
 #include "common/json.h"
@@ -21,55 +23,102 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// What is known of each model's template: the markers and literals by which it is recognised.
-struct Known {
-  std::string_view excerpt;
-  ChatFormat format;
-};
-const std::map<std::string, Known>& Models() {
-  static const auto& models = *new std::map<std::string, Known>{
-      {"chatml",
-       {"{{'<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>'}}",
-        {.markup = ChatMarkup::kChatMl}}},
-      {"qwen2",
-       {"{{ '<|im_start|>system\\nYou are a helpful assistant.<|im_end|>\\n' }}",
-        {.markup = ChatMarkup::kChatMl, .default_system = "You are a helpful assistant."}}},
+// The format of each model that has goldens.
+const std::map<std::string, ChatFormat>& Models() {
+  static const ChatFormat kChatMl = {.markup = ChatMarkup::kChatMl, .takes_prefix = false};
+  static const ChatFormat kQwen3 = {
+      .markup = ChatMarkup::kChatMl, .thinks = true, .takes_prefix = false};
+  static const ChatFormat kLlamaDates = {
+      .markup = ChatMarkup::kLlama3,
+      .system_preamble = "Cutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n"};
+  static const auto& models = *new std::map<std::string, ChatFormat>{
+      {"chatml", kChatMl},
+      {"openhermes", kChatMl},
+      {"qwen2-vl",
+       {.markup = ChatMarkup::kChatMl,
+        .default_system = "You are a helpful assistant.",
+        .takes_prefix = false}},
       {"qwen2.5",
-       {"{{- '<|im_start|>system\\n' + messages[0]['content'] + '<|im_end|>\\n' }} {%- else %} "
-        "{{- '<|im_start|>system\\nYou are Qwen, created by Alibaba Cloud. You are a helpful "
-        "assistant.<|im_end|>\\n' }}",
-        {.markup = ChatMarkup::kChatMl,
-         .default_system = "You are Qwen, created by Alibaba Cloud. You are a helpful "
-                           "assistant."}}},
-      {"llama-3",
-       {"'<|start_header_id|>' + message['role'] + '<|end_header_id|>\\n\\n' ... '<|eot_id|>'",
-        {.markup = ChatMarkup::kLlama3}}},
-      {"llama-3.2",
-       {"{{- \"<|start_header_id|>system<|end_header_id|>\\n\\n\" }} {{- \"Cutting Knowledge Date: "
-        "December 2023\\n\" }} ... {{- \"<|eot_id|>\" }}",
-        {.markup = ChatMarkup::kLlama3,
-         .system_preamble = "Cutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n"}}},
+       {.markup = ChatMarkup::kChatMl,
+        .default_system = "You are Qwen, created by Alibaba Cloud. You are a helpful assistant.",
+        .takes_prefix = false}},
+      {"qwen3", kQwen3},
+      {"qwen3-trl", kQwen3},
+      {"qwen3-2507", kChatMl},
+      {"llama-3", {.markup = ChatMarkup::kLlama3}},
+      {"llama-3.1", kLlamaDates},
+      {"llama-3.2", kLlamaDates},
+      {"llama-3.3", kLlamaDates},
       {"mistral-7b-v0.2",
-       {"{{ '[INST] ' + message['content'] + ' [/INST]' }} ... {{ message['content'] + eos_token}}",
-        {.markup = ChatMarkup::kMistral,
-         .space_after_open = true,
-         .space_before_close = true,
-         .space_before_answer = false}}},
-      {"mistral-7b-v0.3",
-       {"{{- \"[INST] \" + message[\"content\"] + \"[/INST]\" }} ... "
-        "{{- \" \" + message[\"content\"]|trim + eos_token}}",
-        {.markup = ChatMarkup::kMistral,
-         .space_after_open = true,
-         .space_before_close = false,
-         .space_before_answer = true}}},
+       {.markup = ChatMarkup::kMistral,
+        .space_before_close = true,
+        .space_before_answer = false,
+        .trims_answer = false,
+        .system_in_last_question = false}},
+      {"mistral-v1",
+       {.markup = ChatMarkup::kMistral,
+        .space_before_open = true,
+        .space_before_close = true,
+        .trims_answer = false,
+        .system_in_last_question = false}},
+      {"mistral-v3", {.markup = ChatMarkup::kMistral}},
       {"mistral-nemo",
-       {"{{- \"[INST]\" + message[\"content\"] + \"[/INST]\" }} ... "
-        "{{- message[\"content\"] + eos_token}}",
-        {.markup = ChatMarkup::kMistral,
-         .space_after_open = false,
-         .space_before_close = false,
-         .space_before_answer = false}}}};
+       {.markup = ChatMarkup::kMistral,
+        .space_after_open = false,
+        .space_before_answer = false,
+        .trims_answer = false}}};
   return models;
+}
+
+// Published templates are not ours to keep. These have the statements of each that decide how it
+// writes a conversation; chat_goldens/make_goldens.py tells where the whole ones are.
+constexpr std::string_view kLlamaTurn =
+    "{{- '<|start_header_id|>' + message['role'] + '<|end_header_id|>\\n\\n'+ message['content'] | "
+    "trim + '<|eot_id|>' }}";
+constexpr std::string_view kLlamaDates =
+    "{%- set date_string = \"26 Jul 2024\" %} {{- \"Cutting Knowledge Date: December 2023\\n\" }}\n"
+    "{{- \"Today Date: \" + date_string + \"\\n\\n\" }}";
+constexpr std::string_view kChatMlTurn =
+    "{{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>' + '\\n' }}";
+constexpr std::string_view kChatMlPrompt = "{{- '<|im_start|>assistant\\n' }}";
+constexpr std::string_view kQwen3Answer =
+    "{%- if loop.index0 > ns.last_query_index %}\n"
+    "{%- if loop.last or (not loop.last and reasoning_content) %}\n"
+    "{{- '<|im_start|>' + message.role + '\\n<think>\\n' + reasoning_content.strip('\\n') + "
+    "'\\n</think>\\n\\n' + content.lstrip('\\n') }}";
+constexpr std::string_view kQwen3NoThinking = "{{- '<think>\\n\\n</think>\\n\\n' }}";
+
+const std::map<std::string, std::string>& Statements() {
+  static const auto& statements = *new std::map<std::string, std::string>{
+      {"chatml", StrCat(kChatMlTurn, kChatMlPrompt)},
+      {"openhermes",
+       "{{'<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n'}}"},
+      {"qwen2-vl",
+       "<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n<|im_start|>{{ message['role'] "
+       "}}\n{{ message['content'] }}<|im_end|>\n"},
+      {"qwen2.5",
+       StrCat("{{- '<|im_start|>system\\n' + messages[0]['content'] + '<|im_end|>\\n' }}",
+              "{{- '<|im_start|>system\\nYou are Qwen, created by Alibaba Cloud. You are a helpful "
+              "assistant.<|im_end|>\\n' }}",
+              kChatMlTurn, kChatMlPrompt)},
+      {"qwen3", StrCat(kChatMlTurn, kQwen3Answer, kChatMlPrompt, kQwen3NoThinking)},
+      {"qwen3-2507",
+       StrCat("{{- '<|im_start|>system\\n' + messages[0].content + '<|im_end|>\\n' }}", kChatMlTurn,
+              kChatMlPrompt)},
+      {"llama-3", std::string(kLlamaTurn)},
+      {"llama-3.1", StrCat(kLlamaTurn, kLlamaDates)},
+      {"mistral-7b-v0.2",
+       "{{ '[INST] ' + message['content'] + ' [/INST]' }}{{ message['content'] + eos_token}}"},
+      {"mistral-v1",
+       "{{- ' [INST] ' + message['content'] + ' [/INST]' }}{{- ' ' + message['content'] + "
+       "eos_token}}"},
+      {"mistral-v3",
+       "{%- if loop.last and system_message is defined %}{{- \"[INST] \" + content + \"[/INST]\" "
+       "}}{{- \" \" + content|trim + eos_token }}"},
+      {"mistral-nemo",
+       "{%- if loop.last and system_message is defined %}{{- \"[INST]\" + message[\"content\"] + "
+       "\"[/INST]\" }}{{- message[\"content\"] + eos_token}}"}};
+  return statements;
 }
 
 std::string Join(const std::vector<ChatSegment>& segments) {
@@ -78,29 +127,110 @@ std::string Join(const std::vector<ChatSegment>& segments) {
   return text;
 }
 
-TEST(ChatFormat, FormatsAreRecognisedFromTheTemplate) {
-  for (const auto& [name, known] : Models()) {
-    const absl::StatusOr<ChatFormat> format = RecogniseChatFormat(known.excerpt);
+TEST(ChatFormat, FormatsAreRecognisedFromTheStatementsOfPublishedTemplates) {
+  for (const auto& [name, text] : Statements()) {
+    const absl::StatusOr<ChatFormat> format = RecogniseChatFormat(text);
     ASSERT_TRUE(format.ok()) << name << format.status();
-    EXPECT_EQ(*format, known.format) << name;
+    EXPECT_EQ(*format, Models().at(name)) << name;
   }
+}
+
+TEST(ChatFormat, TemplatesThatAreNotFollowedAreRefusedWithTheReason) {
+  const std::string turn(kChatMlTurn);
+  for (const auto& [text, reason] : std::map<std::string, std::string_view>{
+           {turn + "{{ '<think>\\n' + thoughts + '</think>' }}", "it writes reasoning (</think>)"},
+           {turn + "{{- '<|im_start|>assistant\\n<think>\\n' }}{% if '</think>' in content %}",
+            "it writes reasoning (</think>)"},
+           {turn + "{{ \"<|im_start|>system\\nYou can use a computer.\" }}",
+            "it says words of its own in the system's turn"},
+           {"{{ '<|im_start|>user<|im_sep|>' + message['content'] + '<|im_end|>\\n' }}",
+            "it separates roles by <|im_sep|>"},
+           {"{{ '[SYSTEM_PROMPT]' + system_message }}{{ '[INST]' + content + '[/INST]' }}",
+            "it writes [SYSTEM_PROMPT]"},
+           {"{{ '<|start|>user<|message|>' + content + '<|end|>' }}",
+            "it has the tokens of no format that horizon knows"}}) {
+    const absl::Status status = RecogniseChatFormat(text).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << text;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(std::string(reason))) << text;
+    // Asked for, the format is there without what the template adds.
+    EXPECT_EQ(*ChooseChatFormat("chatml", text), ChatFormat{.markup = ChatMarkup::kChatMl});
+  }
+}
+
+TEST(ChatFormat, ATemplateThatDiffersInOneStatementIsRefused) {
+  const auto changed = [](std::string text, std::string_view from, std::string_view to) {
+    const size_t at = text.find(from);
+    CHECK(at != std::string::npos);
+    return text.replace(at, from.size(), to);
+  };
+  const std::string qwen3 = Statements().at("qwen3");
+  const std::string v3 = Statements().at("mistral-v3");
+  const std::string llama = StrCat(kLlamaTurn, kLlamaDates);
+  for (const std::string& text : {
+           changed(qwen3, "reasoning_content.strip('\\n')", "reasoning_content"),
+           changed(qwen3, "loop.index0 > ns.last_query_index", "true"),
+           changed(qwen3, "loop.last or (not loop.last and reasoning_content)", "true"),
+           changed(qwen3, "{{- '<|im_start|>assistant\\n' }}",
+                   "{{- '<|im_start|>assistant\\n<t>' }}"),
+           changed(qwen3, "'<think>\\n\\n</think>\\n\\n'", "'<think>\\n'"),
+           changed(v3, "\"[INST] \" + content", "\"[INST]\" + content"),
+           changed(v3, "content + \"[/INST]\"", "content + \" [/INST]\""),
+           changed(v3, "\" \" + content|trim + eos_token", "content|trim + eos_token"),
+           changed(llama, "| trim ", ""),
+           changed(llama, "set date_string", "set another"),
+           changed(llama, "December 2023\\n", "December 2023"),
+           changed(llama, "date_string + \"\\n\\n\"", "date_string"),
+           std::string("{{'<|im_start|>' + message['role'] + '\\n' + message['content'] + "
+                       "'<|im_end|>'}}"),
+       }) {
+    EXPECT_FALSE(RecogniseChatFormat(text).ok()) << text;
+  }
+}
+
+TEST(ChatFormat, SpellingOfATemplateDoesNotMatter) {
+  for (const std::string_view text :
+       {"{{'<|im_start|>'+message.role+'\\n'+message.content+'<|im_end|>\\n'}}",
+        "{{- \"<|im_start|>\" + message[\"role\"] + \"\n\" + x + \"<|im_end|>\" + \"\n\" -}}",
+        "{#- it's a comment with </think> -#}<|im_start|>{{ message.role }}\n{{ x "
+        "}}<|im_end|>\n"}) {
+    const absl::StatusOr<ChatFormat> format = RecogniseChatFormat(text);
+    ASSERT_TRUE(format.ok()) << format.status();
+    EXPECT_EQ(*format, Models().at("chatml"));
+  }
+  const std::string v3 = Statements().at("mistral-v3");
+  std::string single_quotes = v3;
+  std::replace(single_quotes.begin(), single_quotes.end(), '"', '\'');
+  EXPECT_EQ(*RecogniseChatFormat(single_quotes), *RecogniseChatFormat(v3));
+}
+
+TEST(ChatFormat, ATemplateThatSaysTheBeginOfTextTakesTheTokenizersPrefix) {
+  const std::string text = Statements().at("chatml");
+  EXPECT_FALSE(TakesPrefix(*RecogniseChatFormat(text)));
+  EXPECT_TRUE(TakesPrefix(*RecogniseChatFormat("{{ bos_token }}" + text)));
+  EXPECT_TRUE(TakesPrefix({.markup = ChatMarkup::kChatMl}));
+  EXPECT_TRUE(TakesPrefix({.markup = ChatMarkup::kPlain}));
+  EXPECT_FALSE(TakesPrefix({.markup = ChatMarkup::kLlama3}));
+  EXPECT_FALSE(TakesPrefix({.markup = ChatMarkup::kMistral}));
 }
 
 TEST(ChatFormat, OnlyALiteralIsADefaultSystemPrompt) {
   const auto system = [](std::string_view text) {
-    return RecogniseChatFormat(StrCat("<|im_start|> <|im_end|> ", text))->default_system;
+    const auto format = RecogniseChatFormat(StrCat("<|im_start|> <|im_end|>\n ", text));
+    return format.ok() ? format->default_system : "refused";
   };
-  EXPECT_EQ(system("'<|im_start|>system\\n' + x + '<|im_end|>'"), "");
+  EXPECT_EQ(system("{{ '<|im_start|>system\\n' + x + '<|im_end|>' }}"), "");
   EXPECT_EQ(system("<|im_start|>system\nreal newline<|im_end|>"), "real newline");
   EXPECT_EQ(system("<|im_start|>system\\n{{ words }}<|im_end|>"), "");
-  EXPECT_EQ(system("<|im_start|>system\\nnever ended"), "");
+  EXPECT_EQ(system("<|im_start|>system\\nnever ended"), "refused");
+  EXPECT_EQ(system("{{ '<|im_start|>system\\nWords: ' + x + '<|im_end|>' }}"), "refused");
+  EXPECT_EQ(system("<|im_start|>system\nA<|im_end|><|im_start|>system\nB<|im_end|>"), "refused");
   EXPECT_EQ(system("<|im_start|>system no newline<|im_end|>"), "");
 }
 
 TEST(ChatFormat, AnUnknownTemplateIsRefusedWithTheList) {
   for (const std::string_view text :
        {"", "{{ message }}", "<start_of_turn>user", "'[INST] <<SYS>>\\n' [/INST]",
-        "[SYSTEM_PROMPT] [INST] [/INST]", "<|im_start|> alone"}) {
+        "[SYSTEM_PROMPT] [INST] [/INST]", "<|im_start|> alone", "{{ 'never ended"}) {
     const absl::Status status = RecogniseChatFormat(text).status();
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << text;
     EXPECT_THAT(std::string(status.message()),
@@ -109,9 +239,9 @@ TEST(ChatFormat, AnUnknownTemplateIsRefusedWithTheList) {
 }
 
 TEST(ChatFormat, AChosenFormatIsTheTemplatesWhereTheyAgree) {
-  const std::string_view qwen = Models().at("qwen2.5").excerpt;
-  EXPECT_EQ(*ChooseChatFormat("auto", qwen), Models().at("qwen2.5").format);
-  EXPECT_EQ(*ChooseChatFormat("chatml", qwen), Models().at("qwen2.5").format);
+  const std::string qwen = Statements().at("qwen2.5");
+  EXPECT_EQ(*ChooseChatFormat("auto", qwen), Models().at("qwen2.5"));
+  EXPECT_EQ(*ChooseChatFormat("chatml", qwen), Models().at("qwen2.5"));
   EXPECT_EQ(*ChooseChatFormat("plain", qwen), ChatFormat{.markup = ChatMarkup::kPlain});
   EXPECT_EQ(*ChooseChatFormat("chatml", ""), ChatFormat{.markup = ChatMarkup::kChatMl});
   EXPECT_FALSE(ChooseChatFormat("auto", "").ok());
@@ -127,10 +257,10 @@ TEST(ChatFormat, RendersWhatTheModelsOwnTemplatesRender) {
   ASSERT_TRUE(goldens.ok()) << goldens.status();
   int chats = 0;
   int prompts = 0;
-  for (const Value& golden : *goldens->root.As<Value::Array>()) {
+  for (const Value& golden : *goldens->root.Find("goldens")->As<Value::Array>()) {
     const std::string& model = *golden.Find("model")->As<std::string>();
     ASSERT_TRUE(Models().count(model) == 1) << model;
-    const ChatFormat& format = Models().at(model).format;
+    const ChatFormat& format = Models().at(model);
     std::vector<ChatTurn> turns;
     for (const Value& turn : *golden.Find("turns")->As<Value::Array>()) {
       const Value::Array& pair = *turn.As<Value::Array>();
@@ -147,8 +277,9 @@ TEST(ChatFormat, RendersWhatTheModelsOwnTemplatesRender) {
       ++prompts;
     }
   }
-  EXPECT_GE(chats, 50);
-  EXPECT_GE(prompts, 50);
+  // The template of mistral-7b-v0.2 refuses three conversations with a system's turn.
+  EXPECT_EQ(chats, 15 * 12 - 3);
+  EXPECT_EQ(prompts, 15 * 12 - 3);
 }
 
 TEST(ChatFormat, SegmentsSayWhatIsMarkupAndWhatIsAnswer) {
@@ -181,10 +312,12 @@ TEST(ChatFormat, APromptIsWhatTheChatBeginsWith) {
                                        {ChatRole::kUser, "V"},
                                        {ChatRole::kAssistant, "B"}};
   std::vector<ChatFormat> formats = {{.markup = ChatMarkup::kPlain}};
-  for (const auto& [name, known] : Models()) formats.push_back(known.format);
+  for (const auto& [name, known] : Models()) formats.push_back(known);
   for (const ChatFormat& format : formats) {
     const std::vector<ChatSegment> chat = RenderChat(format, turns);
+    const bool moves = format.markup == ChatMarkup::kMistral && format.system_in_last_question;
     for (const size_t asked : {2u, 4u}) {
+      if (moves && asked == 2) continue;  // the system's words go on to the next question
       const std::vector<ChatSegment> prompt =
           RenderChatPrompt(format, std::span(turns).first(asked));
       ASSERT_LT(prompt.size(), chat.size());

@@ -84,9 +84,14 @@ TEST_F(TokenCacheTest, AnythingThatDecidesIdsChangesTheKeyAndAPathDoesNot) {
   with([](DataFiles& f) { f.tokenise.chat = ChatFormat{.markup = ChatMarkup::kChatMl}; });
   with([](DataFiles& f) { f.tokenise.chat = ChatFormat{.default_system = "S"}; });
   with([](DataFiles& f) { f.tokenise.chat = ChatFormat{.system_preamble = "S"}; });
+  with([](DataFiles& f) { f.tokenise.chat = ChatFormat{.thinks = true}; });
+  with([](DataFiles& f) { f.tokenise.chat = ChatFormat{.takes_prefix = false}; });
+  with([](DataFiles& f) { f.tokenise.chat = ChatFormat{.space_before_open = true}; });
   with([](DataFiles& f) { f.tokenise.chat = ChatFormat{.space_after_open = false}; });
   with([](DataFiles& f) { f.tokenise.chat = ChatFormat{.space_before_close = true}; });
   with([](DataFiles& f) { f.tokenise.chat = ChatFormat{.space_before_answer = false}; });
+  with([](DataFiles& f) { f.tokenise.chat = ChatFormat{.trims_answer = false}; });
+  with([](DataFiles& f) { f.tokenise.chat = ChatFormat{.system_in_last_question = false}; });
   with([](DataFiles& f) { f.tokenise.chat = absl::InternalError("none"); });
   with([](DataFiles& f) { f.tokenise.vocab = 301; });
   with([](DataFiles& f) { f.tokenise.sequence = 9; });

@@ -100,7 +100,7 @@ TEST(TokeniseSample, OnlyAnswersAndTheirEndsAreLearnt) {
             "<|start_header_id|>user<|end_header_id|>\n\nU<|eot_id|>"
             "<|start_header_id|>assistant<|end_header_id|>\n\nB<|eot_id|>",
             "A<|eot_id|>B<|eot_id|>"},
-           {ChatMarkup::kMistral, "<s>[INST] S\n\nU[/INST] A</s>[INST] U[/INST] B</s>",
+           {ChatMarkup::kMistral, "<s>[INST] U[/INST] A</s>[INST] S\n\nU[/INST] B</s>",
             " A</s> B</s>"},
            {ChatMarkup::kPlain, "S\nU\nA<|end|>U\nB<|end|>", "A<|end|>B<|end|>"}}) {
     TokeniseOptions options = OptionsFor(tokenizer, c.markup);
