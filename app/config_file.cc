@@ -1,15 +1,19 @@
 #include "app/config_file.h"
 
+#include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "app/command_line.h"
+#include "common/check.h"
 #include "common/document.h"
 #include "common/json.h"
 #include "common/status_macros.h"
@@ -116,7 +120,13 @@ struct YamlText {
   }
   std::string operator()(const Bytes* value) const { return StrCat("\"", value->value(), " B\""); }
   std::string operator()(const BytesPerSecond* value) const {
-    return StrCat("\"", value->value, " B/s\"");
+    // Quantities have no exponents; the shortest digits that read back to the same bits, of which
+    // the least and the greatest number have 324 and 309.
+    std::array<char, 400> digits{};
+    const std::to_chars_result end = std::to_chars(digits.data(), digits.data() + digits.size(),
+                                                   value->value, std::chars_format::fixed);
+    CHECK(end.ec == std::errc());
+    return StrCat("\"", std::string_view(digits.data(), end.ptr), " B/s\"");
   }
   std::string operator()(const std::vector<std::string>* words) const {
     JsonWriter json(JsonWriter::Style::kOneLine);
@@ -137,6 +147,7 @@ std::string ConfigFileText(std::span<const Option> options) {
   std::string text;
   for (const Option& option : options) {
     if (option.name == kConfigOption || option.name == "resume" || option.name == "json") continue;
+    if (option.answers_alone) continue;
     const std::string value = std::visit(YamlText(), option.value);
     if (!value.empty()) text += StrCat(option.name, ": ", value, "\n");
   }

@@ -26,7 +26,8 @@ inline constexpr char kConfigOption[] = "config";
 // been written when an error is returned.
 absl::Status ReadConfigFile(Io& io, const std::string& path, std::span<Option> options);
 
-// A file that gives the options the values they have, but for `config`, `resume` and `json`.
+// A file that gives the options the values they have, but for `config`, `resume`, `json` and those
+// that answer alone.
 std::string ConfigFileText(std::span<const Option> options);
 
 }  // namespace horizon

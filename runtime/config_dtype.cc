@@ -14,10 +14,10 @@ namespace {
 constexpr std::string_view kFile = "config.json";
 constexpr std::string_view kSpaces = " \t\r\n";
 
-struct Member {
-  std::string_view key;  // as it stands between the quotes
-  size_t value_begin = 0;
-  size_t value_end = 0;
+// Where the value of a member stands.
+struct Place {
+  size_t begin = 0;
+  size_t end = 0;
 };
 
 // The walkers below are given a text that ParseJson took, so they look for borders only.
@@ -61,46 +61,45 @@ size_t EndOfValue(std::string_view text, size_t at) {
   return at;
 }
 
-// Of the object whose brace opens at `at`.
-std::vector<Member> MembersOf(std::string_view text, size_t at) {
-  std::vector<Member> members;
+// Of the object whose brace opens at `at`, in the order of the text.
+std::vector<Place> ValuesOf(std::string_view text, size_t at) {
+  std::vector<Place> values;
   at = SkipSpaces(text, at + 1);
   while (text[at] != '}') {
-    const size_t end = EndOfString(text, at);
-    Member member{.key = text.substr(at + 1, end - at - 2)};
-    member.value_begin = SkipSpaces(text, SkipSpaces(text, end) + 1);
-    member.value_end = EndOfValue(text, member.value_begin);
-    members.push_back(member);
-    at = SkipSpaces(text, member.value_end);
+    const size_t begin = SkipSpaces(text, SkipSpaces(text, EndOfString(text, at)) + 1);
+    values.push_back({.begin = begin, .end = EndOfValue(text, begin)});
+    at = SkipSpaces(text, values.back().end);
     if (text[at] == ',') at = SkipSpaces(text, at + 1);
   }
-  return members;
+  return values;
 }
 
 }  // namespace
 
 absl::StatusOr<std::string> WithDtype(std::string_view config, std::string_view dtype) {
   ASSIGN_OR_RETURN(const Document document, ParseJson(std::string(kFile), config));
-  if (document.root.As<Value::Object>() == nullptr) {
+  const auto* members = document.root.As<Value::Object>();
+  if (members == nullptr) {
     return ErrorAt(document, document.root, "",
                    StrCat("must be an object, not ", document.root.KindName()));
   }
   const size_t brace = config.find('{');
-  const std::vector<Member> members = MembersOf(config, brace);
+  const std::vector<Place> values = ValuesOf(config, brace);
+  // The parser's keys and not the text's: an escape can spell a letter.
+  CHECK(values.size() == members->size());
   const std::string value = StrCat("\"", dtype, "\"");
   std::string text(config);
   bool found = false;
   // From the end, so that the places before stay what they are.
-  for (auto member = members.rbegin(); member != members.rend(); ++member) {
-    if (member->key != "torch_dtype" && member->key != "dtype") continue;
-    text.replace(member->value_begin, member->value_end - member->value_begin, value);
+  for (size_t i = values.size(); i-- > 0;) {
+    const std::string& key = (*members)[i].first;
+    if (key != "torch_dtype" && key != "dtype") continue;
+    text.replace(values[i].begin, values[i].end - values[i].begin, value);
     found = true;
   }
   if (!found) {
-    text.insert(brace + 1, StrCat("\n  \"torch_dtype\": ", value, members.empty() ? "\n" : ","));
+    text.insert(brace + 1, StrCat("\n  \"torch_dtype\": ", value, values.empty() ? "\n" : ","));
   }
-  // A key with needless escapes looks like another one above and is a second one here.
-  RETURN_IF_ERROR(ParseJson(std::string(kFile), text).status());
   return text;
 }
 

@@ -90,7 +90,8 @@ constexpr size_t kPiece = size_t{1} << 20;
 int64_t StepOf(std::string_view line) {
   constexpr std::string_view kStart = "{\"step\": ";
   int64_t step = -1;
-  if (!line.starts_with(kStart)) return -1;
+  // A sign is none of ours, and "-0" would read as 0.
+  if (!line.starts_with(kStart) || line.substr(kStart.size()).starts_with('-')) return -1;
   const char* end = line.data() + line.size();
   return std::from_chars(line.data() + kStart.size(), end, step).ec == std::errc() ? step : -1;
 }

@@ -3,8 +3,8 @@
 
 say() { printf 'horizon: %s\n' "$*" >&2; }
 
-# The packages of tools/packages.txt needed for "$1" (run or test) that are not installed, one a
-# line. Tests need what running needs.
+# The packages of tools/packages.txt needed for "$1" (run, test or fuzz) that are not installed, one a
+# line. Tests and fuzzing need what running needs.
 missing_packages() {
   local wanted
   wanted=$(awk -v purpose="$1" '!/^#/ && NF && ($2 == "run" || $2 == purpose) { print $1 }' \
@@ -17,7 +17,7 @@ missing_packages() {
   } | awk '$1 == "have" { have[$2] = 1 } $1 == "want" && !($2 in have) { print $2 }'
 }
 
-# Installs what "$1" (run or test) lacks, or names it and stops the script with 1.
+# Installs what "$1" (run, test or fuzz) lacks, or names it and stops the script with 1.
 ensure_packages() {
   local missing as_root=()
   missing=$(missing_packages "$1")

@@ -1,10 +1,35 @@
 #include "runtime/checkpoint/run_lock.h"
 
+#include <vector>
+
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "runtime/checkpoint/checkpoint_names.h"
 
 namespace horizon {
+namespace {
+
+// A run folder may come from a stranger: a link in it would lead what the run writes (metrics, say)
+// out of it, and could make two run folders share their checkpoints under two locks.
+absl::Status CheckNoLinks(Io& io, const std::string& run_folder) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, io.List(run_folder));
+  for (const std::string& name : names) {
+    const std::string path = JoinPath(run_folder, name);
+    const absl::StatusOr<FileInfo> info = io.Info(path);
+    // A link that leads nowhere is not found, and a writer would make what it names.
+    if (absl::IsNotFound(info.status()) || (info.ok() && info->is_symlink)) {
+      return absl::DataLossError(
+          StrCat("'", path, "' is a symbolic link; a run folder holds no links"));
+    }
+    RETURN_IF_ERROR(info.status());
+    if (name == kCheckpointsFolder && info->kind != FileKind::kDirectory) {
+      return absl::DataLossError(StrCat("'", path, "' is not a folder"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::StatusOr<RunLock> RunLock::Acquire(Io& io, const std::string& run_folder) {
   RunLock result;
@@ -16,16 +41,7 @@ absl::StatusOr<RunLock> RunLock::Acquire(Io& io, const std::string& run_folder) 
                                              "': ", lock.status().message()));
   }
   result.lock_ = *std::move(lock);
-  // A link could make two run folders share their checkpoints under two locks.
-  const absl::StatusOr<FileInfo> info = io.Info(result.checkpoints_folder_);
-  if (!info.ok()) {
-    if (absl::IsNotFound(info.status())) return result;
-    return info.status();
-  }
-  if (info->is_symlink || info->kind != FileKind::kDirectory) {
-    return absl::DataLossError(StrCat("'", result.checkpoints_folder_,
-                                      "' is not a folder itself; a run folder holds no links"));
-  }
+  RETURN_IF_ERROR(CheckNoLinks(io, run_folder));
   return result;
 }
 

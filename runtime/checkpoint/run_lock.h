@@ -15,7 +15,7 @@ namespace horizon {
 class RunLock {
  public:
   // Locks RUN/lock; the folder must exist. FailedPrecondition, naming the process, when another one
-  // has the folder; DataLoss when RUN/checkpoints is no folder but a symbolic link or a file.
+  // has the folder; DataLoss when anything in RUN is a symbolic link or RUN/checkpoints no folder.
   static absl::StatusOr<RunLock> Acquire(Io& io, const std::string& run_folder);
 
   const std::string& run_folder() const { return run_folder_; }

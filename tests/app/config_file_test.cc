@@ -408,5 +408,53 @@ TEST_F(ConfigFile, ALevelBeforeTheCommandIsUntouched) {
   EXPECT_THAT(log_, EndsWith("debug: ran\n"));
 }
 
+TEST(ConfigFileText, ReadsBackToTheSameValues) {
+  const std::unique_ptr<Io> io = MakePosixIo();
+  const std::string path = JoinPath(MakeTestFolder(*io), "train.yaml");
+  bool help = true;
+  bool flag = true;
+  double rate = 0.1;
+  std::string text = "a: \"b\" # \\ \n\t\x01 caf\xC3\xA9 \xC2\x85 \xEF\xBB\xBF";
+  std::optional<std::string> given = "";
+  std::optional<std::string> missing;
+  std::optional<Bytes> size = 7_B;
+  std::optional<BytesPerSecond> speed = BytesPerSecond{2.6e10 / 3};
+  std::optional<BytesPerSecond> slow = BytesPerSecond{1e-7};
+  std::vector<std::string> words = {"1.10", "null", "~", "yes", ""};
+  std::vector<Option> options = {{.name = "help", .value = &help, .answers_alone = true},
+                                 {.name = "flag", .value = &flag},
+                                 {.name = "rate", .value = &rate},
+                                 {.name = "text", .value = &text},
+                                 {.name = "given", .value = &given},
+                                 {.name = "missing", .value = &missing},
+                                 {.name = "size", .value = &size},
+                                 {.name = "speed", .value = &speed},
+                                 {.name = "slow", .value = &slow},
+                                 {.name = "words", .value = &words}};
+  WriteBytes(*io, path, ConfigFileText(options));
+  const std::string old_text = std::exchange(text, "");
+  const std::vector<std::string> old_words = std::exchange(words, {});
+  help = false;
+  flag = false;
+  rate = 0;
+  given.reset();
+  size.reset();
+  speed.reset();
+  slow.reset();
+  const absl::Status status = ReadConfigFile(*io, path, options);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_FALSE(help);
+  EXPECT_TRUE(flag);
+  EXPECT_EQ(rate, 0.1);
+  EXPECT_EQ(text, old_text);
+  EXPECT_EQ(given, "");
+  EXPECT_EQ(missing, std::nullopt);
+  EXPECT_EQ(size, 7_B);
+  ASSERT_TRUE(speed.has_value() && slow.has_value());
+  EXPECT_EQ(speed->value, 2.6e10 / 3);
+  EXPECT_EQ(slow->value, 1e-7);
+  EXPECT_EQ(words, old_words);
+}
+
 }  // namespace
 }  // namespace horizon

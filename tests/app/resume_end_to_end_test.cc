@@ -57,11 +57,12 @@ TEST(ResumeCommand, ARunKilledAtAnyMomentEndsLikeTheOneThatWasNot) {
       StrCat("set -u; code=137; tries=0\n"
              "plans=('' '--device-memory 80MiB' '--threads 1' '--device-memory 100MiB')\n"
              "while [ $code -ne 0 ]; do\n"
-             "  tries=$((tries + 1)); [ $tries -lt 60 ] || exit 99\n"
+             "  tries=$((tries + 1)); [ $tries -lt 100 ] || exit 99\n"
              "  ",
              Train("run", "--resume auto ${plans[$((tries % 4))]} 2>>log"),
              " &\n"
-             "  pid=$!; sleep 0.$((10 + RANDOM % 40 + tries * 2)); kill -9 $pid 2>/dev/null\n"
+             "  pid=$!; ms=$((100 + RANDOM % 400 + tries * tries * 2))\n"
+             "  sleep $((ms / 1000)).$(printf %03d $((ms % 1000))); kill -9 $pid 2>/dev/null\n"
              "  wait $pid; code=$?\n"
              "  [ $code -eq 0 ] || [ $code -eq 137 ] || { tail -5 log; exit 98; }\n"
              "done\n"

@@ -75,9 +75,11 @@ TEST(WithDtype, RefusesWhatIsNoObject) {
   }
 }
 
-TEST(WithDtype, AKeyInNeedlessEscapesIsRefusedRatherThanDoubled) {
-  EXPECT_EQ(WithDtype("{\"torch\\u005fdtype\": \"float32\"}", "bfloat16").status().code(),
-            absl::StatusCode::kInvalidArgument);
+TEST(WithDtype, AKeyInNeedlessEscapesIsTheSameKey) {
+  EXPECT_EQ(*WithDtype(R"({"torch\u005fdtype": "float32"})", "bfloat16"),
+            R"({"torch\u005fdtype": "bfloat16"})");
+  EXPECT_EQ(*WithDtype(R"({"d\u0074ype": "x", "torch_dtype": -1})", "bfloat16"),
+            R"({"d\u0074ype": "bfloat16", "torch_dtype": "bfloat16"})");
 }
 
 }  // namespace

@@ -160,5 +160,49 @@ TEST_F(MetricsWriterTest, AFolderThatIsMissingIsAnErrorWithItsName) {
   EXPECT_THAT(std::string(status.message()), testing::HasSubstr(path));
 }
 
+class CutAfterStepTest : public testing::Test {
+ protected:
+  // The file afterwards, or what was wrong.
+  std::string Cut(std::string_view text, int64_t last) {
+    WriteBytes(*io_, path_, text);
+    const absl::Status status = CutAfterStep(*io_, path_, last);
+    if (!status.ok()) {
+      EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+      EXPECT_EQ(*ReadTextFile(*io_, path_), text);
+      return std::string(status.message().substr(path_.size()));
+    }
+    return *ReadTextFile(*io_, path_);
+  }
+
+  std::unique_ptr<Io> io_ = MakePosixIo();
+  std::string path_ = JoinPath(MakeTestFolder(*io_), "metrics.jsonl");
+};
+
+TEST_F(CutAfterStepTest, KeepsTheStepsUpToTheLast) {
+  const std::string lines = "{\"step\": 1, \"loss\": 2}\n{\"step\": 2}\n{\"step\": 30}\n";
+  EXPECT_EQ(Cut(lines, 30), lines);
+  EXPECT_EQ(Cut(lines, 29), "{\"step\": 1, \"loss\": 2}\n{\"step\": 2}\n");
+  EXPECT_EQ(Cut(lines, 0), "");
+  EXPECT_EQ(Cut("", 5), "");
+}
+
+TEST_F(CutAfterStepTest, APartOfALineAtTheEndGoes) {
+  EXPECT_EQ(Cut("{\"step\": 1}\n{\"step\": 2", 5), "{\"step\": 1}\n");
+}
+
+TEST_F(CutAfterStepTest, ALineWithoutAStepIsRefusedWithItsPlace) {
+  const std::string where = " has a line without a step at byte 12; move the file away to go on";
+  for (const std::string bad :
+       {"", "step 2", "{\"loss\": 2}", "{\"step\": }", "{\"step\": -1}", "{\"step\": -0}",
+        "{\"step\": +1}", "{\"step\": 99999999999999999999}"}) {
+    EXPECT_EQ(Cut("{\"step\": 1}\n" + bad + "\n", 5), where) << bad;
+  }
+}
+
+TEST_F(CutAfterStepTest, AMissingFileIsNone) {
+  EXPECT_TRUE(CutAfterStep(*io_, path_, 3).ok());
+  EXPECT_FALSE(io_->Info(path_).ok());
+}
+
 }  // namespace
 }  // namespace horizon

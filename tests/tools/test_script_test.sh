@@ -4,6 +4,15 @@ set -uo pipefail
 source tests/tools/fake_machine.sh
 reset_machine
 
+# Stands in for libFuzzer; what it says is in $machine/fuzz.
+cat >"$repository/tools/fuzz.sh" <<END
+#!/bin/bash
+echo "fuzz \$*" >>'$machine/calls'
+cat '$machine/fuzz'
+END
+chmod +x "$repository/tools/fuzz.sh"
+printf '5 passed, 0 failed\n' >"$machine/fuzz"
+
 xml=$TEST_TMPDIR/xml
 mkdir -p "$xml"
 printf '<testsuites><testsuite><testcase name="a"/><testcase name="b"/></testsuite></testsuites>' \
@@ -43,10 +52,19 @@ run 'a.te'
 expect 'a filter is not a pattern' '0 passed, 0 failed; 1' "$last; $code"
 
 run --long
-expect 'long: four suites' '16 passed, 0 failed; 0' "$last; $code"
+expect 'long: four suites and the fuzz targets' '21 passed, 0 failed; 0' "$last; $code"
+expect 'long: fuzzing' 1 "$(calls 'fuzz 60$')"
 expect 'long ones run' 0 "$(calls 'bazel test .*-long')"
 expect 'long: without CUDA' 1 "$(calls 'bazel test .*--repo_env=HORIZON_NO_CUDA=1')"
 expect 'long: sanitizers' 2 "$(calls 'bazel test .*--config=[at]san .*-- //tests/\.\.\.$')"
+HORIZON_FUZZ_SECONDS=7 run --long
+expect 'long: fuzzing as long as asked' 1 "$(calls 'fuzz 7$')"
+printf '//tests/a:a_fuzz_test: 5 runs\n4 passed, 1 failed\n' >"$machine/fuzz"
+run --long
+expect 'long: a finding' '20 passed, 1 failed; 1' "$last; $code"
+: >"$machine/fuzz"
+run --long
+expect 'long: fuzz targets that do not build' '16 passed, 1 failed; 1' "$last; $code"
 run --long b_test
 expect 'long with filter: one suite' '2 passed, 0 failed; 0' "$last; $code"
 

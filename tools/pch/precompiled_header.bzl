@@ -10,6 +10,11 @@ load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 
 _COMPILE = "c++-compile"
 
+def _headers(files):
+    headers = depset(files)
+    context = cc_common.create_compilation_context(headers = headers)
+    return [DefaultInfo(files = headers), CcInfo(compilation_context = context)]
+
 def _precompiled_header_impl(ctx):
     toolchain = find_cpp_toolchain(ctx)
     features = cc_common.configure_features(
@@ -19,8 +24,11 @@ def _precompiled_header_impl(ctx):
         unsupported_features = ctx.disabled_features,
     )
     header = ctx.actions.declare_file(ctx.label.name + ".h")
-    compiled = ctx.actions.declare_file(ctx.label.name + ".h.gch")
     ctx.actions.symlink(output = header, target_file = ctx.file.header)
+    if toolchain.compiler == "clang":
+        # It names the files in its .gch by the paths of the sandbox that made it, which Bazel refuses.
+        return _headers([header])
+    compiled = ctx.actions.declare_file(ctx.label.name + ".h.gch")
     flags = cc_common.get_memory_inefficient_command_line(
         feature_configuration = features,
         action_name = _COMPILE,
@@ -47,9 +55,7 @@ def _precompiled_header_impl(ctx):
         mnemonic = "CppPrecompile",
         progress_message = "Precompiling " + ctx.file.header.short_path,
     )
-    headers = depset([header, compiled])
-    context = cc_common.create_compilation_context(headers = headers)
-    return [DefaultInfo(files = headers), CcInfo(compilation_context = context)]
+    return _headers([header, compiled])
 
 precompiled_header = rule(
     implementation = _precompiled_header_impl,

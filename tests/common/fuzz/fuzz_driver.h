@@ -9,5 +9,6 @@
 // Every corpus file is tried as it is, then `runs` mutations of them. Mutation number n depends on
 // n and the corpus only, so "--first n --runs 1" repeats it. The inputs run in a child process;
 // when it dies, hangs the parent's patience or uses too much memory, the guilty input is printed.
-// The same target links with clang++ -fsanitize=fuzzer, which brings its own main().
+// With --config=fuzz the same target is linked with libFuzzer, which brings its own main()
+// (tools/fuzz.sh).
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);

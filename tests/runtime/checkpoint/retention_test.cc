@@ -164,5 +164,25 @@ TEST(RunLock, RefusesLinks) {
   EXPECT_EQ(ReadBytes(*io, JoinPath(run, "precious")), "x");
 }
 
+TEST(RunLock, RefusesAFolderWithALinkInIt) {
+  const std::unique_ptr<Io> io = MakePosixIo();
+  const std::string base = MakeTestFolder(*io);
+  const std::string run = JoinPath(base, "run");
+  ASSERT_TRUE(io->MakeDirectory(run).ok());
+  WriteBytes(*io, JoinPath(base, "target"), "x");
+  const std::string link = JoinPath(run, "metrics.jsonl");
+  for (const std::string target : {"../target", "../nothing", ".."}) {
+    ASSERT_EQ(::symlink(target.c_str(), link.c_str()), 0);
+    const absl::Status status = RunLock::Acquire(*io, run).status();
+    EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(link));
+    ASSERT_TRUE(io->Unlink(link).ok());
+  }
+  WriteBytes(*io, JoinPath(run, "checkpoints"), "x");
+  EXPECT_TRUE(absl::IsDataLoss(RunLock::Acquire(*io, run).status()));
+  ASSERT_TRUE(io->Unlink(JoinPath(run, "checkpoints")).ok());
+  EXPECT_TRUE(RunLock::Acquire(*io, run).ok());
+}
+
 }  // namespace
 }  // namespace horizon

@@ -45,7 +45,7 @@ Outcome ReadAll(Io& io, const std::string& path, size_t read_bytes) {
 void TryBytes(std::string_view bytes, size_t read) {
   for (const char* name : {"a.jsonl", "a.json", "a.txt", "a"}) {
     MemoryIo io(name, std::string(bytes));
-    const Outcome whole = ReadAll(io, name, size_t{1} << 20);
+    const Outcome whole = ReadAll(io, name, bytes.size() + 1);
     const Outcome cut = ReadAll(io, name, read);
     CHECK(whole.status == cut.status);
     CHECK(whole.status.ok() || absl::IsInvalidArgument(whole.status));
