@@ -1,8 +1,6 @@
-#include <cuda_runtime.h>
-
 #include <algorithm>
 
-#include "kernels/cuda_result.cuh"
+#include "kernels/cuda_launch.cuh"
 #include "kernels/split_master_launch.h"
 
 namespace horizon {
@@ -53,18 +51,16 @@ CudaResult LaunchSplitMaster(const float* master, uint16_t* hi, int16_t* lo,
                              uint64_t* first_refused, size_t count, CUstream_st* stream) {
   const cudaError_t cleared = cudaMemsetAsync(first_refused, 0xFF, sizeof(*first_refused), stream);
   if (cleared != cudaSuccess || count == 0) return ToResult(cleared);
-  SplitMaster<<<Blocks(count), kThreads, 0, stream>>>(
-      master, hi, lo, reinterpret_cast<unsigned long long*>(first_refused), count);
-  return ToResult(cudaGetLastError());
+  return Launch(SplitMaster, LaunchShape{Blocks(count), kThreads}, stream, master, hi, lo,
+                reinterpret_cast<unsigned long long*>(first_refused), count);
 }
 
 CudaResult LaunchJoinMaster(const uint16_t* hi, const int16_t* lo, float* master,
                             uint64_t* first_refused, size_t count, CUstream_st* stream) {
   const cudaError_t cleared = cudaMemsetAsync(first_refused, 0xFF, sizeof(*first_refused), stream);
   if (cleared != cudaSuccess || count == 0) return ToResult(cleared);
-  JoinMaster<<<Blocks(count), kThreads, 0, stream>>>(
-      hi, lo, master, reinterpret_cast<unsigned long long*>(first_refused), count);
-  return ToResult(cudaGetLastError());
+  return Launch(JoinMaster, LaunchShape{Blocks(count), kThreads}, stream, hi, lo, master,
+                reinterpret_cast<unsigned long long*>(first_refused), count);
 }
 
 }  // namespace horizon

@@ -11,7 +11,7 @@ def fuzz_test(name, corpus, runs, deps, **kwargs):
     Args:
       name: the stem, such as "json".
       corpus: the files to begin from; no two have the same name.
-      runs: how many mutations to try. All targets together take about 100 s of CPU time; what
+      runs: how many mutations to try. All targets together take about 90 s of CPU time; what
         strangers write (models, tokenizers, data) gets more of it than what we write ourselves.
       deps: what NAME_fuzz.cc includes, except the driver.
       **kwargs: for cc_test.

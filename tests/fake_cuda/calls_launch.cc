@@ -1,0 +1,80 @@
+// Launches of kernels.
+#include <string>
+#include <utility>
+
+#include "tests/fake_cuda/block.h"
+#include "tests/fake_cuda/fault.h"
+#include "tests/fake_cuda/include/fake_cuda_launch.h"
+#include "tests/fake_cuda/runtime.h"
+
+namespace fake_cuda {
+namespace {
+
+constexpr unsigned kMostThreads = 1024;
+
+bool IsPossible(const KernelLaunch& launch) {
+  const dim3& grid = launch.grid;
+  const dim3& block = launch.block;
+  const auto positive = [](const dim3& size) { return size.x > 0 && size.y > 0 && size.z > 0; };
+  return positive(grid) && positive(block) && grid.x <= 2147483647u && grid.y <= 65535u &&
+         grid.z <= 65535u && block.x <= kMostThreads && block.y <= kMostThreads && block.z <= 64u &&
+         uint64_t{block.x} * block.y * block.z <= kMostThreads;
+}
+
+std::string NameOf(const KernelLaunch& launch) {
+  return std::string("the kernel launched at ") + launch.where.file + ":" +
+         std::to_string(launch.where.line);
+}
+
+// Null is fine: a kernel may have optional arrays.
+void CheckPointers(const Runtime& runtime, const KernelLaunch& launch) {
+  for (const void* pointer : launch.pointers) {
+    if (pointer == nullptr || runtime.heap.Contains(pointer, 0)) continue;
+    Fault(NameOf(launch) + " is given a pointer to " + runtime.heap.Describe(pointer));
+  }
+}
+
+cudaError_t TryEnqueue(Runtime& runtime, KernelLaunch launch, CUstream_st* stream) {
+  CUstream_st* found = FindStream(runtime, stream);
+  if (found == nullptr) return cudaErrorInvalidResourceHandle;
+  if (!IsPossible(launch)) return cudaErrorInvalidConfiguration;
+  if (!runtime.options.devices[static_cast<size_t>(CurrentDevice())].has_kernel_image) {
+    return cudaErrorNoKernelImageForDevice;
+  }
+  CheckPointers(runtime, launch);
+  const double blocks = static_cast<double>(launch.grid.x) * launch.grid.y * launch.grid.z;
+  Work work{.what = NameOf(launch) + " on stream " + std::to_string(found->number),
+            .milliseconds = 0.005 + 0.0001 * blocks};
+  work.run = [&runtime, launch = std::move(launch)] {
+    CheckPointers(runtime, launch);
+    RunGrid(launch, runtime.random);
+  };
+  Push(runtime, *found, std::move(work));
+  return cudaSuccess;
+}
+
+}  // namespace
+
+void Enqueue(KernelLaunch launch, CUstream_st* stream) {
+  const Call call;
+  if (call.refused()) {
+    call.Refusal();
+    return;
+  }
+  call.Return(TryEnqueue(call.runtime(), std::move(launch), stream));
+}
+
+}  // namespace fake_cuda
+
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel) {
+  const fake_cuda::Call call;
+  if (call.refused()) return call.Refusal();
+  if (kernel == nullptr) return call.Return(cudaErrorInvalidDeviceFunction);
+  const fake_cuda::Device& device =
+      call.runtime().options.devices[static_cast<size_t>(fake_cuda::CurrentDevice())];
+  if (!device.has_kernel_image) return call.Return(cudaErrorNoKernelImageForDevice);
+  *attributes = {.maxThreadsPerBlock = 1024,
+                 .ptxVersion = device.major * 10 + device.minor,
+                 .binaryVersion = device.major * 10 + device.minor};
+  return cudaSuccess;
+}

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstring>
+#include <type_traits>
+
+#include "tests/fake_cuda/product.h"
+
+namespace fake_cuda {
+
+// The opaque structures of cublasLt hold ours, byte for byte.
+template <typename Inner, typename Opaque>
+Inner Unpack(const Opaque* opaque) {
+  static_assert(sizeof(Inner) <= sizeof(Opaque) && std::is_trivially_copyable_v<Inner>);
+  Inner inner;
+  std::memcpy(static_cast<void*>(&inner), opaque, sizeof(Inner));
+  return inner;
+}
+template <typename Inner, typename Opaque>
+void Pack(const Inner& inner, Opaque* opaque) {
+  static_assert(sizeof(Inner) <= sizeof(Opaque) && std::is_trivially_copyable_v<Inner>);
+  std::memcpy(opaque, &inner, sizeof(Inner));
+}
+
+}  // namespace fake_cuda

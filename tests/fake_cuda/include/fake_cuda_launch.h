@@ -1,0 +1,55 @@
+// A launch without <<<>>>: the kernel's arguments are copied now, its threads run when a call that
+// waits needs them.
+#pragma once
+
+#include <functional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "cuda_runtime_api.h"
+#include "fake_cuda_intrinsics.h"
+
+namespace fake_cuda {
+
+// A place in the sources; std::source_location, which clang-tidy 14 does not know.
+struct CodePlace {
+  const char* file = "";
+  unsigned line = 0;
+  const char* function = "";
+  static constexpr CodePlace Current(const char* file = __builtin_FILE(),
+                                     unsigned line = __builtin_LINE(),
+                                     const char* function = __builtin_FUNCTION()) {
+    return {file, line, function};
+  }
+};
+
+struct KernelLaunch {
+  dim3 grid;
+  dim3 block;
+  CodePlace where;                    // for messages
+  std::function<void()> thread;       // what one thread does, the index variables set
+  std::vector<const void*> pointers;  // among the arguments, none of which may be the host's
+};
+
+// As every runtime call: counted, may be made to fail, leaves its error for cudaGetLastError.
+void Enqueue(KernelLaunch launch, CUstream_st* stream);
+
+// A pointer among the arguments; those inside of structs are not looked for.
+template <typename T>
+void AddPointers(const T& argument, std::vector<const void*>& pointers) {
+  if constexpr (std::is_pointer_v<T>) pointers.push_back(argument);
+}
+
+template <typename... Parameters, typename... Arguments>
+void Launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, CUstream_st* stream,
+            CodePlace where, Arguments&&... arguments) {
+  static_assert(sizeof...(Parameters) == sizeof...(Arguments));
+  const std::tuple<Parameters...> copies(std::forward<Arguments>(arguments)...);
+  KernelLaunch launch{grid, block, where, [kernel, copies] { std::apply(kernel, copies); }, {}};
+  std::apply([&](const auto&... copy) { (AddPointers(copy, launch.pointers), ...); }, copies);
+  Enqueue(std::move(launch), stream);
+}
+
+}  // namespace fake_cuda
