@@ -10,12 +10,20 @@ struct CUstream_st;
 
 namespace horizon {
 
+class CublasProducts;
+
 // What a kernel needs besides its arguments: who works, and scratch. Owned by the lane that calls;
 // kernels allocate nothing.
 struct KernelContext {
   Workers* workers = nullptr;     // host bodies
   std::span<std::byte> scratch;   // workers->count() x kWorkerScratchBytes, aligned to 64
   CUstream_st* stream = nullptr;  // CUDA bodies put their work here
+  // CUDA bodies: who multiplies matrices, with which memory of the device (kGemmWorkspaceBytes,
+  // aligned to 256), and the memory for what a kernel needs beside its arguments (as much as its
+  // ...WorkspaceBytes says, aligned to 256). All of them belong to this stream alone.
+  CublasProducts* products = nullptr;
+  std::span<std::byte> gemm_workspace;
+  std::span<std::byte> device_workspace;
 
   std::byte* ScratchOf(int worker) const;
 };
@@ -23,6 +31,10 @@ struct KernelContext {
 // Of each worker: tiles of matrices on their way to another type or sum. Dead when a kernel
 // returns.
 inline constexpr size_t kWorkerScratchBytes = size_t{2} << 20;
+
+// What every matrix product on a CUDA device may use. A constant, since the way a product is taken
+// (and with it the bits) may follow from it.
+inline constexpr size_t kGemmWorkspaceBytes = size_t{32} << 20;
 
 inline std::byte* KernelContext::ScratchOf(int worker) const {
   return scratch.data() + static_cast<size_t>(worker) * kWorkerScratchBytes;

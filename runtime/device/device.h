@@ -58,8 +58,13 @@ struct StreamOptions {
   std::string name;  // for messages and for the names of threads
   int threads = 1;   // workers of host kernels (1..1024), the thread that runs them among them
   // KernelContext::scratch of the stream's kernels: aligned to 64, at least threads x
-  // kWorkerScratchBytes, alive as long as the device. Empty where no kernel needs any.
+  // kWorkerScratchBytes, alive as long as the device. Empty where no kernel needs any. On CUDA it
+  // is memory of the device, whose first kGemmWorkspaceBytes are for products and whose rest is
+  // KernelContext::device_workspace.
   std::span<std::byte> scratch;
+  // KernelContext::products of the stream's kernels, alive as long as the device; null: they
+  // multiply no matrices, or not on a CUDA device.
+  CublasProducts* products = nullptr;
 };
 
 enum class LinkDirection { kToDevice, kToHost };
@@ -102,7 +107,8 @@ using Kernel = std::function<absl::Status(const KernelContext& context)>;
 // stream that waits for such a mark is spoiled with the same error, so nothing is computed from
 // what was never made. Marks before the failure stay good. Record still marks (a spoiled mark
 // passes, so nobody hangs); the other work calls may already return the stream's error, as the host
-// device's do from the failing call itself on. A spoiled stream stays so.
+// device's do from the failing call itself on. A spoiled stream stays so. A device that is lost
+// spoils all its streams with one error; marks it is known to have passed stay good.
 //
 // Threads: each stream is fed by one thread at a time, different streams by different threads at
 // once. Everything else may be called from any thread at any time.
@@ -150,11 +156,13 @@ class Device {
   // wrote belongs to the caller again.
   virtual absl::Status Await(EventRef event) = 0;
   // When the event, as last recorded, passed: on the clock given at creation, as exactly as the
-  // device can tell. FailedPrecondition before it has passed; the error that Await returns, if any.
+  // device can tell. FailedPrecondition before it has passed; the error that Await returns, if any;
+  // the device's own when it is lost and tells nothing any more.
   virtual absl::StatusOr<Nanoseconds> TimeOf(EventRef event) = 0;
 
-  // The way out after an error; cannot fail. Work that has not begun is dropped, work that runs has
-  // ended when the call returns, so that all memory may be freed. Every stream that has no error
+  // The way out after an error; cannot fail. Work that has not begun is dropped if the device can,
+  // else done: CUDA takes nothing back from a stream. When the call returns none is left and none
+  // runs, so that all memory may be freed. Every stream that has no error
   // yet is spoiled with `reason` (not OK), later ones too; work calls but Record return the
   // stream's error from now on, and threads inside Await return. Not to be called from inside a
   // kernel.

@@ -2,38 +2,24 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <utility>
 
 #include "common/check.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
+#include "runtime/device/copy_bytes.h"
+#include "runtime/device/copy_ranges.h"
 
 namespace horizon {
 namespace {
 
 // A held copy pauses after each of these, so that its memory traffic is spread over its time.
 constexpr uint64_t kHeldPiece = uint64_t{4} << 20;
-// Waking a worker costs what copying some 10 KiB costs.
-constexpr uint64_t kLeastShare = uint64_t{256} << 10;
 
 absl::Status CheckRate(const std::optional<BytesPerSecond>& rate, const char* direction) {
   if (!rate || (std::isfinite(rate->value) && rate->value > 0)) return absl::OkStatus();
   return absl::InvalidArgumentError(
       StrCat("link ", direction, ": ", rate->value, " bytes/s; a rate is above zero and finite"));
-}
-
-// memcpy in one share a worker.
-void CopyBytes(std::byte* target, const std::byte* source, uint64_t bytes, Workers& workers) {
-  const auto most = static_cast<uint64_t>(workers.count());
-  const uint64_t shares = std::clamp<uint64_t>(bytes / kLeastShare, 1, most);
-  const uint64_t share = (bytes / shares + 63) / 64 * 64;
-  workers.Run(static_cast<int64_t>(shares), [&](int64_t piece, int) {
-    const uint64_t begin = std::min(static_cast<uint64_t>(piece) * share, bytes);
-    const uint64_t end =
-        piece + 1 == static_cast<int64_t>(shares) ? bytes : std::min(begin + share, bytes);
-    std::memcpy(target + begin, source + begin, end - begin);
-  });
 }
 
 }  // namespace
@@ -134,21 +120,6 @@ absl::StatusOr<HostDevice::Event*> HostDevice::FindRecorded(EventRef event, std:
   return found;
 }
 
-absl::Status HostDevice::CheckRanges(const std::byte* device, const std::byte* host,
-                                     uint64_t bytes) const {
-  const uintptr_t offset =
-      reinterpret_cast<uintptr_t>(device) - reinterpret_cast<uintptr_t>(memory_.data());
-  if (bytes > 0 && !arena_.Contains(offset, bytes)) {
-    return absl::InvalidArgumentError(
-        StrCat("copy of ", bytes, " bytes: the device side lies outside any allocation"));
-  }
-  if (bytes > 0 && !ranges_.Contains(host, bytes)) {
-    return absl::InvalidArgumentError(
-        StrCat("copy of ", bytes, " bytes: the host side lies outside any registered range"));
-  }
-  return absl::OkStatus();
-}
-
 LinkLimit& HostDevice::LinkOf(LinkDirection direction) {
   return direction == LinkDirection::kToDevice ? to_device_ : to_host_;
 }
@@ -177,7 +148,8 @@ absl::Status HostDevice::Copy(StreamRef stream, std::byte* target, const std::by
   std::unique_lock lock(mutex_);
   ASSIGN_OR_RETURN(Stream * found, Find(stream));
   const bool to_device = direction == LinkDirection::kToDevice;
-  RETURN_IF_ERROR(CheckRanges(to_device ? target : source, to_device ? source : target, bytes));
+  RETURN_IF_ERROR(CheckCopyRanges(arena_, memory_.data(), ranges_, to_device ? target : source,
+                                  to_device ? source : target, bytes));
   return Run(lock, *found, [&]() -> absl::Status {
     LinkLimit& link = LinkOf(direction);
     LinkLimit::Transfer transfer(link);

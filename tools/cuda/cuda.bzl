@@ -1,12 +1,21 @@
 """cuda_library: device code compiled by nvcc, linked like any cc_library.
 
-Where nvcc is missing the target is built from `stub_srcs`, plain C++ with the same functions that
-answer "unavailable", so that everything above it builds and passes anywhere.
+Where nvcc is missing the .cu files are left out and the .cc files beside them are compiled with
+HORIZON_NO_CUDA: those that reach their launchers through RunOnCuda (common/cuda_status.h) then
+answer "unavailable", after their own checks, and need nothing else. A library whose .cu files are
+called otherwise has `stub_srcs`, plain C++ in their place. So everything above builds and passes
+anywhere.
 """
 
 load("@cuda//:defs.bzl", "AVAILABLE", "NVCC", "ROOT")
 load("@rules_cc//cc:defs.bzl", "cc_library")
 load("//tools:copts.bzl", "COPTS")
+
+# What every .cu file may include.
+_COMMON_HDRS = [
+    "//common:cuda_result.cuh",
+    "//common:cuda_result.h",
+]
 
 # One architecture keeps the everyday build quick; a release passes the full list.
 _DEFAULT_ARCHITECTURES = ["80"]
@@ -49,8 +58,8 @@ _cuda_objects = rule(
 def cuda_library(
         name,
         srcs,
-        stub_srcs,
         hdrs = [],
+        stub_srcs = [],
         cuda_hdrs = [],
         deps = [],
         testonly = False,
@@ -60,35 +69,42 @@ def cuda_library(
 
     Args:
       name: of the library.
-      srcs: .cu files, and the .cc files (compiled as always) that only make sense beside them.
-      stub_srcs: plain C++ taken in place of all `srcs` where there is no nvcc.
+      srcs: .cu files, and the .cc files that check arguments and call their launchers.
       hdrs: of the library.
+      stub_srcs: plain C++ taken in the place of the .cu files where there is no nvcc.
       cuda_hdrs: all headers of this repository that the .cu files include, private ones too.
       deps: of the .cc files; a .cu file sees `hdrs` and `cuda_hdrs` only.
       testonly: as everywhere.
       visibility: as everywhere.
       tags: as everywhere.
     """
-    sources = stub_srcs
-    private = []
+    copts = COPTS
     if AVAILABLE:
         _cuda_objects(
             name = name + "_objects",
             srcs = [source for source in srcs if source.endswith(".cu")],
-            hdrs = hdrs + cuda_hdrs,
+            hdrs = hdrs + cuda_hdrs + _COMMON_HDRS,
             tags = tags,
             testonly = testonly,
             visibility = ["//visibility:private"],
         )
-        private = [header for header in cuda_hdrs if header.endswith(".h") and ":" not in header]
-        sources = [":" + name + "_objects"] + [source for source in srcs if not source.endswith(".cu")]
+        device_code = [":" + name + "_objects"]
+    else:
+        device_code = stub_srcs
+        copts = COPTS + ["-DHORIZON_NO_CUDA"]
+    sources = [source for source in srcs if not source.endswith(".cu")]
+    private = [header for header in cuda_hdrs if header.endswith(".h") and ":" not in header]
     cc_library(
         name = name,
-        srcs = sources + private,
+        srcs = sources + device_code + private,
         hdrs = hdrs,
-        copts = COPTS,
+        copts = copts,
         tags = tags,
         testonly = testonly,
         visibility = visibility,
         deps = deps + ["@cuda//:cudart"],
     )
+
+def with_cuda(srcs, stub_srcs):
+    """Plain C++ that includes CUDA's headers, or what stands in its place without the toolkit."""
+    return srcs if AVAILABLE else stub_srcs

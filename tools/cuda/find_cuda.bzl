@@ -1,14 +1,25 @@
 """@cuda: what this machine has of the CUDA toolkit.
 
 The repository always exists. `defs.bzl` says whether the toolkit was found (AVAILABLE) and where
-(NVCC, ROOT); `@cuda//:cudart` is the static runtime, or an empty library. HORIZON_NO_CUDA=1 means
+(NVCC, ROOT); `@cuda//:cudart` is the static runtime with its headers, or an empty library;
+`@cuda//:cublas_lt` tells a program that opens cublasLt where it lies. HORIZON_NO_CUDA=1 means
 "as if there were no nvcc", which is how the build without CUDA is tried on a machine that has it.
 """
 
 _BUILD = """
 load("@rules_cc//cc:defs.bzl", "cc_library")
 package(default_visibility = ["//visibility:public"])
-cc_library(name = "cudart", linkopts = {linkopts})
+cc_library(
+    name = "cudart",
+    hdrs = glob(["include/*.h", "include/*.hpp", "include/crt/*"], allow_empty = True),
+    includes = ["include"],
+    linkopts = {linkopts},
+)
+cc_library(
+    name = "cublas_lt",
+    linkopts = {cublas_linkopts},
+    deps = [":cudart"],
+)
 """
 
 _RUNTIME = "libcudart_static.a"
@@ -46,7 +57,10 @@ def _find_cuda_impl(ctx):
     # A compiler whose programs cannot be linked is as good as none.
     available = library_folder != None
     linkopts = [library_folder + "/" + _RUNTIME, "-ldl", "-lrt", "-lpthread"] if available else []
-    ctx.file("BUILD", _BUILD.format(linkopts = repr(linkopts)))
+    cublas_linkopts = ["-Wl,-rpath," + library_folder, "-ldl"] if available else []
+    if available and ctx.path(root + "/include").exists:
+        ctx.symlink(root + "/include", "include")
+    ctx.file("BUILD", _BUILD.format(linkopts = repr(linkopts), cublas_linkopts = repr(cublas_linkopts)))
     ctx.file("defs.bzl", "AVAILABLE = {}\nNVCC = {}\nROOT = {}\n".format(available, repr(nvcc or ""), repr(root)))
 
 find_cuda = repository_rule(

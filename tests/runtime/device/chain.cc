@@ -23,6 +23,7 @@ std::byte* BytesOf(Item& item) { return reinterpret_cast<std::byte*>(item.data()
 struct Chain {
   Device& device;
   const Forgotten forgotten;
+  const DoubleWords& double_words;
   std::array<Item, kSlots> sources{};
   std::array<Item, kChainItems> targets{};
   DeviceMemory loads;
@@ -66,12 +67,8 @@ struct Chain {
 
     RETURN_IF_ERROR(WaitUnless(Forgotten::kLoaded, compute, loaded[slot]));
     if (again) RETURN_IF_ERROR(WaitUnless(Forgotten::kResultFree, compute, stored[item - kSlots]));
-    RETURN_IF_ERROR(device.Launch(compute, {.name = "double"}, [=](const KernelContext&) {
-      const auto* in = reinterpret_cast<const uint32_t*>(loaded_at);
-      std::transform(in, in + kWords, reinterpret_cast<uint32_t*>(result_at),
-                     [](uint32_t word) { return 2 * word; });
-      return absl::OkStatus();
-    }));
+    RETURN_IF_ERROR(
+        device.Launch(compute, {.name = "double"}, double_words(result_at, loaded_at, kWords)));
     RETURN_IF_ERROR(device.Record(compute, computed[slot]));
 
     RETURN_IF_ERROR(WaitUnless(Forgotten::kComputed, store, computed[slot]));
@@ -98,10 +95,20 @@ struct Chain {
 
 }  // namespace
 
+Kernel DoubleWordsOnHost(std::byte* target, const std::byte* source, uint64_t words) {
+  return [=](const KernelContext&) {
+    const auto* in = reinterpret_cast<const uint32_t*>(source);
+    std::transform(in, in + words, reinterpret_cast<uint32_t*>(target),
+                   [](uint32_t word) { return 2 * word; });
+    return absl::OkStatus();
+  };
+}
+
 uint32_t ChainResult(int item) { return 2 * ItemValue(item); }
 
-absl::StatusOr<std::vector<uint32_t>> RunChain(Device& device, Forgotten forgotten) {
-  Chain chain{.device = device, .forgotten = forgotten};
+absl::StatusOr<std::vector<uint32_t>> RunChain(Device& device, Forgotten forgotten,
+                                               const DoubleWords& double_words) {
+  Chain chain{.device = device, .forgotten = forgotten, .double_words = double_words};
   absl::Status status = chain.Run();
   if (!status.ok()) device.Cancel(status);
   RETURN_IF_ERROR(status);

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -26,9 +28,16 @@ enum class Forgotten {
 
 inline constexpr int kChainItems = 7;
 
+// A kernel that doubles words of device memory: target[i] = 2 * source[i], the same array perhaps.
+using DoubleWords =
+    std::function<Kernel(std::byte* target, const std::byte* source, uint64_t words)>;
+// For devices whose kernels run on the host.
+Kernel DoubleWordsOnHost(std::byte* target, const std::byte* source, uint64_t words);
+
 // What arrives, item by item; without Forgotten, ChainResult(i). The first error of any call. All
 // memory is free again, and no work pending, when it returns.
-absl::StatusOr<std::vector<uint32_t>> RunChain(Device& device, Forgotten forgotten);
+absl::StatusOr<std::vector<uint32_t>> RunChain(Device& device, Forgotten forgotten,
+                                               const DoubleWords& double_words = DoubleWordsOnHost);
 uint32_t ChainResult(int item);
 
 }  // namespace horizon

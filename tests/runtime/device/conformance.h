@@ -2,18 +2,17 @@
 
 #include <gtest/gtest.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <ostream>
-#include <span>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "common/clock.h"
 #include "runtime/device/device.h"
+#include "tests/runtime/device/chain.h"
+#include "tests/runtime/device/shorthand.h"
 
 namespace horizon {
 
@@ -27,6 +26,9 @@ struct DeviceFactory {
   std::function<absl::StatusOr<std::unique_ptr<Device>>(uint64_t capacity, Clock* clock,
                                                         uint64_t seed)>
       create;
+  DoubleWords double_words = DoubleWordsOnHost;
+  // Whether time that a kernel lets pass on the clock is the device's time too.
+  bool kernels_take_the_clocks_time = true;
 
   friend void PrintTo(const DeviceFactory& factory, std::ostream* out) { *out << factory.name; }
 };
@@ -40,35 +42,6 @@ class DeviceConformance : public testing::TestWithParam<DeviceFactory> {
   void ForEachSeed(const std::function<void(Device&)>& test);
 
   VirtualClock clock_{VirtualClock::Mode::kSleepAdvances};
-};
-
-// Shorthand that fails the test and goes on with what is no stream, event or memory.
-StreamRef NewStream(Device& device, const std::string& name = "stream");
-EventRef NewEvent(Device& device);
-DeviceMemory NewMemory(Device& device, uint64_t bytes);
-// A mark behind the work so far, and its Await.
-absl::Status Finish(Device& device, StreamRef stream);
-// A kernel that returns `status` and, if given, counts its calls.
-Kernel Returning(absl::Status status, std::shared_ptr<int> calls = nullptr);
-
-// Bytes of the host, registered with the device for as long as they live.
-class RegisteredBytes {
- public:
-  RegisteredBytes(Device& device, uint64_t bytes);
-  RegisteredBytes(const RegisteredBytes&) = delete;
-  RegisteredBytes& operator=(const RegisteredBytes&) = delete;
-  ~RegisteredBytes();
-
-  std::byte* data() { return bytes_.data(); }
-  std::byte& operator[](uint64_t index) { return bytes_[index]; }
-  uint64_t size() const { return bytes_.size(); }
-  // Bytes that tell their place, different for each `salt`.
-  void Fill(int salt);
-  bool Equals(const RegisteredBytes& other) const { return bytes_ == other.bytes_; }
-
- private:
-  Device& device_;
-  std::vector<std::byte> bytes_;
 };
 
 }  // namespace horizon

@@ -1,0 +1,22 @@
+#include "runtime/device/copy_ranges.h"
+
+#include "common/str_cat.h"
+
+namespace horizon {
+
+absl::Status CheckCopyRanges(const Arena& arena, const std::byte* base, const HostRanges& ranges,
+                             const std::byte* device, const std::byte* host, uint64_t bytes) {
+  if (bytes == 0) return absl::OkStatus();
+  const uintptr_t offset = reinterpret_cast<uintptr_t>(device) - reinterpret_cast<uintptr_t>(base);
+  if (!arena.Contains(offset, bytes)) {
+    return absl::InvalidArgumentError(
+        StrCat("copy of ", bytes, " bytes: the device side lies outside any allocation"));
+  }
+  if (!ranges.Contains(host, bytes)) {
+    return absl::InvalidArgumentError(
+        StrCat("copy of ", bytes, " bytes: the host side lies outside any registered range"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace horizon

@@ -1,0 +1,636 @@
+#include "runtime/device/cuda_device.h"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cmath>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "common/check.h"
+#include "common/cuda_result.cuh"
+#include "common/cuda_status.h"
+#include "common/failure_source.h"
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+#include "common/units.h"
+#include "runtime/device/arena.h"
+#include "runtime/device/copy_ranges.h"
+#include "runtime/device/cuda_handles.h"
+#include "runtime/device/cuda_locked_pages.h"
+#include "runtime/device/cuda_progress_marks.h"
+#include "runtime/device/cuda_staging.h"
+#include "runtime/device/cuda_survey.h"
+#include "runtime/device/host_ranges.h"
+#include "runtime/device/stream_progress.h"
+
+namespace horizon {
+namespace {
+
+using Place = StreamProgress::Place;
+
+// CUDA tells the time between two events as a float of milliseconds, which after this long is still
+// good to a microsecond.
+constexpr Nanoseconds kAnchorAge = std::chrono::seconds(10);
+// How often waiting is tried again when it fails and the device is not lost.
+constexpr int kTries = 3;
+
+std::string SizeText(uint64_t bytes) { return ToString(Bytes(CheckedU64(bytes))); }
+
+// An event whose time on the host's clock is known; others are timed from it.
+struct TimeAnchor {
+  UniqueEvent event;
+  Nanoseconds time{0};
+};
+
+class CudaDevice final : public Device {
+ public:
+  explicit CudaDevice(const CudaDeviceOptions& options)
+      : options_(options),
+        clock_(*options.clock),
+        pages_(options.most_locked_piece_bytes),
+        arena_(options.capacity) {}
+  ~CudaDevice() override;
+  // Called once, first.
+  absl::Status Initialise();
+
+  absl::StatusOr<DeviceMemory> Allocate(uint64_t bytes) override;
+  uint64_t capacity() const override { return arena_.capacity(); }
+  uint64_t used() const override;
+  uint64_t high_water() const override;
+  absl::Status RegisterHost(std::span<std::byte> memory) override;
+  absl::Status UnregisterHost(std::span<std::byte> memory) override;
+  absl::StatusOr<StreamRef> CreateStream(const StreamOptions& options) override;
+  absl::StatusOr<EventRef> CreateEvent() override;
+  absl::Status CopyToDevice(StreamRef stream, std::byte* device_target,
+                            const std::byte* host_source, uint64_t bytes) override;
+  absl::Status CopyToHost(StreamRef stream, std::byte* host_target, const std::byte* device_source,
+                          uint64_t bytes) override;
+  absl::Status Launch(StreamRef stream, const LaunchOptions& options, Kernel kernel) override;
+  absl::Status Record(StreamRef stream, EventRef event) override;
+  absl::Status Wait(StreamRef stream, EventRef event) override;
+  absl::Status Await(EventRef event) override;
+  absl::StatusOr<Nanoseconds> TimeOf(EventRef event) override;
+  void Cancel(absl::Status reason) override;
+
+ private:
+  struct Stream {
+    int index = 0;
+    std::string name;
+    UniqueStream stream;
+    std::unique_ptr<Workers> workers;
+    KernelContext context;
+    std::unique_ptr<StagingSlab> staging;  // once some host memory needs it
+    bool busy = false;                     // guarded by mutex_
+    absl::Status error;                    // the first; guarded by mutex_
+  };
+  struct Event {
+    UniqueEvent event;
+    bool recorded = false;
+    uint64_t recording = 0;  // how often
+    Place place;             // of the last recording
+    absl::Status error;      // what spoiled the stream before it
+    std::shared_ptr<const TimeAnchor> anchor;
+  };
+  using Work = absl::FunctionRef<absl::Status(Stream& stream)>;
+
+  void Free(std::byte* data, uint64_t size) override;
+  std::byte* base() const { return static_cast<std::byte*>(memory_.get()); }
+
+  // Makes the device the calling thread's.
+  cudaError_t Select() const { return cudaSetDevice(options_.index); }
+  absl::Status Reserve();
+  absl::Status SetAnchor();
+
+  // From here on, mutex_ is held.
+  absl::StatusOr<Stream*> Find(StreamRef stream);
+  absl::StatusOr<Event*> Find(EventRef event);
+  absl::StatusOr<Event*> FindRecorded(EventRef event, std::string_view who);
+  // Reads how far the streams have come.
+  void ReadProgress();
+  // The error of a call that failed: of the device, if it is lost, else of the call.
+  absl::Status Failed(cudaError_t error, std::string_view what);
+  absl::Status FailedWork(absl::Status status);
+  // What every call of a lost device says, or success. Clears what CUDA has noted.
+  cudaError_t AskLost() const;
+  // Spoils everything with one error.
+  void Lose(cudaError_t error);
+  // Locks the pages, or sees to it that every stream has a slab.
+  absl::Status LockOrStage(std::span<std::byte> memory);
+  absl::Status GiveSlab(Stream& stream);
+
+  // Puts `work` on the stream, called `name`, and keeps its error. The lock is given up meanwhile.
+  absl::Status Run(std::unique_lock<std::mutex>& lock, Stream& stream, StreamProgress::Kind kind,
+                   const std::string& name, Work work);
+  absl::Status Copy(StreamRef stream, std::byte* device, std::byte* host, uint64_t bytes,
+                    LinkDirection direction);
+  // Copies `bytes`, all of it in locked pages, piece by piece.
+  static cudaError_t CopyPieces(cudaStream_t stream, std::byte* device, std::byte* host,
+                                std::span<const uint64_t> pieces, LinkDirection direction);
+  // Waits with `wait`, a call of CUDA, and again where that fails and the device is not lost: the
+  // memory of pending work is not safe before. The first error all the same.
+  cudaError_t WaitSurely(absl::FunctionRef<cudaError_t()> wait) const;
+
+  const CudaDeviceOptions options_;
+  Clock& clock_;
+  std::string name_;
+  UniqueDeviceBytes memory_;
+  UniqueStream anchor_stream_;  // has nothing else to do
+
+  mutable std::mutex mutex_;
+  std::condition_variable idle_;
+  int running_ = 0;  // calls inside Run; guarded by mutex_, as all below
+  absl::Status cancelled_;
+  absl::Status lost_;
+  bool staging_ = false;  // some host memory could not be locked
+  ProgressMarks marks_;
+  StreamProgress progress_;
+  LockedPages pages_;
+  Arena arena_;
+  HostRanges ranges_;
+  HostRanges staged_;  // of these, what is not locked
+  std::shared_ptr<const TimeAnchor> anchor_;
+  std::deque<Stream> streams_;  // deques: elements stay where they are
+  std::deque<Event> events_;
+};
+
+// --- making and ending ---
+
+absl::Status CudaDevice::Initialise() {
+  RETURN_IF_ERROR(SelectCudaDevice(options_.index));
+  RETURN_IF_ERROR(Reserve());
+  cudaError_t error = Make(anchor_stream_);
+  if (error == cudaSuccess) error = marks_.Create(anchor_stream_.get());
+  if (error != cudaSuccess) {
+    cudaGetLastError();
+    return ToStatus(ToResult(error), StrCat("prepare ", name_));
+  }
+  return SetAnchor();
+}
+
+absl::Status CudaDevice::Reserve() {
+  name_ = StrCat("CUDA device ", options_.index);
+  size_t free = 0;
+  size_t total = 0;
+  cudaError_t error = cudaMemGetInfo(&free, &total);
+  if (error == cudaSuccess && options_.capacity > 0) {
+    error =
+        options_.capacity <= free ? Make(memory_, options_.capacity) : cudaErrorMemoryAllocation;
+  }
+  if (error == cudaSuccess) return absl::OkStatus();
+  cudaGetLastError();
+  if (error != cudaErrorMemoryAllocation) {
+    return ToStatus(ToResult(error), StrCat("reserve memory of ", name_));
+  }
+  return WithFailureSource(
+      absl::ResourceExhaustedError(StrCat(
+          "cannot reserve ", options_.capacity, " bytes (", SizeText(options_.capacity), ") of ",
+          name_, ": ", free, " bytes (", SizeText(free), ") of ", total,
+          " are free; lower the device memory, the micro-batch or the chunk size of the plan, or "
+          "end other programs that use the device")),
+      FailureSource::kDevice);
+}
+
+absl::Status CudaDevice::SetAnchor() {
+  auto anchor = std::make_shared<TimeAnchor>();
+  const Nanoseconds before = clock_.Now();
+  cudaError_t error = Make(anchor->event, cudaEventBlockingSync);
+  if (error == cudaSuccess) error = cudaEventRecord(anchor->event.get(), anchor_stream_.get());
+  if (error == cudaSuccess) error = cudaEventSynchronize(anchor->event.get());
+  if (error != cudaSuccess) {
+    cudaGetLastError();
+    return ToStatus(ToResult(error), StrCat("tell the time of ", name_));
+  }
+  anchor->time = before + (clock_.Now() - before) / 2;
+  anchor_ = std::move(anchor);
+  return absl::OkStatus();
+}
+
+CudaDevice::~CudaDevice() {
+  Cancel(absl::CancelledError("the device is destroyed"));
+  CHECK(arena_.used() == 0);
+  Select();
+}
+
+// --- memory ---
+
+absl::StatusOr<DeviceMemory> CudaDevice::Allocate(uint64_t bytes) {
+  if (bytes == 0) return DeviceMemory();
+  const std::scoped_lock lock(mutex_);
+  ASSIGN_OR_RETURN(const uint64_t offset, arena_.Allocate(bytes));
+  return Own(base() + offset, bytes);
+}
+
+void CudaDevice::Free(std::byte* data, uint64_t /*size*/) {
+  const std::scoped_lock lock(mutex_);
+  arena_.Free(static_cast<uint64_t>(data - base()));
+}
+
+uint64_t CudaDevice::used() const {
+  const std::scoped_lock lock(mutex_);
+  return arena_.used();
+}
+
+uint64_t CudaDevice::high_water() const {
+  const std::scoped_lock lock(mutex_);
+  return arena_.high_water();
+}
+
+absl::Status CudaDevice::RegisterHost(std::span<std::byte> memory) {
+  const std::scoped_lock lock(mutex_);
+  RETURN_IF_ERROR(ranges_.Add(memory));
+  absl::Status status = LockOrStage(memory);
+  if (!status.ok()) CHECK(ranges_.Remove(memory).ok());
+  return status;
+}
+
+absl::Status CudaDevice::LockOrStage(std::span<std::byte> memory) {
+  RETURN_IF_ERROR(lost_);
+  cudaError_t error = Select();
+  if (error == cudaSuccess) error = pages_.Lock(memory);
+  if (error == cudaSuccess) return absl::OkStatus();
+  const std::string what = StrCat("page-lock ", SizeText(memory.size()), " of host memory");
+  const absl::Status failed = Failed(error, what);
+  RETURN_IF_ERROR(lost_);
+  for (Stream& stream : streams_) RETURN_IF_ERROR(GiveSlab(stream));
+  staging_ = true;
+  CHECK(staged_.Add(memory).ok());
+  if (options_.log != nullptr) {
+    options_.log->Warning(
+        StrCat(failed.message(), "; its copies go through slabs of at most ",
+               SizeText(StagingSlab::kMostBytes),
+               " a stream and are slower: raise the limit of locked memory (ulimit -l)"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CudaDevice::GiveSlab(Stream& stream) {
+  if (stream.staging != nullptr) return absl::OkStatus();
+  auto slab = std::make_unique<StagingSlab>();
+  const cudaError_t error = slab->Create();
+  if (error != cudaSuccess) {
+    return Failed(error, StrCat("page-lock ", SizeText(StagingSlab::kLeastBytes),
+                                " for the copies of stream ", stream.name,
+                                "; raise the limit of locked memory (ulimit -l)"));
+  }
+  stream.staging = std::move(slab);
+  return absl::OkStatus();
+}
+
+absl::Status CudaDevice::UnregisterHost(std::span<std::byte> memory) {
+  const std::scoped_lock lock(mutex_);
+  RETURN_IF_ERROR(ranges_.Remove(memory));
+  if (staged_.Contains(memory.data(), memory.size())) return staged_.Remove(memory);
+  cudaError_t error = Select();
+  const cudaError_t unlocked = pages_.Unlock(memory);
+  if (error == cudaSuccess) error = unlocked;
+  // A lost device has nothing locked any more.
+  if (error == cudaSuccess || !lost_.ok()) return absl::OkStatus();
+  return Failed(error, StrCat("unlock ", SizeText(memory.size()), " of host memory"));
+}
+
+// --- streams and events ---
+
+absl::StatusOr<StreamRef> CudaDevice::CreateStream(const StreamOptions& options) {
+  RETURN_IF_ERROR(CheckStreamOptions(options));
+  ASSIGN_OR_RETURN(std::unique_ptr<Workers> workers,
+                   Workers::Create(options.name, options.threads));
+  const std::scoped_lock lock(mutex_);
+  const int index = static_cast<int>(streams_.size());
+  if (index >= ProgressMarks::kMost) {
+    return absl::ResourceExhaustedError(
+        StrCat("stream ", options.name, ": a CUDA device has at most ", ProgressMarks::kMost));
+  }
+  Stream made{.index = index, .name = options.name, .error = cancelled_};
+  if (lost_.ok()) {
+    cudaError_t error = Select();
+    if (error == cudaSuccess) error = Make(made.stream);
+    if (error != cudaSuccess) return Failed(error, StrCat("make stream ", options.name));
+    if (staging_) RETURN_IF_ERROR(GiveSlab(made));
+  }
+  made.context = {.workers = workers.get(),
+                  .scratch = options.scratch,
+                  .stream = made.stream.get(),
+                  .products = options.products};
+  if (options.scratch.size() >= kGemmWorkspaceBytes) {
+    made.context.gemm_workspace = options.scratch.first(kGemmWorkspaceBytes);
+    made.context.device_workspace = options.scratch.subspan(kGemmWorkspaceBytes);
+  }
+  made.workers = std::move(workers);
+  streams_.push_back(std::move(made));
+  progress_.AddStream(options.name);
+  return StreamRef{index};
+}
+
+absl::StatusOr<EventRef> CudaDevice::CreateEvent() {
+  const std::scoped_lock lock(mutex_);
+  Event made;
+  if (lost_.ok()) {
+    cudaError_t error = Select();
+    // Blocking: threads that wait leave the processor to the optimizer.
+    if (error == cudaSuccess) error = Make(made.event, cudaEventBlockingSync);
+    if (error != cudaSuccess) return Failed(error, "make an event");
+  }
+  events_.push_back(std::move(made));
+  return EventRef{static_cast<int>(events_.size()) - 1};
+}
+
+absl::StatusOr<CudaDevice::Stream*> CudaDevice::Find(StreamRef stream) {
+  if (stream.index < 0 || stream.index >= static_cast<int>(streams_.size())) {
+    return absl::InvalidArgumentError(StrCat("the device has no stream ", stream.index));
+  }
+  return &streams_[stream.index];
+}
+
+absl::StatusOr<CudaDevice::Event*> CudaDevice::Find(EventRef event) {
+  if (event.index < 0 || event.index >= static_cast<int>(events_.size())) {
+    return absl::InvalidArgumentError(StrCat("the device has no event ", event.index));
+  }
+  return &events_[event.index];
+}
+
+absl::StatusOr<CudaDevice::Event*> CudaDevice::FindRecorded(EventRef event, std::string_view who) {
+  ASSIGN_OR_RETURN(Event * found, Find(event));
+  if (!found->recorded) {
+    return absl::FailedPreconditionError(
+        StrCat(who, ": event ", event.index, " was never recorded"));
+  }
+  return found;
+}
+
+// --- errors ---
+
+void CudaDevice::ReadProgress() {
+  if (!marks_.available()) return;
+  for (const Stream& stream : streams_) progress_.SetDone(stream.index, marks_.Read(stream.index));
+}
+
+cudaError_t CudaDevice::AskLost() const {
+  cudaError_t error = cudaSuccess;
+  for (int i = 0; i < 2; ++i) {
+    cudaGetLastError();
+    error = cudaStreamQuery(anchor_stream_.get());
+    if (error == cudaSuccess || error == cudaErrorNotReady) return cudaSuccess;
+  }
+  return error;
+}
+
+void CudaDevice::Lose(cudaError_t error) {
+  if (!lost_.ok()) return;
+  ReadProgress();
+  const bool of_a_kernel = error == cudaErrorIllegalAddress ||
+                           error == cudaErrorMisalignedAddress || error == cudaErrorLaunchFailure ||
+                           error == cudaErrorLaunchTimeout;
+  const std::string suspects = progress_.Suspects(of_a_kernel);
+  lost_ = ToStatus(ToResult(error), StrCat("finish ", suspects.empty() ? "work" : suspects, " on ",
+                                           name_, ", which is lost to this process"));
+  if (cancelled_.ok()) cancelled_ = lost_;
+  for (Stream& stream : streams_) {
+    if (stream.error.ok()) stream.error = lost_;
+  }
+}
+
+absl::Status CudaDevice::Failed(cudaError_t error, std::string_view what) {
+  if (const cudaError_t fatal = AskLost(); fatal != cudaSuccess) {
+    Lose(fatal);
+    return lost_;
+  }
+  return ToStatus(ToResult(error), what);
+}
+
+absl::Status CudaDevice::FailedWork(absl::Status status) {
+  if (const cudaError_t fatal = AskLost(); fatal != cudaSuccess) {
+    Lose(fatal);
+    return lost_;
+  }
+  return status;
+}
+
+// --- work ---
+
+absl::Status CudaDevice::Run(std::unique_lock<std::mutex>& lock, Stream& stream,
+                             StreamProgress::Kind kind, const std::string& name, Work work) {
+  if (stream.busy) {
+    return absl::FailedPreconditionError(
+        StrCat("stream ", stream.name, " is fed by two threads at once"));
+  }
+  if (!stream.error.ok()) return stream.error;
+  stream.busy = true;
+  ++running_;
+  if (marks_.available()) progress_.SetDone(stream.index, marks_.Read(stream.index));
+  const uint64_t number = progress_.AddWork(stream.index, kind, name);
+  lock.unlock();
+  cudaError_t error = Select();
+  absl::Status status = error == cudaSuccess ? work(stream) : absl::OkStatus();
+  if (error == cudaSuccess && status.ok()) {
+    error = marks_.Write(stream.stream.get(), stream.index, static_cast<uint32_t>(number));
+  }
+  if (status.ok()) status = ToStatus(ToResult(error), StrCat("put '", name, "' on a stream"));
+  lock.lock();
+  if (!status.ok()) status = FailedWork(std::move(status));
+  stream.busy = false;
+  if (--running_ == 0) idle_.notify_all();
+  // Cancel may have spoiled the stream meanwhile.
+  if (stream.error.ok()) stream.error = std::move(status);
+  return stream.error;
+}
+
+cudaError_t CudaDevice::CopyPieces(cudaStream_t stream, std::byte* device, std::byte* host,
+                                   std::span<const uint64_t> pieces, LinkDirection direction) {
+  for (const uint64_t bytes : pieces) {
+    const bool to_device = direction == LinkDirection::kToDevice;
+    const cudaError_t error =
+        cudaMemcpyAsync(to_device ? device : host, to_device ? host : device, bytes,
+                        to_device ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost, stream);
+    if (error != cudaSuccess) return error;
+    device += bytes;
+    host += bytes;
+  }
+  return cudaSuccess;
+}
+
+absl::Status CudaDevice::Copy(StreamRef stream, std::byte* device, std::byte* host, uint64_t bytes,
+                              LinkDirection direction) {
+  std::unique_lock lock(mutex_);
+  ASSIGN_OR_RETURN(Stream * found, Find(stream));
+  RETURN_IF_ERROR(CheckCopyRanges(arena_, base(), ranges_, device, host, bytes));
+  const bool to_device = direction == LinkDirection::kToDevice;
+  const bool staged = bytes > 0 && staged_.Contains(host, bytes);
+  std::vector<uint64_t> pieces;
+  for (uint64_t done = 0; done < bytes && !staged; done += pieces.back()) {
+    pieces.push_back(std::min(bytes - done, pages_.BytesTogether(host + done)));
+  }
+  const std::string name =
+      StrCat("copy of ", bytes, " bytes to the ", to_device ? "device" : "host");
+  return Run(lock, *found, StreamProgress::Kind::kCopy, name, [&](Stream& on) {
+    cudaError_t error = cudaSuccess;
+    if (!staged) {
+      error = CopyPieces(on.stream.get(), device, host, pieces, direction);
+    } else if (to_device) {
+      error = on.staging->CopyToDevice(on.stream.get(), device, host, bytes, *on.workers);
+    } else {
+      error = on.staging->CopyToHost(on.stream.get(), host, device, bytes, *on.workers);
+    }
+    return ToStatus(ToResult(error), StrCat("put a ", name, " on stream ", on.name));
+  });
+}
+
+absl::Status CudaDevice::CopyToDevice(StreamRef stream, std::byte* device_target,
+                                      const std::byte* host_source, uint64_t bytes) {
+  return Copy(stream, device_target, const_cast<std::byte*>(host_source), bytes,
+              LinkDirection::kToDevice);
+}
+
+absl::Status CudaDevice::CopyToHost(StreamRef stream, std::byte* host_target,
+                                    const std::byte* device_source, uint64_t bytes) {
+  return Copy(stream, const_cast<std::byte*>(device_source), host_target, bytes,
+              LinkDirection::kToHost);
+}
+
+absl::Status CudaDevice::Launch(StreamRef stream, const LaunchOptions& options, Kernel kernel) {
+  std::unique_lock lock(mutex_);
+  ASSIGN_OR_RETURN(Stream * found, Find(stream));
+  if (kernel == nullptr) return absl::InvalidArgumentError(StrCat(options.name, ": no kernel"));
+  return Run(lock, *found, StreamProgress::Kind::kKernel, options.name,
+             [&](Stream& on) { return kernel(on.context); });
+}
+
+absl::Status CudaDevice::Record(StreamRef stream, EventRef event) {
+  const std::scoped_lock lock(mutex_);
+  ASSIGN_OR_RETURN(Stream * from, Find(stream));
+  ASSIGN_OR_RETURN(Event * mark, Find(event));
+  if (lost_.ok()) {
+    // A spoiled stream still has the work of before, which the mark stands behind.
+    cudaError_t error = Select();
+    if (error == cudaSuccess && clock_.Now() - anchor_->time > kAnchorAge) {
+      // An old anchor serves, if less well.
+      SetAnchor().IgnoreError();
+    }
+    if (error == cudaSuccess) error = cudaEventRecord(mark->event.get(), from->stream.get());
+    if (error != cudaSuccess) {
+      const absl::Status failed = Failed(error, StrCat("mark the end of stream ", from->name));
+      if (from->error.ok()) from->error = failed;
+      // Nothing stands behind the stream's work, so the mark passes only now that it is done.
+      WaitSurely([from] { return cudaStreamSynchronize(from->stream.get()); });
+    }
+  }
+  mark->recorded = true;
+  ++mark->recording;
+  mark->place = progress_.End(from->index);
+  mark->error = from->error;
+  mark->anchor = anchor_;
+  return absl::OkStatus();
+}
+
+absl::Status CudaDevice::Wait(StreamRef stream, EventRef event) {
+  const std::scoped_lock lock(mutex_);
+  ASSIGN_OR_RETURN(Stream * found, Find(stream));
+  ASSIGN_OR_RETURN(const Event* mark, FindRecorded(event, found->name));
+  if (lost_.ok() && found->error.ok()) {
+    cudaError_t error = Select();
+    if (error == cudaSuccess) error = cudaStreamWaitEvent(found->stream.get(), mark->event.get());
+    if (error == cudaSuccess) {
+      progress_.AddWait(found->index, mark->place);
+    } else {
+      found->error = Failed(error, StrCat("let stream ", found->name, " wait"));
+    }
+  }
+  if (found->error.ok()) found->error = mark->error;
+  return found->error;
+}
+
+absl::Status CudaDevice::Await(EventRef event) {
+  std::unique_lock lock(mutex_);
+  ASSIGN_OR_RETURN(Event * found, FindRecorded(event, "Await"));
+  const Place place = found->place;
+  const uint64_t recording = found->recording;
+  const cudaEvent_t mark = found->event.get();
+  absl::Status spoiled = found->error;
+  if (lost_.ok()) {
+    lock.unlock();
+    const cudaError_t error = WaitSurely([mark] { return cudaEventSynchronize(mark); });
+    lock.lock();
+    if (error == cudaSuccess) {
+      progress_.SetDone(place);
+      return spoiled;
+    }
+    const absl::Status failed =
+        Failed(error, StrCat("wait for stream ", streams_[place.stream].name));
+    if (lost_.ok()) {
+      // Other callers hear the same.
+      if (spoiled.ok() && found->recording == recording) found->error = failed;
+      return spoiled.ok() ? failed : spoiled;
+    }
+  }
+  ReadProgress();
+  return spoiled.ok() && !progress_.IsDone(place) ? lost_ : spoiled;
+}
+
+absl::StatusOr<Nanoseconds> CudaDevice::TimeOf(EventRef event) {
+  const std::scoped_lock lock(mutex_);
+  ASSIGN_OR_RETURN(const Event* mark, FindRecorded(event, "TimeOf"));
+  RETURN_IF_ERROR(mark->error);
+  RETURN_IF_ERROR(lost_);
+  cudaError_t error = Select();
+  if (error == cudaSuccess) error = cudaEventQuery(mark->event.get());
+  float milliseconds = 0;
+  if (error == cudaSuccess) {
+    error = cudaEventElapsedTime(&milliseconds, mark->anchor->event.get(), mark->event.get());
+  }
+  if (error == cudaErrorNotReady) {
+    cudaGetLastError();
+    return absl::FailedPreconditionError(StrCat("TimeOf: event ", event.index, " is yet to pass"));
+  }
+  if (error != cudaSuccess) return Failed(error, StrCat("tell the time of event ", event.index));
+  return mark->anchor->time + Nanoseconds(std::llround(double{milliseconds} * 1e6));
+}
+
+cudaError_t CudaDevice::WaitSurely(absl::FunctionRef<cudaError_t()> wait) const {
+  const cudaError_t first_error = Select();
+  cudaError_t error = first_error == cudaSuccess ? wait() : first_error;
+  if (error == cudaSuccess) return cudaSuccess;
+  const cudaError_t reported = error;
+  for (int i = 1; i < kTries && error != cudaSuccess && AskLost() == cudaSuccess; ++i) {
+    error = Select();
+    if (error == cudaSuccess) error = wait();
+  }
+  return reported;
+}
+
+void CudaDevice::Cancel(absl::Status reason) {
+  CHECK(!reason.ok());
+  std::vector<cudaStream_t> streams;
+  {
+    std::unique_lock lock(mutex_);
+    if (cancelled_.ok()) cancelled_ = reason;
+    for (Stream& stream : streams_) {
+      if (stream.error.ok()) stream.error = reason;
+    }
+    idle_.wait(lock, [this] { return running_ == 0; });
+    for (const Stream& stream : streams_) {
+      if (stream.stream != nullptr) streams.push_back(stream.stream.get());
+    }
+  }
+  for (cudaStream_t stream : streams) {
+    if (WaitSurely([stream] { return cudaStreamSynchronize(stream); }) == cudaSuccess) continue;
+    const std::scoped_lock lock(mutex_);
+    if (const cudaError_t fatal = AskLost(); fatal != cudaSuccess) Lose(fatal);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Device>> MakeCudaDevice(const CudaDeviceOptions& options) {
+  if (options.clock == nullptr) return absl::InvalidArgumentError("a CUDA device needs a clock");
+  auto device = std::make_unique<CudaDevice>(options);
+  RETURN_IF_ERROR(device->Initialise());
+  return device;
+}
+
+}  // namespace horizon

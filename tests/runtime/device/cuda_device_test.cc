@@ -1,0 +1,53 @@
+// The CUDA device on the fake CUDA: what every device must do.
+#include "runtime/device/cuda_device.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/fake_cuda/fake_cuda_control.h"
+#include "tests/runtime/device/chain.h"
+#include "tests/runtime/device/conformance.h"
+#include "tests/runtime/device/double_words_on_cuda.h"
+
+namespace horizon {
+namespace {
+
+DeviceFactory Factory(const std::string& name, const fake_cuda::Options& options,
+                      uint64_t most_piece_bytes) {
+  return {
+      .name = name,
+      .seeds = 40,
+      .create = [=](uint64_t capacity, Clock* clock,
+                    uint64_t seed) -> absl::StatusOr<std::unique_ptr<Device>> {
+        // The device before is gone; nothing of it may be left.
+        EXPECT_EQ(fake_cuda::Leaks(), std::vector<std::string>{});
+        fake_cuda::Options chosen = options;
+        chosen.seed = seed + 1;
+        fake_cuda::Reset(chosen);
+        return MakeCudaDevice(
+            {.capacity = capacity, .clock = clock, .most_locked_piece_bytes = most_piece_bytes});
+      },
+      .double_words = DoubleWordsOnCuda,
+      .kernels_take_the_clocks_time = false};
+}
+
+// A fault of use ends the process, so that every test here also says that there was none.
+INSTANTIATE_TEST_SUITE_P(Cuda, DeviceConformance,
+                         testing::Values(Factory("locked", {}, uint64_t{64} << 30)));
+// Every page a piece of its own.
+INSTANTIATE_TEST_SUITE_P(CudaInPieces, DeviceConformance,
+                         testing::Values(Factory("pieces", {}, 4096)));
+// No range may be locked, only the slabs.
+INSTANTIATE_TEST_SUITE_P(CudaStaged, DeviceConformance,
+                         testing::Values(Factory("staged", {.registers = false},
+                                                 uint64_t{64} << 30)));
+INSTANTIATE_TEST_SUITE_P(CudaWithoutMarks, DeviceConformance,
+                         testing::Values(Factory("no marks", {.writes_values = false},
+                                                 uint64_t{64} << 30)));
+
+}  // namespace
+}  // namespace horizon
