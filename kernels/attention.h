@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "common/kernel_context.h"
 #include "kernels/token_record.h"
+#include "kernels/values.h"
 
 namespace horizon {
 
@@ -32,32 +33,42 @@ struct AttentionForward {
   AttentionShape shape;
   // [batch x sequence]: their positions, which count up from 0 in every sample.
   const TokenRecord* records = nullptr;
-  const float* q = nullptr;
-  const float* k = nullptr;
-  const float* v = nullptr;
-  float* output = nullptr;       // as q
+  ConstValues q;
+  ConstValues k;
+  ConstValues v;
+  Values output;                 // as q
   float* log_sum_exp = nullptr;  // [batch x sequence, heads], of the scaled scores
 };
 absl::Status AttentionForwardReference(const KernelContext& context, const AttentionForward& args);
 absl::Status AttentionForwardHost(const KernelContext& context, const AttentionForward& args);
+// On the context's stream, without waiting. All arrays but log_sum_exp are bf16 and begin at
+// multiples of 16 bytes, head_dim is a multiple of 8. Scores of kDeviceQueryTile queries of all
+// heads and one tile of keys exist at a time.
+absl::Status AttentionForwardCuda(const KernelContext& context, const AttentionForward& args);
+uint64_t AttentionForwardWorkspaceBytes(const AttentionShape& shape);
+inline constexpr int64_t kDeviceQueryTile = 256;
 
 struct AttentionBackward {
   AttentionShape shape;
   // [batch x sequence]: their positions, which count up from 0 in every sample.
   const TokenRecord* records = nullptr;
-  const float* q = nullptr;
-  const float* k = nullptr;
-  const float* v = nullptr;
-  const float* output = nullptr;
+  ConstValues q;
+  ConstValues k;
+  ConstValues v;
+  ConstValues output;
   const float* log_sum_exp = nullptr;
-  const float* output_gradient = nullptr;  // as q
-  float* output_dot = nullptr;             // [batch x sequence, heads], scratch: output . gradient
-  float* q_gradient = nullptr;             // written, not added to
-  float* k_gradient = nullptr;
-  float* v_gradient = nullptr;
+  ConstValues output_gradient;  // as q
+  float* output_dot = nullptr;  // [batch x sequence, heads], scratch: output . gradient
+  Values q_gradient;            // written, not added to
+  Values k_gradient;
+  Values v_gradient;
 };
 absl::Status AttentionBackwardReference(const KernelContext& context,
                                         const AttentionBackward& args);
 absl::Status AttentionBackwardHost(const KernelContext& context, const AttentionBackward& args);
+// As AttentionForwardCuda. Gradients are summed in fp32, tiles in ascending order, and rounded
+// once.
+absl::Status AttentionBackwardCuda(const KernelContext& context, const AttentionBackward& args);
+uint64_t AttentionBackwardWorkspaceBytes(const AttentionShape& shape);
 
 }  // namespace horizon

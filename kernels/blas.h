@@ -2,11 +2,12 @@
 
 #include <cstdint>
 
+#include "kernels/transposed.h"
+
 namespace horizon {
 
 // C = alpha op(A) op(B) + beta C, row-major, fp32, on the calling thread alone: one tile of a
 // larger product. beta is 0 (C is written, whatever it held) or 1.
-enum class Transposed { kNo, kYes };
 struct BlasTile {
   Transposed a_transposed = Transposed::kNo;
   Transposed b_transposed = Transposed::kNo;

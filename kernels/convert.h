@@ -29,6 +29,9 @@ struct StoreGradient {
 };
 absl::Status StoreGradientReference(const KernelContext& context, const StoreGradient& args);
 absl::Status StoreGradientHost(const KernelContext& context, const StoreGradient& args);
+// The host's bits, of arrays in device memory, on the context's stream without waiting. Unavailable
+// without a CUDA device.
+absl::Status StoreGradientCuda(const KernelContext& context, const StoreGradient& args);
 
 // A gradient that arrived, put into (`add` false) or added to the kept one:
 // kept[i] = r(kept[i] + gradient[i]), r rounding to the kept type. One pointer of each pair is set.
@@ -42,6 +45,8 @@ struct Accumulate {
 };
 absl::Status AccumulateReference(const KernelContext& context, const Accumulate& args);
 absl::Status AccumulateHost(const KernelContext& context, const Accumulate& args);
+// All in device memory; the host's bits.
+absl::Status AccumulateCuda(const KernelContext& context, const Accumulate& args);
 
 // values[i] *= factor, in fp32.
 struct Scale {
@@ -60,5 +65,6 @@ struct CopyBytes {
 };
 absl::Status CopyBytesReference(const KernelContext& context, const CopyBytes& args);
 absl::Status CopyBytesHost(const KernelContext& context, const CopyBytes& args);
+absl::Status CopyBytesCuda(const KernelContext& context, const CopyBytes& args);  // on the device
 
 }  // namespace horizon

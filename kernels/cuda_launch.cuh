@@ -7,7 +7,7 @@
 
 #include <utility>
 
-#include "kernels/cuda_result.cuh"
+#include "common/cuda_result.cuh"
 
 #ifndef __CUDACC__
 #include <fake_cuda_launch.h>

@@ -7,6 +7,7 @@
 #include "common/kernel_context.h"
 #include "kernels/gradient_out.h"
 #include "kernels/token_record.h"
+#include "kernels/values.h"
 
 namespace horizon {
 
@@ -14,7 +15,7 @@ namespace horizon {
 // for as long as it runs. At most 2^31 - 1 tokens.
 void LinkSameTokens(std::span<TokenRecord> records);
 
-// A table on the device: rows [first_row, first_row + rows) of the vocabulary, fp32. Writes the
+// A table on the device: rows [first_row, first_row + rows) of the vocabulary. Writes the
 // output row of every token whose id lies there; the shard that begins at row 0 also clears the
 // others (later shards fill them).
 struct EmbedForward {
@@ -23,13 +24,16 @@ struct EmbedForward {
   int64_t first_row = 0;
   int64_t rows = 0;
   const TokenRecord* records = nullptr;
-  const float* table = nullptr;  // [rows, hidden]
-  float* output = nullptr;       // [tokens, hidden]
+  ConstValues table;  // [rows, hidden]
+  Values output;      // [tokens, hidden]
 };
 absl::Status EmbedForwardReference(const KernelContext& context, const EmbedForward& args);
 absl::Status EmbedForwardHost(const KernelContext& context, const EmbedForward& args);
+// Table and output are bf16 in device memory; see rms_norm.h.
+absl::Status EmbedForwardCuda(const KernelContext& context, const EmbedForward& args);
 
-// The same out of the parameter store: rows from the high half alone, or both halves.
+// The same out of the parameter store: rows from the high half alone, or both halves. A bf16 output
+// takes the high half as it is.
 struct GatherRows {
   int64_t tokens = 0;
   int64_t hidden = 0;
@@ -38,7 +42,7 @@ struct GatherRows {
   const TokenRecord* records = nullptr;
   const uint16_t* hi = nullptr;
   const int16_t* lo = nullptr;  // null: high half alone
-  float* output = nullptr;
+  Values output;
 };
 absl::Status GatherRowsReference(const KernelContext& context, const GatherRows& args);
 absl::Status GatherRowsHost(const KernelContext& context, const GatherRows& args);
@@ -52,11 +56,13 @@ struct EmbedBackward {
   int64_t first_row = 0;
   int64_t rows = 0;
   const TokenRecord* records = nullptr;
-  const float* output_gradient = nullptr;  // [tokens, hidden]
-  GradientOut gradient;                    // [rows, hidden]
+  ConstValues output_gradient;  // [tokens, hidden]
+  GradientOut gradient;         // [rows, hidden]
 };
 absl::Status EmbedBackwardReference(const KernelContext& context, const EmbedBackward& args);
 absl::Status EmbedBackwardHost(const KernelContext& context, const EmbedBackward& args);
+// Of the same numbers, the host's bits.
+absl::Status EmbedBackwardCuda(const KernelContext& context, const EmbedBackward& args);
 
 // The same sums, rounded to bf16 when `rounded`, added to (or, when `clear`, put into, every other
 // row cleared) a gradient kept on the host: kept[i] = r(kept[i] + sum), where r rounds to the kept
@@ -67,7 +73,7 @@ struct ScatterRows {
   int64_t first_row = 0;
   int64_t rows = 0;
   const TokenRecord* records = nullptr;
-  const float* row_gradients = nullptr;  // [tokens, hidden]
+  ConstValues row_gradients;  // [tokens, hidden], fp32 or bf16
   bool rounded = false;
   bool clear = false;
   float* kept_fp32 = nullptr;  // one of the two

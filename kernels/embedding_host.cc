@@ -44,19 +44,32 @@ void ExpandRow(const uint16_t* hi, const int16_t* lo, int64_t count, float* outp
   });
 }
 
-// sums[c] of the columns over the id whose first position is `first`, in ascending order.
-void SumChain(const TokenRecord* records, const float* gradients, int64_t hidden, int64_t first,
+F32Vec LoadRow(const float* row, int64_t n) { return LoadPart(F32(), row, n); }
+F32Vec LoadRow(const uint16_t* row, int64_t n) { return ExpandBf16(LoadPart(U16(), row, n)); }
+
+template <typename T>
+void SumChain(const TokenRecord* records, const T* gradients, int64_t hidden, int64_t first,
               ColumnRange columns, float* sums) {
-  const F32 f32;
-  std::memcpy(sums, gradients + first * hidden + columns.first,
-              static_cast<size_t>(columns.count) * sizeof(float));
+  const T* first_row = gradients + first * hidden + columns.first;
+  ForEachVector(columns.count, [&](int64_t i, int64_t n) HORIZON_VECTOR_BODY {
+    StorePart(F32(), LoadRow(first_row + i, n), sums + i, n);
+  });
   for (int64_t t = records[first].next_same; t >= 0; t = records[t].next_same) {
-    const float* row = gradients + t * hidden + columns.first;
+    const T* row = gradients + t * hidden + columns.first;
     ForEachVector(columns.count, [&](int64_t i, int64_t n) HORIZON_VECTOR_BODY {
-      const F32Vec sum = hn::Add(LoadPart(f32, sums + i, n), LoadPart(f32, row + i, n));
-      StorePart(f32, sum, sums + i, n);
+      const F32Vec sum = hn::Add(LoadPart(F32(), sums + i, n), LoadRow(row + i, n));
+      StorePart(F32(), sum, sums + i, n);
     });
   }
+}
+
+// sums[c] of the columns over the id whose first position is `first`, in ascending order.
+void SumChain(const TokenRecord* records, ConstValues gradients, int64_t hidden, int64_t first,
+              ColumnRange columns, float* sums) {
+  if (gradients.type() == ValueType::kBf16) {
+    return SumChain(records, gradients.bf16(), hidden, first, columns, sums);
+  }
+  SumChain(records, gradients.fp32(), hidden, first, columns, sums);
 }
 
 // The id's row in an array of gradients.
@@ -108,18 +121,18 @@ bool IsIn(int64_t id, int64_t first_row, int64_t rows) {
 int64_t RowBytes(int64_t hidden) { return hidden * static_cast<int64_t>(sizeof(float)); }
 
 // Calls copy(row, output) for tokens of this shard, and clears the others' rows in the first one.
-template <class Args, class Copy>
-void Look(const KernelContext& context, const Args& args, const Copy& copy) {
+template <typename T, class Args, class Copy>
+void Look(const KernelContext& context, const Args& args, T* outputs, const Copy& copy) {
   CHECK(args.tokens >= 0 && args.hidden >= 0 && args.rows >= 0);
   RunPieces(context, args.tokens, RowsOfPiece(RowBytes(args.hidden)),
             [&](int64_t first, int64_t count) {
               for (int64_t t = first; t < first + count; ++t) {
-                float* output = args.output + t * args.hidden;
+                T* output = outputs + t * args.hidden;
                 const int64_t id = args.records[t].id;
                 if (IsIn(id, args.first_row, args.rows)) {
                   copy(id - args.first_row, output);
                 } else if (args.first_row == 0) {
-                  std::fill_n(output, args.hidden, 0.0f);
+                  std::fill_n(output, args.hidden, T{0});
                 }
               }
             });
@@ -167,14 +180,22 @@ void LinkSameTokens(std::span<TokenRecord> records) {
 }
 
 absl::Status EmbedForwardHost(const KernelContext& context, const EmbedForward& args) {
-  Look(context, args, [&](int64_t row, float* output) {
-    std::copy_n(args.table + row * args.hidden, args.hidden, output);
+  const float* table = args.table;
+  Look(context, args, args.output.fp32(), [&](int64_t row, float* output) {
+    std::copy_n(table + row * args.hidden, args.hidden, output);
   });
   return absl::OkStatus();
 }
 
 absl::Status GatherRowsHost(const KernelContext& context, const GatherRows& args) {
-  Look(context, args, [&](int64_t row, float* output) {
+  if (args.output.type() == ValueType::kBf16) {
+    CHECK(args.lo == nullptr);
+    Look(context, args, args.output.bf16(), [&](int64_t row, uint16_t* output) {
+      std::copy_n(args.hi + row * args.hidden, args.hidden, output);
+    });
+    return absl::OkStatus();
+  }
+  Look(context, args, args.output.fp32(), [&](int64_t row, float* output) {
     const int64_t at = row * args.hidden;
     HWY_DYNAMIC_DISPATCH(ExpandRow)
     (args.hi + at, args.lo == nullptr ? nullptr : args.lo + at, args.hidden, output);

@@ -4,7 +4,9 @@
 
 #include "absl/status/status.h"
 #include "common/kernel_context.h"
+#include "kernels/head_sums.h"
 #include "kernels/token_record.h"
+#include "kernels/values.h"
 
 namespace horizon {
 
@@ -15,15 +17,6 @@ namespace horizon {
 // kLossTileTokens and the vocabulary in tiles of kVocabularyTileRows; chunks and shards begin at
 // multiples of these (counted from the first token, from row 0) and sums carry on from one to the
 // next.
-inline constexpr int64_t kLossTileTokens = 128;
-inline constexpr int64_t kVocabularyTileRows = 512;
-
-// The running sums of a token over the vocabulary rows seen so far.
-struct TokenSums {
-  float largest;      // logit
-  float sum;          // of exp(logit - largest)
-  float label_logit;  // 0 until its row was seen
-};
 
 struct HeadShape {
   int64_t tokens = 0;  // of this chunk
@@ -35,41 +28,51 @@ struct HeadShape {
 // Continues sums[tokens] over the rows of the shard; a shard that begins at row 0 starts them.
 struct HeadLogSumExp {
   HeadShape shape;
-  const float* input = nullptr;          // [tokens, hidden]
-  const float* weights = nullptr;        // [rows, hidden]
+  ConstValues input;                     // [tokens, hidden]
+  ConstValues weights;                   // [rows, hidden]
   const TokenRecord* records = nullptr;  // [tokens]: their labels
   TokenSums* sums = nullptr;
   float* logits = nullptr;  // [tokens, rows], scratch
 };
 absl::Status HeadLogSumExpReference(const KernelContext& context, const HeadLogSumExp& args);
 absl::Status HeadLogSumExpHost(const KernelContext& context, const HeadLogSumExp& args);
-
-// Sum of losses and count of labelled tokens.
-struct LossSum {
-  double sum = 0;
-  int64_t count = 0;
-};
+// On the context's stream, without waiting. Input and weights are bf16 and all arrays begin at
+// multiples of 16 bytes; hidden and rows are multiples of 8.
+absl::Status HeadLogSumExpCuda(const KernelContext& context, const HeadLogSumExp& args);
 
 // What the shard contributes to the gradients, and (from the shard that begins at row 0) the loss.
 // d loss / d logit = scale x (softmax - one at the label).
 struct HeadLoss {
   HeadShape shape;
-  const float* input = nullptr;          // [tokens, hidden]
-  const float* weights = nullptr;        // [rows, hidden]
+  ConstValues input;                     // [tokens, hidden]
+  ConstValues weights;                   // [rows, hidden]
   const TokenRecord* records = nullptr;  // [tokens]: their labels
   // Complete sums when `sums_complete` (a head in several shards: HeadLogSumExp came before);
   // otherwise this shard is the whole vocabulary and they are scratch.
   TokenSums* sums = nullptr;
   bool sums_complete = false;
-  float scale = 1.0f;       // 1 / counted tokens of the whole step
-  float* logits = nullptr;  // [tokens, rows], scratch
-  LossSum* loss = nullptr;  // added to by the shard that begins at row 0, tile by tile
-  float* input_gradient =
-      nullptr;  // [tokens, hidden]: written by the shard at row 0, else added to
+  float scale = 1.0f;        // 1 / counted tokens of the whole step
+  float* logits = nullptr;   // [tokens, rows], scratch
+  LossSum* loss = nullptr;   // added to by the shard that begins at row 0, tile by tile
+  bool loss_begins = false;  // and set to nothing before that
+  Values input_gradient;     // [tokens, hidden]: written by the shard at row 0, else added to
   float* weight_gradient = nullptr;  // [rows, hidden]: the fp32 sum over loss chunks
   bool first_chunk = false;          // weight_gradient is written, not added to
+  // CUDA only. An input_gradient of bf16 cannot be summed over shards without losing bits, so the
+  // sum is fp32 and kept here from shard to shard, [tokens, hidden]; the last shard rounds it into
+  // input_gradient, others leave that alone. Null: this shard is the whole vocabulary, and the sum
+  // lies in the device workspace. An input_gradient of fp32 is its own sum.
+  float* input_gradient_sum = nullptr;
+  bool last_shard = true;
 };
 absl::Status HeadLossReference(const KernelContext& context, const HeadLoss& args);
 absl::Status HeadLossHost(const KernelContext& context, const HeadLoss& args);
+// As HeadLogSumExpCuda. Gradients of logits are bf16. Labels are not looked at: they lie in the
+// vocabulary.
+absl::Status HeadLossCuda(const KernelContext& context, const HeadLoss& args);
+// Of a whole head without input_gradient_sum, whose input_gradient is bf16; otherwise none is used.
+inline uint64_t HeadLossWorkspaceBytes(const HeadShape& shape) {
+  return static_cast<uint64_t>(shape.tokens * shape.hidden) * sizeof(float);
+}
 
 }  // namespace horizon

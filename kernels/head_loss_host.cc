@@ -232,12 +232,13 @@ absl::Status HeadLossHost(const KernelContext& context, const HeadLoss& args) {
     }
     SumLogits(context, logits);
   }
+  if (args.loss_begins) *args.loss = {};
   if (shape.first_row == 0) AddLosses(args);
   if (shape.tokens == 0 && args.first_chunk) {
     std::fill_n(args.weight_gradient, shape.rows * shape.hidden, 0.0f);
   }
   if (shape.rows == 0 && shape.first_row == 0) {
-    std::fill_n(args.input_gradient, shape.tokens * shape.hidden, 0.0f);
+    std::fill_n(args.input_gradient.fp32(), shape.tokens * shape.hidden, 0.0f);
   }
   if (shape.tokens == 0 || shape.rows == 0) return absl::OkStatus();
 

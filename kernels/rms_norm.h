@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "common/kernel_context.h"
 #include "kernels/gradient_out.h"
+#include "kernels/values.h"
 
 namespace horizon {
 
@@ -15,39 +16,47 @@ struct RmsNormForward {
   int64_t rows = 0;
   int64_t width = 0;
   float epsilon = 1e-6f;
-  const float* x = nullptr;
-  const float* weight = nullptr;  // [width]
-  float* y = nullptr;             // may be x
-  float* inverse_rms = nullptr;   // [rows]; null: not wanted
+  ConstValues x;
+  ConstValues weight;            // [width]
+  Values y;                      // may be x
+  float* inverse_rms = nullptr;  // [rows]; null: not wanted
 };
 absl::Status RmsNormForwardReference(const KernelContext& context, const RmsNormForward& args);
 absl::Status RmsNormForwardHost(const KernelContext& context, const RmsNormForward& args);
+// CUDA bodies here and elsewhere take arrays of bf16 in device memory, put their work on the
+// context's stream and do not wait. InvalidArgument for what they do not take, Unavailable without
+// a CUDA device.
+absl::Status RmsNormForwardCuda(const KernelContext& context, const RmsNormForward& args);
 
 // y again from x and the kept inverse_rms, with the bits forward gave.
 struct RmsNormAgain {
   int64_t rows = 0;
   int64_t width = 0;
-  const float* x = nullptr;
+  ConstValues x;
   const float* inverse_rms = nullptr;
-  const float* weight = nullptr;
-  float* y = nullptr;
+  ConstValues weight;
+  Values y;
 };
 absl::Status RmsNormAgainReference(const KernelContext& context, const RmsNormAgain& args);
 absl::Status RmsNormAgainHost(const KernelContext& context, const RmsNormAgain& args);
+absl::Status RmsNormAgainCuda(const KernelContext& context, const RmsNormAgain& args);
 
 struct RmsNormBackward {
   int64_t rows = 0;
   int64_t width = 0;
-  const float* x = nullptr;
+  ConstValues x;
   const float* inverse_rms = nullptr;
-  const float* weight = nullptr;
-  const float* y_gradient = nullptr;
-  const float* residual_gradient = nullptr;  // [rows, width] added to x_gradient; null: none
-  float* x_gradient = nullptr;               // may be residual_gradient or y_gradient
+  ConstValues weight;
+  ConstValues y_gradient;
+  ConstValues residual_gradient;  // [rows, width] added to x_gradient; null: none
+  Values x_gradient;              // may be residual_gradient or y_gradient
   // Rows are summed in tiles of 64 (fp32), tiles in fp64, in ascending order.
   GradientOut weight_gradient;
 };
 absl::Status RmsNormBackwardReference(const KernelContext& context, const RmsNormBackward& args);
 absl::Status RmsNormBackwardHost(const KernelContext& context, const RmsNormBackward& args);
+// The weight's gradient has the host's order and, of the same numbers, its bits. It is summed in
+// the device workspace, LeastColumnScratchBytes(width) (cuda_column_scratch.h) or more.
+absl::Status RmsNormBackwardCuda(const KernelContext& context, const RmsNormBackward& args);
 
 }  // namespace horizon

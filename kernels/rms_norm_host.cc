@@ -48,6 +48,7 @@ void AgainRows(const RmsNormAgain& args, int64_t first, int64_t rows) {
 void BackwardRow(const RmsNormBackward& args, int64_t row, float* sums) {
   const F32 f32;
   const float* x = args.x + row * args.width;
+  const float* weight = args.weight;
   const float* y_gradient = args.y_gradient + row * args.width;
   const float* residual =
       args.residual_gradient == nullptr ? nullptr : args.residual_gradient + row * args.width;
@@ -57,14 +58,14 @@ void BackwardRow(const RmsNormBackward& args, int64_t row, float* sums) {
   ForEachVectorWithLanes(
       args.width, lanes, [&](int64_t i, int64_t n, F32Vec& lane) HORIZON_VECTOR_BODY {
         const F32Vec a =
-            hn::Mul(LoadPart(f32, y_gradient + i, n), LoadPart(f32, args.weight + i, n));
+            hn::Mul(LoadPart(f32, y_gradient + i, n), LoadPart(f32, weight + i, n));
         lane = hn::Add(lane, hn::Mul(a, hn::Mul(LoadPart(f32, x + i, n), inverse)));
       });
   const F32Vec mean = hn::Set(f32, lanes.Sum() / static_cast<float>(args.width));
   ForEachVector(args.width, [&](int64_t i, int64_t n) HORIZON_VECTOR_BODY {
     const F32Vec gradient = LoadPart(f32, y_gradient + i, n);
     const F32Vec normal = hn::Mul(LoadPart(f32, x + i, n), inverse);
-    const F32Vec a = hn::Mul(gradient, LoadPart(f32, args.weight + i, n));
+    const F32Vec a = hn::Mul(gradient, LoadPart(f32, weight + i, n));
     F32Vec out = hn::Mul(inverse, hn::Sub(a, hn::Mul(normal, mean)));
     if (residual != nullptr) out = hn::Add(LoadPart(f32, residual + i, n), out);
     const F32Vec sum = hn::Add(LoadPart(f32, sums + i, n), hn::Mul(gradient, normal));

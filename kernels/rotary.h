@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "common/kernel_context.h"
 #include "kernels/token_record.h"
+#include "kernels/values.h"
 
 namespace horizon {
 
@@ -28,9 +29,11 @@ struct Rotary {
   int64_t head_dim = 0;                  // even
   const TokenRecord* records = nullptr;  // [tokens]: their positions
   const float* table = nullptr;          // of all positions that occur
-  float* x = nullptr;
+  Values x;
 };
 absl::Status RotaryReference(const KernelContext& context, const Rotary& args);
 absl::Status RotaryHost(const KernelContext& context, const Rotary& args);
+// x is bf16 in device memory, with the host's bits rounded once; see rms_norm.h.
+absl::Status RotaryCuda(const KernelContext& context, const Rotary& args);
 
 }  // namespace horizon

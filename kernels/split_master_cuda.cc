@@ -1,5 +1,5 @@
+#include "common/cuda_status.h"
 #include "common/str_cat.h"
-#include "kernels/cuda_status.h"
 #include "kernels/split_master.h"
 #include "kernels/split_master_launch.h"
 
@@ -23,16 +23,18 @@ absl::Status CheckArrays(const SplitMasterDevice& arrays, const CUstream_st* str
 
 absl::Status SplitMasterCuda(const SplitMasterDevice& arrays, CUstream_st* stream) {
   if (absl::Status status = CheckArrays(arrays, stream); !status.ok()) return status;
-  return ToStatus(LaunchSplitMaster(arrays.master, arrays.hi, arrays.lo, arrays.first_refused,
-                                    arrays.count, stream),
-                  StrCat("split ", arrays.count, " masters on the CUDA device"));
+  return RunOnCuda(StrCat("split ", arrays.count, " masters on the CUDA device"), [&] {
+    return LaunchSplitMaster(arrays.master, arrays.hi, arrays.lo, arrays.first_refused,
+                             arrays.count, stream);
+  });
 }
 
 absl::Status JoinMasterCuda(const SplitMasterDevice& arrays, CUstream_st* stream) {
   if (absl::Status status = CheckArrays(arrays, stream); !status.ok()) return status;
-  return ToStatus(LaunchJoinMaster(arrays.hi, arrays.lo, arrays.master, arrays.first_refused,
-                                   arrays.count, stream),
-                  StrCat("join ", arrays.count, " masters on the CUDA device"));
+  return RunOnCuda(StrCat("join ", arrays.count, " masters on the CUDA device"), [&] {
+    return LaunchJoinMaster(arrays.hi, arrays.lo, arrays.master, arrays.first_refused, arrays.count,
+                            stream);
+  });
 }
 
 }  // namespace horizon

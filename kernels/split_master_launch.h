@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cuda_result.h"
+#include "common/cuda_result.h"
 
 struct CUstream_st;
 

@@ -20,5 +20,8 @@ struct SquaredNorm {
 };
 absl::Status SquaredNormReference(const KernelContext& context, const SquaredNorm& args);
 absl::Status SquaredNormHost(const KernelContext& context, const SquaredNorm& args);
+// The host's bits, of arrays in device memory, on the context's stream without waiting. Unavailable
+// without a CUDA device.
+absl::Status SquaredNormCuda(const KernelContext& context, const SquaredNorm& args);
 
 }  // namespace horizon

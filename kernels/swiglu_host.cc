@@ -15,27 +15,34 @@ namespace {
 
 void ForwardRun(const SwigluForward& args, int64_t first, int64_t count) {
   const F32 f32;
-  ForEachVector(count, [&](int64_t j, int64_t n) HORIZON_VECTOR_BODY {
-    const int64_t i = first + j;
-    const F32Vec silu = Silu(LoadPart(f32, args.gate + i, n));
-    StorePart(f32, hn::Mul(silu, LoadPart(f32, args.up + i, n)), args.output + i, n);
+  const float* gates = args.gate + first;
+  const float* ups = args.up + first;
+  float* outputs = args.output + first;
+  ForEachVector(count, [&](int64_t i, int64_t n) HORIZON_VECTOR_BODY {
+    const F32Vec silu = Silu(LoadPart(f32, gates + i, n));
+    StorePart(f32, hn::Mul(silu, LoadPart(f32, ups + i, n)), outputs + i, n);
   });
 }
 
 void BackwardRun(const SwigluBackward& args, int64_t first, int64_t count) {
   const F32 f32;
   const F32Vec one = hn::Set(f32, 1.0f);
-  ForEachVector(count, [&](int64_t j, int64_t n) HORIZON_VECTOR_BODY {
-    const int64_t i = first + j;
-    const F32Vec gate = LoadPart(f32, args.gate + i, n);
-    const F32Vec up = LoadPart(f32, args.up + i, n);
-    const F32Vec gradient = LoadPart(f32, args.output_gradient + i, n);
+  const float* gates = args.gate + first;
+  const float* ups = args.up + first;
+  const float* gradients = args.output_gradient + first;
+  float* outputs = args.output == nullptr ? nullptr : args.output + first;
+  float* gate_gradients = args.gate_gradient + first;
+  float* up_gradients = args.up_gradient + first;
+  ForEachVector(count, [&](int64_t i, int64_t n) HORIZON_VECTOR_BODY {
+    const F32Vec gate = LoadPart(f32, gates + i, n);
+    const F32Vec up = LoadPart(f32, ups + i, n);
+    const F32Vec gradient = LoadPart(f32, gradients + i, n);
     const F32Vec sigmoid = Sigmoid(gate);
     const F32Vec silu = hn::Mul(gate, sigmoid);
     const F32Vec slope = hn::Add(sigmoid, hn::Mul(silu, hn::Sub(one, sigmoid)));
-    if (args.output != nullptr) StorePart(f32, hn::Mul(silu, up), args.output + i, n);
-    StorePart(f32, hn::Mul(hn::Mul(gradient, up), slope), args.gate_gradient + i, n);
-    StorePart(f32, hn::Mul(gradient, silu), args.up_gradient + i, n);
+    if (outputs != nullptr) StorePart(f32, hn::Mul(silu, up), outputs + i, n);
+    StorePart(f32, hn::Mul(hn::Mul(gradient, up), slope), gate_gradients + i, n);
+    StorePart(f32, hn::Mul(gradient, silu), up_gradients + i, n);
   });
 }
 

@@ -252,6 +252,54 @@ TEST(Embedding, ScatterAddsToOrReplacesWhatIsKept) {
   }
 }
 
+// As the rows of a device that keeps activations in bf16.
+TEST(Embedding, RowsOfBf16AreThoseOfFp32) {
+  for (const Shape shape : Shapes()) {
+    for (const Shard shard : Shards()) {
+      const std::vector<TokenRecord> records = Tokens(shape.tokens, 0.5, 6);
+      std::mt19937 random(7);
+      std::vector<uint16_t> narrow(static_cast<size_t>(shape.tokens * shape.hidden));
+      std::vector<float> wide(narrow.size());
+      for (size_t i = 0; i < narrow.size(); ++i) {
+        narrow[i] = ToBf16(static_cast<float>(random() % 2000) - 1000.0f);
+        wide[i] = std::bit_cast<float>(uint32_t{narrow[i]} << 16);
+      }
+      std::vector<uint16_t> hi(static_cast<size_t>(shard.rows * shape.hidden));
+      for (uint16_t& half : hi) half = static_cast<uint16_t>(random() % 0x7F00);
+      KernelLane lane(2);
+      const auto scatter = [&](ConstValues rows) {
+        std::vector<float> kept(hi.size(), 0.75f);
+        EXPECT_TRUE(ScatterRowsHost(lane.context(), {.tokens = shape.tokens,
+                                                     .hidden = shape.hidden,
+                                                     .first_row = shard.first_row,
+                                                     .rows = shard.rows,
+                                                     .records = records.data(),
+                                                     .row_gradients = rows,
+                                                     .kept_fp32 = kept.data()})
+                        .ok());
+        return kept;
+      };
+      EXPECT_EQ(scatter(narrow.data()), scatter(wide.data()));
+      const auto gather = [&](Values rows) {
+        return GatherRowsHost(lane.context(), {.tokens = shape.tokens,
+                                               .hidden = shape.hidden,
+                                               .first_row = shard.first_row,
+                                               .rows = shard.rows,
+                                               .records = records.data(),
+                                               .hi = hi.data(),
+                                               .output = rows});
+      };
+      std::vector<uint16_t> halves(narrow.size(), 7);
+      std::vector<float> floats(narrow.size(), std::bit_cast<float>(uint32_t{7} << 16));
+      ASSERT_TRUE(gather(halves.data()).ok());
+      ASSERT_TRUE(gather(floats.data()).ok());
+      for (size_t i = 0; i < halves.size(); ++i) {
+        ASSERT_EQ(std::bit_cast<uint32_t>(floats[i]), uint32_t{halves[i]} << 16) << i;
+      }
+    }
+  }
+}
+
 // The references sum in double: off by one rounding for each of at most 100 tokens of up to 1, and
 // when rounded to bf16, by a unit of that.
 TEST(Embedding, BackwardAndScatterEqualTheReference) {

@@ -93,7 +93,7 @@ TEST(FewRows, ARowHasTheSameBitsInAnyProduct) {
       GuardedFloats c(m * 700);
       Gemm part = all.gemm;
       part.m = m;
-      part.a += first * part.a_stride;
+      part.a = part.a.From(first * part.a_stride);
       part.c = c.data();
       ASSERT_TRUE(GemmHost(lane.context(), part).ok());
       for (int64_t i = 0; i < c.size(); ++i) ASSERT_EQ(c[i], all.c[first * 700 + i]);

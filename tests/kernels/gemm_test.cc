@@ -66,7 +66,7 @@ void ExpectLikeReference(Product& product, KernelLane& lane) {
   Gemm exact = gemm;
   exact.c = expected.data();
   if (gemm.initial == gemm.c) {
-    std::copy_n(gemm.c, entries, begin.begin());
+    std::copy_n(gemm.c.fp32(), entries, begin.begin());
     exact.initial = begin.data();
   }
   ASSERT_TRUE(GemmReference({}, exact).ok());
@@ -199,10 +199,12 @@ TEST(Gemm, ACutAtWholeTilesGivesTheBitsOfTheWhole) {
           part.m = rows[r + 1] - rows[r];
           part.n = columns[s + 1] - columns[s];
           part.k = terms[t + 1] - terms[t];
-          part.a += whole.form == GemmForm::kWeightGradient ? terms[t] * whole.a_stride + rows[r]
-                                                            : rows[r] * whole.a_stride + terms[t];
-          part.b += whole.form == GemmForm::kForward ? columns[s] * whole.b_stride + terms[t]
-                                                     : terms[t] * whole.b_stride + columns[s];
+          part.a = part.a.From(whole.form == GemmForm::kWeightGradient
+                                   ? terms[t] * whole.a_stride + rows[r]
+                                   : rows[r] * whole.a_stride + terms[t]);
+          part.b = part.b.From(whole.form == GemmForm::kForward
+                                   ? columns[s] * whole.b_stride + terms[t]
+                                   : terms[t] * whole.b_stride + columns[s]);
           part.c = c.data() + rows[r] * whole.c_stride + columns[s];
           part.initial = t > 0 ? part.c : nullptr;
           ASSERT_TRUE(GemmHost(lane.context(), part).ok());

@@ -70,11 +70,11 @@ struct Head {
                   .hidden = hidden,
                   .first_row = shard.begin,
                   .rows = shard.end - shard.begin};
-    part.input += chunk.begin * hidden;
-    part.weights += shard.begin * hidden;
+    part.input = part.input.From(chunk.begin * hidden);
+    part.weights = part.weights.From(shard.begin * hidden);
     part.records += chunk.begin;
     part.sums += chunk.begin;
-    part.input_gradient += chunk.begin * hidden;
+    part.input_gradient = part.input_gradient.From(chunk.begin * hidden);
     part.weight_gradient += shard.begin * hidden;
     part.first_chunk = chunk.begin == 0;
     return part;

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+
+#include "common/cuda_result.h"
+#include "kernels/gradient_out.h"
+
+struct CUstream_st;
+
+namespace horizon {
+
+// The launchers of rms_norm_cuda.cu: bf16 as uint16_t, all pointers to device memory, at least one
+// row and one column. They put the work on the stream and return what the launches said.
+
+struct RmsNormRows {
+  int64_t rows;
+  int64_t width;
+  float epsilon;
+  const uint16_t* x;
+  const uint16_t* weight;
+  uint16_t* y;         // may be x
+  float* inverse_rms;  // null: not wanted
+};
+CudaResult LaunchRmsNormForward(const RmsNormRows& norm, CUstream_st* stream);
+
+struct RmsNormScaled {
+  int64_t rows;
+  int64_t width;
+  const uint16_t* x;
+  const float* inverse_rms;
+  const uint16_t* weight;
+  uint16_t* y;  // may be x
+};
+CudaResult LaunchRmsNormAgain(const RmsNormScaled& norm, CUstream_st* stream);
+
+struct RmsNormGradients {
+  int64_t rows;  // may be 0
+  int64_t width;
+  const uint16_t* x;
+  const float* inverse_rms;
+  const uint16_t* weight;
+  const uint16_t* y_gradient;
+  const uint16_t* residual_gradient;  // null: none
+  uint16_t* x_gradient;               // may be one of the two above
+  GradientOut weight_gradient;
+  void* scratch;  // device memory, aligned to 16, LeastColumnScratchBytes(width) or more
+  int64_t scratch_bytes;
+};
+CudaResult LaunchRmsNormBackward(const RmsNormGradients& norm, CUstream_st* stream);
+
+}  // namespace horizon

@@ -1,0 +1,216 @@
+#include <gtest/gtest.h>
+
+#include <ostream>
+
+#include "kernels/head_loss.h"
+#include "tests/kernels/products/device_lane.h"
+
+namespace horizon {
+namespace {
+
+struct Head {
+  int64_t tokens, hidden, rows;
+  std::vector<uint16_t> input, weights;
+  std::vector<TokenRecord> records;
+  float scale;
+
+  Head(int64_t of_tokens, int64_t of_hidden, int64_t of_rows)
+      : tokens(of_tokens), hidden(of_hidden), rows(of_rows) {
+    std::mt19937 random(1);
+    input = RandomHalves(random, tokens * hidden);
+    weights = RandomHalves(random, rows * hidden);
+    records.resize(static_cast<size_t>(tokens));
+    for (int64_t i = 0; i < tokens; ++i) {
+      TokenRecord& record = records[static_cast<size_t>(i)];
+      const auto row = static_cast<int32_t>(random() % static_cast<uint64_t>(rows));
+      record.label = i % 5 == 3 ? -100 : row;
+    }
+    scale = 1.0f / static_cast<float>(std::max<int64_t>(1, tokens));
+  }
+};
+
+struct Results {
+  std::vector<float> input_gradient, weight_gradient;
+  double loss = 0;
+  int64_t count = 0;
+
+  bool operator==(const Results&) const = default;
+};
+
+Results Reference(const Head& head) {
+  const std::vector<float> input = Widened(head.input), weights = Widened(head.weights);
+  Results results;
+  results.input_gradient.resize(input.size());
+  results.weight_gradient.resize(weights.size());
+  std::vector<TokenSums> sums(head.records.size());
+  std::vector<float> logits(static_cast<size_t>(head.tokens * head.rows));
+  LossSum loss;
+  EXPECT_TRUE(HeadLossReference({}, {.shape = {head.tokens, head.hidden, 0, head.rows},
+                                     .input = input.data(),
+                                     .weights = weights.data(),
+                                     .records = head.records.data(),
+                                     .sums = sums.data(),
+                                     .scale = head.scale,
+                                     .logits = logits.data(),
+                                     .loss = &loss,
+                                     .input_gradient = results.input_gradient.data(),
+                                     .weight_gradient = results.weight_gradient.data(),
+                                     .first_chunk = true})
+                  .ok());
+  results.loss = loss.sum;
+  results.count = loss.count;
+  return results;
+}
+
+// Shard by shard, and in each chunk by chunk, as a step does.
+Results OnDevice(const Head& head, int64_t chunk, int64_t shard, uint64_t seed = 1) {
+  const bool whole = shard >= head.rows;
+  const HeadShape largest = {std::min(chunk, head.tokens), head.hidden, 0, head.rows};
+  DeviceLane lane(seed, whole ? HeadLossWorkspaceBytes(largest) : 0);
+  const uint16_t* input = lane.Upload(head.input);
+  const uint16_t* weights = lane.Upload(head.weights);
+  const TokenRecord* records = lane.Upload(head.records);
+  auto* sums = lane.Allocate<TokenSums>(head.records.size());
+  auto* logits =
+      lane.Allocate<float>(static_cast<size_t>(largest.tokens * std::min(shard, head.rows)));
+  LossSum* loss = lane.Upload(std::vector<LossSum>(1));
+  auto* input_gradient = lane.Allocate<uint16_t>(head.input.size());
+  auto* input_sums = lane.Allocate<float>(whole ? 0 : head.input.size());
+  auto* weight_gradient = lane.Allocate<float>(head.weights.size());
+  const auto visit = [&](const auto& body) {
+    for (int64_t row = 0; row < head.rows; row += shard) {
+      for (int64_t token = 0; token < head.tokens; token += chunk) {
+        body(HeadShape{std::min(chunk, head.tokens - token), head.hidden, row,
+                       std::min(shard, head.rows - row)},
+             token);
+      }
+    }
+  };
+  if (!whole) {
+    visit([&](const HeadShape& shape, int64_t token) {
+      EXPECT_EQ(
+          HeadLogSumExpCuda(lane.context(), {.shape = shape,
+                                             .input = input + token * head.hidden,
+                                             .weights = weights + shape.first_row * head.hidden,
+                                             .records = records + token,
+                                             .sums = sums + token,
+                                             .logits = logits}),
+          absl::OkStatus());
+    });
+  }
+  visit([&](const HeadShape& shape, int64_t token) {
+    EXPECT_EQ(
+        HeadLossCuda(lane.context(),
+                     {.shape = shape,
+                      .input = input + token * head.hidden,
+                      .weights = weights + shape.first_row * head.hidden,
+                      .records = records + token,
+                      .sums = sums + token,
+                      .sums_complete = !whole,
+                      .scale = head.scale,
+                      .logits = logits,
+                      .loss = loss,
+                      .input_gradient = input_gradient + token * head.hidden,
+                      .weight_gradient = weight_gradient + shape.first_row * head.hidden,
+                      .first_chunk = token == 0,
+                      .input_gradient_sum = whole ? nullptr : input_sums + token * head.hidden,
+                      .last_shard = shape.first_row + shape.rows == head.rows}),
+        absl::OkStatus());
+  });
+  const LossSum summed = lane.Download(loss, 1)[0];
+  return {.input_gradient = Widened(lane.Download(input_gradient, head.tokens * head.hidden)),
+          .weight_gradient = lane.Download(weight_gradient, head.rows * head.hidden),
+          .loss = summed.sum,
+          .count = summed.count};
+}
+
+struct Case {
+  int64_t tokens, hidden, rows;
+};
+std::ostream& operator<<(std::ostream& out, const Case& c) {
+  return out << c.tokens << " tokens of " << c.hidden << ", " << c.rows << " rows";
+}
+class HeadLossCudaTest : public testing::TestWithParam<Case> {};
+
+TEST_P(HeadLossCudaTest, MatchesTheReference) {
+  const Case& c = GetParam();
+  const Head head(c.tokens, c.hidden, c.rows);
+  const Results expected = Reference(head);
+  const Results actual = OnDevice(head, c.tokens, c.rows);
+  EXPECT_EQ(actual.count, expected.count);
+  // A logit is a sum of `hidden` terms of at most 1 in fp32, a token's sum one of all rows.
+  const auto terms = static_cast<double>(c.hidden * c.hidden + c.rows);
+  EXPECT_NEAR(actual.loss, expected.loss, static_cast<double>(c.tokens) * terms * 2 * kFp32Unit);
+  // The gradient of a logit is rounded to bf16, and those of a token add up to 2 x scale at most in
+  // size. So the input's gradient (weights are at most 1) is off by one unit of that, and by its
+  // own rounding.
+  const double of_token = 2 * double{head.scale} * (kBf16Unit + 4 * terms * kFp32Unit);
+  ExpectNear("input_gradient", actual.input_gradient, expected.input_gradient, [&](size_t i) {
+    return of_token + kBf16Unit * std::fabs(expected.input_gradient[i]);
+  });
+  // A weight gets from a token no more than `scale`.
+  ExpectNear("weight_gradient", actual.weight_gradient, expected.weight_gradient, [&](size_t) {
+    return static_cast<double>(c.tokens) * double{head.scale} * (kBf16Unit + 4 * terms * kFp32Unit);
+  });
+}
+
+TEST_P(HeadLossCudaTest, NoOrderOfBlocksChangesABit) {
+  const Case& c = GetParam();
+  const Head head(c.tokens, c.hidden, c.rows);
+  EXPECT_TRUE(OnDevice(head, c.tokens, c.rows, 2) == OnDevice(head, c.tokens, c.rows, 3));
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, HeadLossCudaTest,
+                         testing::Values(Case{1, 8, 8}, Case{3, 16, 24}, Case{129, 8, 520},
+                                         Case{40, 64, 1032}, Case{5, 8, 4616}));
+
+TEST(HeadLossCuda, NoCutIntoChunksAndShardsChangesABit) {
+  const Head head(300, 16, 1544);
+  const Results whole = OnDevice(head, 300, 1544);
+  for (const int64_t chunk : {128, 256, 300}) {
+    for (const int64_t shard : {512, 1024, 1544}) {
+      EXPECT_TRUE(OnDevice(head, chunk, shard) == whole) << chunk << ", " << shard;
+    }
+  }
+}
+
+TEST(HeadLossCuda, TokensThatCountNothingGiveNothing) {
+  Head head(10, 8, 16);
+  for (TokenRecord& record : head.records) record.label = -100;
+  const Results results = OnDevice(head, 10, 16);
+  EXPECT_EQ(results.count, 0);
+  EXPECT_EQ(results.loss, 0.0);
+  EXPECT_EQ(results.input_gradient, std::vector<float>(80));
+  EXPECT_EQ(results.weight_gradient, std::vector<float>(128));
+}
+
+TEST(HeadLossCuda, RefusesWhatItDoesNotPromise) {
+  DeviceLane lane;
+  uint16_t* halves = lane.Upload(std::vector<uint16_t>(1024));
+  auto* floats = lane.Allocate<float>(1024);
+  HeadLoss args = {.shape = {2, 8, 0, 16},
+                   .input = halves,
+                   .weights = halves + 256,
+                   .records = lane.Upload(std::vector<TokenRecord>(2)),
+                   .sums = lane.Allocate<TokenSums>(2),
+                   .logits = floats,
+                   .loss = lane.Upload(std::vector<LossSum>(1)),
+                   .input_gradient = halves + 512,
+                   .weight_gradient = floats + 512,
+                   .first_chunk = true};
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  EXPECT_EQ(HeadLossCuda(lane.context(), args).code(), kInvalid);  // no workspace
+  args.input_gradient_sum = floats + 768;
+  EXPECT_EQ(HeadLossCuda(lane.context(), args), absl::OkStatus());
+  args.shape.rows = 12;
+  EXPECT_EQ(HeadLossCuda(lane.context(), args).code(), kInvalid);
+  args.shape.rows = 16;
+  args.shape.first_row = 512;
+  EXPECT_EQ(HeadLossCuda(lane.context(), args).code(), kInvalid);
+  args.sums_complete = true;
+  args.input_gradient_sum = nullptr;
+  EXPECT_EQ(HeadLossCuda(lane.context(), args).code(), kInvalid);
+}
+
+}  // namespace
+}  // namespace horizon
