@@ -14,6 +14,7 @@ std::unique_ptr<Command> MakeCheckpointCommand();
 std::unique_ptr<Command> MakeCompareCommand();
 std::unique_ptr<Command> MakeDataCommand();
 std::unique_ptr<Command> MakeDemoCommand();
+std::unique_ptr<Command> MakeDevicesCommand();
 std::unique_ptr<Command> MakeEvalCommand();
 std::unique_ptr<Command> MakeExperimentsCommand();
 std::unique_ptr<Command> MakeExportCommand();

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -48,7 +49,7 @@ void CountText(std::string_view text, bool& in_word, Counts& counts) {
 double Ratio(double value, double to) { return to > 0 ? value / to : 0; }
 
 std::string Rounded(double value) {
-  const auto hundredths = static_cast<int64_t>(value * 100 + 0.5);
+  const int64_t hundredths = std::llround(value * 100);
   return StrCat(hundredths / 100, ".", hundredths % 100 < 10 ? "0" : "", hundredths % 100);
 }
 

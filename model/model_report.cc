@@ -38,9 +38,10 @@ StageFigures FiguresOf(const ModelSpec& spec, const Stage& stage, TokenBatch tok
           .bytes = CheckedU64(stage.parameters) * kBf16Bytes,
           .forward_flops = ForwardWork(spec, stage, all, tokens).flops,
           .backward_flops = BackwardWork(spec, stage, all, tokens).flops,
-          .kept_bytes = CheckedU64(activations.kept) * kBf16Bytes,
-          .recomputed_bytes = CheckedU64(activations.recomputed) * kBf16Bytes,
-          .transient_bytes = CheckedU64(activations.transient) * kBf16Bytes};
+          .kept_bytes = KeptBytes(activations, kBf16Bytes),
+          .recomputed_bytes =
+              KeptBytes(activations, kBf16Bytes) - CheckedU64(activations.input) * kBf16Bytes,
+          .transient_bytes = TransientBytes(activations, kBf16Bytes)};
 }
 
 // Sums; of the scratch the largest, since one stage runs at a time.

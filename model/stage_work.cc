@@ -175,33 +175,56 @@ StageWork MakeWork(std::vector<GemmShape> gemms, CheckedU64 attention, CheckedU6
   return work;
 }
 
-// The sum of some activation sizes; `input` is part of `kept`.
-StageActivations MakeActivations(CheckedU64 input, CheckedU64 recomputed, CheckedU64 transient) {
-  return {.input = input.value(),
-          .kept = (input + recomputed).value(),
-          .recomputed = recomputed.value(),
-          .transient = transient.value()};
+constexpr uint64_t kScalarBytes = 4;
+
+// Values, and those among them that are scalars.
+struct ValueCount {
+  CheckedU64 values;
+  CheckedU64 scalars;
+};
+
+// What a stage holds for each token, for all of them; the input is part of `kept`.
+StageActivations MakeActivations(CheckedU64 tokens, CheckedU64 input, ValueCount recomputed,
+                                 ValueCount transient) {
+  return {.input = (tokens * input).value(),
+          .kept = (tokens * (input + recomputed.values)).value(),
+          .recomputed = (tokens * recomputed.values).value(),
+          .transient = (tokens * transient.values).value(),
+          .kept_scalars = (tokens * recomputed.scalars).value(),
+          .transient_scalars = (tokens * transient.scalars).value()};
+}
+
+CheckedU64 BytesOf(uint64_t values, uint64_t scalars, uint64_t value_bytes) {
+  return (CheckedU64(values) - CheckedU64(scalars)) * value_bytes +
+         CheckedU64(scalars) * kScalarBytes;
 }
 
 StageActivations AttentionActivations(const ModelSpec& spec, CheckedU64 tokens) {
   const CheckedU64 query = Count(spec.heads) * Count(spec.head_dim);
   const CheckedU64 key = Count(spec.kv_heads) * Count(spec.head_dim);
   // Inverse rms, q, k, v after rotary, output before o_proj, log-sum-exp of each head.
-  CheckedU64 kept = CheckedU64(1) + query + key * 2 + query + Count(spec.heads);
+  ValueCount kept{.scalars = CheckedU64(1) + Count(spec.heads)};
+  kept.values = kept.scalars + query + key * 2 + query;
   // q and k before their norm, and the inverse rms of each head.
-  if (spec.qk_norm) kept += query + key + Count(spec.heads) + Count(spec.kv_heads);
+  if (spec.qk_norm) {
+    const CheckedU64 heads = Count(spec.heads) + Count(spec.kv_heads);
+    kept.values += query + key + heads;
+    kept.scalars += heads;
+  }
   // Normed input and its gradient; gradients of q, k, v and of the output before o_proj; and the
   // product of output and its gradient, a number a head.
   const CheckedU64 backward = Count(spec.hidden) * 2 + query + key * 2 + query + Count(spec.heads);
-  return MakeActivations(tokens * Count(spec.hidden), tokens * kept, tokens * backward);
+  return MakeActivations(tokens, Count(spec.hidden), kept,
+                         {.values = backward, .scalars = Count(spec.heads)});
 }
 
 StageActivations FeedForwardActivations(const ModelSpec& spec, CheckedU64 tokens) {
   const CheckedU64 width = Count(spec.intermediate);
   // Normed input and its gradient; SwiGLU's output and gradients of gate, up and that output.
   const CheckedU64 backward = Count(spec.hidden) * 2 + width * 4;
-  return MakeActivations(tokens * Count(spec.hidden), tokens * (CheckedU64(1) + width * 2),
-                         tokens * backward);
+  return MakeActivations(tokens, Count(spec.hidden),
+                         {.values = CheckedU64(1) + width * 2, .scalars = 1},
+                         {.values = backward, .scalars = 0});
 }
 
 StageActivations ExpertsActivations(const ModelSpec& spec, CheckedU64 tokens) {
@@ -214,7 +237,10 @@ StageActivations ExpertsActivations(const ModelSpec& spec, CheckedU64 tokens) {
   // gradient, SwiGLU's output and the gradients of gate, up and that output.
   const CheckedU64 backward =
       Count(spec.hidden) * 2 + experts + chosen * (Count(spec.hidden) * 2 + width * 4);
-  return MakeActivations(tokens * Count(spec.hidden), tokens * kept, tokens * backward);
+  return MakeActivations(
+      tokens, Count(spec.hidden),
+      {.values = kept, .scalars = CheckedU64(1) + experts + chosen * CheckedU64(2)},
+      {.values = backward, .scalars = experts});
 }
 
 }  // namespace
@@ -290,11 +316,19 @@ StageActivations ActivationsOf(const ModelSpec& spec, const Stage& stage, TokenB
     case StageKind::kExperts:
       return ExpertsActivations(spec, count);
     case StageKind::kFinalNorm:
-      return MakeActivations(count * Count(spec.hidden), count, 0);
+      return MakeActivations(count, Count(spec.hidden), {.values = 1, .scalars = 1}, {});
     case StageKind::kHead:
-      return MakeActivations(count * Count(spec.hidden), 0, 0);
+      return MakeActivations(count, Count(spec.hidden), {}, {});
   }
   return {};
+}
+
+CheckedU64 KeptBytes(const StageActivations& activations, uint64_t value_bytes) {
+  return BytesOf(activations.kept, activations.kept_scalars, value_bytes);
+}
+
+CheckedU64 TransientBytes(const StageActivations& activations, uint64_t value_bytes) {
+  return BytesOf(activations.transient, activations.transient_scalars, value_bytes);
 }
 
 }  // namespace horizon

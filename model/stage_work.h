@@ -75,7 +75,15 @@ struct StageActivations {
   uint64_t kept = 0;        // all that backward reads besides weights, the input included
   uint64_t recomputed = 0;  // kept less input: what recompute makes again from the input
   uint64_t transient = 0;   // largest scratch during forward or backward, dead when it returns
+  // Of these, numbers a token or head has one of (inverse rms, log-sum-exp, router probabilities,
+  // ...): fp32 whatever type activations have.
+  uint64_t kept_scalars = 0;
+  uint64_t transient_scalars = 0;
 };
 StageActivations ActivationsOf(const ModelSpec& spec, const Stage& stage, TokenBatch tokens);
+
+// In bytes, where a value that is not a scalar takes `value_bytes`.
+CheckedU64 KeptBytes(const StageActivations& activations, uint64_t value_bytes);
+CheckedU64 TransientBytes(const StageActivations& activations, uint64_t value_bytes);
 
 }  // namespace horizon

@@ -1,8 +1,35 @@
+#include <utility>
+
+#include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "runtime/operation_bodies.h"
 #include "schedule/lay_out_memory.h"
 
 namespace horizon {
+namespace {
+
+// Rows of bf16 that begin at multiples of 16 bytes.
+constexpr int64_t kCudaWidth = 8;
+
+absl::Status CheckRunnableOnCuda(const ModelSpec& spec, const StreamPlan& plan) {
+  if (plan.strategy == Strategy::kResident) {
+    return absl::FailedPreconditionError(
+        "strategy resident on device cuda can be simulated but not run: use strategy horizon");
+  }
+  const std::pair<const char*, int64_t> widths[] = {{"hidden size", spec.hidden},
+                                                    {"intermediate size", spec.intermediate},
+                                                    {"head size", spec.head_dim},
+                                                    {"vocabulary", spec.vocab}};
+  for (const auto& [name, width] : widths) {
+    if (width % kCudaWidth == 0) continue;
+    return absl::FailedPreconditionError(StrCat(spec.name, " has ", name, " ", width,
+                                                "; device cuda needs a multiple of ", kCudaWidth,
+                                                ": train on device host"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::Status CheckRunnable(const ModelSpec& spec, const Schedule& schedule) {
   const TrainingJob& job = schedule.job;
@@ -24,6 +51,7 @@ absl::Status CheckRunnable(const ModelSpec& spec, const Schedule& schedule) {
     return absl::FailedPreconditionError(
         "device host keeps activations in fp32: set activation_type fp32");
   }
+  if (job.device == DeviceKind::kCuda) RETURN_IF_ERROR(CheckRunnableOnCuda(spec, plan));
   for (int32_t c = schedule.chunks.layers.begin; c < schedule.chunks.layers.end; ++c) {
     const Chunk& chunk = schedule.chunks.chunks[c];
     if (chunk.shards == 1) continue;

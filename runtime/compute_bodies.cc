@@ -13,19 +13,19 @@ absl::Status OperationBodies::Body::Embed() const {
                                      .first_row = rows.begin,
                                      .rows = rows.end - rows.begin,
                                      .records = At<TokenRecord>(Reads(ContentKind::kTokens)),
-                                     .table = At<float>(Reads(ContentKind::kWeights)),
-                                     .output = At<float>(Writes(ContentKind::kHidden))});
+                                     .table = Weights(Reads(ContentKind::kWeights)),
+                                     .output = Activations(Writes(ContentKind::kHidden))});
 }
 
 // Stage after stage. What a stage hands to the next is written where it is needed: into the next
 // one's kept input when activations are kept, else into the output, in place from then on.
 absl::Status OperationBodies::Body::ForwardChunk() const {
   const LayerShapes shapes = Shapes();
-  const float* weights = At<float>(Reads(ContentKind::kWeights));
-  const float* input = At<float>(Reads(ContentKind::kHidden));
+  ConstValues weights = Weights(Reads(ContentKind::kWeights));
+  ConstValues input = Activations(Reads(ContentKind::kHidden));
   const Access* out = Find(AccessMode::kWrite, ContentKind::kHidden);
   const Access* kept_access = Find(AccessMode::kWrite, ContentKind::kActivations);
-  float* kept = kept_access == nullptr ? nullptr : At<float>(*kept_access);
+  std::byte* kept = kept_access == nullptr ? nullptr : At<std::byte>(*kept_access);
   const Access* cache_access = Find(AccessMode::kWrite, ContentKind::kKvCache);
   int64_t cached = 0;
   const std::span<const ChunkPiece> pieces = chunks_.PiecesOf(chunk());
@@ -39,9 +39,9 @@ absl::Status OperationBodies::Body::ForwardChunk() const {
       cached += values;
     }
     const bool last = i + 1 == pieces.size();
-    float* next_kept = kept == nullptr ? nullptr : kept + KeptValues(shapes, stage);
-    float* output = out == nullptr ? nullptr : At<float>(*out);
-    if (!last && next_kept != nullptr) output = next_kept;
+    std::byte* next_kept = kept == nullptr ? nullptr : kept + KeptBytes(shapes, stage);
+    Values output = out == nullptr ? Values() : Activations(*out);
+    if (!last && next_kept != nullptr) output = {next_kept, activations_};
     RETURN_IF_ERROR(ForwardOfStage(shapes,
                                    {.stage = stage,
                                     .weights = weights,
@@ -51,7 +51,7 @@ absl::Status OperationBodies::Body::ForwardChunk() const {
                                     .workspace = workspace(),
                                     .cache = caches ? &cache : nullptr},
                                    context_));
-    weights += stage.parameters;
+    weights = weights.From(static_cast<int64_t>(stage.parameters));
     input = output;
     kept = next_kept;
   }
@@ -61,10 +61,10 @@ absl::Status OperationBodies::Body::ForwardChunk() const {
 absl::Status OperationBodies::Body::BackwardChunk() const {
   const LayerShapes shapes = Shapes();
   const GradientOut gradient = GradientOfChunk();
-  const float* weights = At<float>(Reads(ContentKind::kWeights));
-  const float* kept = At<float>(Reads(ContentKind::kActivations));
-  const float* output_gradient = At<float>(Reads(ContentKind::kHiddenGradient));
-  float* input_gradient = At<float>(Writes(ContentKind::kHiddenGradient));
+  const ConstValues weights = Weights(Reads(ContentKind::kWeights));
+  std::byte* kept = At<std::byte>(Reads(ContentKind::kActivations));
+  ConstValues output_gradient = Activations(Reads(ContentKind::kHiddenGradient));
+  const Values input_gradient = Activations(Writes(ContentKind::kHiddenGradient));
   const std::span<const ChunkPiece> pieces = chunks_.PiecesOf(chunk());
   struct Begin {
     int64_t parameters = 0;
@@ -74,12 +74,12 @@ absl::Status OperationBodies::Body::BackwardChunk() const {
   for (size_t i = 0; i < pieces.size(); ++i) {
     const Stage& stage = chunks_.stages[pieces[i].stage];
     begins[i + 1] = {begins[i].parameters + static_cast<int64_t>(stage.parameters),
-                     begins[i].kept + KeptValues(shapes, stage)};
+                     begins[i].kept + KeptBytes(shapes, stage)};
   }
   for (size_t i = pieces.size(); i-- > 0;) {
     RETURN_IF_ERROR(BackwardOfStage(shapes,
                                     {.stage = chunks_.stages[pieces[i].stage],
-                                     .weights = weights + begins[i].parameters,
+                                     .weights = weights.From(begins[i].parameters),
                                      .kept = kept + begins[i].kept,
                                      .output_gradient = output_gradient,
                                      .input_gradient = input_gradient,
@@ -93,31 +93,32 @@ absl::Status OperationBodies::Body::BackwardChunk() const {
 
 absl::Status OperationBodies::Body::LogSumExp() const {
   const int64_t first = FirstTokenOfLossChunk();
-  return k_.head_log_sum_exp(context_,
-                             {.shape = ShapeOfLossChunk(),
-                              .input = At<float>(Reads(ContentKind::kHidden)) + first * hidden_,
-                              .weights = At<float>(Reads(ContentKind::kWeights)),
-                              .records = At<TokenRecord>(Reads(ContentKind::kTokens)) + first,
-                              .sums = At<TokenSums>(Writes(ContentKind::kLogSumExp)) + first,
-                              .logits = At<float>(Writes(ContentKind::kScratch))});
+  return k_.head_log_sum_exp(
+      context_, {.shape = ShapeOfLossChunk(),
+                 .input = Activations(Reads(ContentKind::kHidden)).From(first * hidden_),
+                 .weights = Weights(Reads(ContentKind::kWeights)),
+                 .records = At<TokenRecord>(Reads(ContentKind::kTokens)) + first,
+                 .sums = At<TokenSums>(Writes(ContentKind::kLogSumExp)) + first,
+                 .logits = At<float>(Writes(ContentKind::kScratch))});
 }
 
 // Of the last token of each row's first sample: what follows it is padding. The tile of columns is
 // given, so that a shard has the bits it has in a whole head.
 absl::Status OperationBodies::Body::Logits() const {
-  const TokenRecord* records = At<TokenRecord>(Reads(ContentKind::kTokens));
-  const float* hidden = At<float>(Reads(ContentKind::kHidden));
-  const int64_t row_bytes = hidden_ * static_cast<int64_t>(sizeof(float));
-  float* last_tokens = At<float>(Writes(ContentKind::kScratch));
+  // The records on the device are not for the host to read.
+  const std::vector<TokenRecord>& records = call_.input.tokens;
+  const ConstValues hidden = Activations(Reads(ContentKind::kHidden));
+  const int64_t row_bytes = hidden_ * BytesOf(activations_);
+  const Values last_tokens = Activations(Writes(ContentKind::kScratch));
   for (int64_t row = 0; row < job_.micro_batch; ++row) {
     int64_t last = row * sequence_;
     while (last + 1 < (row + 1) * sequence_ &&
            records[last + 1].position == records[last].position + 1) {
       ++last;
     }
-    RETURN_IF_ERROR(k_.copy_bytes(
-        context_,
-        {.bytes = row_bytes, .from = hidden + last * hidden_, .to = last_tokens + row * hidden_}));
+    RETURN_IF_ERROR(k_.copy_bytes(context_, {.bytes = row_bytes,
+                                             .from = hidden.From(last * hidden_).data(),
+                                             .to = last_tokens.From(row * hidden_).data()}));
   }
   const UnitRange rows = Rows(op_.chunk);
   return k_.gemm(context_, {.form = GemmForm::kForward,
@@ -126,7 +127,7 @@ absl::Status OperationBodies::Body::Logits() const {
                             .k = hidden_,
                             .a = last_tokens,
                             .a_stride = hidden_,
-                            .b = At<float>(Reads(ContentKind::kWeights)),
+                            .b = Weights(Reads(ContentKind::kWeights)),
                             .b_stride = hidden_,
                             .c = At<float>(Writes(ContentKind::kLogits)) + rows.begin,
                             .c_stride = o_.spec_.vocab,
@@ -139,26 +140,27 @@ absl::Status OperationBodies::Body::Loss() const {
   const Access* sums = Find(AccessMode::kRead, ContentKind::kLogSumExp);
   float* logits = At<float>(Writes(ContentKind::kScratch));
   const Access& loss_access = Writes(ContentKind::kLoss);
-  LossSum* loss = At<LossSum>(loss_access);
-  if (loss_access.content.n == 1) *loss = {};
   const float scale = call_.input.counted == 0
                           ? 0.0f
                           : static_cast<float>(1.0 / static_cast<double>(call_.input.counted));
   return k_.head_loss(
       context_,
       {.shape = shape,
-       .input = At<float>(Reads(ContentKind::kHidden)) + first * hidden_,
-       .weights = At<float>(Reads(ContentKind::kWeights)),
+       .input = Activations(Reads(ContentKind::kHidden)).From(first * hidden_),
+       .weights = Weights(Reads(ContentKind::kWeights)),
        .records = At<TokenRecord>(Reads(ContentKind::kTokens)) + first,
        .sums = sums == nullptr ? reinterpret_cast<TokenSums*>(logits + shape.tokens * shape.rows)
                                : At<TokenSums>(*sums) + first,
        .sums_complete = sums != nullptr,
        .scale = scale,
        .logits = logits,
-       .loss = loss,
-       .input_gradient = At<float>(Writes(ContentKind::kHiddenGradient)) + first * hidden_,
+       .loss = At<LossSum>(loss_access),
+       .loss_begins = loss_access.content.n == 1,
+       .input_gradient = Activations(Writes(ContentKind::kHiddenGradient)).From(first * hidden_),
        .weight_gradient = At<float>(Writes(ContentKind::kHeadGradient)),
-       .first_chunk = op_.part == 0});
+       .first_chunk = op_.part == 0,
+       .input_gradient_sum = HeadInputSum(first * hidden_),
+       .last_shard = op_.chunk + 1 == chunks_.head.end});
 }
 
 absl::Status OperationBodies::Body::StoreHeadGradient() const {
@@ -175,7 +177,7 @@ absl::Status OperationBodies::Body::EmbedGradient() const {
                             .first_row = rows.begin,
                             .rows = rows.end - rows.begin,
                             .records = At<TokenRecord>(Reads(ContentKind::kTokens)),
-                            .output_gradient = At<float>(Reads(ContentKind::kHiddenGradient)),
+                            .output_gradient = Activations(Reads(ContentKind::kHiddenGradient)),
                             .gradient = GradientOfChunk()});
 }
 

@@ -95,7 +95,7 @@ absl::Status Executor::Start(const RunMemory& memory) {
     const std::string name(ToString(lane));
     state.on_device = IsDeviceLane(lane);
     if (state.on_device) {
-      StreamOptions stream{.name = name, .threads = threads};
+      StreamOptions stream{.name = name, .threads = threads, .products = options_.products};
       const BufferId tiles = memory.Find(BufferKind::kTileScratch, 0);
       if (lane == Lane::kCompute && tiles >= 0) {
         stream.scratch = {memory.At(tiles), memory.buffer(tiles).bytes};
@@ -318,7 +318,7 @@ absl::Status Executor::RunOnDevice(LaneState& lane, Slot& slot, OperationId id,
                                    const OperationBodies::Call& call) {
   const Operation& operation = call.operation;
   RETURN_IF_ERROR(device_.Record(lane.stream, slot.started[id]));
-  if (OperationBodies::IsTransfer(operation.kind)) {
+  if (bodies_.IsTransfer(operation.kind)) {
     const OperationBodies::Transfer transfer = bodies_.TransferOf(call);
     RETURN_IF_ERROR(
         operation.lane == Lane::kH2d

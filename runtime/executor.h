@@ -53,6 +53,7 @@ class Executor {
  public:
   struct Options {
     Clock& clock;
+    CublasProducts* products = nullptr;  // of a CUDA device
     // No operation ending for this long means that something hangs: DeadlineExceeded with what each
     // lane is doing.
     Nanoseconds stall_limit = std::chrono::minutes(10);

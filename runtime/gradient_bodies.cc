@@ -40,7 +40,7 @@ absl::Status OperationBodies::Body::Scatter() const {
                                     .first_row = rows.begin,
                                     .rows = rows.end - rows.begin,
                                     .records = At<TokenRecord>(Reads(ContentKind::kTokens)),
-                                    .row_gradients = At<float>(Reads(ContentKind::kRowGradients)),
+                                    .row_gradients = Activations(Reads(ContentKind::kRowGradients)),
                                     .rounded = RoundsGradients(),
                                     .clear = !AddsTo(*target),
                                     .kept_fp32 = kept.fp32,

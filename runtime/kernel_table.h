@@ -51,6 +51,9 @@ struct KernelTable {
 };
 
 const KernelTable& HostKernels();
+// Of a CUDA device (//runtime:cuda_kernels). Passes that run on the host whatever the device is
+// have no body there and answer Internal.
+const KernelTable& CudaKernels();
 // Plain loops with double sums: slow, for tests.
 const KernelTable& ReferenceKernels();
 

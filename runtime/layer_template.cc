@@ -6,67 +6,86 @@
 
 #include "common/check.h"
 #include "common/status_macros.h"
+#include "schedule/lay_out_memory.h"
 
 namespace horizon {
 namespace {
 
-// Hands out consecutive parts of one array.
+// Hands out consecutive parts of some memory. Arrays come first and scalars after them, so that
+// all lie at multiples of their size; widths are multiples of 8 where a device needs more.
 class Parts {
  public:
-  explicit Parts(float* begin) : begin_(begin), next_(begin) {}
-  float* Take(int64_t values) {
-    float* part = next_;
-    if (next_ != nullptr) next_ += values;
-    taken_ += values;
-    return part;
+  Parts(std::byte* begin, ValueType type) : begin_(begin), type_(type) {}
+  Values Take(int64_t values) { return {Next(values * BytesOf(type_)), type_}; }
+  float* TakeScalars(int64_t count) {
+    return reinterpret_cast<float*>(Next(count * static_cast<int64_t>(sizeof(float))));
   }
   int64_t taken() const { return taken_; }
 
  private:
-  float* begin_;
-  float* next_;
+  std::byte* Next(int64_t bytes) {
+    std::byte* part = begin_ == nullptr ? nullptr : begin_ + taken_;
+    taken_ += bytes;
+    return part;
+  }
+
+  std::byte* begin_;
+  ValueType type_;
   int64_t taken_ = 0;
 };
 
 // What attention keeps for its backward. Without `kept` memory the same arrays lie in the
 // workspace.
 struct AttentionKept {
-  float *input, *inverse_rms, *q, *k, *v, *output, *log_sum_exp;
-  float *q_before, *k_before, *q_inverse_rms, *k_inverse_rms;  // q/k norm only, else null
+  Values input, q, k, v, output;
+  Values q_before, k_before;  // q/k norm only, else null
+  float *inverse_rms, *log_sum_exp;
+  float *q_inverse_rms, *k_inverse_rms;  // q/k norm only, else null
 
   AttentionKept(const LayerShapes& s, Parts& parts, bool all) {
     const int64_t tokens = s.tokens();
-    input = all ? parts.Take(tokens * s.spec.hidden) : nullptr;
-    inverse_rms = parts.Take(tokens);
+    const bool before = all && s.spec.qk_norm;
+    if (all) input = parts.Take(tokens * s.spec.hidden);
     q = parts.Take(tokens * s.query_width());
     k = parts.Take(tokens * s.key_width());
     v = parts.Take(tokens * s.key_width());
     output = parts.Take(tokens * s.query_width());
-    log_sum_exp = parts.Take(tokens * s.spec.heads);
-    const bool before = all && s.spec.qk_norm;
-    q_before = before ? parts.Take(tokens * s.query_width()) : nullptr;
-    k_before = before ? parts.Take(tokens * s.key_width()) : nullptr;
-    q_inverse_rms = before ? parts.Take(tokens * s.spec.heads) : nullptr;
-    k_inverse_rms = before ? parts.Take(tokens * s.spec.kv_heads) : nullptr;
+    if (before) q_before = parts.Take(tokens * s.query_width());
+    if (before) k_before = parts.Take(tokens * s.key_width());
+    inverse_rms = parts.TakeScalars(tokens);
+    log_sum_exp = parts.TakeScalars(tokens * s.spec.heads);
+    q_inverse_rms = before ? parts.TakeScalars(tokens * s.spec.heads) : nullptr;
+    k_inverse_rms = before ? parts.TakeScalars(tokens * s.spec.kv_heads) : nullptr;
   }
 };
 
 struct FeedForwardKept {
-  float *input, *inverse_rms, *gate, *up;
+  Values input, gate, up;
+  float* inverse_rms;
 
   FeedForwardKept(const LayerShapes& s, Parts& parts, bool all) {
     const int64_t tokens = s.tokens();
-    input = all ? parts.Take(tokens * s.spec.hidden) : nullptr;
-    inverse_rms = parts.Take(tokens);
+    if (all) input = parts.Take(tokens * s.spec.hidden);
     gate = parts.Take(tokens * s.spec.intermediate);
     up = parts.Take(tokens * s.spec.intermediate);
+    inverse_rms = parts.TakeScalars(tokens);
+  }
+};
+
+struct FinalNormKept {
+  Values input;
+  float* inverse_rms;
+
+  FinalNormKept(const LayerShapes& s, Parts& parts, bool all) {
+    if (all) input = parts.Take(s.tokens() * s.spec.hidden);
+    inverse_rms = parts.TakeScalars(s.tokens());
   }
 };
 
 // The calls of one stage on one micro-batch, with what they share.
 class StageCalls {
  public:
-  StageCalls(const LayerShapes& shapes, const Stage& stage, const float* weights,
+  StageCalls(const LayerShapes& shapes, const Stage& stage, ConstValues weights,
              const KernelContext& context)
       : s_(shapes),
         stage_(stage),
@@ -77,11 +96,11 @@ class StageCalls {
         hidden_(shapes.spec.hidden) {}
 
   absl::Status Forward(const StageForward& args) {
-    if (args.kept != nullptr && args.kept != args.input) {
-      RETURN_IF_ERROR(s_.kernels.copy_bytes(
-          context_, {.bytes = tokens_ * hidden_ * static_cast<int64_t>(sizeof(float)),
-                     .from = args.input,
-                     .to = args.kept}));
+    if (args.kept != nullptr && args.kept != args.input.data()) {
+      RETURN_IF_ERROR(
+          s_.kernels.copy_bytes(context_, {.bytes = tokens_ * hidden_ * BytesOf(s_.activations),
+                                           .from = args.input.data(),
+                                           .to = args.kept}));
     }
     switch (stage_.kind) {
       case StageKind::kAttention:
@@ -110,12 +129,14 @@ class StageCalls {
   }
 
  private:
-  const float* Weight(int64_t offset) const { return offset < 0 ? nullptr : weights_ + offset; }
+  ConstValues Weight(int64_t offset) const {
+    return offset < 0 ? ConstValues() : weights_.From(offset);
+  }
   float epsilon() const { return static_cast<float>(s_.spec.norm_epsilon); }
 
   // y[tokens, out] = x[tokens, in] W^T (+ bias) (+ initial)
-  absl::Status Linear(const float* x, int64_t in, int64_t weight, int64_t bias, int64_t out,
-                      float* y, const float* initial = nullptr) {
+  absl::Status Linear(ConstValues x, int64_t in, int64_t weight, int64_t bias, int64_t out,
+                      Values y, ConstValues initial = {}) {
     return s_.kernels.gemm(context_, {.form = GemmForm::kForward,
                                       .m = tokens_,
                                       .n = out,
@@ -132,8 +153,8 @@ class StageCalls {
 
   enum class Sum { kBegins, kGoesOn };
   // dx[tokens, in] (+)= dy[tokens, out] W, and the gradients of W and its bias.
-  absl::Status LinearBackward(const float* x, int64_t in, int64_t weight, int64_t bias, int64_t out,
-                              const float* dy, float* dx, Sum sum) {
+  absl::Status LinearBackward(ConstValues x, int64_t in, int64_t weight, int64_t bias, int64_t out,
+                              ConstValues dy, Values dx, Sum sum) {
     RETURN_IF_ERROR(s_.kernels.gemm(context_, {.form = GemmForm::kInputGradient,
                                                .m = tokens_,
                                                .n = in,
@@ -144,12 +165,12 @@ class StageCalls {
                                                .b_stride = in,
                                                .c = dx,
                                                .c_stride = in,
-                                               .initial = sum == Sum::kGoesOn ? dx : nullptr}));
+                                               .initial = sum == Sum::kGoesOn ? dx : Values()}));
     return WeightGradients(x, in, weight, bias, out, dy);
   }
 
-  absl::Status WeightGradients(const float* x, int64_t in, int64_t weight, int64_t bias,
-                               int64_t out, const float* dy) {
+  absl::Status WeightGradients(ConstValues x, int64_t in, int64_t weight, int64_t bias, int64_t out,
+                               ConstValues dy) {
     RETURN_IF_ERROR(s_.kernels.weight_gradient(context_, {.m = out,
                                                           .n = in,
                                                           .k = tokens_,
@@ -164,7 +185,7 @@ class StageCalls {
         {.tokens = tokens_, .width = out, .output_gradient = dy, .gradient = gradient_.From(bias)});
   }
 
-  absl::Status Norm(const float* x, float* y, float* inverse_rms) {
+  absl::Status Norm(ConstValues x, Values y, float* inverse_rms) {
     return s_.kernels.rms_norm_forward(context_, {.rows = tokens_,
                                                   .width = hidden_,
                                                   .epsilon = epsilon(),
@@ -174,7 +195,7 @@ class StageCalls {
                                                   .inverse_rms = inverse_rms});
   }
 
-  absl::Status NormAgain(const float* x, const float* inverse_rms, float* y) {
+  absl::Status NormAgain(ConstValues x, const float* inverse_rms, Values y) {
     return s_.kernels.rms_norm_again(context_, {.rows = tokens_,
                                                 .width = hidden_,
                                                 .x = x,
@@ -183,8 +204,8 @@ class StageCalls {
                                                 .y = y});
   }
 
-  absl::Status NormBackward(const float* x, const float* inverse_rms, const float* dy,
-                            const float* residual, float* dx) {
+  absl::Status NormBackward(ConstValues x, const float* inverse_rms, ConstValues dy,
+                            ConstValues residual, Values dx) {
     return s_.kernels.rms_norm_backward(context_, {.rows = tokens_,
                                                    .width = hidden_,
                                                    .x = x,
@@ -198,14 +219,14 @@ class StageCalls {
 
   // Of q (or k): the norm over each head, where the model has one, then rotary. `before`: where the
   // values before the norm are kept; null: they are not.
-  absl::Status TurnHeads(float* x, int64_t heads, int64_t norm, float* before, float* inverse_rms) {
+  absl::Status TurnHeads(Values x, int64_t heads, int64_t norm, Values before, float* inverse_rms) {
     if (norm >= 0) {
       const int64_t rows = tokens_ * heads;
       if (before != nullptr) {
         RETURN_IF_ERROR(s_.kernels.copy_bytes(
-            context_, {.bytes = rows * s_.spec.head_dim * static_cast<int64_t>(sizeof(float)),
-                       .from = x,
-                       .to = before}));
+            context_, {.bytes = rows * s_.spec.head_dim * BytesOf(s_.activations),
+                       .from = x.data(),
+                       .to = before.data()}));
       }
       RETURN_IF_ERROR(s_.kernels.rms_norm_forward(context_, {.rows = rows,
                                                              .width = s_.spec.head_dim,
@@ -218,7 +239,7 @@ class StageCalls {
     return Turn(x, heads, RotaryDirection::kForward);
   }
 
-  absl::Status TurnHeadsBackward(float* dx, int64_t heads, int64_t norm, const float* before,
+  absl::Status TurnHeadsBackward(Values dx, int64_t heads, int64_t norm, ConstValues before,
                                  const float* inverse_rms) {
     RETURN_IF_ERROR(Turn(dx, heads, RotaryDirection::kBackward));
     if (norm < 0) return absl::OkStatus();
@@ -232,7 +253,7 @@ class StageCalls {
                                                    .weight_gradient = gradient_.From(norm)});
   }
 
-  absl::Status Turn(float* x, int64_t heads, RotaryDirection direction) {
+  absl::Status Turn(Values x, int64_t heads, RotaryDirection direction) {
     return s_.kernels.rotary(context_, {.direction = direction,
                                         .tokens = tokens_,
                                         .heads = heads,
@@ -280,9 +301,9 @@ class StageCalls {
   }
 
   absl::Status AttentionForwardPass(const StageForward& args) {
-    Parts work(args.workspace);
-    float* normed = work.Take(tokens_ * hidden_);
-    Parts kept_parts(args.kept);
+    Parts work(args.workspace, s_.activations);
+    const Values normed = work.Take(tokens_ * hidden_);
+    Parts kept_parts(args.kept, s_.activations);
     const bool keeps = args.kept != nullptr;
     const AttentionKept kept(s_, keeps ? kept_parts : work, keeps);
     const int64_t query = s_.query_width();
@@ -301,18 +322,18 @@ class StageCalls {
   }
 
   absl::Status AttentionBackwardPass(const StageBackward& args) {
-    Parts kept_parts(const_cast<float*>(args.kept));
+    Parts kept_parts(args.kept, s_.activations);
     const AttentionKept kept(s_, kept_parts, true);
     const int64_t query = s_.query_width();
     const int64_t key = s_.key_width();
-    Parts work(args.workspace);
-    float* normed = work.Take(tokens_ * hidden_);
-    float* normed_gradient = work.Take(tokens_ * hidden_);
-    float* dq = work.Take(tokens_ * query);
-    float* dk = work.Take(tokens_ * key);
-    float* dv = work.Take(tokens_ * key);
-    float* output_gradient = work.Take(tokens_ * query);
-    float* output_dot = work.Take(tokens_ * s_.spec.heads);
+    Parts work(args.workspace, s_.activations);
+    const Values normed = work.Take(tokens_ * hidden_);
+    const Values normed_gradient = work.Take(tokens_ * hidden_);
+    const Values dq = work.Take(tokens_ * query);
+    const Values dk = work.Take(tokens_ * key);
+    const Values dv = work.Take(tokens_ * key);
+    const Values output_gradient = work.Take(tokens_ * query);
+    float* output_dot = work.TakeScalars(tokens_ * s_.spec.heads);
     RETURN_IF_ERROR(LinearBackward(kept.output, query, at_.o, at_.o_bias, hidden_,
                                    args.output_gradient, output_gradient, Sum::kBegins));
     RETURN_IF_ERROR(s_.kernels.attention_backward(context_, {.shape = Shape(),
@@ -343,9 +364,9 @@ class StageCalls {
   }
 
   absl::Status FeedForwardForwardPass(const StageForward& args) {
-    Parts work(args.workspace);
-    float* normed = work.Take(tokens_ * hidden_);
-    Parts kept_parts(args.kept);
+    Parts work(args.workspace, s_.activations);
+    const Values normed = work.Take(tokens_ * hidden_);
+    Parts kept_parts(args.kept, s_.activations);
     const bool keeps = args.kept != nullptr;
     const FeedForwardKept kept(s_, keeps ? kept_parts : work, keeps);
     const int64_t width = s_.spec.intermediate;
@@ -353,7 +374,7 @@ class StageCalls {
     RETURN_IF_ERROR(Linear(normed, hidden_, at_.gate, at_.gate_bias, width, kept.gate));
     RETURN_IF_ERROR(Linear(normed, hidden_, at_.up, at_.up_bias, width, kept.up));
     if (args.output == nullptr) return absl::OkStatus();
-    float* activated = work.Take(tokens_ * width);
+    const Values activated = work.Take(tokens_ * width);
     RETURN_IF_ERROR(s_.kernels.swiglu_forward(
         context_,
         {.count = tokens_ * width, .gate = kept.gate, .up = kept.up, .output = activated}));
@@ -361,15 +382,15 @@ class StageCalls {
   }
 
   absl::Status FeedForwardBackwardPass(const StageBackward& args) {
-    Parts kept_parts(const_cast<float*>(args.kept));
+    Parts kept_parts(args.kept, s_.activations);
     const FeedForwardKept kept(s_, kept_parts, true);
     const int64_t width = s_.spec.intermediate;
-    Parts work(args.workspace);
-    float* normed = work.Take(tokens_ * hidden_);
-    float* normed_gradient = work.Take(tokens_ * hidden_);
-    float* activated = work.Take(tokens_ * width);
-    float* gate_gradient = work.Take(tokens_ * width);
-    float* up_gradient = work.Take(tokens_ * width);
+    Parts work(args.workspace, s_.activations);
+    const Values normed = work.Take(tokens_ * hidden_);
+    const Values normed_gradient = work.Take(tokens_ * hidden_);
+    const Values activated = work.Take(tokens_ * width);
+    const Values gate_gradient = work.Take(tokens_ * width);
+    const Values up_gradient = work.Take(tokens_ * width);
     // The gradient of what was activated becomes that of the gate in place.
     RETURN_IF_ERROR(s_.kernels.gemm(context_, {.form = GemmForm::kInputGradient,
                                                .m = tokens_,
@@ -400,21 +421,26 @@ class StageCalls {
   }
 
   absl::Status FinalNormForwardPass(const StageForward& args) {
-    float* inverse_rms = args.kept == nullptr ? args.workspace : args.kept + tokens_ * hidden_;
+    Parts work(args.workspace, s_.activations);
+    Parts kept_parts(args.kept, s_.activations);
+    const bool keeps = args.kept != nullptr;
     // Without an output only the inverse rms is wanted, and the values go where nobody looks.
-    float* y = args.output == nullptr ? args.workspace + tokens_ : args.output;
-    return Norm(args.input, y, inverse_rms);
+    const Values y = args.output == nullptr ? work.Take(tokens_ * hidden_) : args.output;
+    const FinalNormKept kept(s_, keeps ? kept_parts : work, keeps);
+    return Norm(args.input, y, kept.inverse_rms);
   }
 
   absl::Status FinalNormBackwardPass(const StageBackward& args) {
-    return NormBackward(args.kept, args.kept + tokens_ * hidden_, args.output_gradient, nullptr,
+    Parts kept_parts(args.kept, s_.activations);
+    const FinalNormKept kept(s_, kept_parts, true);
+    return NormBackward(kept.input, kept.inverse_rms, args.output_gradient, {},
                         args.input_gradient);
   }
 
   const LayerShapes& s_;
   const Stage& stage_;
   const StageOffsets at_;
-  const float* weights_;
+  const ConstValues weights_;
   const KernelContext& context_;
   const int64_t tokens_;
   const int64_t hidden_;
@@ -465,41 +491,23 @@ absl::Status BackwardOfStage(const LayerShapes& shapes, const StageBackward& arg
   return StageCalls(shapes, args.stage, args.weights, context).Backward(args);
 }
 
-int64_t KeptValues(const LayerShapes& shapes, const Stage& stage) {
-  Parts parts(nullptr);
+int64_t KeptBytes(const LayerShapes& shapes, const Stage& stage) {
+  Parts parts(nullptr, shapes.activations);
   switch (stage.kind) {
     case StageKind::kAttention:
       AttentionKept(shapes, parts, true);
-      return parts.taken();
+      break;
     case StageKind::kFeedForward:
       FeedForwardKept(shapes, parts, true);
-      return parts.taken();
+      break;
     case StageKind::kFinalNorm:
-      return shapes.tokens() * (shapes.spec.hidden + 1);
+      FinalNormKept(shapes, parts, true);
+      break;
     default:
-      return 0;
+      break;
   }
-}
-
-int64_t WorkspaceValues(const LayerShapes& shapes, const Stage& stage) {
-  const int64_t tokens = shapes.tokens();
-  const int64_t hidden = shapes.spec.hidden;
-  const int64_t query = shapes.query_width();
-  const int64_t key = shapes.key_width();
-  const int64_t width = shapes.spec.intermediate;
-  switch (stage.kind) {
-    case StageKind::kAttention: {
-      const int64_t forward = hidden + 1 + 2 * query + 2 * key + shapes.spec.heads;
-      const int64_t backward = 2 * hidden + 2 * query + 2 * key + shapes.spec.heads;
-      return tokens * std::max(forward, backward);
-    }
-    case StageKind::kFeedForward:
-      return tokens * std::max(hidden + 1 + 3 * width, 2 * hidden + 3 * width);
-    case StageKind::kFinalNorm:
-      return tokens * (1 + hidden);
-    default:
-      return 0;
-  }
+  constexpr auto kAlignment = static_cast<int64_t>(kActivationAlignment);
+  return (parts.taken() + kAlignment - 1) / kAlignment * kAlignment;
 }
 
 }  // namespace horizon

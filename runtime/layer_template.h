@@ -8,6 +8,7 @@
 #include "common/kernel_context.h"
 #include "kernels/cached_attention.h"
 #include "kernels/token_record.h"
+#include "kernels/values.h"
 #include "model/model_spec.h"
 #include "model/stages.h"
 #include "runtime/kernel_table.h"
@@ -19,7 +20,8 @@ namespace horizon {
 // and workspace are bound by each call, wherever the ring put them. So one template serves every
 // layer of its kind, and no layer has memory of its own on the device.
 //
-// fp32 throughout. Arrays are token-major and contiguous: hidden states [tokens, hidden].
+// Arrays are token-major and contiguous: hidden states [tokens, hidden], of the type the device
+// keeps activations in. Numbers that a token or head has one of are fp32.
 
 // Where the tensors of a stage lie, in parameters from its first; -1: the model has none.
 struct StageOffsets {
@@ -40,6 +42,7 @@ struct LayerShapes {
   const TokenRecord* records = nullptr;  // [batch x sequence]
   const float* rotary_table = nullptr;
   const KernelTable& kernels;
+  ValueType activations = ValueType::kFp32;
   bool decodes = false;  // one token a row, which goes on with what the cache holds
 
   int64_t tokens() const { return batch * sequence; }
@@ -49,14 +52,14 @@ struct LayerShapes {
 
 struct StageForward {
   const Stage& stage;
-  const float* weights = nullptr;  // of the stage
-  const float* input = nullptr;
+  ConstValues weights;  // of the stage
+  ConstValues input;
   // The hidden state that leaves; may be `input`; null: not wanted (a recompute that only keeps).
-  float* output = nullptr;
+  Values output;
   // Where what backward reads is put, laid out as model/stage_work.h counts it. Its first part is
   // the input: `input` is this part already, or is copied there. Null: nothing is kept.
-  float* kept = nullptr;
-  float* workspace = nullptr;
+  std::byte* kept = nullptr;
+  std::byte* workspace = nullptr;
   // Of an attention stage in a pass with a cache: keys and values are put there, and with
   // LayerShapes::decodes attention reads them from there alone. Null: the pass has none.
   const KvCache* cache = nullptr;
@@ -66,18 +69,17 @@ absl::Status ForwardOfStage(const LayerShapes& shapes, const StageForward& args,
 
 struct StageBackward {
   const Stage& stage;
-  const float* weights = nullptr;
-  const float* kept = nullptr;
-  const float* output_gradient = nullptr;
-  float* input_gradient = nullptr;  // may be output_gradient
-  GradientOut gradient;             // of the stage's parameters
-  float* workspace = nullptr;
+  ConstValues weights;
+  std::byte* kept = nullptr;  // read only
+  ConstValues output_gradient;
+  Values input_gradient;  // may be output_gradient
+  GradientOut gradient;   // of the stage's parameters
+  std::byte* workspace = nullptr;
 };
 absl::Status BackwardOfStage(const LayerShapes& shapes, const StageBackward& args,
                              const KernelContext& context);
 
-// Values the calls above use of `kept` and of `workspace`: what the layout must have reserved.
-int64_t KeptValues(const LayerShapes& shapes, const Stage& stage);
-int64_t WorkspaceValues(const LayerShapes& shapes, const Stage& stage);
+// What the calls above use of `kept`: where the next stage's begins. The layout has reserved it.
+int64_t KeptBytes(const LayerShapes& shapes, const Stage& stage);
 
 }  // namespace horizon

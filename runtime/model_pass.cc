@@ -55,6 +55,7 @@ absl::Status ModelPass::FillRotaryTable() {
 absl::StatusOr<std::unique_ptr<Executor>> ModelPass::Start(UpdateWatch* watch) const {
   return Executor::Create(*schedule_, *bodies_, *memory_, options_.device, options_.kernels,
                           {.clock = options_.clock,
+                           .products = options_.products,
                            .stall_limit = options_.stall_limit,
                            .on_stall = options_.on_stall,
                            .watch = watch});

@@ -25,6 +25,7 @@ class ModelPass {
     Device& device;
     const KernelTable& kernels;  // of that device
     Clock& clock;
+    CublasProducts* products = nullptr;  // of a CUDA device; outlives the pass
     Nanoseconds stall_limit = std::chrono::minutes(10);
     std::function<void(const absl::Status&)> on_stall;  // see Executor::Options
   };

@@ -33,8 +33,10 @@ absl::Status OperationBodies::Run(const Call& call, const KernelTable& kernels,
   return Body(*this, call, kernels, context).Run();
 }
 
-bool OperationBodies::IsTransfer(OperationKind kind) {
+bool OperationBodies::IsTransfer(OperationKind kind) const {
   switch (kind) {
+    case OperationKind::kLoadChunk:
+      return each_.slot == 2;  // the device computes with the high half as it is
     case OperationKind::kLoadTokens:
     case OperationKind::kLoadRows:
     case OperationKind::kLoadAnchor:
@@ -164,7 +166,7 @@ absl::Status OperationBodies::Body::Gather() const {
                                   .records = At<TokenRecord>(Reads(ContentKind::kTokens)),
                                   .hi = At<uint16_t>(Reads(ContentKind::kWeights, c)),
                                   .lo = lo == nullptr ? nullptr : At<int16_t>(*lo),
-                                  .output = At<float>(Writes(ContentKind::kRows))}));
+                                  .output = Activations(Writes(ContentKind::kRows))}));
   }
   return absl::OkStatus();
 }

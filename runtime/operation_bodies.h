@@ -44,7 +44,7 @@ class OperationBodies {
     std::byte* host = nullptr;
     uint64_t bytes = 0;
   };
-  static bool IsTransfer(OperationKind kind);
+  bool IsTransfer(OperationKind kind) const;
   Transfer TransferOf(const Call& call) const;
 
   // The step whose gradient an update (kAdam) takes: this one or the one before.

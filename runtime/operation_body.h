@@ -6,6 +6,7 @@
 #include "common/check.h"
 #include "common/status_macros.h"
 #include "kernels/head_loss.h"
+#include "kernels/values.h"
 #include "runtime/operation_bodies.h"
 #include "schedule/lay_out_memory.h"
 
@@ -27,7 +28,9 @@ class OperationBodies::Body {
         decodes_(owner.schedule_.kind == PassKind::kDecode),
         sequence_(decodes_ ? 1 : job_.sequence),
         tokens_(job_.micro_batch * sequence_),
-        hidden_(owner.spec_.hidden) {}
+        hidden_(owner.spec_.hidden),
+        activations_(ActivationBytes(job_) == 4 ? ValueType::kFp32 : ValueType::kBf16),
+        weights_(owner.each_.slot == 4 ? ValueType::kFp32 : ValueType::kBf16) {}
 
   absl::Status Run();
 
@@ -63,14 +66,20 @@ class OperationBodies::Body {
     return false;
   }
 
+  // Activations, and weights as the device computes with them.
+  Values Activations(const Access& access) const {
+    return {o_.memory_.At(access.buffer), activations_};
+  }
+  ConstValues Weights(const Access& access) const {
+    return {o_.memory_.At(access.buffer), weights_};
+  }
+
   const Chunk& chunk() const { return chunks_.chunks[op_.chunk]; }
   int64_t parameters() const { return static_cast<int64_t>(chunk().parameters); }
   UnitRange Rows(int32_t c) const { return chunks_.PiecesOf(chunks_.chunks[c]).front().units; }
   bool SummedOnDevice() const { return horizon::SummedOnDevice(job_, plan_) > 1; }
   bool RoundsGradients() const { return job_.gradient_type == NumberType::kBf16; }
-  float* workspace() const {
-    return o_.memory_.As<float>(o_.memory_.Find(BufferKind::kWorkspace, 0));
-  }
+  std::byte* workspace() const { return o_.memory_.At(o_.memory_.Find(BufferKind::kWorkspace, 0)); }
 
   // A gradient, kept or on its way, as the type it has there.
   struct GradientView {
@@ -105,6 +114,7 @@ class OperationBodies::Body {
             .records = At<TokenRecord>(Reads(ContentKind::kTokens)),
             .rotary_table = o_.memory_.As<float>(o_.memory_.Find(BufferKind::kRotaryTable, 0)),
             .kernels = k_,
+            .activations = activations_,
             .decodes = decodes_};
   }
 
@@ -123,8 +133,8 @@ class OperationBodies::Body {
                   .kv_heads = o_.spec_.kv_heads,
                   .head_dim = o_.spec_.head_dim};
     const int64_t half = cache.batch * cache.places * cache.kv_heads * cache.head_dim;
-    cache.k = At<float>(access) + offset;
-    cache.v = cache.k + half;
+    cache.k = Activations(access).From(offset);
+    cache.v = cache.k.From(half);
     values = 2 * half;
     return cache;
   }
@@ -151,6 +161,14 @@ class OperationBodies::Body {
   absl::Status Report() const;
   void ReportNorms(StepResult& result) const;
 
+  // Null: the gradient is its own sum, or the head is in one piece.
+  float* HeadInputSum(int64_t first) const {
+    const int32_t in_flight =
+        plan_.accumulation_order == AccumulationOrder::kChunkMajor ? op_.micro_batch : 0;
+    const BufferId sum = o_.memory_.Find(BufferKind::kHeadInputSum, in_flight);
+    return sum < 0 ? nullptr : o_.memory_.As<float>(sum) + first;
+  }
+
   HeadShape ShapeOfLossChunk() const {
     const int64_t begin = op_.part * plan_.loss_chunk_tokens;
     const UnitRange rows = Rows(op_.chunk);
@@ -173,6 +191,8 @@ class OperationBodies::Body {
   const int64_t sequence_;  // tokens of a row in this pass
   const int64_t tokens_;
   const int64_t hidden_;
+  const ValueType activations_;
+  const ValueType weights_;
 };
 
 }  // namespace horizon

@@ -24,6 +24,7 @@ absl::StatusOr<std::unique_ptr<Trainer>> Trainer::Create(const ModelSpec& spec,
                                      {.device = options.device,
                                       .kernels = options.kernels,
                                       .clock = options.clock,
+                                      .products = options.products,
                                       .stall_limit = options.stall_limit,
                                       .on_stall = options.on_stall}));
   return std::unique_ptr<Trainer>(new Trainer(std::move(pass), options.non_finite));

@@ -36,6 +36,7 @@ class Trainer {
     Device& device;
     const KernelTable& kernels;  // of that device
     Clock& clock;
+    CublasProducts* products = nullptr;  // of a CUDA device; outlives the trainer
     NonFinitePolicy non_finite = NonFinitePolicy::kStop;
     Nanoseconds stall_limit = std::chrono::minutes(10);
     std::function<void(const absl::Status&)> on_stall;  // see Executor::Options

@@ -44,12 +44,13 @@ enum class BufferKind : uint8_t {
   kLogits,
   kLogSumExp,
   kHeadGradient,  // fp32 sum over loss chunks
+  kHeadInputSum,  // one a micro-batch in flight: fp32 sum of a bf16 gradient over the head's shards
   kLoss,
   kLossPinned,
   kKvCache,
   kLogitsPinned,
   kWorkspace,
-  kTileScratch,  // device `host`: of each compute thread
+  kTileScratch,  // what kernels work in beside their arguments
   kRotaryTable,  // cosines and sines of every position; filled once
   kDiskStage,
 };

@@ -9,6 +9,7 @@
 #include "common/str_cat.h"
 #include "model/stage_work.h"
 #include "model/stages.h"
+#include "schedule/cuda_scratch.h"
 #include "schedule/offload_baselines.h"
 
 namespace horizon {
@@ -266,6 +267,10 @@ class Layout {
       AddPool(map_.losses, BufferKind::kLoss, Memory::kDevice, map_.in_flight, kLossBytes);
       map_.head_gradient =
           Add(BufferKind::kHeadGradient, Memory::kDevice, 0, fp32 * CheckedU64(largest));
+      if (activation_ < 4 && chunks_.head.size() > 1) {
+        AddPool(map_.head_input_sums, BufferKind::kHeadInputSum, Memory::kDevice, map_.in_flight,
+                fp32 * tokens * CheckedU64::FromSigned(spec_.hidden));
+      }
     }
     // Training returns the sum of a micro-batch, evaluation the loss of each token.
     AddPool(map_.loss_pinned, BufferKind::kLossPinned, Memory::kPinned,
@@ -274,16 +279,16 @@ class Layout {
   }
 
   void AddWorkspace() {
-    uint64_t largest = 0;
+    CheckedU64 largest = 1;
     for (const Stage& stage : chunks_.stages) {
-      largest = std::max(largest, ActivationsOf(spec_, stage, batch_).transient);
+      largest = std::max(largest, TransientBytes(ActivationsOf(spec_, stage, batch_), activation_));
     }
-    map_.workspace = Add(BufferKind::kWorkspace, Memory::kDevice, 0,
-                         std::max<CheckedU64>(1, CheckedU64(largest) * activation_));
-    if (job_.device == DeviceKind::kHost) {
-      map_.tile_scratch = Add(BufferKind::kTileScratch, Memory::kDevice, 0,
-                              CheckedU64::FromSigned(plan_.compute_threads) * kWorkerScratchBytes);
-    }
+    map_.workspace = Add(BufferKind::kWorkspace, Memory::kDevice, 0, largest);
+    const CheckedU64 scratch =
+        job_.device == DeviceKind::kHost
+            ? CheckedU64::FromSigned(plan_.compute_threads) * kWorkerScratchBytes
+            : CudaScratchBytes(spec_, job_, plan_, chunks_, batch_);
+    map_.tile_scratch = Add(BufferKind::kTileScratch, Memory::kDevice, 0, scratch);
     map_.rotary_table = Add(BufferKind::kRotaryTable, Memory::kDevice, 0,
                             CheckedU64(4) * CheckedU64::FromSigned(job_.sequence) *
                                 CheckedU64::FromSigned(spec_.head_dim));
@@ -301,13 +306,17 @@ class Layout {
              parameters(c);
     });
     const bool two_sums = chunks_.tied && job_.accumulation > 1;
-    const Memory small = resident() ? Memory::kDevice : Memory::kHost;
-    AddPerChunk(map_.embedding_gradient, BufferKind::kEmbeddingGradient, small, [&](int32_t c) {
-      return CheckedU64(two_sums && chunks_.embedding.contains(c) ? 4 : 0) * parameters(c);
-    });
-    AddPerChunk(map_.norm_partials, BufferKind::kNormPartials, small,
+    AddPerChunk(map_.embedding_gradient, BufferKind::kEmbeddingGradient,
+                resident() ? Memory::kDevice : Memory::kHost, [&](int32_t c) {
+                  return CheckedU64(two_sums && chunks_.embedding.contains(c) ? 4 : 0) *
+                         parameters(c);
+                });
+    // The host takes the clip factor from these: a device that makes them writes them over the
+    // link, a number for 65,536 parameters.
+    AddPerChunk(map_.norm_partials, BufferKind::kNormPartials,
+                resident() ? Memory::kPinned : Memory::kHost,
                 [&](int32_t c) { return CheckedU64(8) * chunks_.chunks[c].norm_blocks; });
-    map_.clip_factor = Add(BufferKind::kClipFactor, small, 0, kClipFactorBytes);
+    map_.clip_factor = Add(BufferKind::kClipFactor, Memory::kHost, 0, kClipFactorBytes);
   }
 
   // Where gradients wait on the device, and the slabs they leave through.
@@ -362,36 +371,37 @@ class Layout {
     AddPool(map_.anchor_stages, BufferKind::kAnchorStage, Memory::kDevice, stages, hidden_bytes_);
   }
 
-  CheckedU64 KeptBytes(int32_t chunk) const {
-    CheckedU64 values = 0;
+  // Every stage's part begins at a multiple of kActivationAlignment.
+  CheckedU64 KeptBytesOf(int32_t chunk) const {
+    CheckedU64 bytes = 0;
     for (const ChunkPiece& piece : chunks_.PiecesOf(chunks_.chunks[chunk])) {
       const Stage& stage = chunks_.stages[piece.stage];
       const uint64_t units = static_cast<uint64_t>(stage.units);
-      const CheckedU64 share = CheckedU64(ActivationsOf(spec_, stage, batch_).kept) *
+      const CheckedU64 share = KeptBytes(ActivationsOf(spec_, stage, batch_), activation_) *
                                static_cast<uint64_t>(piece.units.end - piece.units.begin);
       if (!share.ok()) return share;
-      values += (share.value() + units - 1) / units;
+      bytes += CheckedU64((share.value() + units - 1) / units).RoundedUp(kActivationAlignment);
     }
-    return values * activation_;
+    return bytes;
   }
 
   void AddActivations() {
     std::vector<CheckedU64> sizes;
     if (!plan_.recompute) {
       for (int32_t c = chunks_.layers.begin; c < chunks_.layers.end; ++c) {
-        sizes.insert(sizes.end(), map_.in_flight, KeptBytes(c));
+        sizes.insert(sizes.end(), map_.in_flight, KeptBytesOf(c));
       }
     } else if (reference()) {
       sizes.assign(1, 0);  // one layer at a time
       for (int32_t c = chunks_.layers.begin; c < chunks_.layers.end; ++c) {
-        sizes[0] = std::max(sizes[0], KeptBytes(c));
+        sizes[0] = std::max(sizes[0], KeptBytesOf(c));
       }
     } else {
       sizes.assign(chunks_.LargestBlock(), 0);
       for (const Block& block : chunks_.blocks) {
         for (int32_t c = block.chunks.begin; c < block.chunks.end; ++c) {
           CheckedU64& size = sizes[c - block.chunks.begin];
-          size = std::max(size, KeptBytes(c));
+          size = std::max(size, KeptBytesOf(c));
         }
       }
     }

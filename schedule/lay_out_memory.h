@@ -42,6 +42,7 @@ struct BufferMap {
   std::vector<BufferId> residual_gradients;
   std::vector<BufferId> log_sum_exp;
   std::vector<BufferId> losses;
+  std::vector<BufferId> head_input_sums;
   // By block and micro-batch in flight.
   std::vector<BufferId> anchors;
   // By place in the block (recompute), or by chunk and micro-batch in flight.
@@ -84,6 +85,8 @@ inline constexpr uint64_t kTokenBytes = 20;
 inline constexpr uint64_t kTokenSumBytes = 12;
 // Sum of losses and number of counted tokens of a micro-batch.
 inline constexpr uint64_t kLossBytes = 16;
+// The activations a stage keeps begin at a multiple of this: what the widest load of a device wants.
+inline constexpr uint64_t kActivationAlignment = 16;
 // Norm, factor, and whether the step may be taken.
 inline constexpr uint64_t kClipFactorBytes = 16;
 // Staging of a save, which may take no more memory than this beyond what training has.

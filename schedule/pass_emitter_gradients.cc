@@ -130,7 +130,8 @@ void PassEmitter::Norm(int32_t c, const Arrived& gradient) {
 }
 
 void PassEmitter::ClipFactor() {
-  Draft factor = Begin(OperationKind::kClipFactor, gradient_lane(), -1, -1);
+  Draft factor =
+      Begin(OperationKind::kClipFactor, resident() ? Lane::kHost : gradient_lane(), -1, -1);
   for (size_t c = 0; c < chunks_.chunks.size(); ++c) {
     factor.Reads(map_.norm_partials[c], {ContentKind::kNormPartials, static_cast<int32_t>(c)});
     factor.operation.bytes += 8 * chunks_.chunks[c].norm_blocks;

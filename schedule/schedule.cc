@@ -43,6 +43,7 @@ constexpr EnumWord<BufferKind> kBufferWords[] = {
     {BufferKind::kLogitsPinned, "logits_pinned"},
     {BufferKind::kWorkspace, "workspace"},
     {BufferKind::kTileScratch, "tile_scratch"},
+    {BufferKind::kHeadInputSum, "head_input_sum"},
     {BufferKind::kRotaryTable, "rotary_table"},
     {BufferKind::kDiskStage, "disk_stage"},
 };

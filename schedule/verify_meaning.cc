@@ -63,10 +63,12 @@ class Meaning : private OperationView {
       case OperationKind::kReport:
         expected = Lane::kHost;
         break;
+      case OperationKind::kClipFactor:
+        expected = reference() ? Lane::kOptimizer : Lane::kHost;
+        break;
       case OperationKind::kAccumulate:
       case OperationKind::kTiedSum:
       case OperationKind::kNorm:
-      case OperationKind::kClipFactor:
       case OperationKind::kClipGradient:
         expected = resident() ? Lane::kCompute : reference() ? Lane::kOptimizer : Lane::kHost;
         break;

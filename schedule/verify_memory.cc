@@ -64,9 +64,12 @@ absl::Status CheckUsed(const Schedule& schedule) {
     }
   }
   for (size_t i = 0; i < used.size(); ++i) {
-    // Scratch of the compute lane's threads and a constant table belong to no operation.
+    // What only the compute lane has in hand and a constant table belong to no operation.
     const BufferKind kind = schedule.memory.buffers[i].kind;
-    if (kind == BufferKind::kTileScratch || kind == BufferKind::kRotaryTable) continue;
+    if (kind == BufferKind::kTileScratch || kind == BufferKind::kHeadInputSum ||
+        kind == BufferKind::kRotaryTable) {
+      continue;
+    }
     if (!used[i]) {
       return Broken(StrCat(schedule.NameOf(schedule.memory.buffers[i]), " is never used"));
     }

@@ -44,14 +44,16 @@ rule 'signals are handled in one place' \
   'common/signal_flag\.cc'
 rule 'the environment is read by main' "$(call 'getenv|secure_getenv|setenv|putenv|unsetenv')" \
   'app/main\.cc'
-rule 'nothing starts or loads other programs' \
-  "$(call 'system|popen|fork|vfork|execv|execve|execvp|execl|posix_spawn|dlopen')" '-'
+rule 'nothing starts other programs' \
+  "$(call 'system|popen|fork|vfork|execv|execve|execvp|execl|posix_spawn')" '-'
+rule 'libraries are opened through common/shared_library.h' \
+  "$(call 'dlopen|dlmopen|dlsym')|$(include 'dlfcn\.h')" 'common/shared_library\.cc|kernels/cublas_lt_library\.cc'
 rule 'Boost.JSON stays in common/json.cc' "$(include 'boost/json')" 'common/json\.cc'
 rule 'yaml-cpp stays in common/yaml.cc' "$(include 'yaml-cpp')" 'common/yaml\.cc'
 rule 'Boost.Program_options stays in app/command_line.cc' "$(include 'boost/program_options')" \
   'app/command_line\.cc'
 rule 'CUDA stays in .cu, .cuh and the files named cuda' "$(include 'cuda|cublas|nvml|nvtx')" \
-  '.*\.cuh?|(.*/)?[a-z_]*cuda[a-z_]*\.(cc|h)'
+  '.*\.cuh?|(.*/)?[a-z_]*cuda[a-z_]*\.(cc|h)|kernels/cublas_lt_library\.cc'
 rule 'a .cu file does not include Abseil' "$(include 'absl/')" '.*\.(cc|h|cuh)'
 rule 'libraries do not print' \
   "std::(cout|cerr|clog)|$(call 'printf|fprintf|puts|fputs|putchar|perror')|$(include 'iostream')" \

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tests/fake_cuda/cublas_descriptions.h"
 #include "tests/fake_cuda/fault.h"
@@ -34,11 +35,28 @@ constexpr uint64_t kWorkspaceAlignment = 256;
 // What a heuristic decided, as the opaque algorithm keeps it.
 struct Algorithm {
   uint64_t mark = 0;
-  uint64_t problem = 0;  // a hash of what it was chosen for
+  uint64_t kind = 0;    // a hash of all but the sizes of what it was chosen for
+  uint64_t k_step = 8;  // follows from all of what it was chosen for
   uint64_t workspace_bytes = 0;
   uint32_t alignments[4] = {};
 };
 static_assert(sizeof(Algorithm) <= sizeof(cublasLtMatmulAlgo_t));
+
+// An algorithm multiplies matrices of other sizes too, as long as operation and types are those it
+// was chosen for; each output then has the sum that this algorithm takes. Which one is chosen
+// follows from sizes and strides, and so do the bits: code that wants the bits of a whole for its
+// parts has to choose for the whole.
+uint64_t KindOf(const Operation& operation, const Matrix& a, const Matrix& b, const Matrix& c,
+                const Matrix& d) {
+  std::vector<uint64_t> words = {static_cast<uint64_t>(operation.compute),
+                                 static_cast<uint64_t>(operation.transpose_a),
+                                 static_cast<uint64_t>(operation.transpose_b), operation.epilogue};
+  for (const Matrix* matrix : {&a, &b, &c, &d}) {
+    words.push_back(static_cast<uint64_t>(matrix->type));
+    words.push_back(static_cast<uint64_t>(matrix->order));
+  }
+  return fake_cuda::HashBytes(words.data(), words.size() * sizeof(uint64_t));
+}
 
 uint64_t HashMatrix(uint64_t hash, const Matrix& m) {
   const uint64_t words[] = {hash,
@@ -147,11 +165,11 @@ bool CheckAlgorithm(const Product& product, const cublasLtMatmulAlgo_t* algo,
     return false;
   }
   algorithm = Unpack<Algorithm>(algo);
-  if (algorithm.mark == kMark && algorithm.problem == ProblemOf(product.operation, product.a,
-                                                                product.b, product.c, product.d)) {
+  if (algorithm.mark == kMark &&
+      algorithm.kind == KindOf(product.operation, product.a, product.b, product.c, product.d)) {
     return true;
   }
-  Fault("a product with an algorithm that was chosen for another one");
+  Fault("a product with an algorithm that was chosen for another kind");
   return false;
 }
 
@@ -168,7 +186,7 @@ void PushProduct(Runtime& runtime, CUstream_st& stream, const Product& product,
     if (!CheckOperands(runtime, product, algorithm)) return;
     // An algorithm may leave anything there.
     if (algorithm.workspace_bytes > 0) std::memset(workspace, 0xEE, algorithm.workspace_bytes);
-    const std::string flaw = RunProduct(product);
+    const std::string flaw = RunProduct(product, algorithm.k_step);
     if (!flaw.empty()) Fault(what + ": " + flaw);
   };
   Push(runtime, stream, std::move(work));
@@ -211,10 +229,12 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle,
   const cublasStatus_t status =
       CheckProduct(operation, matrices[0], matrices[1], matrices[2], matrices[3]);
   if (status != CUBLAS_STATUS_SUCCESS) return status;
-  Algorithm chosen{
-      .mark = kMark,
-      .problem = ProblemOf(operation, matrices[0], matrices[1], matrices[2], matrices[3]),
-      .workspace_bytes = std::min(preferred.workspace_bytes, kWantedWorkspace)};
+  Algorithm chosen{.mark = kMark,
+                   .kind = KindOf(operation, matrices[0], matrices[1], matrices[2], matrices[3]),
+                   .k_step = uint64_t{8} << ProblemOf(operation, matrices[0], matrices[1],
+                                                      matrices[2], matrices[3]) %
+                                                4,
+                   .workspace_bytes = std::min(preferred.workspace_bytes, kWantedWorkspace)};
   std::copy(std::begin(preferred.alignments), std::end(preferred.alignments), chosen.alignments);
   results[0] = {};
   Pack(chosen, &results[0].algo);

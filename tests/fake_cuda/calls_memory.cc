@@ -92,6 +92,7 @@ cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned flags) {
   constexpr unsigned kKnown =
       cudaHostRegisterPortable | cudaHostRegisterMapped | cudaHostRegisterReadOnly;
   if ((flags & ~kKnown) != 0) return call.Return(cudaErrorInvalidValue);
+  if (!call.runtime().options.registers) return call.Return(cudaErrorNotSupported);
   return call.Return(Lock(call.runtime(), pointer, bytes, false));
 }
 

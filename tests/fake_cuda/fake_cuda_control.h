@@ -31,6 +31,8 @@ struct Options {
   uint64_t most_locked_bytes = ~uint64_t{0};
   uint64_t most_locked_bytes_a_call = ~uint64_t{0};
   uint64_t most_registrations = ~uint64_t{0};
+  bool registers = true;      // false: cudaHostRegister is refused, as on some systems
+  bool writes_values = true;  // whether the driver has cuStreamWriteValue32
 };
 
 // Forgets all that was, what leaked too, and begins anew. Nothing of the fake is in use.

@@ -1,5 +1,6 @@
 #include "tests/fake_cuda/product.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <vector>
@@ -77,16 +78,22 @@ std::vector<float> Dense(const Matrix& matrix, const void* data, uint64_t batch,
   return dense;
 }
 
-// sums[m x n] = a[m x k] b[k x n], k ascending for each output; the compiler's vectors run along n.
+// sums[m x n] = a[m x k] b[k x n], k ascending for each output in parts of `k_step`, which are
+// summed each for itself; the compiler's vectors run along n.
 std::vector<float> Multiply(const std::vector<float>& a, const std::vector<float>& b, uint64_t m,
-                            uint64_t k, uint64_t n) {
+                            uint64_t k, uint64_t n, uint64_t k_step) {
   std::vector<float> sums(m * n, 0.0f);
+  std::vector<float> part(n);
   for (uint64_t row = 0; row < m; ++row) {
-    float* __restrict sum = sums.data() + row * n;
-    for (uint64_t i = 0; i < k; ++i) {
-      const float factor = a[row * k + i];
-      const float* __restrict from = b.data() + i * n;
-      for (uint64_t col = 0; col < n; ++col) sum[col] += factor * from[col];
+    float* __restrict sum = part.data();
+    for (uint64_t begin = 0; begin < k; begin += k_step) {
+      std::fill(part.begin(), part.end(), 0.0f);
+      for (uint64_t i = begin; i < std::min(k, begin + k_step); ++i) {
+        const float factor = a[row * k + i];
+        const float* __restrict from = b.data() + i * n;
+        for (uint64_t col = 0; col < n; ++col) sum[col] += factor * from[col];
+      }
+      for (uint64_t col = 0; col < n; ++col) sums[row * n + col] += sum[col];
     }
   }
   return sums;
@@ -158,7 +165,7 @@ cublasStatus_t CheckProduct(const Operation& operation, const Matrix& a, const M
              : CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
-std::string RunProduct(const Product& product) {
+std::string RunProduct(const Product& product, uint64_t k_step) {
   const Operation& operation = product.operation;
   const Matrix& d = product.d;
   const bool a_flips = operation.transpose_a != CUBLAS_OP_N;
@@ -169,7 +176,7 @@ std::string RunProduct(const Product& product) {
     const std::vector<float> sums = Multiply(
         Dense(product.a, product.a_data, batch, a_flips, "A", flaw),
         Dense(product.b, product.b_data, batch, operation.transpose_b != CUBLAS_OP_N, "B", flaw),
-        d.rows, k, d.cols);
+        d.rows, k, d.cols, k_step);
     for (uint64_t row = 0; row < d.rows; ++row) {
       for (uint64_t col = 0; col < d.cols; ++col) {
         const Place place{batch, row, col};

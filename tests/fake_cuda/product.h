@@ -55,8 +55,9 @@ bool Overlap(const Matrix& a, const void* a_data, const Matrix& b, const void* b
 // What cublasLt says of sizes, types, leading dimensions and batches that do not go together.
 cublasStatus_t CheckProduct(const Operation& operation, const Matrix& a, const Matrix& b,
                             const Matrix& c, const Matrix& d);
-// D, each output a plain fp32 sum over k = 0, 1, ..., then alpha, beta and bias, rounded once.
+// D, each output an fp32 sum over k = 0, 1, ... in parts of `k_step`, then alpha, beta and bias,
+// rounded once.
 // Returns what is wrong with the operands (a number that nobody wrote), or nothing.
-std::string RunProduct(const Product& product);
+std::string RunProduct(const Product& product, uint64_t k_step);
 
 }  // namespace fake_cuda

@@ -228,7 +228,7 @@ TEST_F(ProductTest, AlgorithmServesTheProductItWasChosenFor) {
   ASSERT_EQ(Choose(), CUBLAS_STATUS_SUCCESS);
   SetLayouts(CUDA_R_16BF, CUDA_R_32F);
   EXPECT_EQ(Multiply(a, b, d), CUBLAS_STATUS_INVALID_VALUE);
-  EXPECT_TRUE(Found("chosen for another one"));
+  EXPECT_TRUE(Found("chosen for another kind"));
 }
 
 TEST_F(ProductTest, NumberThatNobodyWroteIsFound) {

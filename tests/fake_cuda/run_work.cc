@@ -127,6 +127,7 @@ void Push(Runtime& runtime, CUstream_st& stream, Work work) {
 }
 
 void RunSomething(Runtime& runtime) {
+  if (runtime.lost != cudaSuccess) return;
   const OpenHeap open(runtime.heap);
   RunAny(runtime);
 }
@@ -158,7 +159,7 @@ void RunStream(Runtime& runtime, CUstream_st& stream) {
 
 void RunAll(Runtime& runtime) {
   const OpenHeap open(runtime.heap);
-  while (RunAny(runtime)) {
+  while (runtime.lost == cudaSuccess && RunAny(runtime)) {
   }
   for (const auto& stream : runtime.streams) {
     runtime.host_milliseconds = std::max(runtime.host_milliseconds, stream->milliseconds);

@@ -113,7 +113,8 @@ const std::map<std::string, std::string>& Statements() {
        "{{- ' [INST] ' + message['content'] + ' [/INST]' }}{{- ' ' + message['content'] + "
        "eos_token}}"},
       {"mistral-v3",
-       "{%- if loop.last and system_message is defined %}{{- \"[INST] \" + content + \"[/INST]\" "
+       "{%- if loop.last and system_message is defined %}{{- \"[INST] \" + system_message + "
+       "\"\\n\\n\" + content + \"[/INST]\" }}{%- else %}{{- \"[INST] \" + content + \"[/INST]\" "
        "}}{{- \" \" + content|trim + eos_token }}"},
       {"mistral-nemo",
        "{%- if loop.last and system_message is defined %}{{- \"[INST]\" + message[\"content\"] + "

@@ -95,8 +95,9 @@ RC_GTEST_PROP(SearchPlanProperty, ThePrunedSearchFindsTheOptimum, ()) {
                                                              {1, Strategy::kFsdpOffload},
                                                              {1, Strategy::kGemini}});
   const ModelSpec spec = RandomModel();
-  const HardwareProfile machine = RandomMachine();
+  HardwareProfile machine = RandomMachine();
   const TrainingJob job = RandomJob(machine, strategy);
+  machine.device.memory_bytes.value = BesideScratch(spec, job, machine.device.memory_bytes.value);
   const PlanSpace space = RandomSpace(spec, job, machine, strategy);
   const Setting setting{.profile = machine, .margin = static_cast<double>(Pick(0, 2)) * 0.05};
   const SearchResult all = SearchExhaustively(spec, job, space, setting);

@@ -138,7 +138,7 @@ TEST(SearchPlan, FindsTheOptimumOfWhatFits) {
   int partly = 0;
   for (const double megabytes : {8.0, 10.0, 12.0, 14.0, 17.0, 20.0, 25.0, 32.0}) {
     HardwareProfile machine = SmallMachine(SlowPart::kLink);
-    machine.device.memory_bytes.value = megabytes * 1e6;
+    machine.device.memory_bytes.value = BesideScratch(spec, job, megabytes * 1e6);
     const Setting setting{.profile = machine, .margin = 0.1};
     ExpectFindsTheOptimum(spec, job, space, setting, std::to_string(megabytes) + " MB");
     const SearchResult result = SearchPlan(spec, job, space, setting);
@@ -231,7 +231,7 @@ TEST(SearchPlan, AsManyChunksAsFitAreResidentAndNotOneMore) {
   int some = 0;
   for (const double megabytes : {9.0, 11.5, 13.0, 16.0, 1000.0}) {
     HardwareProfile machine = SmallMachine(SlowPart::kLink);
-    machine.device.memory_bytes.value = megabytes * 1e6;
+    machine.device.memory_bytes.value = BesideScratch(spec, job, megabytes * 1e6);
     const Setting setting{.profile = machine, .margin = 0.05};
     for (const StreamPlan& each : PlansOf(space)) {
       PlanSpace one = space;
@@ -311,7 +311,7 @@ TEST(SearchPlan, FindsAPlanExactlyWhereTheFrugalOnesDo) {
     int fitting = 0;
     for (double megabytes = sequence == 128 ? 3 : 20; megabytes < 400; megabytes *= 1.09) {
       HardwareProfile machine = SmallMachine();
-      machine.device.memory_bytes.value = megabytes * 1e6;
+      machine.device.memory_bytes.value = BesideScratch(spec, job, megabytes * 1e6);
       const Setting setting{.profile = machine};
       const bool any = FindFitting(spec, job, space, setting).plan.has_value();
       EXPECT_EQ(FindFitting(spec, job, FrugalSpace(usual), setting).plan.has_value(), any)

@@ -8,6 +8,7 @@
 #include "model/load_model_spec.h"
 #include "planner/machine_catalog.h"
 #include "planner/planned_job.h"
+#include "schedule/lay_out_memory.h"
 
 namespace horizon {
 
@@ -66,6 +67,16 @@ HardwareProfile SmallMachine(SlowPart slow) {
       break;
   }
   return machine;
+}
+
+double BesideScratch(const ModelSpec& spec, const TrainingJob& job, double bytes) {
+  const absl::StatusOr<MemoryLayout> layout = LayOutMemory(spec, job, StreamPlan());
+  CHECK(layout.ok());
+  uint64_t scratch = 0;
+  for (const Buffer& buffer : layout->buffers) {
+    if (buffer.kind == BufferKind::kTileScratch) scratch += buffer.bytes;
+  }
+  return bytes + static_cast<double>(scratch) / 0.9;
 }
 
 TrainingJob SmallJob(int64_t accumulation, int64_t sequence) {

@@ -29,6 +29,10 @@ inline constexpr SlowPart kSlowParts[] = {SlowPart::kNone, SlowPart::kLink, Slow
                                           SlowPart::kOptimizer, SlowPart::kDram};
 HardwareProfile SmallMachine(SlowPart slow = SlowPart::kNone);
 
+// Device memory with so many bytes for chunks and activations, beside what kernels work in (which
+// every plan has alike), when at least nine tenths of it may be filled.
+double BesideScratch(const ModelSpec& spec, const TrainingJob& job, double bytes);
+
 // JobFor that machine with short sequences.
 TrainingJob SmallJob(int64_t accumulation = 1, int64_t sequence = 128);
 

@@ -161,9 +161,13 @@ absl::StatusOr<RunOutcome> RunTraining(const RunRequest& request) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Device> device,
                    request.device(layout.totals[static_cast<size_t>(Memory::kDevice)]));
   RealClock clock;
-  ASSIGN_OR_RETURN(const std::unique_ptr<Trainer> trainer,
-                   Trainer::Create(request.spec, request.job, request.plan,
-                                   {.device = *device, .kernels = HostKernels(), .clock = clock}));
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<Trainer> trainer,
+      Trainer::Create(request.spec, request.job, request.plan,
+                      {.device = *device,
+                       .kernels = request.kernels == nullptr ? HostKernels() : *request.kernels,
+                       .clock = clock,
+                       .products = request.products}));
   RETURN_IF_ERROR(trainer->store().Fill(request.source));
   RunOutcome outcome;
   outcome.tensor_names = trainer->TensorNames();

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "model/model_spec.h"
 #include "runtime/device/device.h"
+#include "runtime/kernel_table.h"
 #include "runtime/parameter_store.h"
 #include "runtime/step.h"
 #include "schedule/stream_plan.h"
@@ -56,6 +57,8 @@ struct RunRequest {
   std::function<std::vector<TokenRecord>(int64_t step, int64_t micro_batch)> batch;
   int64_t steps = 1;
   MakeDevice device = OnHostDevice();
+  const KernelTable* kernels = nullptr;  // of that device; null: the host's
+  CublasProducts* products = nullptr;    // of a CUDA device
 };
 absl::StatusOr<RunOutcome> RunTraining(const RunRequest& request);
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "schedule/lay_out_memory.h"
 #include "schedule/schedule_report.h"
 #include "schedule/verify_schedule.h"
 #include "tests/schedule/lane_text.h"
@@ -150,7 +151,8 @@ TEST(BuildSchedule, ResidentMovesNothingButTokensAndLosses) {
   EXPECT_EQ(LaneText(s.first, Lane::kH2d), "load_tokens");
   EXPECT_EQ(LaneText(s.first, Lane::kD2h), "offload_loss");
   EXPECT_EQ(LaneText(s.first, Lane::kOptimizer), "");
-  EXPECT_EQ(s.memory.totals[static_cast<size_t>(Memory::kHost)], 0u);
+  EXPECT_EQ(LaneText(s.first, Lane::kHost), "next_batch, clip_factor");
+  EXPECT_EQ(s.memory.totals[static_cast<size_t>(Memory::kHost)], kClipFactorBytes);
 }
 
 TEST(BuildSchedule, ResidentChunksCrossOnceAStepToFollowTheirUpdate) {

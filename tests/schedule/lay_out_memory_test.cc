@@ -127,7 +127,9 @@ TEST(LayOutMemory, CudaTypesAndAnchorsOnTheHost) {
   EXPECT_EQ(BytesOf(layout, {BufferKind::kRingSlot}), 5u * 664 * 2);
   EXPECT_EQ(BytesOf(layout, {BufferKind::kAnchor}), 3u * 256);
   EXPECT_EQ(BytesOf(layout, {BufferKind::kAnchorStage}), 2u * 256);
-  EXPECT_EQ(BytesOf(layout, {BufferKind::kActivations}), 2944u);
+  // 92 values for each of 16 tokens, 4 of them scalars: two inverse rms, one log-sum-exp, and that
+  // of the final norm.
+  EXPECT_EQ(BytesOf(layout, {BufferKind::kActivations}), 16u * (88 * 2 + 4 * 4));
   for (const Buffer& buffer : layout.buffers) {
     const bool anchor = buffer.kind == BufferKind::kAnchor;
     EXPECT_TRUE(!anchor || buffer.memory == Memory::kPinned);
@@ -220,15 +222,15 @@ TEST(LayOutMemory, DeviceBytesDoNotGrowWithDepthWhenAnchorsAreOnTheHost) {
 }
 
 // The resident strategy holds all state on the device and streams nothing.
-TEST(LayOutMemory, ResidentNeedsNothingOfTheHostButInputsAndLosses) {
+TEST(LayOutMemory, ResidentNeedsNothingOfTheHostButInputsLossesAndNorms) {
   StreamPlan plan;
   plan.strategy = Strategy::kResident;
   plan.embedding_home = EmbeddingHome::kDevice;
   const MemoryLayout layout = LayOut(TinyModel(2), SmallJob(), plan);
-  EXPECT_EQ(layout.totals[static_cast<size_t>(Memory::kHost)], 0u);
+  EXPECT_EQ(layout.totals[static_cast<size_t>(Memory::kHost)], kClipFactorBytes);
   EXPECT_EQ(BytesOf(layout, {BufferKind::kRingSlot, BufferKind::kGradientSlab}), 0u);
-  // 16 tokens, up to where the next buffer may begin, and the loss.
-  EXPECT_EQ(layout.totals[static_cast<size_t>(Memory::kPinned)], 512u + 16);
+  // 16 tokens, the loss, and the squared norms of 4 chunks, each where a buffer may begin.
+  EXPECT_EQ(layout.totals[static_cast<size_t>(Memory::kPinned)], 512u + 256 + 3 * 256 + 8);
 }
 
 // The published formula, P counting parameters: 2 N weights, 8 N moments, 2 N gradients,

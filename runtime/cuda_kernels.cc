@@ -1,0 +1,45 @@
+#include "runtime/kernel_table.h"
+
+namespace horizon {
+namespace {
+
+template <typename Args>
+absl::Status OnHostAlone(const KernelContext&, const Args&) {
+  return absl::InternalError("a pass over the host's arrays was put on a CUDA device");
+}
+
+}  // namespace
+
+const KernelTable& CudaKernels() {
+  static constexpr KernelTable kTable = {
+      .gemm = GemmCuda,
+      .weight_gradient = WeightGradientCuda,
+      .bias_gradient = BiasGradientCuda,
+      .attention_forward = AttentionForwardCuda,
+      .attention_backward = AttentionBackwardCuda,
+      .store_keys = StoreKeysCuda,
+      .cached_attention = CachedAttentionCuda,
+      .head_log_sum_exp = HeadLogSumExpCuda,
+      .head_loss = HeadLossCuda,
+      .rms_norm_forward = RmsNormForwardCuda,
+      .rms_norm_again = RmsNormAgainCuda,
+      .rms_norm_backward = RmsNormBackwardCuda,
+      .rotary = RotaryCuda,
+      .swiglu_forward = SwigluForwardCuda,
+      .swiglu_backward = SwigluBackwardCuda,
+      .embed_forward = EmbedForwardCuda,
+      .gather_rows = OnHostAlone,
+      .embed_backward = EmbedBackwardCuda,
+      .scatter_rows = OnHostAlone,
+      .expand_weights = OnHostAlone,
+      .store_gradient = StoreGradientCuda,
+      .accumulate = AccumulateCuda,
+      .scale = OnHostAlone,
+      .copy_bytes = CopyBytesCuda,
+      .squared_norm = SquaredNormCuda,
+      .adam_update = AdamUpdateCuda,
+  };
+  return kTable;
+}
+
+}  // namespace horizon

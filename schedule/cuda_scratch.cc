@@ -1,0 +1,61 @@
+#include "schedule/cuda_scratch.h"
+
+#include <algorithm>
+
+#include "common/kernel_context.h"
+#include "schedule/lay_out_memory.h"
+
+namespace horizon {
+namespace {
+
+constexpr uint64_t kPartAlignment = 256;
+// As kernels/attention.h and cached_attention.h cut.
+constexpr int64_t kQueryTile = 256;
+constexpr uint64_t kKeyTile = 512;
+constexpr int64_t kCachePlaces = 256;
+// Elements of a gradient that are rounded at once (kernels/gemm.h), and rows at least.
+constexpr uint64_t kRoundedElements = uint64_t{8} << 20;
+constexpr uint64_t kRoundedRows = 128;
+
+CheckedU64 Part(CheckedU64 bytes) { return bytes.RoundedUp(kPartAlignment); }
+
+CheckedU64 Count(int64_t count) { return CheckedU64::FromSigned(count); }
+
+CheckedU64 AttentionBytes(const ModelSpec& spec, TokenBatch batch) {
+  const CheckedU64 rows = Count(spec.heads) * Count(std::min(batch.sequence, kQueryTile));
+  const CheckedU64 width = Count(spec.head_dim);
+  const CheckedU64 keys = Count(batch.sequence) * Count(spec.kv_heads) * width;
+  return Part(rows * width * 2) * 2 + Part(rows * kKeyTile * 4) * 2 + Part(rows * width * 4) +
+         Part(keys * 4) * 2 + Part(rows * 4) * 2;
+}
+
+// Of a token that is decoded: all places of the longest cache in tiles.
+CheckedU64 CacheBytes(const ModelSpec& spec, const TrainingJob& job) {
+  const CheckedU64 tiles = Count(job.micro_batch) * Count(spec.heads) *
+                           Count((job.sequence + kCachePlaces - 1) / kCachePlaces);
+  return Part(tiles * 4) * 2 + Part(tiles * Count(spec.head_dim) * 4);
+}
+
+CheckedU64 RoundedGradientBytes(const ModelSpec& spec, const TrainingJob& job,
+                                const StreamPlan& plan) {
+  if (SummedOnDevice(job, plan) <= 1 || job.gradient_type != NumberType::kBf16) return 0;
+  const CheckedU64 widest =
+      Count(std::max({spec.hidden, spec.intermediate, spec.heads * spec.head_dim}));
+  return std::max(CheckedU64(kRoundedElements), widest * kRoundedRows) * 2;
+}
+
+}  // namespace
+
+CheckedU64 CudaScratchBytes(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan,
+                            const ChunkTable& chunks, TokenBatch batch) {
+  const int64_t loss_tokens = std::min(plan.loss_chunk_tokens, batch.tokens());
+  const CheckedU64 loss =
+      chunks.head.size() > 1 ? CheckedU64(0) : Count(loss_tokens) * Count(spec.hidden) * 4;
+  const CheckedU64 columns =
+      Count(std::max({spec.hidden, spec.intermediate, spec.heads * spec.head_dim})) * 12 + 16;
+  return CheckedU64(kGemmWorkspaceBytes) +
+         std::max({AttentionBytes(spec, batch), CacheBytes(spec, job), loss,
+                   RoundedGradientBytes(spec, job, plan), columns});
+}
+
+}  // namespace horizon

@@ -1,0 +1,158 @@
+// Training on the CUDA device and its kernels, run by the fake CUDA: PyTorch's goldens, and the
+// same bits under every plan.
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/clock.h"
+#include "gtest/gtest.h"
+#include "kernels/cublas_products.h"
+#include "runtime/device/cuda_device.h"
+#include "runtime/kernel_table.h"
+#include "tests/fake_cuda/fake_cuda_control.h"
+#include "tests/runtime/training_case.h"
+
+namespace horizon {
+namespace {
+
+// A step on a fake device that is begun anew, and of which nothing may be left.
+absl::StatusOr<RunOutcome> RunOnCuda(RunRequest request, uint64_t seed) {
+  fake_cuda::Reset({.seed = seed});
+  absl::StatusOr<RunOutcome> outcome = absl::UnknownError("not run");
+  {
+    const absl::StatusOr<std::unique_ptr<CublasProducts>> products = CublasProducts::Create();
+    if (!products.ok()) return products.status();
+    static RealClock clock;
+    request.device = [](uint64_t bytes) {
+      return MakeCudaDevice({.capacity = bytes, .clock = &clock});
+    };
+    request.kernels = &CudaKernels();
+    request.products = products->get();
+    outcome = RunTraining(request);
+  }
+  EXPECT_EQ(fake_cuda::Leaks(), std::vector<std::string>{});
+  return outcome;
+}
+
+TrainingJob OnCuda(TrainingJob job) {
+  job.device = DeviceKind::kCuda;
+  job.compute_type = NumberType::kBf16;
+  job.activation_type = NumberType::kBf16;
+  job.gradient_type = NumberType::kBf16;
+  return job;
+}
+
+double RelativeError(double got, double wanted) {
+  return std::abs(got - wanted) / std::abs(wanted);
+}
+
+double Cosine(const std::vector<float>& a, const std::vector<float>& b) {
+  double dot = 0;
+  double a_square = 0;
+  double b_square = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    dot += double{a[i]} * b[i];
+    a_square += double{a[i]} * a[i];
+    b_square += double{b[i]} * b[i];
+  }
+  return dot / std::sqrt(a_square * b_square);
+}
+
+class CudaTraining : public testing::TestWithParam<std::string> {
+ protected:
+  RunRequest Request(const TrainingJob& job, const StreamPlan& plan, int64_t steps) {
+    return {.spec = golden_.spec,
+            .job = job,
+            .plan = plan,
+            .source = SourceOf(golden_),
+            .batch = [this](int64_t step, int64_t) { return golden_.batches[step - 1]; },
+            .steps = steps};
+  }
+
+  const Golden golden_ = LoadGolden(GetParam());
+  const TrainingJob job_ = OnCuda(golden_.job);
+};
+
+// The bounds are those of bf16 compute on the host device.
+TEST_P(CudaTraining, MeetsPyTorchsLossAndGradients) {
+  const StreamPlan plan;
+  const absl::StatusOr<RunOutcome> cuda = RunOnCuda(Request(job_, plan, 1), 1);
+  ASSERT_TRUE(cuda.ok()) << cuda.status();
+  const absl::StatusOr<RunOutcome> host = RunTraining(Request(golden_.job, plan, 1));
+  ASSERT_TRUE(host.ok()) << host.status();
+  EXPECT_LT(RelativeError(cuda->steps[0].loss, golden_.first_loss), 1e-3);
+  for (size_t i = 0; i < cuda->tensor_names.size(); ++i) {
+    const std::string& name = cuda->tensor_names[i];
+    EXPECT_LT(RelativeError(cuda->steps[0].norms[i], golden_.gradient_norms.at(name)), 2e-2)
+        << name;
+    EXPECT_GE(Cosine(cuda->gradients.at(name), host->gradients.at(name)), 0.999) << name;
+  }
+}
+
+// With two micro-batches a step, so that gradients are also summed, on the host and on the device;
+// streams, blocks and threads run in another order each time.
+TEST_P(CudaTraining, EveryPlanAndOrderGivesTheSameBits) {
+  constexpr int64_t kSteps = 2;
+  TrainingJob job = job_;
+  job.accumulation = 2;
+  StreamPlan deep;
+  deep.buffer_depth = 3;
+  deep.gradient_slabs = 1;
+  deep.anchor_home = AnchorHome::kHost;
+  StreamPlan on_device;
+  on_device.embedding_home = EmbeddingHome::kDevice;
+  on_device.anchor_interval = 2;
+  StreamPlan chunk_major;
+  chunk_major.accumulation_order = AccumulationOrder::kChunkMajor;
+  StreamPlan keeps;
+  keeps.recompute = false;
+  keeps.buffer_depth = 1;
+  std::vector<RunOutcome> outcomes;
+  uint64_t seed = 0;
+  for (const StreamPlan& plan : {StreamPlan(), StreamPlan(), deep, on_device, chunk_major, keeps}) {
+    RunRequest request = Request(job, plan, kSteps);
+    request.batch = [this](int64_t step, int64_t micro_batch) {
+      return golden_.batches[2 * (step - 1) + micro_batch];
+    };
+    absl::StatusOr<RunOutcome> outcome = RunOnCuda(std::move(request), ++seed);
+    ASSERT_TRUE(outcome.ok()) << outcome.status();
+    outcomes.push_back(*std::move(outcome));
+    EXPECT_EQ(outcomes.back().digest, outcomes.front().digest) << "seed " << seed;
+    for (size_t step = 0; step < kSteps; ++step) {
+      const StepResult& got = outcomes.back().steps[step];
+      EXPECT_EQ(got.loss, outcomes.front().steps[step].loss) << "seed " << seed;
+      EXPECT_EQ(got.norms, outcomes.front().steps[step].norms) << "seed " << seed;
+    }
+  }
+}
+
+TEST(CudaTrainingRefused, WhatTheDeviceCannotRunIsNamed) {
+  const Golden golden = LoadGolden("llama");
+  const auto refused = [&](const ModelSpec& spec, const StreamPlan& plan) {
+    const absl::StatusOr<RunOutcome> outcome =
+        RunOnCuda({.spec = spec,
+                   .job = OnCuda(golden.job),
+                   .plan = plan,
+                   .source = RandomSource(spec, 1),
+                   .batch = [&](int64_t, int64_t) { return golden.batches[0]; }},
+                  1);
+    EXPECT_TRUE(absl::IsFailedPrecondition(outcome.status())) << outcome.status();
+    return std::string(outcome.status().message());
+  };
+  StreamPlan resident;
+  resident.strategy = Strategy::kResident;
+  resident.embedding_home = EmbeddingHome::kDevice;
+  resident.recompute = false;
+  EXPECT_NE(refused(golden.spec, resident).find("resident"), std::string::npos);
+  ModelSpec odd = golden.spec;
+  odd.intermediate = 172;
+  EXPECT_NE(refused(odd, {}).find("intermediate size 172"), std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, CudaTraining,
+                         testing::Values("llama", "qwen2", "qwen3", "mistral_window"),
+                         [](const auto& family) { return family.param; });
+
+}  // namespace
+}  // namespace horizon
