@@ -57,8 +57,7 @@ void BackwardRow(const RmsNormBackward& args, int64_t row, float* sums) {
   LogicalLanes lanes(0.0f);
   ForEachVectorWithLanes(
       args.width, lanes, [&](int64_t i, int64_t n, F32Vec& lane) HORIZON_VECTOR_BODY {
-        const F32Vec a =
-            hn::Mul(LoadPart(f32, y_gradient + i, n), LoadPart(f32, weight + i, n));
+        const F32Vec a = hn::Mul(LoadPart(f32, y_gradient + i, n), LoadPart(f32, weight + i, n));
         lane = hn::Add(lane, hn::Mul(a, hn::Mul(LoadPart(f32, x + i, n), inverse)));
       });
   const F32Vec mean = hn::Set(f32, lanes.Sum() / static_cast<float>(args.width));

@@ -85,7 +85,8 @@ inline constexpr uint64_t kTokenBytes = 20;
 inline constexpr uint64_t kTokenSumBytes = 12;
 // Sum of losses and number of counted tokens of a micro-batch.
 inline constexpr uint64_t kLossBytes = 16;
-// The activations a stage keeps begin at a multiple of this: what the widest load of a device wants.
+// The activations a stage keeps begin at a multiple of this: what the widest load of a device
+// wants.
 inline constexpr uint64_t kActivationAlignment = 16;
 // Norm, factor, and whether the step may be taken.
 inline constexpr uint64_t kClipFactorBytes = 16;

@@ -1,4 +1,7 @@
 // What nearly every test includes, parsed once (see precompiled_header.bzl).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -15,5 +18,3 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
