@@ -14,6 +14,8 @@ uintptr_t PageBehind(std::span<const std::byte> memory) {
   return PageOf(memory.data() + memory.size() - 1) + LockedPages::kPageBytes;
 }
 
+// The pages of a range are numbers here.
+// NOLINTNEXTLINE(performance-no-int-to-ptr)
 void* Pointer(uintptr_t address) { return reinterpret_cast<void*>(address); }
 
 }  // namespace
