@@ -235,7 +235,10 @@ class Session {
   }
 
   absl::Status Interrupted(const RunSummary& summary) const {
-    const std::string saved = summary.saved.has_value() ? summary.saved->path : "nothing";
+    // Stopped before its first step, it goes on from where it began.
+    const std::string saved = summary.saved.has_value() ? summary.saved->path
+                              : resume_.has_value()     ? resume_->path()
+                                                        : "nothing";
     return absl::CancelledError(StrCat("stopped by a signal after step ", summary.steps, " of ",
                                        job_.steps, "; ", saved,
                                        " holds its state. Go on with: horizon train --config ",

@@ -46,7 +46,7 @@ class Run {
   absl::StatusOr<RunSummary> Do() {
     ASSIGN_OR_RETURN(MetricsWriter metrics,
                      MetricsWriter::Open(run_.io, run_.folder + "/metrics.jsonl"));
-    absl::Status trained;
+    absl::Status trained = EvaluateWhereItBegan();
     while (trained.ok() && summary_.steps < job_.steps && !summary_.interrupted) {
       trained = Segment(metrics);
     }
@@ -68,6 +68,22 @@ class Run {
   }
 
  private:
+  bool EvaluationIsDue(int64_t step) const {
+    return run_.evaluation != nullptr &&
+           (step == job_.steps ||
+            (run_.evaluation->every > 0 && step % run_.evaluation->every == 0));
+  }
+
+  // A run that was stopped or killed behind a step may not have come to its evaluation, which is
+  // made again: with the numbers it has or would have had.
+  absl::Status EvaluateWhereItBegan() {
+    if (summary_.steps == 0 || summary_.steps == job_.steps || !EvaluationIsDue(summary_.steps)) {
+      return absl::OkStatus();
+    }
+    RETURN_IF_ERROR(CutAfterStep(run_.io, run_.folder + "/eval.jsonl", summary_.steps - 1));
+    return EvaluateNow();
+  }
+
   // Steps up to the next one after which everything has to stand still.
   absl::Status Segment(MetricsWriter& metrics) {
     const int64_t first = summary_.steps + 1;
@@ -84,10 +100,7 @@ class Run {
     if (SaveIsDue(summary_.steps) && !SavesBesides()) {
       RETURN_IF_ERROR(Heard(run_.saving->saver.SaveNow(summary_.steps, FactsOf(summary_.steps))));
     }
-    const bool evaluates =
-        run_.evaluation != nullptr && !summary_.interrupted &&
-        (summary_.steps == job_.steps ||
-         (run_.evaluation->every > 0 && summary_.steps % run_.evaluation->every == 0));
+    const bool evaluates = !summary_.interrupted && EvaluationIsDue(summary_.steps);
     return evaluates ? EvaluateNow() : absl::OkStatus();
   }
 
