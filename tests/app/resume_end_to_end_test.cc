@@ -106,6 +106,22 @@ TEST(ResumeCommand, ASignalSavesAndTheRunGoesOn) {
   }
 }
 
+// As when it is killed between the two.
+TEST(ResumeCommand, ARunThatWasSavedAndNotEvaluatedMakesTheEvaluation) {
+  Prepare();
+  const std::string often = "--save-every 10 --eval-every 10 --keep 9";
+  ProcessResult result = RunShell(Train("whole", often));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  result = RunShell(
+      "cp -r whole run && rm -rf run/model run/checkpoints/step-0000004? "
+      "run/checkpoints/step-0000005? run/checkpoints/step-0000006? && "
+      "sed -i '/\"step\": *30[,}]/,$d' run/eval.jsonl && wc -l < run/eval.jsonl");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out, "2\n");
+  result = RunShell(StrCat(Train("run", often + " --resume auto"), " && ", kSame));
+  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+}
+
 TEST(ResumeCommand, RefusesWhatDoesNotGoTogether) {
   Prepare();
   ProcessResult result = RunShell(Train("run", "--steps 10"));
