@@ -308,7 +308,7 @@ class Session {
   }
 
   absl::Status MakeFolder() {
-    const absl::Status made = io_.MakeDirectory(options_.output);
+    absl::Status made = io_.MakeDirectory(options_.output);
     if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
     if (made.ok()) RETURN_IF_ERROR(io_.SyncDirectory(ParentFolder(options_.output)));
     RETURN_IF_ERROR(Lock());

@@ -233,10 +233,10 @@ class Run {
                      .gradient_norm = news.gradient_norm,
                      .learning_rate = news.learning_rate,
                      .tokens = summary_.tokens_per_step,
-                     .step_time = Seconds(news.seconds),
+                     .step_time = Seconds{news.seconds},
                      .host_bytes = news.host_bytes,
                      .device_bytes = news.device_bytes,
-                     .predicted_step_time = Seconds(run_.predicted_step_seconds)};
+                     .predicted_step_time = Seconds{run_.predicted_step_seconds}};
     if (run_.log_gradient_norms) {
       const std::vector<std::string>& names = run_.trainer.TensorNames();
       for (size_t i = 0; i < names.size(); ++i) {
