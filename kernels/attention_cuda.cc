@@ -8,8 +8,8 @@
 #include "kernels/attention_device_memory.h"
 #include "kernels/attention_launch.h"
 #include "kernels/attention_tiles.h"
-#include "kernels/check_device.h"
 #include "kernels/cublas_products.h"
+#include "kernels/cuda_arguments.h"
 
 namespace horizon {
 namespace {
@@ -240,20 +240,21 @@ absl::Status CheckDeviceShape(const AttentionShape& shape) {
                                            " on the CUDA device: widths are multiples of 8"));
 }
 
-absl::Status MissingScalars(std::string_view what) {
-  return absl::InvalidArgumentError(StrCat("cannot ", what, ": records or scalars are missing"));
-}
-
 }  // namespace
 
 absl::Status AttentionForwardCuda(const KernelContext& context, const AttentionForward& args) {
-  constexpr std::string_view kWhat = "attend on the CUDA device";
   const AttentionShape& shape = args.shape;
   RETURN_IF_ERROR(CheckDeviceShape(shape));
   if (shape.batch == 0 || shape.sequence == 0) return absl::OkStatus();
-  RETURN_IF_ERROR(CheckDeviceContext(context, AttentionForwardWorkspaceBytes(shape), kWhat));
-  RETURN_IF_ERROR(CheckBf16Arrays({args.q, args.k, args.v, args.output}, kWhat));
-  if (args.records == nullptr || args.log_sum_exp == nullptr) return MissingScalars(kWhat);
+  RETURN_IF_ERROR(CudaArguments(context, "attention")
+                      .Workspace(AttentionForwardWorkspaceBytes(shape))
+                      .AlignedBf16("q", args.q)
+                      .AlignedBf16("k", args.k)
+                      .AlignedBf16("v", args.v)
+                      .AlignedBf16("output", args.output)
+                      .Array("records", args.records)
+                      .Array("log_sum_exp", args.log_sum_exp)
+                      .status());
   DeviceParts parts(context.device_workspace.data());
   const AttentionForwardMemory memory(shape, parts);
   for (int64_t batch = 0; batch < shape.batch; ++batch) {
@@ -269,13 +270,20 @@ absl::Status AttentionBackwardCuda(const KernelContext& context, const Attention
   const AttentionShape& shape = args.shape;
   RETURN_IF_ERROR(CheckDeviceShape(shape));
   if (shape.batch == 0 || shape.sequence == 0) return absl::OkStatus();
-  RETURN_IF_ERROR(CheckDeviceContext(context, AttentionBackwardWorkspaceBytes(shape), kBackward));
-  RETURN_IF_ERROR(CheckBf16Arrays({args.q, args.k, args.v, args.output, args.output_gradient,
-                                   args.q_gradient, args.k_gradient, args.v_gradient},
-                                  kBackward));
-  if (args.records == nullptr || args.log_sum_exp == nullptr || args.output_dot == nullptr) {
-    return MissingScalars(kBackward);
-  }
+  RETURN_IF_ERROR(CudaArguments(context, "the gradient of attention")
+                      .Workspace(AttentionBackwardWorkspaceBytes(shape))
+                      .AlignedBf16("q", args.q)
+                      .AlignedBf16("k", args.k)
+                      .AlignedBf16("v", args.v)
+                      .AlignedBf16("output", args.output)
+                      .AlignedBf16("output_gradient", args.output_gradient)
+                      .AlignedBf16("q_gradient", args.q_gradient)
+                      .AlignedBf16("k_gradient", args.k_gradient)
+                      .AlignedBf16("v_gradient", args.v_gradient)
+                      .Array("records", args.records)
+                      .Array("log_sum_exp", args.log_sum_exp)
+                      .Array("output_dot", args.output_dot)
+                      .status());
   RETURN_IF_ERROR(RunOnCuda(kBackward, [&] {
     return LaunchRowDots({.rows = shape.batch * shape.sequence * shape.heads,
                           .width = shape.head_dim,

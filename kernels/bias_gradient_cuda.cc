@@ -16,7 +16,7 @@ absl::Status BiasGradientCuda(const KernelContext& context, const BiasGradient& 
     RETURN_IF_ERROR(arguments.Bf16("output_gradient", args.output_gradient).status());
   }
   RETURN_IF_ERROR(arguments.Gradient("gradient", args.gradient)
-                      .Workspace(LeastColumnScratchBytes(args.width))
+                      .Workspace(static_cast<uint64_t>(LeastColumnScratchBytes(args.width)))
                       .status());
   const BiasColumns columns{.tokens = args.tokens,
                             .width = args.width,

@@ -6,7 +6,7 @@
 #include "kernels/attention.h"
 #include "kernels/cached_attention.h"
 #include "kernels/cached_attention_launch.h"
-#include "kernels/check_device.h"
+#include "kernels/cuda_arguments.h"
 #include "kernels/device_parts.h"
 
 namespace horizon {
@@ -32,11 +32,13 @@ absl::Status StoreKeysCuda(const KernelContext& context, const StoreKeys& args) 
   const KvCache& cache = args.cache;
   RETURN_IF_ERROR(CheckCache(cache));
   if (args.sequence <= 0 || cache.batch == 0) return absl::OkStatus();
-  RETURN_IF_ERROR(CheckDeviceContext(context, 0, kStore));
-  RETURN_IF_ERROR(CheckBf16Arrays({cache.k, cache.v, args.k, args.v}, kStore));
-  if (args.records == nullptr) {
-    return absl::InvalidArgumentError(StrCat("cannot ", kStore, ": records are missing"));
-  }
+  RETURN_IF_ERROR(CudaArguments(context, "storing keys")
+                      .AlignedBf16("the cache's k", cache.k)
+                      .AlignedBf16("the cache's v", cache.v)
+                      .AlignedBf16("k", args.k)
+                      .AlignedBf16("v", args.v)
+                      .Array("records", args.records)
+                      .status());
   StoreKeysLaunch launch = {.batch = cache.batch,
                             .sequence = args.sequence,
                             .places = cache.places,
@@ -61,12 +63,14 @@ absl::Status CachedAttentionCuda(const KernelContext& context, const CachedAtten
         " rows; heads are a multiple of key heads, and both at most ", kMostBlocks));
   }
   if (cache.batch == 0) return absl::OkStatus();
-  RETURN_IF_ERROR(
-      CheckDeviceContext(context, CachedAttentionWorkspaceBytes(cache, args.heads), kAttend));
-  RETURN_IF_ERROR(CheckBf16Arrays({cache.k, cache.v, args.q, args.output}, kAttend));
-  if (args.records == nullptr) {
-    return absl::InvalidArgumentError(StrCat("cannot ", kAttend, ": records are missing"));
-  }
+  RETURN_IF_ERROR(CudaArguments(context, "attention to a cache")
+                      .Workspace(CachedAttentionWorkspaceBytes(cache, args.heads))
+                      .AlignedBf16("the cache's k", cache.k)
+                      .AlignedBf16("the cache's v", cache.v)
+                      .AlignedBf16("q", args.q)
+                      .AlignedBf16("output", args.output)
+                      .Array("records", args.records)
+                      .status());
   DeviceParts parts(context.device_workspace.data());
   const CachedAttentionMemory memory(cache, args.heads, parts);
   return RunOnCuda(kAttend, [&] {

@@ -3,6 +3,13 @@
 #include "common/str_cat.h"
 
 namespace horizon {
+namespace {
+
+bool IsAt(const void* address, uintptr_t border) {
+  return reinterpret_cast<uintptr_t>(address) % border == 0;
+}
+
+}  // namespace
 
 CudaArguments::CudaArguments(const KernelContext& context, std::string_view operation)
     : context_(context), operation_(operation) {
@@ -33,22 +40,27 @@ CudaArguments& CudaArguments::Bf16OrNull(std::string_view name, ConstValues valu
   return Refuse(name, "is fp32; activations and weights are bf16 there");
 }
 
+CudaArguments& CudaArguments::AlignedBf16(std::string_view name, ConstValues values) {
+  Bf16(name, values);
+  return IsAt(values.data(), 16) ? *this : Refuse(name, "is not on a border of 16 bytes");
+}
+
 CudaArguments& CudaArguments::Gradient(std::string_view name, const GradientOut& gradient) {
   if ((gradient.sum == nullptr) != (gradient.leaving == nullptr)) return *this;
   return Refuse(name, "has to be either an fp32 sum or a bf16 gradient that leaves");
 }
 
-CudaArguments& CudaArguments::Workspace(int64_t least_bytes) {
-  if (!status_.ok()) return *this;
-  const auto bytes = static_cast<int64_t>(context_.device_workspace.size());
+CudaArguments& CudaArguments::Workspace(uint64_t least_bytes) {
+  if (!status_.ok() || least_bytes == 0) return *this;
+  const size_t bytes = context_.device_workspace.size();
   if (bytes < least_bytes) {
     status_ = absl::ResourceExhaustedError(StrCat(operation_, " on CUDA: needs ", least_bytes,
                                                   " bytes of device workspace; there are ", bytes));
     return *this;
   }
-  const auto address = reinterpret_cast<uintptr_t>(context_.device_workspace.data());
-  return address % 16 == 0 ? *this
-                           : Refuse("the device workspace", "is not on a border of 16 bytes");
+  return IsAt(context_.device_workspace.data(), 256)
+             ? *this
+             : Refuse("the device workspace", "is not on a border of 256 bytes");
 }
 
 }  // namespace horizon

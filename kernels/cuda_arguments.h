@@ -24,10 +24,12 @@ class CudaArguments {
   CudaArguments& Array(std::string_view name, const void* array);
   CudaArguments& Bf16(std::string_view name, ConstValues values);
   CudaArguments& Bf16OrNull(std::string_view name, ConstValues values);
+  // Of bf16 and at a multiple of 16 bytes, as products want them.
+  CudaArguments& AlignedBf16(std::string_view name, ConstValues values);
   // Either as fp32 sums or leaving as bf16.
   CudaArguments& Gradient(std::string_view name, const GradientOut& gradient);
-  // Enough of the device workspace, on a border of 16 bytes; else ResourceExhausted.
-  CudaArguments& Workspace(int64_t least_bytes);
+  // So much of the device workspace, on a border of 256 bytes; too little is ResourceExhausted.
+  CudaArguments& Workspace(uint64_t least_bytes);
 
   const absl::Status& status() const { return status_; }
 

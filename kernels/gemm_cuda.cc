@@ -3,8 +3,8 @@
 #include "common/cuda_status.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
-#include "kernels/check_device.h"
 #include "kernels/cublas_products.h"
+#include "kernels/cuda_arguments.h"
 #include "kernels/gemm.h"
 #include "kernels/gemm_launch.h"
 
@@ -120,7 +120,9 @@ absl::Status WeightGradientCuda(const KernelContext& context, const WeightGradie
     return multiply();
   }
   const std::string what = Describe(gemm);
-  RETURN_IF_ERROR(CheckDeviceContext(context, WeightGradientWorkspaceBytes(args), what));
+  RETURN_IF_ERROR(CudaArguments(context, "the gradient of weights")
+                      .Workspace(WeightGradientWorkspaceBytes(args))
+                      .status());
   if (reinterpret_cast<uintptr_t>(gradient.sum) % 16 != 0 || args.n % 8 != 0) {
     return absl::InvalidArgumentError(
         StrCat("cannot ", what, ": a row of the gradient begins at no multiple of 16 bytes"));

@@ -5,8 +5,8 @@
 #include "common/cuda_status.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
-#include "kernels/check_device.h"
 #include "kernels/cublas_products.h"
+#include "kernels/cuda_arguments.h"
 #include "kernels/head_loss.h"
 #include "kernels/head_loss_launch.h"
 
@@ -14,6 +14,7 @@ namespace horizon {
 namespace {
 
 constexpr std::string_view kWhat = "compute the loss on the CUDA device";
+constexpr std::string_view kOperation = "the loss";  // before " on CUDA"
 
 // Algorithms are chosen for these, so that they are the same for every loss chunk and shard.
 constexpr int64_t kChosenForTokens = 1024;
@@ -38,7 +39,8 @@ absl::Status Check(const KernelContext& context, const HeadShape& shape,
         " rows of the vocabulary from ", shape.first_row, " on: on CUDA width and rows are ",
         "multiples of 8 below 2^30, and a shard begins at a multiple of ", kVocabularyTileRows));
   }
-  RETURN_IF_ERROR(CheckDeviceContext(context, 0, kWhat));
+  CudaArguments arguments(context, kOperation);
+  RETURN_IF_ERROR(arguments.status());
   if (shape.tokens == 0 || shape.rows == 0) return absl::OkStatus();
   for (const void* other : others) {
     if (other == nullptr || reinterpret_cast<uintptr_t>(other) % 4 != 0) {
@@ -46,7 +48,8 @@ absl::Status Check(const KernelContext& context, const HeadShape& shape,
           StrCat("cannot ", kWhat, ": records, sums or scratch are missing"));
     }
   }
-  return CheckBf16Arrays(arrays, kWhat);
+  for (const ConstValues& array : arrays) arguments.AlignedBf16("input or weights", array);
+  return arguments.status();
 }
 
 LogitRows RowsOf(const HeadShape& shape, float* logits, const TokenRecord* records) {
@@ -145,7 +148,8 @@ absl::StatusOr<float*> InputSums(const KernelContext& context, const HeadLoss& a
     return absl::InvalidArgumentError(StrCat(
         "cannot ", kWhat, ": a shard of the head needs memory that keeps the input's gradient"));
   }
-  RETURN_IF_ERROR(CheckDeviceContext(context, HeadLossWorkspaceBytes(args.shape), kWhat));
+  RETURN_IF_ERROR(
+      CudaArguments(context, kOperation).Workspace(HeadLossWorkspaceBytes(args.shape)).status());
   return reinterpret_cast<float*>(context.device_workspace.data());
 }
 

@@ -65,7 +65,7 @@ absl::Status RmsNormBackwardCuda(const KernelContext& context, const RmsNormBack
                         .status());
   }
   RETURN_IF_ERROR(arguments.Gradient("weight_gradient", args.weight_gradient)
-                      .Workspace(LeastColumnScratchBytes(args.width))
+                      .Workspace(static_cast<uint64_t>(LeastColumnScratchBytes(args.width)))
                       .status());
   const RmsNormGradients norm{
       .rows = args.rows,

@@ -3,7 +3,6 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
-#include <cmath>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -27,6 +26,8 @@
 #include "runtime/device/cuda_progress_marks.h"
 #include "runtime/device/cuda_staging.h"
 #include "runtime/device/cuda_survey.h"
+#include "runtime/device/cuda_time.h"
+#include "runtime/device/find_ref.h"
 #include "runtime/device/host_ranges.h"
 #include "runtime/device/stream_progress.h"
 
@@ -35,19 +36,10 @@ namespace {
 
 using Place = StreamProgress::Place;
 
-// CUDA tells the time between two events as a float of milliseconds, which after this long is still
-// good to a microsecond.
-constexpr Nanoseconds kAnchorAge = std::chrono::seconds(10);
 // How often waiting is tried again when it fails and the device is not lost.
 constexpr int kTries = 3;
 
 std::string SizeText(uint64_t bytes) { return ToString(Bytes(CheckedU64(bytes))); }
-
-// An event whose time on the host's clock is known; others are timed from it.
-struct TimeAnchor {
-  UniqueEvent event;
-  Nanoseconds time{0};
-};
 
 class CudaDevice final : public Device {
  public:
@@ -109,9 +101,6 @@ class CudaDevice final : public Device {
   absl::Status SetAnchor();
 
   // From here on, mutex_ is held.
-  absl::StatusOr<Stream*> Find(StreamRef stream);
-  absl::StatusOr<Event*> Find(EventRef event);
-  absl::StatusOr<Event*> FindRecorded(EventRef event, std::string_view who);
   // Reads how far the streams have come.
   void ReadProgress();
   // The error of a call that failed: of the device, if it is lost, else of the call.
@@ -198,16 +187,12 @@ absl::Status CudaDevice::Reserve() {
 }
 
 absl::Status CudaDevice::SetAnchor() {
-  auto anchor = std::make_shared<TimeAnchor>();
-  const Nanoseconds before = clock_.Now();
-  cudaError_t error = Make(anchor->event, cudaEventBlockingSync);
-  if (error == cudaSuccess) error = cudaEventRecord(anchor->event.get(), anchor_stream_.get());
-  if (error == cudaSuccess) error = cudaEventSynchronize(anchor->event.get());
+  std::shared_ptr<const TimeAnchor> anchor;
+  const cudaError_t error = MakeTimeAnchor(clock_, anchor_stream_.get(), anchor);
   if (error != cudaSuccess) {
     cudaGetLastError();
     return ToStatus(ToResult(error), StrCat("tell the time of ", name_));
   }
-  anchor->time = before + (clock_.Now() - before) / 2;
   anchor_ = std::move(anchor);
   return absl::OkStatus();
 }
@@ -341,29 +326,6 @@ absl::StatusOr<EventRef> CudaDevice::CreateEvent() {
   return EventRef{static_cast<int>(events_.size()) - 1};
 }
 
-absl::StatusOr<CudaDevice::Stream*> CudaDevice::Find(StreamRef stream) {
-  if (stream.index < 0 || stream.index >= static_cast<int>(streams_.size())) {
-    return absl::InvalidArgumentError(StrCat("the device has no stream ", stream.index));
-  }
-  return &streams_[stream.index];
-}
-
-absl::StatusOr<CudaDevice::Event*> CudaDevice::Find(EventRef event) {
-  if (event.index < 0 || event.index >= static_cast<int>(events_.size())) {
-    return absl::InvalidArgumentError(StrCat("the device has no event ", event.index));
-  }
-  return &events_[event.index];
-}
-
-absl::StatusOr<CudaDevice::Event*> CudaDevice::FindRecorded(EventRef event, std::string_view who) {
-  ASSIGN_OR_RETURN(Event * found, Find(event));
-  if (!found->recorded) {
-    return absl::FailedPreconditionError(
-        StrCat(who, ": event ", event.index, " was never recorded"));
-  }
-  return found;
-}
-
 // --- errors ---
 
 void CudaDevice::ReadProgress() {
@@ -397,11 +359,7 @@ void CudaDevice::Lose(cudaError_t error) {
 }
 
 absl::Status CudaDevice::Failed(cudaError_t error, std::string_view what) {
-  if (const cudaError_t fatal = AskLost(); fatal != cudaSuccess) {
-    Lose(fatal);
-    return lost_;
-  }
-  return ToStatus(ToResult(error), what);
+  return FailedWork(ToStatus(ToResult(error), what));
 }
 
 absl::Status CudaDevice::FailedWork(absl::Status status) {
@@ -458,7 +416,7 @@ cudaError_t CudaDevice::CopyPieces(cudaStream_t stream, std::byte* device, std::
 absl::Status CudaDevice::Copy(StreamRef stream, std::byte* device, std::byte* host, uint64_t bytes,
                               LinkDirection direction) {
   std::unique_lock lock(mutex_);
-  ASSIGN_OR_RETURN(Stream * found, Find(stream));
+  ASSIGN_OR_RETURN(Stream * found, FindStream(streams_, stream));
   RETURN_IF_ERROR(CheckCopyRanges(arena_, base(), ranges_, device, host, bytes));
   const bool to_device = direction == LinkDirection::kToDevice;
   const bool staged = bytes > 0 && staged_.Contains(host, bytes);
@@ -495,7 +453,7 @@ absl::Status CudaDevice::CopyToHost(StreamRef stream, std::byte* host_target,
 
 absl::Status CudaDevice::Launch(StreamRef stream, const LaunchOptions& options, Kernel kernel) {
   std::unique_lock lock(mutex_);
-  ASSIGN_OR_RETURN(Stream * found, Find(stream));
+  ASSIGN_OR_RETURN(Stream * found, FindStream(streams_, stream));
   if (kernel == nullptr) return absl::InvalidArgumentError(StrCat(options.name, ": no kernel"));
   return Run(lock, *found, StreamProgress::Kind::kKernel, options.name,
              [&](Stream& on) { return kernel(on.context); });
@@ -503,12 +461,12 @@ absl::Status CudaDevice::Launch(StreamRef stream, const LaunchOptions& options, 
 
 absl::Status CudaDevice::Record(StreamRef stream, EventRef event) {
   const std::scoped_lock lock(mutex_);
-  ASSIGN_OR_RETURN(Stream * from, Find(stream));
-  ASSIGN_OR_RETURN(Event * mark, Find(event));
+  ASSIGN_OR_RETURN(Stream * from, FindStream(streams_, stream));
+  ASSIGN_OR_RETURN(Event * mark, FindEvent(events_, event));
   if (lost_.ok()) {
     // A spoiled stream still has the work of before, which the mark stands behind.
     cudaError_t error = Select();
-    if (error == cudaSuccess && clock_.Now() - anchor_->time > kAnchorAge) {
+    if (error == cudaSuccess && IsOld(*anchor_, clock_.Now())) {
       // An old anchor serves, if less well.
       SetAnchor().IgnoreError();
     }
@@ -530,8 +488,8 @@ absl::Status CudaDevice::Record(StreamRef stream, EventRef event) {
 
 absl::Status CudaDevice::Wait(StreamRef stream, EventRef event) {
   const std::scoped_lock lock(mutex_);
-  ASSIGN_OR_RETURN(Stream * found, Find(stream));
-  ASSIGN_OR_RETURN(const Event* mark, FindRecorded(event, found->name));
+  ASSIGN_OR_RETURN(Stream * found, FindStream(streams_, stream));
+  ASSIGN_OR_RETURN(const Event* mark, FindRecorded(events_, event, found->name));
   if (lost_.ok() && found->error.ok()) {
     cudaError_t error = Select();
     if (error == cudaSuccess) error = cudaStreamWaitEvent(found->stream.get(), mark->event.get());
@@ -547,7 +505,7 @@ absl::Status CudaDevice::Wait(StreamRef stream, EventRef event) {
 
 absl::Status CudaDevice::Await(EventRef event) {
   std::unique_lock lock(mutex_);
-  ASSIGN_OR_RETURN(Event * found, FindRecorded(event, "Await"));
+  ASSIGN_OR_RETURN(Event * found, FindRecorded(events_, event, "Await"));
   const Place place = found->place;
   const uint64_t recording = found->recording;
   const cudaEvent_t mark = found->event.get();
@@ -574,21 +532,19 @@ absl::Status CudaDevice::Await(EventRef event) {
 
 absl::StatusOr<Nanoseconds> CudaDevice::TimeOf(EventRef event) {
   const std::scoped_lock lock(mutex_);
-  ASSIGN_OR_RETURN(const Event* mark, FindRecorded(event, "TimeOf"));
+  ASSIGN_OR_RETURN(const Event* mark, FindRecorded(events_, event, "TimeOf"));
   RETURN_IF_ERROR(mark->error);
   RETURN_IF_ERROR(lost_);
   cudaError_t error = Select();
   if (error == cudaSuccess) error = cudaEventQuery(mark->event.get());
-  float milliseconds = 0;
-  if (error == cudaSuccess) {
-    error = cudaEventElapsedTime(&milliseconds, mark->anchor->event.get(), mark->event.get());
-  }
+  Nanoseconds time{0};
+  if (error == cudaSuccess) error = TimeOfEvent(*mark->anchor, mark->event.get(), time);
   if (error == cudaErrorNotReady) {
     cudaGetLastError();
     return absl::FailedPreconditionError(StrCat("TimeOf: event ", event.index, " is yet to pass"));
   }
   if (error != cudaSuccess) return Failed(error, StrCat("tell the time of event ", event.index));
-  return mark->anchor->time + Nanoseconds(std::llround(double{milliseconds} * 1e6));
+  return time;
 }
 
 cudaError_t CudaDevice::WaitSurely(absl::FunctionRef<cudaError_t()> wait) const {

@@ -9,6 +9,7 @@
 #include "common/str_cat.h"
 #include "runtime/device/copy_bytes.h"
 #include "runtime/device/copy_ranges.h"
+#include "runtime/device/find_ref.h"
 
 namespace horizon {
 namespace {
@@ -97,29 +98,6 @@ absl::StatusOr<EventRef> HostDevice::CreateEvent() {
   return EventRef{static_cast<int>(events_.size()) - 1};
 }
 
-absl::StatusOr<HostDevice::Stream*> HostDevice::Find(StreamRef stream) {
-  if (stream.index < 0 || stream.index >= static_cast<int>(streams_.size())) {
-    return absl::InvalidArgumentError(StrCat("the device has no stream ", stream.index));
-  }
-  return &streams_[stream.index];
-}
-
-absl::StatusOr<HostDevice::Event*> HostDevice::Find(EventRef event) {
-  if (event.index < 0 || event.index >= static_cast<int>(events_.size())) {
-    return absl::InvalidArgumentError(StrCat("the device has no event ", event.index));
-  }
-  return &events_[event.index];
-}
-
-absl::StatusOr<HostDevice::Event*> HostDevice::FindRecorded(EventRef event, std::string_view who) {
-  ASSIGN_OR_RETURN(Event * found, Find(event));
-  if (!found->recorded) {
-    return absl::FailedPreconditionError(
-        StrCat(who, ": event ", event.index, " was never recorded"));
-  }
-  return found;
-}
-
 LinkLimit& HostDevice::LinkOf(LinkDirection direction) {
   return direction == LinkDirection::kToDevice ? to_device_ : to_host_;
 }
@@ -146,7 +124,7 @@ absl::Status HostDevice::Run(std::unique_lock<std::mutex>& lock, Stream& stream,
 absl::Status HostDevice::Copy(StreamRef stream, std::byte* target, const std::byte* source,
                               uint64_t bytes, LinkDirection direction) {
   std::unique_lock lock(mutex_);
-  ASSIGN_OR_RETURN(Stream * found, Find(stream));
+  ASSIGN_OR_RETURN(Stream * found, FindStream(streams_, stream));
   const bool to_device = direction == LinkDirection::kToDevice;
   RETURN_IF_ERROR(CheckCopyRanges(arena_, memory_.data(), ranges_, to_device ? target : source,
                                   to_device ? source : target, bytes));
@@ -178,7 +156,7 @@ absl::Status HostDevice::CopyToHost(StreamRef stream, std::byte* host_target,
 
 absl::Status HostDevice::Launch(StreamRef stream, const LaunchOptions& options, Kernel kernel) {
   std::unique_lock lock(mutex_);
-  ASSIGN_OR_RETURN(Stream * found, Find(stream));
+  ASSIGN_OR_RETURN(Stream * found, FindStream(streams_, stream));
   if (kernel == nullptr) return absl::InvalidArgumentError(StrCat(options.name, ": no kernel"));
   return Run(lock, *found, [&]() -> absl::Status {
     if (options.link_bytes == 0) return kernel(found->context);
@@ -193,29 +171,29 @@ absl::Status HostDevice::Launch(StreamRef stream, const LaunchOptions& options, 
 
 absl::Status HostDevice::Record(StreamRef stream, EventRef event) {
   const std::scoped_lock lock(mutex_);
-  ASSIGN_OR_RETURN(Stream * from, Find(stream));
-  ASSIGN_OR_RETURN(Event * mark, Find(event));
+  ASSIGN_OR_RETURN(Stream * from, FindStream(streams_, stream));
+  ASSIGN_OR_RETURN(Event * mark, FindEvent(events_, event));
   *mark = Event{.recorded = true, .error = from->error, .time = clock_.Now()};
   return absl::OkStatus();
 }
 
 absl::Status HostDevice::Wait(StreamRef stream, EventRef event) {
   const std::scoped_lock lock(mutex_);
-  ASSIGN_OR_RETURN(Stream * found, Find(stream));
-  ASSIGN_OR_RETURN(const Event* mark, FindRecorded(event, found->name));
+  ASSIGN_OR_RETURN(Stream * found, FindStream(streams_, stream));
+  ASSIGN_OR_RETURN(const Event* mark, FindRecorded(events_, event, found->name));
   if (found->error.ok()) found->error = mark->error;
   return found->error;
 }
 
 absl::Status HostDevice::Await(EventRef event) {
   const std::scoped_lock lock(mutex_);
-  ASSIGN_OR_RETURN(const Event* mark, FindRecorded(event, "Await"));
+  ASSIGN_OR_RETURN(const Event* mark, FindRecorded(events_, event, "Await"));
   return mark->error;
 }
 
 absl::StatusOr<Nanoseconds> HostDevice::TimeOf(EventRef event) {
   const std::scoped_lock lock(mutex_);
-  ASSIGN_OR_RETURN(const Event* mark, FindRecorded(event, "TimeOf"));
+  ASSIGN_OR_RETURN(const Event* mark, FindRecorded(events_, event, "TimeOf"));
   RETURN_IF_ERROR(mark->error);
   return mark->time;
 }

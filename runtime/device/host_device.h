@@ -82,11 +82,6 @@ class HostDevice final : public Device {
   HostDevice(const HostDeviceOptions& options, HostMemory memory);
   void Free(std::byte* data, uint64_t size) override;
 
-  // These three: mutex_ is held.
-  absl::StatusOr<Stream*> Find(StreamRef stream);
-  absl::StatusOr<Event*> Find(EventRef event);
-  absl::StatusOr<Event*> FindRecorded(EventRef event, std::string_view who);
-
   absl::Status Copy(StreamRef stream, std::byte* target, const std::byte* source, uint64_t bytes,
                     LinkDirection direction);
   // Does `work` as work of the stream and keeps its error.

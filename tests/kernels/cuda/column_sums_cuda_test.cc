@@ -7,7 +7,7 @@
 
 #include "kernels/cuda_column_scratch.h"
 #include "kernels/gemm.h"
-#include "tests/kernels/cuda/bf16_values.h"
+#include "tests/kernels/bf16_values.h"
 #include "tests/kernels/cuda/cuda_kernel_test.h"
 #include "tests/kernels/cuda/device_array.h"
 #include "tests/kernels/kernel_lane.h"

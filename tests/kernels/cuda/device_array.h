@@ -33,7 +33,7 @@ class CudaStream {
   CUstream_st* stream_ = nullptr;
 };
 
-// Device memory with values, `offset` elements behind a border of 64 bytes. A guard lies before
+// Device memory with values, `offset` elements behind a border of 256 bytes. A guard lies before
 // them; behind them lies the end of the allocation, which the fake watches.
 template <typename T>
 class DeviceArray {
@@ -69,7 +69,7 @@ class DeviceArray {
   }
 
  private:
-  static constexpr size_t kGuardBytes = 64;
+  static constexpr size_t kGuardBytes = 256;
   static constexpr unsigned char kGuard = 0xC5;
   const CudaStream& stream_;
   size_t begin_;

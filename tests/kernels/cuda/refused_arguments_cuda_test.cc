@@ -22,7 +22,7 @@ namespace {
 using ::testing::HasSubstr;
 
 // Never touched: what looks like device memory and a stream.
-alignas(64) char memory[1024];
+alignas(256) char memory[1024];
 
 KernelContext SomeContext() {
   return {.stream = reinterpret_cast<CUstream_st*>(memory),

@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "kernels/attention.h"
+#include "tests/kernels/bf16_values.h"
 #include "tests/kernels/products/device_lane.h"
 #include "tests/kernels/token_rows.h"
 
@@ -38,10 +39,10 @@ struct Inputs {
     const int64_t tokens = c.batch * c.sequence;
     records = c.longest > 0 ? PackedRows(c.batch, c.sequence, c.longest, random)
                             : WholeRows(c.batch, c.sequence);
-    q = RandomHalves(random, tokens * c.heads * c.head_dim);
-    k = RandomHalves(random, tokens * c.kv_heads * c.head_dim);
-    v = RandomHalves(random, tokens * c.kv_heads * c.head_dim);
-    output_gradient = RandomHalves(random, tokens * c.heads * c.head_dim);
+    q = RandomBf16(random, tokens * c.heads * c.head_dim);
+    k = RandomBf16(random, tokens * c.kv_heads * c.head_dim);
+    v = RandomBf16(random, tokens * c.kv_heads * c.head_dim);
+    output_gradient = RandomBf16(random, tokens * c.heads * c.head_dim);
   }
 };
 

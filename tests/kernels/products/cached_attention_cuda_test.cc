@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "kernels/cached_attention.h"
+#include "tests/kernels/bf16_values.h"
 #include "tests/kernels/products/device_lane.h"
 #include "tests/kernels/token_rows.h"
 
@@ -32,9 +33,8 @@ class CachedAttentionCudaTest : public testing::TestWithParam<Case> {};
 TEST_P(CachedAttentionCudaTest, MatchesTheReference) {
   const Case& c = GetParam();
   std::mt19937 random(1);
-  const std::vector<uint16_t> k = RandomHalves(random, c.cells()),
-                              v = RandomHalves(random, c.cells());
-  const std::vector<uint16_t> q = RandomHalves(random, c.batch * c.heads * c.head_dim);
+  const std::vector<uint16_t> k = RandomBf16(random, c.cells()), v = RandomBf16(random, c.cells());
+  const std::vector<uint16_t> q = RandomBf16(random, c.batch * c.heads * c.head_dim);
   // Rows that see one place, all but one, all, and that have gone round.
   for (const int64_t position : {int64_t{0}, c.places - 1, c.places, 3 * c.places + 1}) {
     std::vector<TokenRecord> records;
@@ -96,8 +96,8 @@ TEST(StoreKeysCuda, StoresWhatTheReferenceStores) {
           if (record.position != t) break;
           record.position += 100;
         }
-        const std::vector<uint16_t> k = RandomHalves(random, 2 * sequence * 16);
-        const std::vector<uint16_t> v = RandomHalves(random, 2 * sequence * 16);
+        const std::vector<uint16_t> k = RandomBf16(random, 2 * sequence * 16);
+        const std::vector<uint16_t> v = RandomBf16(random, 2 * sequence * 16);
         const std::vector<uint16_t> before(static_cast<size_t>(c.cells()), 0x3F80);
         std::vector<float> expected_k = Widened(before), expected_v = Widened(before);
         const std::vector<float> wide_k = Widened(k), wide_v = Widened(v);

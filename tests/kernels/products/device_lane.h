@@ -4,13 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstdint>
 #include <memory>
-#include <random>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "common/kernel_context.h"
@@ -18,28 +14,6 @@
 #include "tests/fake_cuda/fake_cuda_control.h"
 
 namespace horizon {
-
-// The largest relative errors of one rounding: bf16 has 8 bits of a number, fp32 has 24.
-inline constexpr double kBf16Unit = 0x1p-8;
-inline constexpr double kFp32Unit = 0x1p-24;
-
-inline float Widened(uint16_t half) { return std::bit_cast<float>(uint32_t{half} << 16); }
-inline uint16_t Narrowed(float value) {
-  const auto bits = std::bit_cast<uint32_t>(value);
-  return static_cast<uint16_t>((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16);
-}
-inline std::vector<float> Widened(const std::vector<uint16_t>& halves) {
-  std::vector<float> values(halves.size());
-  for (size_t i = 0; i < halves.size(); ++i) values[i] = Widened(halves[i]);
-  return values;
-}
-// Uniform in -1 .. 1.
-inline std::vector<uint16_t> RandomHalves(std::mt19937& random, int64_t count) {
-  std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
-  std::vector<uint16_t> halves(static_cast<size_t>(count));
-  for (uint16_t& half : halves) half = Narrowed(uniform(random));
-  return halves;
-}
 
 // A fake device with a stream, cublasLt and workspaces of exactly the bytes asked for; all memory
 // begins as NaN (the fake's poison). Nothing may be left behind in it.
@@ -95,24 +69,5 @@ class DeviceLane {
   std::unique_ptr<CublasProducts> products_;
   std::vector<void*> allocated_;
 };
-
-// Each element within its bound; names the worst.
-template <typename Bound>
-void ExpectNear(std::string_view what, const std::vector<float>& actual,
-                const std::vector<float>& expected, const Bound& bound) {
-  ASSERT_EQ(actual.size(), expected.size()) << what;
-  double worst = 0;
-  size_t at = 0;
-  for (size_t i = 0; i < actual.size(); ++i) {
-    const double off = std::fabs(double{actual[i]} - double{expected[i]});
-    const double share = off == 0 ? 0 : off / bound(i);
-    if (share <= worst) continue;  // not when it is NaN
-    worst = share;
-    at = i;
-    if (std::isnan(share)) break;
-  }
-  EXPECT_LE(worst, 1.0) << what << ": of " << actual.size() << " the worst is " << at << ": "
-                        << actual[at] << " instead of " << expected[at] << ", bound " << bound(at);
-}
 
 }  // namespace horizon

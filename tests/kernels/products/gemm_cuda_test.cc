@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "kernels/gemm.h"
+#include "tests/kernels/bf16_values.h"
 #include "tests/kernels/products/device_lane.h"
 
 namespace horizon {
@@ -38,10 +39,10 @@ class GemmCudaTest : public testing::TestWithParam<Case> {
  protected:
   GemmCudaTest() {
     const Case& c = GetParam();
-    arrays = {.a = RandomHalves(random, c.m * c.k),
-              .b = RandomHalves(random, c.k * c.n),
-              .bias = RandomHalves(random, c.n),
-              .initial = RandomHalves(random, c.m * c.n)};
+    arrays = {.a = RandomBf16(random, c.m * c.k),
+              .b = RandomBf16(random, c.k * c.n),
+              .bias = RandomBf16(random, c.n),
+              .initial = RandomBf16(random, c.m * c.n)};
   }
 
   std::vector<float> Reference(GemmForm form, Added added) {
@@ -105,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, GemmCudaTest,
 
 TEST(GemmCuda, OneTokenIsEnough) {
   std::mt19937 random(2);
-  const std::vector<uint16_t> x = RandomHalves(random, 24), w = RandomHalves(random, 16 * 24);
+  const std::vector<uint16_t> x = RandomBf16(random, 24), w = RandomBf16(random, 16 * 24);
   DeviceLane lane;
   float* y = lane.Allocate<float>(16);
   EXPECT_EQ(GemmCuda(lane.context(), {.m = 1,
@@ -131,7 +132,7 @@ TEST(GemmCuda, OneTokenIsEnough) {
 TEST(GemmCuda, ShardsHaveTheBitsOfTheWhole) {
   std::mt19937 random(3);
   constexpr int64_t kM = 8, kN = 1536, kK = 200;
-  const std::vector<uint16_t> x = RandomHalves(random, kM * kK), w = RandomHalves(random, kN * kK);
+  const std::vector<uint16_t> x = RandomBf16(random, kM * kK), w = RandomBf16(random, kN * kK);
   const auto product = [&](int64_t shard) {
     DeviceLane lane;
     const uint16_t* a = lane.Upload(x);
@@ -159,7 +160,7 @@ TEST(GemmCuda, ShardsHaveTheBitsOfTheWhole) {
 TEST(GemmCuda, PiecesOfTheSumHaveTheBitsOfTheWhole) {
   std::mt19937 random(4);
   constexpr int64_t kM = 16, kN = 24, kK = 96;
-  const std::vector<uint16_t> x = RandomHalves(random, kM * kK), w = RandomHalves(random, kN * kK);
+  const std::vector<uint16_t> x = RandomBf16(random, kM * kK), w = RandomBf16(random, kN * kK);
   const auto product = [&](int64_t part) {
     DeviceLane lane;
     const uint16_t* a = lane.Upload(x);
@@ -198,8 +199,8 @@ TEST_P(WeightGradientCudaTest, IsStoredAsGradientOutSays) {
   std::vector<Case> cases = {{8, 16, 3}, {24, 40, 130}};
   if (stored.add && stored.rounded) cases.push_back({904, 9000, 2});
   for (const Case& c : cases) {
-    const std::vector<uint16_t> dy = RandomHalves(random, c.k * c.m);
-    const std::vector<uint16_t> x = RandomHalves(random, c.k * c.n);
+    const std::vector<uint16_t> dy = RandomBf16(random, c.k * c.m);
+    const std::vector<uint16_t> x = RandomBf16(random, c.k * c.n);
     const std::vector<float> before(static_cast<size_t>(c.m * c.n), 0.75f);
     const WeightGradient shape = {.m = c.m,
                                   .n = c.n,

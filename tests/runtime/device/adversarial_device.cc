@@ -8,6 +8,7 @@
 #include "common/check.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
+#include "runtime/device/find_ref.h"
 
 namespace horizon {
 namespace {
@@ -154,27 +155,10 @@ absl::StatusOr<EventRef> AdversarialDevice::CreateEvent() {
   return EventRef{static_cast<int>(events_.size()) - 1};
 }
 
-absl::StatusOr<AdversarialDevice::Stream*> AdversarialDevice::Find(StreamRef stream) {
-  if (stream.index < 0 || stream.index >= static_cast<int>(streams_.size())) {
-    return absl::InvalidArgumentError(StrCat("the device has no stream ", stream.index));
-  }
-  return &streams_[stream.index];
-}
-
-absl::StatusOr<std::shared_ptr<AdversarialDevice::Mark>*> AdversarialDevice::Find(EventRef event) {
-  if (event.index < 0 || event.index >= static_cast<int>(events_.size())) {
-    return absl::InvalidArgumentError(StrCat("the device has no event ", event.index));
-  }
-  return &events_[event.index];
-}
-
 absl::StatusOr<std::shared_ptr<AdversarialDevice::Mark>> AdversarialDevice::FindRecorded(
     EventRef event, std::string_view who) {
-  ASSIGN_OR_RETURN(const std::shared_ptr<Mark>* mark, Find(event));
-  if (*mark == nullptr) {
-    return absl::FailedPreconditionError(
-        StrCat(who, ": event ", event.index, " was never recorded"));
-  }
+  ASSIGN_OR_RETURN(const std::shared_ptr<Mark>* mark, FindEvent(events_, event));
+  if (*mark == nullptr) return NeverRecorded(event, who);
   return *mark;
 }
 
@@ -213,7 +197,7 @@ absl::Status AdversarialDevice::Copy(const char* what, StreamRef stream, CopyWor
   std::unique_lock lock(mutex_);
   absl::Status late;
   RETURN_IF_ERROR(Count(StrCat(what, " ", copy.bytes), &late));
-  ASSIGN_OR_RETURN(Stream * found, Find(stream));
+  ASSIGN_OR_RETURN(Stream * found, FindStream(streams_, stream));
   const bool to_device = copy.direction == LinkDirection::kToDevice;
   if (copy.bytes > 0) {
     copy.allocation = AllocationOf(to_device ? copy.target : copy.source, copy.bytes);
@@ -252,7 +236,7 @@ absl::Status AdversarialDevice::Launch(StreamRef stream, const LaunchOptions& op
   std::unique_lock lock(mutex_);
   absl::Status late;
   RETURN_IF_ERROR(Count(StrCat("Launch ", options.name), &late));
-  ASSIGN_OR_RETURN(Stream * found, Find(stream));
+  ASSIGN_OR_RETURN(Stream * found, FindStream(streams_, stream));
   if (kernel == nullptr) return absl::InvalidArgumentError(StrCat(options.name, ": no kernel"));
   return Put(lock, *found, Work{.kernel = std::move(kernel), .fault = late});
 }
@@ -260,8 +244,8 @@ absl::Status AdversarialDevice::Launch(StreamRef stream, const LaunchOptions& op
 absl::Status AdversarialDevice::Record(StreamRef stream, EventRef event) {
   std::unique_lock lock(mutex_);
   RETURN_IF_ERROR(Count(StrCat("Record ", event.index)));
-  ASSIGN_OR_RETURN(Stream * found, Find(stream));
-  ASSIGN_OR_RETURN(std::shared_ptr<Mark> * last, Find(event));
+  ASSIGN_OR_RETURN(Stream * found, FindStream(streams_, stream));
+  ASSIGN_OR_RETURN(std::shared_ptr<Mark> * last, FindEvent(events_, event));
   auto mark = std::make_shared<Mark>(Mark{.stream = stream.index});
   RETURN_IF_ERROR(Put(lock, *found, Work{.record = mark}));
   *last = std::move(mark);
@@ -271,7 +255,7 @@ absl::Status AdversarialDevice::Record(StreamRef stream, EventRef event) {
 absl::Status AdversarialDevice::Wait(StreamRef stream, EventRef event) {
   std::unique_lock lock(mutex_);
   RETURN_IF_ERROR(Count(StrCat("Wait ", event.index)));
-  ASSIGN_OR_RETURN(Stream * found, Find(stream));
+  ASSIGN_OR_RETURN(Stream * found, FindStream(streams_, stream));
   ASSIGN_OR_RETURN(std::shared_ptr<Mark> mark, FindRecorded(event, found->name));
   return Put(lock, *found, Work{.wait = std::move(mark)});
 }

@@ -126,8 +126,6 @@ class AdversarialDevice final : public Device {
 
   // For all below mutex_ is held, but for the time a kernel runs.
   absl::Status Count(std::string call, absl::Status* late = nullptr);
-  absl::StatusOr<Stream*> Find(StreamRef stream);
-  absl::StatusOr<std::shared_ptr<Mark>*> Find(EventRef event);
   absl::StatusOr<std::shared_ptr<Mark>> FindRecorded(EventRef event, std::string_view who);
   // The serial of the allocation around these bytes; 0 when none is.
   uint64_t AllocationOf(const std::byte* data, uint64_t bytes) const;
