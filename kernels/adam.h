@@ -37,5 +37,8 @@ absl::Status AdamUpdateHost(const KernelContext& context, const AdamUpdate& args
 // The same bits, of arrays in device memory; put on the context's stream, which it does not wait
 // for, so what is out of range is told by args.first_refused. Unavailable without a CUDA device.
 absl::Status AdamUpdateCuda(const KernelContext& context, const AdamUpdate& args);
+// The OutOfRange of all of them. What first_refused holds is a parameter's number, or all ones.
+absl::Status RefusedUpdate(uint64_t parameter);
+inline constexpr uint64_t kNothingRefused = ~uint64_t{0};
 
 }  // namespace horizon

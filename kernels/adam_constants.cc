@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "common/str_cat.h"
 #include "kernels/adam.h"
 
 namespace horizon {
@@ -17,6 +18,11 @@ AdamConstants AdamConstantsOf(const AdamSettings& settings) {
       .inverse_root_correction2 = static_cast<float>(1.0 / std::sqrt(correction2)),
       .epsilon = static_cast<float>(settings.epsilon),
   };
+}
+
+absl::Status RefusedUpdate(uint64_t parameter) {
+  return absl::OutOfRangeError(
+      StrCat("Adam: parameter ", parameter, " would not be finite as bf16"));
 }
 
 }  // namespace horizon

@@ -221,8 +221,7 @@ absl::Status AdamUpdateHost(const KernelContext& context, const AdamUpdate& args
     }
   });
   if (lowest == kNone) return absl::OkStatus();
-  return absl::OutOfRangeError(
-      StrCat("Adam: parameter ", args.first + lowest, " would not be finite as bf16"));
+  return RefusedUpdate(static_cast<uint64_t>(args.first + lowest));
 }
 
 }  // namespace horizon

@@ -160,8 +160,7 @@ absl::Status AdamUpdateReference(const KernelContext&, const AdamUpdate& args) {
       v[j] = c.beta2 * v[j] + c.one_minus_beta2 * g * g;
       w -= c.rate * m[j] / (std::sqrt(v[j]) * c.inverse_root_correction2 + c.epsilon);
       if (!StoreMaster(args, i, w)) {
-        return absl::OutOfRangeError(
-            StrCat("Adam: parameter ", args.first + i, " would not be finite as bf16"));
+        return RefusedUpdate(static_cast<uint64_t>(args.first + i));
       }
     }
     StoreMoments(args, first, count, m, v);

@@ -157,8 +157,7 @@ absl::Status AdamUpdateScalar(const KernelContext&, const AdamUpdate& args) {
       const int64_t i = first + j;
       block[j] = Load(args, i);
       if (!UpdateOne(args, i, block[j])) {
-        return absl::OutOfRangeError(
-            StrCat("Adam: parameter ", args.first + i, " would not be finite as bf16"));
+        return RefusedUpdate(static_cast<uint64_t>(args.first + i));
       }
       if (args.moments != MomentType::k8Bit) StorePlain(args, i, block[j]);
     }

@@ -11,11 +11,7 @@ namespace {
 // Rows of bf16 that begin at multiples of 16 bytes.
 constexpr int64_t kCudaWidth = 8;
 
-absl::Status CheckRunnableOnCuda(const ModelSpec& spec, const StreamPlan& plan) {
-  if (plan.strategy == Strategy::kResident) {
-    return absl::FailedPreconditionError(
-        "strategy resident on device cuda can be simulated but not run: use strategy horizon");
-  }
+absl::Status CheckRunnableOnCuda(const ModelSpec& spec) {
   const std::pair<const char*, int64_t> widths[] = {{"hidden size", spec.hidden},
                                                     {"intermediate size", spec.intermediate},
                                                     {"head size", spec.head_dim},
@@ -51,7 +47,7 @@ absl::Status CheckRunnable(const ModelSpec& spec, const Schedule& schedule) {
     return absl::FailedPreconditionError(
         "device host keeps activations in fp32: set activation_type fp32");
   }
-  if (job.device == DeviceKind::kCuda) RETURN_IF_ERROR(CheckRunnableOnCuda(spec, plan));
+  if (job.device == DeviceKind::kCuda) RETURN_IF_ERROR(CheckRunnableOnCuda(spec));
   for (int32_t c = schedule.chunks.layers.begin; c < schedule.chunks.layers.end; ++c) {
     const Chunk& chunk = schedule.chunks.chunks[c];
     if (chunk.shards == 1) continue;

@@ -11,6 +11,16 @@
 #include "schedule/chunk_tensors.h"
 
 namespace horizon {
+namespace {
+
+absl::Status FailedUpdate(const TensorSlice& slice, const absl::Status& status) {
+  return WithFailureSource(
+      absl::Status(status.code(),
+                   StrCat("updating ", slice.tensor->name, ": ", std::string(status.message()))),
+      absl::IsOutOfRange(status) ? FailureSource::kNumerics : FailureSource::kOther);
+}
+
+}  // namespace
 
 absl::Status OperationBodies::Body::AccumulateGradient() const {
   const Access* target = Find(AccessMode::kWrite, ContentKind::kGradient);
@@ -154,10 +164,13 @@ absl::Status OperationBodies::Body::Adam() const {
   const Access& source = clipped != nullptr ? *clipped : Reads(ContentKind::kGradient);
   const StepInput& step = source.age == 0 ? call_.input : call_.previous;
   const Access* clip_access = Find(AccessMode::kRead, ContentKind::kClipFactor);
+  const Access* late = Find(AccessMode::kWrite, ContentKind::kUpdateFaults);
   float factor = 1.0f;
+  bool applies = true;
   if (clip_access != nullptr) {
     const ClipRecord& clip = *At<ClipRecord>(*clip_access);
-    if (clip.applies == 0) return absl::OkStatus();
+    applies = clip.applies != 0;
+    if (!applies && late == nullptr) return absl::OkStatus();
     if (clipped == nullptr) factor = clip.factor;
   }
   const GradientView gradient = GradientAt(source);
@@ -168,6 +181,7 @@ absl::Status OperationBodies::Body::Adam() const {
       plan_.strategy == Strategy::kResident ? buffer(BufferKind::kResidentWeights) : BufferId{-1};
   std::byte* moments = o_.memory_.At(buffer(BufferKind::kMoments));
   const MomentLayout layout(o_.schedule_, op_.chunk);
+  uint64_t* fault = late == nullptr ? nullptr : At<uint64_t>(*late);  // of the next slice
   absl::Status status;
   ForEachSlice(chunks_, op_.chunk, [&](const TensorSlice& slice) {
     if (!status.ok()) return;
@@ -175,7 +189,7 @@ absl::Status OperationBodies::Body::Adam() const {
     const auto parts = layout.PartsOf(slice);
     status = k_.adam_update(
         context_,
-        {.count = static_cast<int64_t>(slice.count),
+        {.count = applies ? static_cast<int64_t>(slice.count) : 0,  // then it says: no fault
          .first = static_cast<int64_t>(slice.first),
          .key = TensorKey(static_cast<uint64_t>(job_.seed), slice.tensor->name),
          .constants = AdamConstantsOf({.learning_rate = step.learning_rate,
@@ -196,12 +210,21 @@ absl::Status OperationBodies::Body::Adam() const {
          .m_scales = reinterpret_cast<float*>(moments + parts[2].offset),
          .v_scales = reinterpret_cast<float*>(moments + parts[3].offset),
          .weights = weights < 0 ? nullptr : o_.memory_.As<float>(weights) + slice.offset,
-         .weights_from_hi = job_.compute_type == NumberType::kBf16 || lo < 0});
-    if (status.ok()) return;
-    status = WithFailureSource(
-        absl::Status(status.code(),
-                     StrCat("updating ", slice.tensor->name, ": ", std::string(status.message()))),
-        absl::IsOutOfRange(status) ? FailureSource::kNumerics : FailureSource::kOther);
+         .weights_from_hi = job_.compute_type == NumberType::kBf16 || lo < 0,
+         .first_refused = fault == nullptr ? nullptr : fault++});
+    if (!status.ok()) status = FailedUpdate(slice, status);
+  });
+  return status;
+}
+
+// What AdamUpdateHost says at once.
+absl::Status OperationBodies::Body::CheckUpdate() const {
+  const uint64_t* fault = At<uint64_t>(Reads(ContentKind::kUpdateFaults));
+  absl::Status status;
+  ForEachSlice(chunks_, op_.chunk, [&](const TensorSlice& slice) {
+    const uint64_t index = *fault++;
+    if (index == kNothingRefused || !status.ok()) return;
+    status = FailedUpdate(slice, RefusedUpdate(index));
   });
   return status;
 }

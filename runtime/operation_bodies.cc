@@ -43,6 +43,8 @@ bool OperationBodies::IsTransfer(OperationKind kind) const {
     case OperationKind::kSaveAnchor:
     case OperationKind::kOffloadGradient:
     case OperationKind::kOffloadRows:
+    case OperationKind::kOffloadNorms:
+    case OperationKind::kOffloadFaults:
     case OperationKind::kOffloadLoss:
     case OperationKind::kOffloadLogits:
       return true;
@@ -103,6 +105,8 @@ absl::Status OperationBodies::Body::Run() {
       return ClipGradient();
     case OperationKind::kAdam:
       return Adam();
+    case OperationKind::kCheckUpdate:
+      return CheckUpdate();
     case OperationKind::kReport:
       return Report();
     default:

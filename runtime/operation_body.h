@@ -158,6 +158,7 @@ class OperationBodies::Body {
   absl::Status ClipFactor() const;
   absl::Status ClipGradient() const;
   absl::Status Adam() const;
+  absl::Status CheckUpdate() const;
   absl::Status Report() const;
   void ReportNorms(StepResult& result) const;
 

@@ -22,6 +22,9 @@ enum class BufferKind : uint8_t {
   kKeptGradient,
   kEmbeddingGradient,  // sum over the embedding's use of a tied table, until both uses are added
   kNormPartials,
+  kNormPartialsPinned,
+  kUpdateFaults,
+  kUpdateFaultsPinned,
   kClipFactor,     // one
   kFrameworkCopy,  // offload baselines: what the framework keeps beside the state, one a chunk
   // What streams.

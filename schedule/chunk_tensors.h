@@ -56,4 +56,10 @@ void ForEachSlice(const ChunkTable& chunks, int32_t chunk, Visit visit) {
   }
 }
 
+inline uint64_t SlicesOf(const ChunkTable& chunks, int32_t chunk) {
+  uint64_t slices = 0;
+  ForEachSlice(chunks, chunk, [&](const TensorSlice&) { ++slices; });
+  return slices;
+}
+
 }  // namespace horizon

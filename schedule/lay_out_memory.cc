@@ -9,6 +9,7 @@
 #include "common/str_cat.h"
 #include "model/stage_work.h"
 #include "model/stages.h"
+#include "schedule/chunk_tensors.h"
 #include "schedule/cuda_scratch.h"
 #include "schedule/offload_baselines.h"
 
@@ -311,11 +312,21 @@ class Layout {
                   return CheckedU64(two_sums && chunks_.embedding.contains(c) ? 4 : 0) *
                          parameters(c);
                 });
-    // The host takes the clip factor from these: a device that makes them writes them over the
-    // link, a number for 65,536 parameters.
+    const auto partials = [&](int32_t c) { return CheckedU64(8) * chunks_.chunks[c].norm_blocks; };
     AddPerChunk(map_.norm_partials, BufferKind::kNormPartials,
-                resident() ? Memory::kPinned : Memory::kHost,
-                [&](int32_t c) { return CheckedU64(8) * chunks_.chunks[c].norm_blocks; });
+                resident() ? Memory::kDevice : Memory::kHost, partials);
+    // The host takes the clip factor from these, wherever they were made.
+    map_.norm_partials_on_host = map_.norm_partials;
+    if (resident()) {
+      AddPerChunk(map_.norm_partials_on_host, BufferKind::kNormPartialsPinned, Memory::kPinned,
+                  partials);
+    }
+    const auto faults = [&](int32_t c) {
+      return CheckedU64(TellsUpdateFaultsLate(job_, plan_) ? 8 : 0) * SlicesOf(chunks_, c);
+    };
+    AddPerChunk(map_.update_faults, BufferKind::kUpdateFaults, Memory::kDevice, faults);
+    AddPerChunk(map_.update_faults_pinned, BufferKind::kUpdateFaultsPinned, Memory::kPinned,
+                faults);
     map_.clip_factor = Add(BufferKind::kClipFactor, Memory::kHost, 0, kClipFactorBytes);
   }
 
@@ -486,6 +497,10 @@ bool ComputeAwaitsGradient(const ChunkTable& chunks, const StreamPlan& plan, int
 
 bool ClipsInPassOfItsOwn(const TrainingJob& job, const StreamPlan& plan) {
   return plan.strategy == Strategy::kReference && job.clip_norm > 0;
+}
+
+bool TellsUpdateFaultsLate(const TrainingJob& job, const StreamPlan& plan) {
+  return plan.strategy == Strategy::kResident && job.device == DeviceKind::kCuda;
 }
 
 absl::StatusOr<LaidOutBuffers> LayOutBuffers(const ModelSpec& spec, const TrainingJob& job,

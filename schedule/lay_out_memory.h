@@ -22,6 +22,9 @@ struct BufferMap {
   std::vector<BufferId> kept_gradient;
   std::vector<BufferId> embedding_gradient;
   std::vector<BufferId> norm_partials;
+  std::vector<BufferId> norm_partials_on_host;
+  std::vector<BufferId> update_faults;  // by chunk, a number for each slice
+  std::vector<BufferId> update_faults_pinned;
   std::vector<BufferId> framework_copy;
   std::vector<BufferId> resident_weights;
   std::vector<BufferId> table_slabs;
@@ -115,5 +118,8 @@ bool LoadsAwaitCompute(const StreamPlan& plan);
 bool ComputeAwaitsGradient(const ChunkTable& chunks, const StreamPlan& plan, int32_t chunk);
 // The kept gradients are clipped before Adam reads them, not by Adam itself.
 bool ClipsInPassOfItsOwn(const TrainingJob& job, const StreamPlan& plan);
+// Weights are updated by a device that does its work after the call, so what an update cannot hold
+// comes back over the link and is looked at behind it.
+bool TellsUpdateFaultsLate(const TrainingJob& job, const StreamPlan& plan);
 
 }  // namespace horizon

@@ -36,9 +36,12 @@ enum class OperationKind : uint8_t {
   kScatter,          // host: row gradients onto the kept gradient of the table
   kTiedSum,          // host: both uses of a tied table added
   kNorm,             // host: squared norm of a chunk's gradient, in fixed blocks
+  kOffloadNorms,     // d2h: a chunk's partial norms that the device took (`resident`)
   kClipFactor,       // host: all partial norms to one factor
   kClipGradient,     // host: factor times kept gradient, as a pass of its own (`reference`)
   kAdam,             // optimizer
+  kOffloadFaults,    // d2h: which weights an update on the device could not hold (`resident`)
+  kCheckUpdate,      // host: stops the run at those
   kOffloadLoss,      // d2h
   kLogits,           // compute: of the last position (prefill, decode)
   kOffloadLogits,    // d2h
@@ -59,6 +62,7 @@ enum class ContentKind : uint8_t {
   kClippedGradient,    // a: chunk
   kNormPartials,       // a: chunk
   kClipFactor,
+  kUpdateFaults,    // a: chunk
   kTokens,          // b: micro-batch
   kRows,            // b: micro-batch
   kRowGradients,    // b: micro-batch

@@ -1,4 +1,5 @@
 // The verbs of PassEmitter that take gradients from the device to the update.
+#include "schedule/chunk_tensors.h"
 #include "schedule/offload_baselines.h"
 #include "schedule/pass_emitter.h"
 
@@ -127,13 +128,20 @@ void PassEmitter::Norm(int32_t c, const Arrived& gradient) {
   norm.Writes(map_.norm_partials[c], {ContentKind::kNormPartials, c});
   norm.operation.bytes = gradient.bytes;
   Append(norm);
+  if (!resident()) return;
+  const Content partials{ContentKind::kNormPartials, c};
+  Draft offload = Begin(OperationKind::kOffloadNorms, Lane::kD2h, c, -1);
+  offload.Reads(map_.norm_partials[c], partials).Writes(map_.norm_partials_on_host[c], partials);
+  offload.operation.bytes = 8 * chunk(c).norm_blocks;
+  Append(offload);
 }
 
 void PassEmitter::ClipFactor() {
   Draft factor =
       Begin(OperationKind::kClipFactor, resident() ? Lane::kHost : gradient_lane(), -1, -1);
   for (size_t c = 0; c < chunks_.chunks.size(); ++c) {
-    factor.Reads(map_.norm_partials[c], {ContentKind::kNormPartials, static_cast<int32_t>(c)});
+    factor.Reads(map_.norm_partials_on_host[c],
+                 {ContentKind::kNormPartials, static_cast<int32_t>(c)});
     factor.operation.bytes += 8 * chunks_.chunks[c].norm_blocks;
   }
   // A loss that is not finite must stop the update too.
@@ -184,7 +192,19 @@ void PassEmitter::Update(int32_t c, const Arrived& gradient, uint8_t age) {
     adam.Writes(copy, {ContentKind::kWeights, c});
     adam.operation.bytes += FrameworkBytes(plan_.strategy) * parameters(c);
   }
+  const Content faults{ContentKind::kUpdateFaults, c};
+  const bool late = TellsUpdateFaultsLate(job_, plan_);
+  if (late) adam.Writes(map_.update_faults[c], faults);
   last_update_ = Append(adam);
+  if (!late) return;
+  const uint64_t bytes = 8 * SlicesOf(chunks_, c);
+  Draft offload = Begin(OperationKind::kOffloadFaults, Lane::kD2h, c, -1);
+  offload.Reads(map_.update_faults[c], faults).Writes(map_.update_faults_pinned[c], faults);
+  offload.operation.bytes = bytes;
+  Append(offload);
+  Draft check = Begin(OperationKind::kCheckUpdate, Lane::kHost, c, -1);
+  check.Reads(map_.update_faults_pinned[c], faults).operation.bytes = bytes;
+  Append(check);
 }
 
 }  // namespace horizon

@@ -6,6 +6,7 @@
 
 #include "common/status_macros.h"
 #include "common/str_cat.h"
+#include "schedule/chunk_tensors.h"
 #include "schedule/offload_baselines.h"
 #include "schedule/operation_view.h"
 #include "schedule/verify_schedule.h"
@@ -52,6 +53,8 @@ class Meaning : private OperationView {
       case OperationKind::kSaveAnchor:
       case OperationKind::kOffloadGradient:
       case OperationKind::kOffloadRows:
+      case OperationKind::kOffloadNorms:
+      case OperationKind::kOffloadFaults:
       case OperationKind::kOffloadLoss:
       case OperationKind::kOffloadLogits:
         expected = Lane::kD2h;
@@ -60,6 +63,7 @@ class Meaning : private OperationView {
       case OperationKind::kGather:
       case OperationKind::kPack:
       case OperationKind::kScatter:
+      case OperationKind::kCheckUpdate:
       case OperationKind::kReport:
         expected = Lane::kHost;
         break;
@@ -148,12 +152,17 @@ class Meaning : private OperationView {
         CheckContribution();
         break;
       case OperationKind::kNorm:
+      case OperationKind::kOffloadNorms:
       case OperationKind::kClipFactor:
       case OperationKind::kClipGradient:
         CheckNorm();
         break;
       case OperationKind::kAdam:
         CheckAdam();
+        break;
+      case OperationKind::kOffloadFaults:
+      case OperationKind::kCheckUpdate:
+        CheckFaults();
         break;
       case OperationKind::kWriteChunk:
         CheckWriteChunk();
@@ -369,7 +378,8 @@ class Meaning : private OperationView {
   void CheckNorm() {
     if (op_->kind == OperationKind::kClipFactor) {
       for (size_t c = 0; c < table_.chunks.size(); ++c) {
-        Reads({ContentKind::kNormPartials, static_cast<int32_t>(c), -1, -1});
+        Reads({ContentKind::kNormPartials, static_cast<int32_t>(c), -1, -1},
+              {resident() ? BufferKind::kNormPartialsPinned : BufferKind::kNormPartials});
       }
       for (int32_t mb = 0; mb < accumulation(); ++mb) {
         Reads({ContentKind::kLoss, -1, mb, LossParts() * table_.head.size()},
@@ -378,9 +388,15 @@ class Meaning : private OperationView {
       Writes({ContentKind::kClipFactor, -1, -1, -1});
       return;
     }
+    const Content partials{ContentKind::kNormPartials, op_->chunk, -1, -1};
+    if (op_->kind == OperationKind::kOffloadNorms) {
+      Reads(partials, {BufferKind::kNormPartials});
+      Writes(partials, {BufferKind::kNormPartialsPinned});
+      return Moves(8 * chunk().norm_blocks);
+    }
     Reads({ContentKind::kGradient, op_->chunk, -1, FullContributions()});
     if (op_->kind == OperationKind::kNorm) {
-      Writes({ContentKind::kNormPartials, op_->chunk, -1, -1});
+      Fits(Writes(partials, {BufferKind::kNormPartials}), 8 * chunk().norm_blocks);
     } else {
       Reads({ContentKind::kClipFactor, -1, -1, -1});
       Writes({ContentKind::kClippedGradient, op_->chunk, -1, -1});
@@ -403,6 +419,11 @@ class Meaning : private OperationView {
     if (each_.low_half > 0) {
       updates(ContentKind::kLowHalf, BufferKind::kWeightsLo, each_.low_half * parameters);
     }
+    const bool late = resident() && schedule_.job.device == DeviceKind::kCuda;
+    if (late) {
+      Fits(Writes({ContentKind::kUpdateFaults, op_->chunk, -1, -1}, {BufferKind::kUpdateFaults}),
+           8 * SlicesOf(table_, op_->chunk));
+    }
     updates(ContentKind::kMoments, BufferKind::kMoments,
             MomentBytes(schedule_.job.state_format, parameters, chunk().moment_blocks));
     if (resident() && each_.slot != 2) {
@@ -412,6 +433,18 @@ class Meaning : private OperationView {
       Fits(Writes({ContentKind::kWeights, op_->chunk, -1, -1}, {BufferKind::kFrameworkCopy}),
            copy * parameters);
     }
+  }
+
+  // An update on a device that works later tells there what it could not hold.
+  void CheckFaults() {
+    const Content faults{ContentKind::kUpdateFaults, op_->chunk, -1, -1};
+    if (op_->kind == OperationKind::kOffloadFaults) {
+      Reads(faults, {BufferKind::kUpdateFaults});
+      Writes(faults, {BufferKind::kUpdateFaultsPinned});
+    } else {
+      Reads(faults, {BufferKind::kUpdateFaultsPinned});
+    }
+    Moves(8 * SlicesOf(table_, op_->chunk));
   }
 
   void CheckWriteChunk() {
@@ -468,6 +501,14 @@ absl::Status VerifyMeaning(const Schedule& schedule) {
                                 "first and drain"));
   RETURN_IF_ERROR(
       CheckEachOnce(schedule, OperationKind::kAdam, {&schedule.steady}, "a steady step"));
+  if (schedule.plan.strategy == Strategy::kResident) {
+    RETURN_IF_ERROR(
+        CheckEachOnce(schedule, OperationKind::kOffloadNorms, {&schedule.steady}, "a steady step"));
+    if (schedule.job.device == DeviceKind::kCuda) {
+      RETURN_IF_ERROR(CheckEachOnce(schedule, OperationKind::kCheckUpdate, {&schedule.steady},
+                                    "a steady step"));
+    }
+  }
   return CheckEachOnce(schedule, OperationKind::kNorm, {&schedule.steady}, "a steady step");
 }
 

@@ -260,6 +260,8 @@ OperationCost CostModel::CostOf(const Schedule& schedule, const Phase& phase,
     case OperationKind::kSaveAnchor:
     case OperationKind::kOffloadGradient:
     case OperationKind::kOffloadRows:
+    case OperationKind::kOffloadNorms:
+    case OperationKind::kOffloadFaults:
     case OperationKind::kOffloadLoss:
     case OperationKind::kOffloadLogits: {
       bool pageable = false;
@@ -278,6 +280,7 @@ OperationCost CostModel::CostOf(const Schedule& schedule, const Phase& phase,
     case OperationKind::kAccumulate:
     case OperationKind::kTiedSum:
     case OperationKind::kNorm:
+    case OperationKind::kCheckUpdate:
     case OperationKind::kClipFactor:
     case OperationKind::kClipGradient:
       return op.lane == Lane::kCompute ? Elements(op.bytes, threads) : HostPass(op.bytes, threads);

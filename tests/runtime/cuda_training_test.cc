@@ -2,10 +2,13 @@
 // same bits under every plan.
 #include <cmath>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "common/clock.h"
+#include "common/failure_source.h"
+#include "common/str_cat.h"
 #include "gtest/gtest.h"
 #include "kernels/cublas_products.h"
 #include "runtime/device/cuda_device.h"
@@ -108,9 +111,14 @@ TEST_P(CudaTraining, EveryPlanAndOrderGivesTheSameBits) {
   StreamPlan keeps;
   keeps.recompute = false;
   keeps.buffer_depth = 1;
+  StreamPlan resident;  // sums, norms and updates on the device
+  resident.strategy = Strategy::kResident;
+  resident.embedding_home = EmbeddingHome::kDevice;
+  resident.recompute = false;
   std::vector<RunOutcome> outcomes;
   uint64_t seed = 0;
-  for (const StreamPlan& plan : {StreamPlan(), StreamPlan(), deep, on_device, chunk_major, keeps}) {
+  for (const StreamPlan& plan :
+       {StreamPlan(), StreamPlan(), deep, on_device, chunk_major, keeps, resident}) {
     RunRequest request = Request(job, plan, kSteps);
     request.batch = [this](int64_t step, int64_t micro_batch) {
       return golden_.batches[2 * (step - 1) + micro_batch];
@@ -127,6 +135,51 @@ TEST_P(CudaTraining, EveryPlanAndOrderGivesTheSameBits) {
   }
 }
 
+// The device finds it after the call; the run must end in the same step and name the tensor.
+TEST(CudaTrainingRefused, AnUpdateThatBf16CannotHoldEndsTheRun) {
+  const Golden golden = LoadGolden("llama");
+  TrainingJob job = OnCuda(golden.job);
+  job.learning_rate = 1000;
+  job.learning_rate_schedule = LearningRateSchedule::kConstant;
+  job.warmup_steps = 0;
+  job.weight_decay = 0.01;  // w = -9 w
+  ASSERT_FALSE(golden.spec.tied);
+  std::set<int32_t> used;
+  for (const TokenRecord& token : golden.batches[0]) used.insert(token.id);
+  int32_t unused = 0;
+  while (used.contains(unused)) ++unused;
+  const auto huge = static_cast<uint64_t>(unused * golden.spec.hidden + 5);
+  const ParameterStore::Source source = [&, original = SourceOf(golden)](const TensorSpec& tensor,
+                                                                         uint64_t first,
+                                                                         std::span<float> into) {
+    const absl::Status status = original(tensor, first, into);
+    if (tensor.name == "model.embed_tokens.weight" && huge >= first && huge < first + into.size()) {
+      into[huge - first] = 1e38F;
+    }
+    return status;
+  };
+  StreamPlan resident;
+  resident.strategy = Strategy::kResident;
+  resident.embedding_home = EmbeddingHome::kDevice;
+  resident.recompute = false;
+  for (const StreamPlan& plan : {StreamPlan(), resident}) {
+    const absl::Status status =
+        RunOnCuda({.spec = golden.spec,
+                   .job = job,
+                   .plan = plan,
+                   .source = source,
+                   .batch = [&](int64_t, int64_t) { return golden.batches[0]; },
+                   .steps = 2},
+                  1)
+            .status();
+    EXPECT_EQ(FailureSourceOf(status), FailureSource::kNumerics) << status;
+    const std::string message(status.message());
+    const std::string wanted =
+        StrCat("updating model.embed_tokens.weight: Adam: parameter ", huge, " would");
+    EXPECT_NE(message.find(wanted), std::string::npos) << message;
+  }
+}
+
 TEST(CudaTrainingRefused, WhatTheDeviceCannotRunIsNamed) {
   const Golden golden = LoadGolden("llama");
   const auto refused = [&](const ModelSpec& spec, const StreamPlan& plan) {
@@ -140,11 +193,6 @@ TEST(CudaTrainingRefused, WhatTheDeviceCannotRunIsNamed) {
     EXPECT_TRUE(absl::IsFailedPrecondition(outcome.status())) << outcome.status();
     return std::string(outcome.status().message());
   };
-  StreamPlan resident;
-  resident.strategy = Strategy::kResident;
-  resident.embedding_home = EmbeddingHome::kDevice;
-  resident.recompute = false;
-  EXPECT_NE(refused(golden.spec, resident).find("resident"), std::string::npos);
   ModelSpec odd = golden.spec;
   odd.intermediate = 172;
   EXPECT_NE(refused(odd, {}).find("intermediate size 172"), std::string::npos);

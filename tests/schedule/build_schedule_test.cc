@@ -142,17 +142,31 @@ TEST(BuildSchedule, AShardedHeadIsPassedTwiceAndItsShardsAscend) {
   EXPECT_EQ(CountTraffic(s).head.loads, 4);
 }
 
-TEST(BuildSchedule, ResidentMovesNothingButTokensAndLosses) {
+TEST(BuildSchedule, ResidentMovesNothingButTokensLossesAndNorms) {
   StreamPlan plan;
   plan.strategy = Strategy::kResident;
   plan.embedding_home = EmbeddingHome::kDevice;
   plan.recompute = false;
   const Schedule s = Build(TinyModel(2), ShortJob(), plan);
   EXPECT_EQ(LaneText(s.first, Lane::kH2d), "load_tokens");
-  EXPECT_EQ(LaneText(s.first, Lane::kD2h), "offload_loss");
+  EXPECT_EQ(LaneText(s.first, Lane::kD2h),
+            "offload_loss, offload_norms 3, offload_norms 2, offload_norms 1, offload_norms 0");
   EXPECT_EQ(LaneText(s.first, Lane::kOptimizer), "");
   EXPECT_EQ(LaneText(s.first, Lane::kHost), "next_batch, clip_factor");
   EXPECT_EQ(s.memory.totals[static_cast<size_t>(Memory::kHost)], kClipFactorBytes);
+}
+
+TEST(BuildSchedule, AnUpdateOnACudaDeviceIsLookedAtBehindIt) {
+  StreamPlan plan;
+  plan.strategy = Strategy::kResident;
+  plan.embedding_home = EmbeddingHome::kDevice;
+  plan.recompute = false;
+  TrainingJob job = ShortJob();
+  job.device = DeviceKind::kCuda;
+  job.activation_type = NumberType::kBf16;
+  const Schedule s = Build(TinyModel(1), job, plan);
+  EXPECT_EQ(LaneText(s.first, Lane::kHost),
+            "next_batch, clip_factor, check_update 0, check_update 1, check_update 2");
 }
 
 TEST(BuildSchedule, ResidentChunksCrossOnceAStepToFollowTheirUpdate) {

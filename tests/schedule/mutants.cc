@@ -357,6 +357,14 @@ void AddCountMutants(std::vector<Mutant>& all) {
   using enum OperationKind;
   all.push_back(BytesOff("load_a_byte_more", kLoadChunk, 1));
   all.push_back(BytesOff("offload_a_byte_less", kOffloadGradient, -1));
+  all.push_back(BytesOff("offload_norms_a_byte_less", kOffloadNorms, -1));
+  all.push_back(BytesOff("offload_faults_a_byte_more", kOffloadFaults, 1));
+  all.push_back(DropAccess("norms_that_stay_on_the_device", kOffloadNorms, AccessMode::kWrite,
+                           ContentKind::kNormPartials));
+  all.push_back(DropAccess("update_that_tells_no_fault", kAdam, AccessMode::kWrite,
+                           ContentKind::kUpdateFaults));
+  all.push_back(DropAccess("update_nobody_looks_at", kCheckUpdate, AccessMode::kRead,
+                           ContentKind::kUpdateFaults));
   all.push_back(DropAccess("clip_factor_without_a_norm", kClipFactor, AccessMode::kRead,
                            ContentKind::kNormPartials));
   all.push_back(
@@ -370,6 +378,7 @@ void AddCountMutants(std::vector<Mutant>& all) {
   all.push_back(DropBuffer("load_without_framework_copy", kLoadChunk, AccessMode::kRead,
                            BufferKind::kFrameworkCopy));
   for (const auto& [name, kind] : std::vector<std::pair<std::string, BufferKind>>{
+           {"slots_a_byte_short", BufferKind::kRingSlot},
            {"framework_copies_a_byte_short", BufferKind::kFrameworkCopy},
            {"table_slabs_a_byte_short", BufferKind::kTableSlab},
            {"pack_slabs_a_byte_short", BufferKind::kPackSlab}}) {
@@ -383,12 +392,6 @@ void AddCountMutants(std::vector<Mutant>& all) {
       return found;
     }));
   }
-  all.push_back(Once("slots_a_byte_short", [](Schedule& s) {
-    for (Buffer& buffer : s.memory.buffers) {
-      if (buffer.kind == BufferKind::kRingSlot) --buffer.bytes;
-    }
-    return true;
-  }));
   all.push_back(Once("total_a_byte_more", [](Schedule& s) {
     ++s.memory.totals[0];
     return true;

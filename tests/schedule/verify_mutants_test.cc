@@ -89,6 +89,15 @@ std::vector<Base> Bases() {
                            p.buffer_depth = 1;
                            p.gradient_slabs = 1;
                          }))});
+  const TrainingJob on_cuda = with(after, [](TrainingJob& j) {
+    j.device = DeviceKind::kCuda;
+    j.activation_type = NumberType::kBf16;
+  });
+  bases.push_back({"resident on cuda",
+                   Build(tied, on_cuda, with(follow(Strategy::kResident), [](StreamPlan& p) {
+                           p.recompute = false;
+                           p.anchor_interval = 1;
+                         }))});
   bases.push_back({"fsdp_offload", Build(spec, after, follow(Strategy::kFsdpOffload))});
   return bases;
 }
