@@ -81,6 +81,7 @@ class DemoCommand : public Command {
     train.schedule = "cosine";
     train.warmup = std::min<int64_t>(5, steps_ / 4);
     train.beta2 = 0.98;
+    train.device = "host";  // the same numbers on every machine
     train.device_memory = 128_MiB;
     train.data_flags.tokenizer = "byte";
     train.data_flags.train_on_prompt = true;

@@ -96,6 +96,7 @@ class EvalCommand : public Command {
   absl::Status Run(const CommandContext& context) override {
     ASSIGN_OR_RETURN(const ModelConfig config, LoadModelSpec(context.io, model_));
     const ModelSpec& spec = config.spec;
+    ASSIGN_OR_RETURN(const ChosenDevice device, ChooseDevice(context, inference_.device));
     ASSIGN_OR_RETURN(const ModelTokenizer tokenizer, TokenizerFor(context.io, data_, model_));
     const int64_t sequence = sequence_.value_or(std::min<int64_t>(1024, spec.max_positions));
     ASSIGN_OR_RETURN(DataOptions options,
@@ -112,10 +113,11 @@ class EvalCommand : public Command {
                      OpenModelSource(context.io, model_, spec));
     ASSIGN_OR_RETURN(TrainingData data,
                      OpenEvaluationData(context.io, options, LoggingListener(context)));
-    ASSIGN_OR_RETURN(const Evaluation loss, EvaluateLoss(context, spec, sequence, source, data));
+    ASSIGN_OR_RETURN(const Evaluation loss,
+                     EvaluateLoss(context, device, spec, sequence, source, data));
     MatchReport matches;
     if (exact_match_) {
-      ASSIGN_OR_RETURN(matches, AnswerQuestions(context, inference_, spec, source, match_,
+      ASSIGN_OR_RETURN(matches, AnswerQuestions(context, inference_, device, spec, source, match_,
                                                 *questions, *tokenizer.tokenizer));
     }
     return context.output.Write(json_ ? Json(loss, data.eval_statistics, matches)
@@ -123,17 +125,19 @@ class EvalCommand : public Command {
   }
 
  private:
-  absl::StatusOr<Evaluation> EvaluateLoss(const CommandContext& context, const ModelSpec& spec,
-                                          int64_t sequence, const ParameterStore::Source& source,
+  absl::StatusOr<Evaluation> EvaluateLoss(const CommandContext& context, const ChosenDevice& device,
+                                          const ModelSpec& spec, int64_t sequence,
+                                          const ParameterStore::Source& source,
                                           TrainingData& data) const {
     TrainingJob job;
+    PlaceOn(device.name.kind, job);
     job.sequence = sequence;
     job.micro_batch = micro_batch_;
     job.compute_type = inference_.compute_type();
     job.optimizer_place = OptimizerPlace::kAfterStep;  // every strategy has it
     ASSIGN_OR_RETURN(
         const InferencePlace place,
-        PrepareInference(context, inference_, spec,
+        PrepareInference(context, inference_, device, spec,
                          [&](const StreamPlan& plan) -> absl::StatusOr<InferenceBytes> {
                            ASSIGN_OR_RETURN(const Schedule schedule,
                                             BuildSchedule(spec, job, plan, PassKind::kEvaluate));

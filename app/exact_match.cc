@@ -121,7 +121,8 @@ absl::StatusOr<Questions> ReadQuestions(Io& io, const DataFiles& files,
 }
 
 absl::StatusOr<MatchReport> AnswerQuestions(const CommandContext& context,
-                                            const InferenceFlags& flags, const ModelSpec& spec,
+                                            const InferenceFlags& flags, const ChosenDevice& device,
+                                            const ModelSpec& spec,
                                             const ParameterStore::Source& source,
                                             const MatchOptions& options, const Questions& questions,
                                             const Tokenizer& tokenizer) {
@@ -139,12 +140,13 @@ absl::StatusOr<MatchReport> AnswerQuestions(const CommandContext& context,
   }
   if (asked.empty()) return report;
   GenerationSetup setup{
+      .device = device.name.kind,
       .compute_type = flags.compute_type(),
       .batch = std::min<int64_t>(options.batch, static_cast<int64_t>(asked.size())),
       .capacity = std::min(spec.max_positions, static_cast<int64_t>(longest) + options.max_tokens),
       .longest_prompt = static_cast<int64_t>(longest)};
   ASSIGN_OR_RETURN(const InferencePlace place,
-                   PrepareInference(context, flags, spec, [&](const StreamPlan& plan) {
+                   PrepareInference(context, flags, device, spec, [&](const StreamPlan& plan) {
                      GenerationSetup with_plan = setup;
                      with_plan.plan = plan;
                      return GenerationBytes(spec, with_plan);

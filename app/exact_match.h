@@ -55,7 +55,8 @@ struct MatchReport {
 };
 // Greedy answers, in batches. `spec` and what the context names outlive the call only.
 absl::StatusOr<MatchReport> AnswerQuestions(const CommandContext& context,
-                                            const InferenceFlags& flags, const ModelSpec& spec,
+                                            const InferenceFlags& flags, const ChosenDevice& device,
+                                            const ModelSpec& spec,
                                             const ParameterStore::Source& source,
                                             const MatchOptions& options, const Questions& questions,
                                             const Tokenizer& tokenizer);

@@ -57,11 +57,14 @@ class GenerateCommand : public Command {
     ASSIGN_OR_RETURN(const ParameterStore::Source source,
                      OpenModelSource(context.io, model_, config.spec));
     const auto prompt = static_cast<int64_t>(prompt_ids_.size());
-    GenerationSetup setup{.compute_type = inference_.compute_type(), .longest_prompt = prompt};
+    ASSIGN_OR_RETURN(const ChosenDevice device, ChooseDevice(context, inference_.device));
+    GenerationSetup setup{.device = device.name.kind,
+                          .compute_type = inference_.compute_type(),
+                          .longest_prompt = prompt};
     ASSIGN_OR_RETURN(setup.capacity, CapacityFor(config.spec, prompt));
     ASSIGN_OR_RETURN(
         const InferencePlace place,
-        PrepareInference(context, inference_, config.spec, [&](const StreamPlan& plan) {
+        PrepareInference(context, inference_, device, config.spec, [&](const StreamPlan& plan) {
           GenerationSetup with_plan = setup;
           with_plan.plan = plan;
           return GenerationBytes(config.spec, with_plan);

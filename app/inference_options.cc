@@ -9,7 +9,6 @@
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "planner/host_limits.h"
-#include "runtime/kernel_table.h"
 
 namespace horizon {
 namespace {
@@ -38,6 +37,7 @@ void AddIds(const Value* value, std::vector<int32_t>& ids) {
 
 void InferenceFlags::AddTo(OptionList& list) {
   const auto add = [&](Option option) { list.options.push_back(std::move(option)); };
+  add(DeviceOption(device));
   add({.name = "compute",
        .value = &compute,
        .unit = "type",
@@ -51,7 +51,7 @@ void InferenceFlags::AddTo(OptionList& list) {
   add({.name = "link",
        .value = &link,
        .unit = "bytes/s",
-       .help = "Hold copies to and from the device to this bandwidth"});
+       .help = "Hold copies to and from device host to this bandwidth"});
   add({.name = "threads",
        .value = &threads,
        .unit = "threads",
@@ -65,22 +65,33 @@ NumberType InferenceFlags::compute_type() const {
 }
 
 ModelPass::Options InferencePlace::Options(const CommandContext& context) const {
-  return {.device = *device, .kernels = HostKernels(), .clock = context.clock};
+  return {.device = *device.device,
+          .kernels = *device.kernels,
+          .clock = context.clock,
+          .products = device.products.get()};
 }
 
 absl::StatusOr<InferencePlace> PrepareInference(const CommandContext& context,
-                                                const InferenceFlags& flags, const ModelSpec& spec,
+                                                const InferenceFlags& flags,
+                                                const ChosenDevice& device, const ModelSpec& spec,
                                                 const InferenceBytesOf& bytes_of) {
   ASSIGN_OR_RETURN(const HostLimits host, ReadHostLimits(context.io));
-  InferenceLimits limits{.sum = Usable(host), .threads = flags.threads.value_or(host.cores)};
+  InferenceLimits limits{.threads = flags.threads.value_or(host.cores)};
+  if (device.name.kind == DeviceKind::kHost) {
+    limits.sum = Usable(host);
+  } else {
+    limits.host = Usable(host);
+    limits.device = device.usable_bytes();
+  }
   if (flags.device_memory.has_value()) limits.device = flags.device_memory->value();
   InferencePlace place;
   ASSIGN_OR_RETURN(place.plan, PlanInference(spec, flags.compute_type(), limits, bytes_of));
   context.log.Info(StrCat(spec.name, ": ", place.plan.summary));
-  ASSIGN_OR_RETURN(place.device, HostDevice::Create({.capacity = place.plan.bytes.device,
-                                                     .to_device = flags.link,
-                                                     .to_host = flags.link,
-                                                     .clock = &context.clock}));
+  ASSIGN_OR_RETURN(place.device, OpenComputeDevice({.name = device.name,
+                                                    .capacity = place.plan.bytes.device,
+                                                    .link = flags.link,
+                                                    .clock = context.clock,
+                                                    .log = context.log}));
   return place;
 }
 

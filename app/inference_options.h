@@ -9,12 +9,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "app/command.h"
+#include "app/device_option.h"
 #include "app/option.h"
 #include "common/units.h"
 #include "model/chat_format.h"
 #include "model/model_spec.h"
 #include "model/tokenizer/load_tokenizer.h"
-#include "runtime/device/host_device.h"
+#include "runtime/compute_device.h"
 #include "runtime/inference_plan.h"
 #include "runtime/model_pass.h"
 #include "schedule/training_job.h"
@@ -23,6 +24,7 @@ namespace horizon {
 
 // The flags of commands that use a model without changing it: where it runs and with how much.
 struct InferenceFlags {
+  std::string device = "auto";
   std::string compute = "bf16";
   std::optional<Bytes> device_memory;
   std::optional<BytesPerSecond> link;
@@ -35,13 +37,15 @@ struct InferenceFlags {
 // A plan and the device it runs on, made for it.
 struct InferencePlace {
   InferencePlan plan;
-  std::unique_ptr<HostDevice> device;
+  ComputeDevice device;
 
   ModelPass::Options Options(const CommandContext& context) const;
 };
-// Chooses the plan for this machine and says in the log which it is. PlanInference's errors.
+// Chooses the plan for this machine and says in the log which it is. Errors of PlanInference and
+// OpenComputeDevice.
 absl::StatusOr<InferencePlace> PrepareInference(const CommandContext& context,
-                                                const InferenceFlags& flags, const ModelSpec& spec,
+                                                const InferenceFlags& flags,
+                                                const ChosenDevice& device, const ModelSpec& spec,
                                                 const InferenceBytesOf& bytes_of);
 
 // The ids after which an answer is over: eos_token_id, a number or a list, of the folder's

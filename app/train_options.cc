@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/device_option.h"
 #include "common/enum_words.h"
 #include "common/status_macros.h"
 
@@ -140,20 +141,16 @@ void TrainOptions::AddTo(OptionList& list) {
        .value = &plan,
        .unit = "auto|plan.json",
        .help = "What to follow; auto is the planner's choice for this machine"});
-  add({.name = "device",
-       .value = &device,
-       .unit = "device",
-       .help = "What computes",
-       .choices = {"host"}});
+  add(DeviceOption(device));
   add({.name = "device-memory",
        .value = &device_memory,
        .unit = "bytes",
-       .help = "Size of the device's memory; not given: a quarter of the RAM",
+       .help = "Memory of the device; not given: a quarter of the RAM, or what a GPU has free",
        .minimum = 1});
   add({.name = "link",
        .value = &link,
        .unit = "bytes/s",
-       .help = "Hold copies to and from the device to this bandwidth, each way"});
+       .help = "Hold copies to and from device host to this bandwidth, each way"});
   add({.name = "threads",
        .value = &threads,
        .unit = "threads",
@@ -210,8 +207,10 @@ void TrainOptions::AddTo(OptionList& list) {
   add({.name = "json", .value = &json, .help = "Answer in JSON"});
 }
 
-absl::StatusOr<TrainingJob> TrainOptions::ToJob(const ModelSpec& spec) const {
+absl::StatusOr<TrainingJob> TrainOptions::ToJob(const ModelSpec& spec,
+                                                DeviceKind device_kind) const {
   TrainingJob job;
+  PlaceOn(device_kind, job);
   job.model = model;
   job.data = data;
   job.sequence = sequence.value_or(std::min<int64_t>(1024, spec.max_positions));

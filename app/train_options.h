@@ -44,7 +44,7 @@ struct TrainOptions {
   std::string compute = "bf16";
   std::optional<std::string> gradients;
   std::string plan = "auto";
-  std::string device = "host";
+  std::string device = "auto";
   std::optional<Bytes> device_memory;
   std::optional<BytesPerSecond> link;
   std::optional<int64_t> threads;
@@ -63,7 +63,7 @@ struct TrainOptions {
   void AddTo(OptionList& list);
   // The job these make for a model. InvalidArgument (ValidateJob's) where they contradict each
   // other or the model.
-  absl::StatusOr<TrainingJob> ToJob(const ModelSpec& spec) const;
+  absl::StatusOr<TrainingJob> ToJob(const ModelSpec& spec, DeviceKind device_kind) const;
   bool shuffles() const { return shuffle == "true"; }
   bool random_init() const { return init == "random"; }
 };

@@ -12,7 +12,9 @@
 #include "planner/make_plan.h"
 #include "planner/plan_report.h"
 #include "planner/planned_job.h"
+#include "planner/probe_cuda.h"
 #include "planner/probe_host.h"
+#include "runtime/compute_device.h"
 #include "runtime/operation_bodies.h"
 #include "runtime/process_memory.h"
 #include "schedule/build_schedule.h"
@@ -29,11 +31,14 @@ constexpr uint64_t kLibraryBytesPerThread = uint64_t{8} << 20;
 // was just written (runtime/checkpoint/).
 constexpr uint64_t kSavingBytes = uint64_t{16} << 20;
 
+// And for what CUDA and its libraries keep in a process (a guess).
+constexpr uint64_t kCudaProcessBytes = uint64_t{1} << 30;
+
 class Planning {
  public:
-  Planning(const CommandContext& context, const TrainOptions& options, const ModelSpec& spec,
-           const TrainingJob& job)
-      : context_(context), options_(options), spec_(spec), job_(job) {}
+  Planning(const CommandContext& context, const TrainOptions& options, const ChosenDevice& device,
+           const ModelSpec& spec, const TrainingJob& job)
+      : context_(context), options_(options), device_(device), spec_(spec), job_(job) {}
 
   absl::StatusOr<TrainingPlan> Make() {
     RETURN_IF_ERROR(LoadProfile());
@@ -50,20 +55,47 @@ class Planning {
     if (options_.machine.has_value()) {
       ASSIGN_OR_RETURN(profile_, LoadMachine(context_.io, *options_.machine));
     } else {
-      context_.log.Info("measuring this machine for 5 s");
-      ASSIGN_OR_RETURN(profile_, ProbeHost(context_.io, context_.clock,
-                                           {.device_memory = options_.device_memory,
-                                            .threads = options_.threads}));
+      ASSIGN_OR_RETURN(profile_, on_cuda() ? MeasureWithCuda() : MeasureHost());
     }
-    if (profile_.device.kind != DeviceKind::kHost) {
-      return absl::InvalidArgumentError(StrCat("--machine ", *options_.machine,
-                                               " has a GPU; training runs on device host: name a "
-                                               "machine without one, or leave the option out"));
+    if (profile_.device.kind != device_.name.kind) {
+      return absl::InvalidArgumentError(
+          StrCat("--machine ", *options_.machine, on_cuda() ? " has no GPU" : " has a GPU",
+                 "; training runs on device ", ToString(device_.name),
+                 ": name a machine like it, another --device, or leave --machine out"));
     }
     MachineOverrides overrides{
         .device_memory = options_.device_memory, .link = options_.link, .cores = options_.threads};
     profile_ = WithOverrides(std::move(profile_), overrides);
     return absl::OkStatus();
+  }
+
+  bool on_cuda() const { return device_.name.kind == DeviceKind::kCuda; }
+
+  absl::StatusOr<HardwareProfile> MeasureHost() {
+    context_.log.Info("measuring this machine for 5 s");
+    return ProbeHost(context_.io, context_.clock,
+                     {.device_memory = options_.device_memory, .threads = options_.threads});
+  }
+
+  absl::StatusOr<HardwareProfile> MeasureWithCuda() {
+    context_.log.Info("measuring this machine and its device for 8 s");
+    const auto rated = [](const ComputeDevice& device) {
+      return RatedDevice{
+          .device = *device.device, .kernels = *device.kernels, .products = device.products.get()};
+    };
+    const DeviceRates rates{.matrix_bytes = kUsualMatrixBytes};
+    // Its size follows from what is asked of it, which no device is needed to tell.
+    ASSIGN_OR_RETURN(const ComputeDevice device,
+                     OpenComputeDevice({.name = device_.name,
+                                        .capacity = CudaRatingBytes(rates),
+                                        .clock = context_.clock,
+                                        .log = context_.log}));
+    return ProbeCuda(context_.io, context_.clock,
+                     {.host = {.time = Seconds{4}, .threads = options_.threads},
+                      .rated = rated(device),
+                      .rates = rates,
+                      .name = device_.description,
+                      .free_bytes = device_.free_bytes});
   }
 
   absl::Status ChoosePlan() {
@@ -112,7 +144,8 @@ class Planning {
     Software software = BuiltInCalibration().SoftwareOf(plan_.strategy);
     const int64_t threads = plan_.compute_threads;
     software.process_bytes = now.resident().value() + kLibraryBytes + kSavingBytes +
-                             kLibraryBytesPerThread * static_cast<uint64_t>(threads);
+                             kLibraryBytesPerThread * static_cast<uint64_t>(threads) +
+                             (on_cuda() ? kCudaProcessBytes : 0);
     prediction_.memory = EstimateMemory(schedule.memory, profile_, software);
     return CheckFreeMemory(prediction_.memory.host_bytes() - now.resident().value());
   }
@@ -142,13 +175,17 @@ class Planning {
     }
     context_.log.Info(StrCat("predicted: ", ShortNumber(prediction_.step_seconds), " s a step, ",
                              ShortNumber(prediction_.tokens_per_second), " tokens/s, ",
-                             bytes(prediction_.memory.host_bytes()), " of host memory (",
-                             bytes(arena_bytes_), " of it the device's arena); limits: ", limits));
+                             bytes(prediction_.memory.host_bytes()), " of host memory",
+                             on_cuda()
+                                 ? StrCat(", ", bytes(arena_bytes_), " of the device's")
+                                 : StrCat(" (", bytes(arena_bytes_), " of it the device's arena)"),
+                             "; limits: ", limits));
     return absl::OkStatus();
   }
 
   const CommandContext& context_;
   const TrainOptions& options_;
+  const ChosenDevice& device_;
   const ModelSpec& spec_;
   const TrainingJob& job_;
   StreamPlan plan_;
@@ -160,9 +197,9 @@ class Planning {
 }  // namespace
 
 absl::StatusOr<TrainingPlan> PlanTraining(const CommandContext& context,
-                                          const TrainOptions& options, const ModelSpec& spec,
-                                          const TrainingJob& job) {
-  return Planning(context, options, spec, job).Make();
+                                          const TrainOptions& options, const ChosenDevice& device,
+                                          const ModelSpec& spec, const TrainingJob& job) {
+  return Planning(context, options, device, spec, job).Make();
 }
 
 }  // namespace horizon

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "app/command.h"
+#include "app/device_option.h"
 #include "app/train_options.h"
 #include "model/model_spec.h"
 #include "schedule/stream_plan.h"
@@ -29,7 +30,7 @@ struct TrainingPlan {
 // and says so in the log. FailedPrecondition, with what would fit, when the device's or this
 // machine's memory is too small; InvalidArgument for a plan that does not go with model and job.
 absl::StatusOr<TrainingPlan> PlanTraining(const CommandContext& context,
-                                          const TrainOptions& options, const ModelSpec& spec,
-                                          const TrainingJob& job);
+                                          const TrainOptions& options, const ChosenDevice& device,
+                                          const ModelSpec& spec, const TrainingJob& job);
 
 }  // namespace horizon

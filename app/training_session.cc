@@ -9,6 +9,7 @@
 
 #include "app/config_file.h"
 #include "app/data_options.h"
+#include "app/device_option.h"
 #include "app/exit_code.h"
 #include "app/run_folder.h"
 #include "app/training_plan.h"
@@ -30,8 +31,8 @@
 #include "runtime/checkpoint/run_lock.h"
 #include "runtime/checkpoint_saver.h"
 #include "runtime/checkpoint_values.h"
+#include "runtime/compute_device.h"
 #include "runtime/config_dtype.h"
-#include "runtime/device/host_device.h"
 #include "runtime/export_model.h"
 #include "runtime/load_checkpoint.h"
 #include "runtime/metrics.h"
@@ -60,7 +61,8 @@ class Session {
     ASSIGN_OR_RETURN(ModelConfig config, LoadModelSpec(io_, options_.model));
     spec_ = std::move(config.spec);
     parameters_ = static_cast<double>(CountParameters(ListStages(spec_)).active);
-    ASSIGN_OR_RETURN(job_, options_.ToJob(spec_));
+    ASSIGN_OR_RETURN(device_, ChooseDevice(context_, options_.device));
+    ASSIGN_OR_RETURN(job_, options_.ToJob(spec_, device_.name.kind));
     ASSIGN_OR_RETURN(config_text_, ConfigTextOf(io_, options_.model));
     // A folder that is there is locked before anything in it is believed.
     if (io_.Info(options_.output).ok()) RETURN_IF_ERROR(Lock());
@@ -69,7 +71,7 @@ class Session {
     RETURN_IF_ERROR(OpenData());
     RETURN_IF_ERROR(CheckResume());
     if (resume_.has_value() && resume_->manifest().step >= job_.steps) return Complete();
-    ASSIGN_OR_RETURN(planned_, PlanTraining(context_, options_, spec_, job_));
+    ASSIGN_OR_RETURN(planned_, PlanTraining(context_, options_, device_, spec_, job_));
     return Train();
   }
 
@@ -146,18 +148,20 @@ class Session {
   absl::Status Train() {
     // The peak that is compared with the prediction is the run's alone, where the kernel allows it.
     ResetPeakMemory(io_).IgnoreError();
-    ASSIGN_OR_RETURN(const std::unique_ptr<HostDevice> device,
-                     HostDevice::Create({.capacity = planned_.arena_bytes,
-                                         .to_device = options_.link,
-                                         .to_host = options_.link,
-                                         .clock = &context_.clock}));
+    ASSIGN_OR_RETURN(const ComputeDevice device,
+                     OpenComputeDevice({.name = device_.name,
+                                        .capacity = planned_.arena_bytes,
+                                        .link = options_.link,
+                                        .clock = context_.clock,
+                                        .log = context_.log}));
     ASSIGN_OR_RETURN(const NonFinitePolicy policy,
                      ParseWord<NonFinitePolicy>(options_.on_non_finite));
     ASSIGN_OR_RETURN(const std::unique_ptr<Trainer> trainer,
                      Trainer::Create(spec_, job_, planned_.plan,
-                                     {.device = *device,
-                                      .kernels = HostKernels(),
+                                     {.device = *device.device,
+                                      .kernels = *device.kernels,
                                       .clock = context_.clock,
+                                      .products = device.products.get(),
                                       .non_finite = policy,
                                       .on_stall = [this](const absl::Status& status) {
                                         // Nothing can end the lane that hangs, so all ends here.
@@ -177,10 +181,10 @@ class Session {
     RETURN_IF_ERROR(MakeFolder());
     RETURN_IF_ERROR(TellSaving(layout));
     RETURN_IF_ERROR(Begin(*trainer));
-    return Train(*device, *trainer, held_out.get(), layout);
+    return Train(*device.device, *trainer, held_out.get(), layout);
   }
 
-  absl::Status Train(HostDevice& device, Trainer& trainer, const ModelPass* held_out,
+  absl::Status Train(Device& device, Trainer& trainer, const ModelPass* held_out,
                      const CheckpointLayout& layout) {
     StopSignals signals;
     CheckpointSaver saver(trainer.schedule(), trainer.store(),
@@ -318,6 +322,7 @@ class Session {
     RETURN_IF_ERROR(WriteTextFile(io_, options_.output + "/plan.json", WritePlan(named)));
     RETURN_IF_ERROR(WriteTextFile(io_, options_.output + "/job.json", WriteJob(job_)));
     TrainOptions given = options_;
+    given.device = ToString(device_.name);  // its arithmetic is part of the run
     OptionList list;
     given.AddTo(list);
     RETURN_IF_ERROR(
@@ -338,11 +343,16 @@ class Session {
     told_ = context_.clock.Now();
     const double flops = 6.0 * parameters_ * news.tokens_per_second;
     const double left = static_cast<double>(news.steps - news.step) * news.seconds;
-    context_.log.Info(StrCat(
-        "step ", news.step, "/", news.steps, "  loss ", ShortNumber(news.loss), "  norm ",
-        ShortNumber(news.gradient_norm), "  ", ShortNumber(news.tokens_per_second), " tokens/s  ",
-        ShortNumber(100 * flops / planned_.profile.device.gemm_fp32.Highest()), " % of peak  ",
-        ToString(news.host_bytes), "  ", TellSeconds(left), " left"));
+    context_.log.Info(StrCat("step ", news.step, "/", news.steps, "  loss ", ShortNumber(news.loss),
+                             "  norm ", ShortNumber(news.gradient_norm), "  ",
+                             ShortNumber(news.tokens_per_second), " tokens/s  ",
+                             ShortNumber(100 * flops / PeakFlops()), " % of peak  ",
+                             ToString(news.host_bytes), "  ", TellSeconds(left), " left"));
+  }
+
+  double PeakFlops() const {
+    const DeviceProfile& device = planned_.profile.device;
+    return (device.kind == DeviceKind::kHost ? device.gemm_fp32 : device.gemm_bf16).Highest();
   }
 
   void Tell(int64_t step, const Evaluation& evaluation) {
@@ -408,6 +418,7 @@ class Session {
   const CommandContext& context_;
   Io& io_;
   const TrainOptions& options_;
+  ChosenDevice device_;
   ModelSpec spec_;
   TrainingJob job_;
   std::string config_text_;

@@ -11,20 +11,31 @@ namespace horizon {
 MeasuringTime::MeasuringTime(Clock& clock, Nanoseconds total, int64_t count)
     : clock_(clock), deadline_(clock.Now() + total), left_(count) {}
 
+double MeasuringTime::Share() const {
+  return std::chrono::duration<double>(deadline_ - clock_.Now()).count() /
+         static_cast<double>(std::max<int64_t>(1, left_));
+}
+
 absl::StatusOr<Measured> MeasuringTime::Measure(absl::FunctionRef<absl::Status()> work) {
-  CHECK(left_ > 0);
-  Nanoseconds now = clock_.Now();
-  const Nanoseconds end = now + (deadline_ - now) / left_--;
-  RETURN_IF_ERROR(work());
-  std::vector<double> seconds;
-  now = clock_.Now();
-  do {
+  return MeasureTold([&]() -> absl::StatusOr<double> {
+    const Nanoseconds begin = clock_.Now();
     RETURN_IF_ERROR(work());
-    const Nanoseconds after = clock_.Now();
+    return std::chrono::duration<double>(clock_.Now() - begin).count();
+  });
+}
+
+absl::StatusOr<Measured> MeasuringTime::MeasureTold(
+    absl::FunctionRef<absl::StatusOr<double>()> work) {
+  CHECK(left_ > 0);
+  const Nanoseconds begin = clock_.Now();
+  const Nanoseconds end = begin + (deadline_ - begin) / left_--;
+  RETURN_IF_ERROR(work().status());
+  std::vector<double> seconds;
+  do {
+    ASSIGN_OR_RETURN(const double took, work());
     // A clock may not tell two moments apart; no work takes no time.
-    seconds.push_back(std::chrono::duration<double>(std::max(Nanoseconds(1), after - now)).count());
-    now = after;
-  } while (now < end && static_cast<int64_t>(seconds.size()) < kMostRepeats);
+    seconds.push_back(std::max(1e-9, took));
+  } while (clock_.Now() < end && static_cast<int64_t>(seconds.size()) < kMostRepeats);
   std::sort(seconds.begin(), seconds.end());
   const double median = seconds[seconds.size() / 2];
   return Measured{.seconds = median,

@@ -27,6 +27,10 @@ class MeasuringTime {
   // Runs `work` once unmeasured, to have pages and caches as they will be, then once and again
   // until its share of the time is used up (or kMostRepeats). The first error of `work` ends it.
   absl::StatusOr<Measured> Measure(absl::FunctionRef<absl::Status()> work);
+  // The same of work that tells itself how many seconds it took: a device has events for that.
+  absl::StatusOr<Measured> MeasureTold(absl::FunctionRef<absl::StatusOr<double>()> work);
+  // Seconds that the next measurement may take.
+  double Share() const;
 
   static constexpr int64_t kMostRepeats = 1000;
   static constexpr double kMostSpread = 1e6;  // as a profile takes it

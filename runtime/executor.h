@@ -16,7 +16,7 @@
 #include "common/host_memory.h"
 #include "common/workers.h"
 #include "runtime/device/device.h"
-#include "runtime/kernel_table.h"
+#include "kernels/kernel_table.h"
 #include "runtime/operation_bodies.h"
 #include "runtime/run_memory.h"
 #include "runtime/step.h"

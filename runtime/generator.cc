@@ -33,6 +33,7 @@ int64_t PrefillTokens(const GenerationSetup& setup, int64_t prompt) {
 
 TrainingJob JobOf(const GenerationSetup& setup, int64_t sequence) {
   TrainingJob job;
+  PlaceOn(setup.device, job);
   job.sequence = sequence;
   job.micro_batch = setup.batch;
   job.compute_type = setup.compute_type;

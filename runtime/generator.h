@@ -22,6 +22,7 @@ namespace horizon {
 
 // What text is generated with. The plan changes no bit of it, as in training.
 struct GenerationSetup {
+  DeviceKind device = DeviceKind::kHost;
   NumberType compute_type = NumberType::kBf16;
   int64_t batch = 1;           // texts at once
   int64_t capacity = 0;        // tokens of a text, prompt and answer together

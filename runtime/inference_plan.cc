@@ -35,8 +35,11 @@ class Search {
 
  private:
   bool Fits(const InferenceBytes& bytes) const {
-    return bytes.device + bytes.host <= limits_.sum &&
-           (!limits_.device.has_value() || bytes.device <= *limits_.device);
+    const auto within = [](uint64_t needed, const std::optional<uint64_t>& limit) {
+      return !limit.has_value() || needed <= *limit;
+    };
+    return within(bytes.device, limits_.device) && within(bytes.host, limits_.host) &&
+           within(bytes.device + bytes.host, limits_.sum);
   }
 
   StreamPlan Begin() const {
@@ -114,15 +117,18 @@ class Search {
   }
 
   absl::Status Refusal(const InferenceBytes& least) const {
-    std::string limit = limits_.device.has_value()
-                            ? StrCat("the device has ", WithCommas(*limits_.device),
-                                     " bytes, and together there are ")
-                            : std::string("there are ");
-    return absl::FailedPreconditionError(
-        StrCat(spec_.name, " takes at least ", WithCommas(least.device),
-               " bytes of the device and ", WithCommas(least.host),
-               " beside it, streamed stage by stage; ", limit, WithCommas(limits_.sum),
-               ". Raise --device-memory, or lower the batch or the number of tokens"));
+    std::string there;
+    const auto tell = [&](std::string_view where, const std::optional<uint64_t>& limit) {
+      if (!limit.has_value()) return;
+      there += StrCat(there.empty() ? "" : ", ", WithCommas(*limit), where);
+    };
+    tell(" on the device", limits_.device);
+    tell(" beside it", limits_.host);
+    tell(" together", limits_.sum);
+    return absl::FailedPreconditionError(StrCat(
+        spec_.name, " takes at least ", WithCommas(least.device), " bytes of the device and ",
+        WithCommas(least.host), " beside it, streamed stage by stage; there are ", there,
+        ". Raise --device-memory, or lower the batch or the number of tokens"));
   }
 
   static std::string Text(uint64_t bytes) { return ToString(Bytes(CheckedU64(bytes))); }

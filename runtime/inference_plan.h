@@ -19,9 +19,11 @@ struct InferenceBytes {
 };
 using InferenceBytesOf = std::function<absl::StatusOr<InferenceBytes>(const StreamPlan& plan)>;
 
+// Bytes; none: as many as it takes. Device `host` shares the sum, others have memory of their own.
 struct InferenceLimits {
-  std::optional<uint64_t> device;  // bytes; none: what the sum leaves
-  uint64_t sum = 0;                // of device and host together
+  std::optional<uint64_t> device;
+  std::optional<uint64_t> host;
+  std::optional<uint64_t> sum;  // of both
   int64_t threads = 1;
 };
 

@@ -16,8 +16,12 @@ namespace {
 class Parts {
  public:
   Parts(std::byte* begin, ValueType type) : begin_(begin), type_(type) {}
-  Values Take(int64_t values) { return {Next(values * BytesOf(type_)), type_}; }
+  Values Take(int64_t values) {
+    CHECK(!scalars_);
+    return {Next(values * BytesOf(type_)), type_};
+  }
   float* TakeScalars(int64_t count) {
+    scalars_ = true;
     return reinterpret_cast<float*>(Next(count * static_cast<int64_t>(sizeof(float))));
   }
   int64_t taken() const { return taken_; }
@@ -32,6 +36,7 @@ class Parts {
   std::byte* begin_;
   ValueType type_;
   int64_t taken_ = 0;
+  bool scalars_ = false;  // from here on
 };
 
 // What attention keeps for its backward. Without `kept` memory the same arrays lie in the
@@ -365,16 +370,16 @@ class StageCalls {
 
   absl::Status FeedForwardForwardPass(const StageForward& args) {
     Parts work(args.workspace, s_.activations);
+    const int64_t width = s_.spec.intermediate;
     const Values normed = work.Take(tokens_ * hidden_);
+    const Values activated = args.output == nullptr ? Values() : work.Take(tokens_ * width);
     Parts kept_parts(args.kept, s_.activations);
     const bool keeps = args.kept != nullptr;
     const FeedForwardKept kept(s_, keeps ? kept_parts : work, keeps);
-    const int64_t width = s_.spec.intermediate;
     RETURN_IF_ERROR(Norm(args.input, normed, kept.inverse_rms));
     RETURN_IF_ERROR(Linear(normed, hidden_, at_.gate, at_.gate_bias, width, kept.gate));
     RETURN_IF_ERROR(Linear(normed, hidden_, at_.up, at_.up_bias, width, kept.up));
     if (args.output == nullptr) return absl::OkStatus();
-    const Values activated = work.Take(tokens_ * width);
     RETURN_IF_ERROR(s_.kernels.swiglu_forward(
         context_,
         {.count = tokens_ * width, .gate = kept.gate, .up = kept.up, .output = activated}));

@@ -11,7 +11,7 @@
 #include "kernels/values.h"
 #include "model/model_spec.h"
 #include "model/stages.h"
-#include "runtime/kernel_table.h"
+#include "kernels/kernel_table.h"
 
 namespace horizon {
 

@@ -9,7 +9,7 @@
 #include "model/model_spec.h"
 #include "runtime/device/device.h"
 #include "runtime/executor.h"
-#include "runtime/kernel_table.h"
+#include "kernels/kernel_table.h"
 #include "runtime/operation_bodies.h"
 #include "runtime/parameter_store.h"
 #include "runtime/run_memory.h"

@@ -26,6 +26,10 @@ constexpr EnumWord<LearningRateSchedule> kScheduleWords[] = {
     {LearningRateSchedule::kLinear, "linear"},
     {LearningRateSchedule::kCosine, "cosine"}};
 
+NumberType ActivationsOn(DeviceKind device) {
+  return device == DeviceKind::kHost ? NumberType::kFp32 : NumberType::kBf16;
+}
+
 template <typename Record, typename Visitor>
 void VisitFields(Record& job, Visitor& visit) {
   visit("version", job.version, {.minimum = 1, .maximum = 1, .help = "version of this format"});
@@ -112,8 +116,7 @@ absl::Status ValidateJob(const ModelSpec& spec, const TrainingJob& job) {
   if (job.state_format == StateFormat::kBf16Weights && job.compute_type == NumberType::kFp32) {
     return Refuse("state_format bf16-weights has no low half, so compute_type must be bf16");
   }
-  const NumberType activations =
-      job.device == DeviceKind::kHost ? NumberType::kFp32 : NumberType::kBf16;
+  const NumberType activations = ActivationsOn(job.device);
   if (job.activation_type != activations) {
     return Refuse(StrCat("activation_type on device ", ToString(job.device), " is ",
                          ToString(activations), ", found ", ToString(job.activation_type)));
@@ -178,6 +181,11 @@ uint64_t MomentBytes(StateFormat format, uint64_t parameters, uint64_t blocks) {
       return 2 * parameters + 8 * blocks;
   }
   return 0;
+}
+
+void PlaceOn(DeviceKind device, TrainingJob& job) {
+  job.device = device;
+  job.activation_type = ActivationsOn(device);
 }
 
 uint64_t ActivationBytes(const TrainingJob& job) {

@@ -92,6 +92,8 @@ ParameterBytes BytesOfParameter(const TrainingJob& job);
 inline constexpr uint64_t kMomentBlock = 256;
 uint64_t MomentBytes(StateFormat format, uint64_t parameters, uint64_t blocks);
 uint64_t MomentBytes(StateFormat format, uint64_t parameters);
+// Sets the device and the type that activations have there.
+void PlaceOn(DeviceKind device, TrainingJob& job);
 uint64_t ActivationBytes(const TrainingJob& job);  // of one activation value
 
 }  // namespace horizon

@@ -16,7 +16,7 @@
 #include "model/stages.h"
 #include "runtime/device/host_device.h"
 #include "runtime/generator.h"
-#include "runtime/kernel_table.h"
+#include "kernels/kernel_table.h"
 #include "runtime/learning_rate.h"
 #include "runtime/random_init.h"
 #include "runtime/trainer.h"

@@ -67,15 +67,24 @@ absl::Status ReadProperties(int index, CudaDeviceFacts& facts) {
   return absl::OkStatus();
 }
 
+// Of the thread's device.
+absl::Status ReadFreeMemory(CudaDeviceFacts& facts) {
+  size_t free = 0;
+  size_t total = 0;
+  const cudaError_t error = Noted(cudaMemGetInfo(&free, &total));
+  facts.free_bytes = free;
+  return ToStatus(ToResult(error), StrCat("ask CUDA device ", facts.index, " for its free memory"));
+}
+
 // Makes the device the thread's and looks for code for it.
-absl::Status CheckImage(const CudaDeviceFacts& facts) {
+absl::Status CheckImage(CudaDeviceFacts& facts) {
   const cudaError_t error = Noted(cudaSetDevice(facts.index));
   if (error != cudaSuccess) {
     return ToStatus(ToResult(error),
                     StrCat("use CUDA device ", facts.index, " (", facts.name, ")"));
   }
   const CudaResult image = FindKernelImage();
-  if (image.code == 0) return absl::OkStatus();
+  if (image.code == 0) return ReadFreeMemory(facts);
   cudaGetLastError();
   return ToStatus(
       image, StrCat("run on CUDA device ", facts.index, " (", facts.name, ", compute capability ",

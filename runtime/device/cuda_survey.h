@@ -13,6 +13,7 @@ struct CudaDeviceFacts {
   std::string name;
   std::string bus_id;  // "00000000:65:00.0", as NVML writes it
   uint64_t memory_bytes = 0;
+  uint64_t free_bytes = 0;  // of them, now; 0 where the device cannot be used
   int major = 0;  // compute capability
   int minor = 0;
   // Unavailable where the program has no code for the device, or the device does not answer.

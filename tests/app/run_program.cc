@@ -31,8 +31,9 @@ ProcessResult RunShell(const std::string& command) {
   const std::filesystem::path script = Folder() / "command.sh";
   const std::filesystem::path out = Folder() / "out.txt";
   const std::filesystem::path err = Folder() / "err.txt";
+  const std::string on_fake = std::filesystem::absolute("tests/app/horizon_on_fake_cuda").string();
   std::ofstream(script) << "horizon='" << std::filesystem::absolute("app/horizon").string()
-                        << "'\ncd '" << Folder().string()
+                        << "'\nhorizon_on_fake_cuda='" << on_fake << "'\ncd '" << Folder().string()
                         << "'\nunset NO_COLOR\nexport XDG_CACHE_HOME=\"$PWD/cache\"\n"
                         << command << "\n";
   const std::string shell =

@@ -10,6 +10,7 @@
 
 #include "common/json.h"
 #include "common/str_cat.h"
+#include "tests/app/golden_run.h"
 #include "tests/app/run_program.h"
 
 namespace horizon {
@@ -18,62 +19,10 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr char kGoldens[] = "\"$TEST_SRCDIR/horizon/tests/goldens/";
-
 // With a profile from the catalog nothing is measured, so that tests do not take 5 s each.
 std::string Train(const std::string& more) {
   return "\"$horizon\" train --machine cpu-desktop --threads 2 " + more;
 }
-
-double NumberAt(const Value& object, std::string_view key) {
-  const Value* value = object.Find(key);
-  if (value == nullptr) return NAN;
-  if (const int64_t* integer = value->As<int64_t>()) return static_cast<double>(*integer);
-  const double* number = value->As<double>();
-  return number == nullptr ? NAN : *number;
-}
-
-std::vector<Document> Lines(const std::string& text) {
-  std::vector<Document> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) {
-    absl::StatusOr<Document> document = ParseJson("line", line);
-    EXPECT_TRUE(document.ok()) << document.status();
-    if (document.ok()) lines.push_back(*std::move(document));
-  }
-  return lines;
-}
-
-// The golden's batches as a file of tokens, one sample a line, and the folder as `model`.
-void PrepareGolden(const std::string& family) {
-  const ProcessResult copied =
-      RunShell(StrCat("rm -rf model run && cp -rL ", kGoldens, family,
-                      "\" model && chmod -R u+w model && cat model/expected.json"));
-  ASSERT_EQ(copied.exit_code, 0) << copied.err;
-  const absl::StatusOr<Document> expected = ParseJson("expected.json", copied.out);
-  ASSERT_TRUE(expected.ok()) << expected.status();
-  std::string lines;
-  for (const Value& batch : *expected->root.Find("batches")->As<Value::Array>()) {
-    const Value::Array& ids = *batch.Find("input_ids")->As<Value::Array>();
-    const Value::Array& labels = *batch.Find("labels")->As<Value::Array>();
-    for (size_t row = 0; row < ids.size(); ++row) {
-      const auto list = [](const Value& values) {
-        std::string text;
-        for (const Value& value : *values.As<Value::Array>()) {
-          text += StrCat(text.empty() ? "" : ",", *value.As<int64_t>());
-        }
-        return text;
-      };
-      lines += StrCat("{\"input_ids\": [", list(ids[row]), "], \"labels\": [", list(labels[row]),
-                      "]}\n");
-    }
-  }
-  WriteFile("batches.jsonl", lines);
-}
-
-constexpr char kGoldenRun[] =
-    "--model model --data batches.jsonl --shuffle false --output run --steps 8 --sequence 40 "
-    "--micro-batch 2 --learning-rate 0.01 --beta2 0.95 --weight-decay 0.1 --decay-all ";
 
 TEST(TrainCommand, MeetsPyTorchsLossesAndWritesWhatItSays) {
   for (const std::string family : {"llama", "qwen2", "qwen3", "mistral_window"}) {

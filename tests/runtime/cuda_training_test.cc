@@ -12,7 +12,7 @@
 #include "gtest/gtest.h"
 #include "kernels/cublas_products.h"
 #include "runtime/device/cuda_device.h"
-#include "runtime/kernel_table.h"
+#include "kernels/kernel_table.h"
 #include "tests/fake_cuda/fake_cuda_control.h"
 #include "tests/runtime/training_case.h"
 

@@ -14,7 +14,7 @@
 #include "common/str_cat.h"
 #include "model/load_model_spec.h"
 #include "model/model_files.h"
-#include "runtime/kernel_table.h"
+#include "kernels/kernel_table.h"
 #include "runtime/model_source.h"
 #include "runtime/trainer.h"
 #include "schedule/lay_out_memory.h"

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "model/model_spec.h"
 #include "runtime/device/device.h"
-#include "runtime/kernel_table.h"
+#include "kernels/kernel_table.h"
 #include "runtime/parameter_store.h"
 #include "runtime/step.h"
 #include "schedule/stream_plan.h"

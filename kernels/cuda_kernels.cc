@@ -1,4 +1,4 @@
-#include "runtime/kernel_table.h"
+#include "kernels/kernel_table.h"
 
 namespace horizon {
 namespace {

@@ -51,8 +51,9 @@ struct KernelTable {
 };
 
 const KernelTable& HostKernels();
-// Of a CUDA device (//runtime:cuda_kernels). Passes that run on the host whatever the device is
-// have no body there and answer Internal.
+// Of a CUDA device; its definition is linked by programs (//kernels:cuda_kernels, or the one on the
+// fake CUDA). Passes that run on the host whatever the device is have no body there and answer
+// Internal.
 const KernelTable& CudaKernels();
 // Plain loops with double sums: slow, for tests.
 const KernelTable& ReferenceKernels();

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/clock.h"
+#include "common/io.h"
+#include "planner/device_rates.h"
+#include "planner/probe_host.h"
+#include "simulator/hardware_profile.h"
+
+namespace horizon {
+
+// Of what is free before a program opens the device: its context, code and libraries (a guess).
+inline constexpr uint64_t kCudaReservedBytes = uint64_t{512} << 20;
+
+// A CUDA device to be measured, opened by the caller with CudaRatingBytes of memory.
+struct CudaProbe {
+  HostProbe host;
+  RatedDevice rated;
+  DeviceRates rates;
+  std::string name;         // of the device
+  uint64_t free_bytes = 0;  // of its memory, without what is measured in
+};
+
+// This machine with a CUDA device: its host as ProbeHost measures it, the device and its link as
+// MeasureDeviceRates does. Errors of both.
+absl::StatusOr<HardwareProfile> ProbeCuda(Io& io, Clock& clock, const CudaProbe& probe);
+
+}  // namespace horizon

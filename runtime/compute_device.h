@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/units.h"
+#include "kernels/cublas_products.h"
+#include "kernels/kernel_table.h"
+#include "runtime/device/device.h"
+#include "schedule/training_job.h"
+
+namespace horizon {
+
+// Which device: `host`, or one of CUDA's, counted from 0.
+struct DeviceName {
+  DeviceKind kind = DeviceKind::kHost;
+  int index = 0;
+  friend bool operator==(const DeviceName&, const DeviceName&) = default;
+};
+std::string ToString(const DeviceName& name);  // "host", "cuda:1"
+// "host", "cuda" (the first) or "cuda:N"; InvalidArgument for anything else.
+absl::StatusOr<DeviceName> ParseDeviceName(std::string_view text);
+
+// A device with everything that computing on it takes: the bodies of its kernels, and who
+// multiplies matrices where that is not one of them. The products outlive the device, whose streams
+// use them.
+struct ComputeDevice {
+  std::unique_ptr<CublasProducts> products;  // null on the host
+  std::unique_ptr<Device> device;
+  const KernelTable* kernels = nullptr;
+};
+
+struct ComputeDeviceOptions {
+  DeviceName name;
+  uint64_t capacity = 0;               // bytes, exactly what runs on it needs
+  std::optional<BytesPerSecond> link;  // hold copies to this; host only (InvalidArgument)
+  Clock& clock;                        // these two outlive the device
+  Log& log;
+};
+// Errors of HostDevice::Create, MakeCudaDevice and CublasProducts::Create.
+absl::StatusOr<ComputeDevice> OpenComputeDevice(const ComputeDeviceOptions& options);
+
+}  // namespace horizon
