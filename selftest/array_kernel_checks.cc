@@ -1,0 +1,267 @@
+// The kernels that pass over arrays.
+#include <cstdint>
+#include <vector>
+
+#include "kernels/adam.h"
+#include "selftest/kernel_checks.h"
+
+namespace horizon {
+namespace {
+
+using Side = TwoSides::Side;
+
+constexpr int64_t kRows = 37;
+constexpr int64_t kWidth = 136;
+
+// Ids that meet again, positions of two samples a row, some tokens without a label.
+std::vector<TokenRecord> Tokens(int64_t count, int64_t vocabulary) {
+  std::vector<TokenRecord> tokens(static_cast<size_t>(count));
+  for (int64_t t = 0; t < count; ++t) {
+    TokenRecord& token = tokens[static_cast<size_t>(t)];
+    token.id = static_cast<int32_t>(t * t % 11 * 3 % vocabulary);
+    token.label = t % 5 == 0 ? -100 : static_cast<int32_t>(t * 7 % vocabulary);
+    token.position = static_cast<int32_t>(t < count / 3 ? t : t - count / 3);
+  }
+  LinkSameTokens(tokens);
+  return tokens;
+}
+
+void Swiglu(KernelWorld& world, Findings& findings) {
+  constexpr int64_t kCount = kRows * kWidth + 3;
+  TwoSides sides(world, "swiglu", findings);
+  const Array gate = sides.Numbers(kCount, 2);
+  const Array up = sides.Numbers(kCount);
+  const Array output_gradient = sides.Numbers(kCount);
+  const Array output = sides.Numbers(kCount);
+  const Array again = sides.Numbers(kCount);
+  const Array gate_gradient = sides.Numbers(kCount);
+  const Array up_gradient = sides.Numbers(kCount);
+  const bool ran = sides.Run([&](const KernelTable& k, const KernelContext& c, const Side& at) {
+    const absl::Status forward = k.swiglu_forward(c, {.count = kCount,
+                                                      .gate = at.Numbers(gate),
+                                                      .up = at.Numbers(up),
+                                                      .output = at.Numbers(output)});
+    if (!forward.ok()) return forward;
+    return k.swiglu_backward(c, {.count = kCount,
+                                 .gate = at.Numbers(gate),
+                                 .up = at.Numbers(up),
+                                 .output_gradient = at.Numbers(output_gradient),
+                                 .output = at.Numbers(again),
+                                 .gate_gradient = at.Numbers(gate_gradient),
+                                 .up_gradient = at.Numbers(up_gradient)});
+  });
+  if (!ran) return;
+  for (const Array result : {output, again, gate_gradient, up_gradient}) {
+    sides.WantClose(result, kRoundedOnce);
+  }
+}
+
+void RmsNorm(KernelWorld& world, Findings& findings) {
+  TwoSides sides(world, "rms_norm", findings);
+  const Array x = sides.Numbers(kRows * kWidth, 3);
+  const Array weight = sides.Numbers(kWidth);
+  const Array y_gradient = sides.Numbers(kRows * kWidth);
+  const Array residual = sides.Numbers(kRows * kWidth);
+  const Array y = sides.Numbers(kRows * kWidth);
+  const Array again = sides.Numbers(kRows * kWidth);
+  const Array inverse_rms = sides.Floats(kRows);
+  const Array x_gradient = sides.Numbers(kRows * kWidth);
+  const Array weight_gradient = sides.Floats(kWidth);
+  const bool ran = sides.Run([&](const KernelTable& k, const KernelContext& c, const Side& at) {
+    absl::Status status = k.rms_norm_forward(c, {.rows = kRows,
+                                                 .width = kWidth,
+                                                 .x = at.Numbers(x),
+                                                 .weight = at.Numbers(weight),
+                                                 .y = at.Numbers(y),
+                                                 .inverse_rms = at.As<float>(inverse_rms)});
+    if (!status.ok()) return status;
+    status = k.rms_norm_again(c, {.rows = kRows,
+                                  .width = kWidth,
+                                  .x = at.Numbers(x),
+                                  .inverse_rms = at.As<float>(inverse_rms),
+                                  .weight = at.Numbers(weight),
+                                  .y = at.Numbers(again)});
+    if (!status.ok()) return status;
+    return k.rms_norm_backward(c, {.rows = kRows,
+                                   .width = kWidth,
+                                   .x = at.Numbers(x),
+                                   .inverse_rms = at.As<float>(inverse_rms),
+                                   .weight = at.Numbers(weight),
+                                   .y_gradient = at.Numbers(y_gradient),
+                                   .residual_gradient = at.Numbers(residual),
+                                   .x_gradient = at.Numbers(x_gradient),
+                                   .weight_gradient = {.sum = at.As<float>(weight_gradient)}});
+  });
+  if (!ran) return;
+  for (const Array result : {y, again, x_gradient, inverse_rms, weight_gradient}) {
+    sides.WantClose(result, kRoundedOnce);
+  }
+}
+
+void Rotary(KernelWorld& world, Findings& findings) {
+  constexpr int64_t kHeads = 3;
+  constexpr int64_t kHeadDim = 24;
+  TwoSides sides(world, "rotary", findings);
+  std::vector<float> table(static_cast<size_t>(kRows * kHeadDim));
+  std::vector<float> frequencies;
+  for (int64_t i = 0; i < kHeadDim / 2; ++i) {
+    frequencies.push_back(1.0F / static_cast<float>(1 + i * i));
+  }
+  FillRotaryTable(frequencies, 1.0F, kRows, table);
+  const Array tokens = sides.Plain(Tokens(kRows, 50));
+  const Array angles = sides.Plain(table);
+  const Array forward = sides.Numbers(kRows * kHeads * kHeadDim);
+  const Array backward = sides.Numbers(kRows * kHeads * kHeadDim);
+  const bool ran = sides.Run([&](const KernelTable& k, const KernelContext& c, const Side& at) {
+    horizon::Rotary rotary{.tokens = kRows,
+                           .heads = kHeads,
+                           .head_dim = kHeadDim,
+                           .records = at.As<TokenRecord>(tokens),
+                           .table = at.As<float>(angles),
+                           .x = at.Numbers(forward)};
+    const absl::Status status = k.rotary(c, rotary);
+    if (!status.ok()) return status;
+    rotary.direction = RotaryDirection::kBackward;
+    rotary.x = at.Numbers(backward);
+    return k.rotary(c, rotary);
+  });
+  if (!ran) return;
+  sides.WantClose(forward, kRoundedOnce);
+  sides.WantClose(backward, kRoundedOnce);
+}
+
+void Embedding(KernelWorld& world, Findings& findings) {
+  constexpr int64_t kVocabulary = 29;
+  TwoSides sides(world, "embedding", findings);
+  const Array tokens = sides.Plain(Tokens(kRows, kVocabulary));
+  const Array table = sides.Numbers(kVocabulary * kWidth);
+  const Array output = sides.Numbers(kRows * kWidth);
+  const Array output_gradient = sides.Numbers(kRows * kWidth);
+  const Array gradient = sides.Floats(kVocabulary * kWidth);
+  const bool ran = sides.Run([&](const KernelTable& k, const KernelContext& c, const Side& at) {
+    const absl::Status status = k.embed_forward(c, {.tokens = kRows,
+                                                    .hidden = kWidth,
+                                                    .rows = kVocabulary,
+                                                    .records = at.As<TokenRecord>(tokens),
+                                                    .table = at.Numbers(table),
+                                                    .output = at.Numbers(output)});
+    if (!status.ok()) return status;
+    return k.embed_backward(c, {.tokens = kRows,
+                                .hidden = kWidth,
+                                .rows = kVocabulary,
+                                .records = at.As<TokenRecord>(tokens),
+                                .output_gradient = at.Numbers(output_gradient),
+                                .gradient = {.sum = at.As<float>(gradient)}});
+  });
+  if (!ran) return;
+  sides.WantClose(output, kEqual);
+  sides.WantEqualBytes(gradient);
+}
+
+void BiasGradient(KernelWorld& world, Findings& findings) {
+  TwoSides sides(world, "bias_gradient", findings);
+  const Array output_gradient = sides.Numbers(kRows * kWidth);
+  const Array gradient = sides.Floats(kWidth);
+  const bool ran = sides.Run([&](const KernelTable& k, const KernelContext& c, const Side& at) {
+    return k.bias_gradient(c, {.tokens = kRows,
+                               .width = kWidth,
+                               .output_gradient = at.Numbers(output_gradient),
+                               .gradient = {.sum = at.As<float>(gradient), .add = true}});
+  });
+  if (ran) sides.WantEqualBytes(gradient);
+}
+
+// What becomes of a gradient: rounded to leave, added to the kept one, its squares summed.
+void Gradients(KernelWorld& world, Findings& findings) {
+  constexpr int64_t kCount = 3 * 512 + 77;
+  constexpr int64_t kBlock = 512;
+  TwoSides sides(world, "gradients", findings);
+  const Array sum = sides.Floats(kCount, 1.37F);
+  const Array leaving = sides.Bf16(kCount);
+  const Array kept = sides.Floats(kCount);
+  const Array kept_narrow = sides.Bf16(kCount);
+  const Array copy = sides.Floats(kCount);
+  const Array partials = sides.Plain(std::vector<double>(4, -1.0));
+  const bool ran = sides.Run([&](const KernelTable& k, const KernelContext& c, const Side& at) {
+    absl::Status status = k.store_gradient(c, {.count = kCount,
+                                               .sum = at.As<float>(sum),
+                                               .gradient = {.leaving = at.As<uint16_t>(leaving)}});
+    if (!status.ok()) return status;
+    status = k.accumulate(c, {.count = kCount,
+                              .gradient_bf16 = at.As<uint16_t>(leaving),
+                              .add = true,
+                              .kept_fp32 = at.As<float>(kept)});
+    if (!status.ok()) return status;
+    status = k.accumulate(c, {.count = kCount,
+                              .gradient_fp32 = at.As<float>(kept),
+                              .add = true,
+                              .kept_bf16 = at.As<uint16_t>(kept_narrow)});
+    if (!status.ok()) return status;
+    status = k.copy_bytes(
+        c, {.bytes = kCount * 4 - 1, .from = at.As<float>(kept), .to = at.As<float>(copy)});
+    if (!status.ok()) return status;
+    return k.squared_norm(c, {.count = kCount,
+                              .block = kBlock,
+                              .fp32 = at.As<float>(kept),
+                              .partials = at.As<double>(partials)});
+  });
+  if (!ran) return;
+  for (const Array result : {leaving, kept, kept_narrow, copy, partials}) {
+    sides.WantEqualBytes(result);
+  }
+}
+
+template <MomentType kMoments>
+void Adam(KernelWorld& world, Findings& findings) {
+  constexpr int64_t kCount = 5 * kAdamBlock + 19;
+  TwoSides sides(world, "adam", findings);
+  const Array gradient = sides.Bf16(kCount);
+  const Array hi = sides.Bf16(kCount);
+  const Array lo = sides.Plain(std::vector<int16_t>(kCount, 77));
+  const Array m = sides.Plain(std::vector<float>(kCount));
+  const Array v = sides.Plain(std::vector<float>(kCount));
+  const Array m_scales = sides.Plain(std::vector<float>(6));
+  const Array v_scales = sides.Plain(std::vector<float>(6));
+  const Array refused = sides.Plain(std::vector<uint64_t>(1, kNothingRefused));
+  const bool ran = sides.Run([&](const KernelTable& k, const KernelContext& c, const Side& at) {
+    for (int64_t step = 1; step <= 3; ++step) {
+      const absl::Status status =
+          k.adam_update(c, {.count = kCount,
+                            .key = 99,
+                            .constants = AdamConstantsOf({.learning_rate = 0.01, .step = step}),
+                            .step = step,
+                            .clip = 0.7F,
+                            .gradient_bf16 = at.As<uint16_t>(gradient),
+                            .hi = at.As<uint16_t>(hi),
+                            .lo = at.As<int16_t>(lo),
+                            .moments = kMoments,
+                            .m = at.As<void>(m),
+                            .v = at.As<void>(v),
+                            .m_scales = at.As<float>(m_scales),
+                            .v_scales = at.As<float>(v_scales),
+                            .first_refused = at.As<uint64_t>(refused)});
+      if (!status.ok()) return status;
+    }
+    return absl::OkStatus();
+  });
+  if (!ran) return;
+  for (const Array result : {hi, lo, m, v, m_scales, v_scales, refused}) {
+    sides.WantEqualBytes(result);
+  }
+}
+
+constexpr KernelCheck kChecks[] = {{"swiglu", Swiglu},
+                                   {"rms_norm", RmsNorm},
+                                   {"rotary", Rotary},
+                                   {"embedding", Embedding},
+                                   {"bias_gradient", BiasGradient},
+                                   {"gradients", Gradients},
+                                   {"adam, fp32 moments", Adam<MomentType::kFp32>},
+                                   {"adam, bf16 moments", Adam<MomentType::kBf16>},
+                                   {"adam, 8-bit moments", Adam<MomentType::k8Bit>}};
+
+}  // namespace
+
+std::span<const KernelCheck> ArrayKernelChecks() { return kChecks; }
+
+}  // namespace horizon
