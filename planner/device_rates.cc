@@ -27,6 +27,7 @@ constexpr int64_t kHeads = 8;
 constexpr int64_t kHeadDim = 128;
 constexpr int64_t kNormWidth = 1024;
 constexpr int64_t kLaunches = 64;  // one after another, to see what one costs
+constexpr size_t kPassSizes = 3;   // from kLeastMatrixBytes to kUsualMatrixBytes by eights
 constexpr int64_t kMatrices = 9;   // of matrix_bytes: attention and its backward have most arrays
 
 // Rows and columns of the square matrix that fills `bytes`, a power of two.
@@ -100,8 +101,12 @@ class Prober {
   absl::Status BothWays(LinkProfile& link);
 
  private:
-  static constexpr auto kMeasurements =
-      static_cast<int64_t>(kRows.size() + kSequences.size() + 3 + 2 * kCopies.size() + 2);
+  static constexpr auto kMeasurements = static_cast<int64_t>(
+      kRows.size() + kSequences.size() + 2 * kPassSizes + 1 + 2 * kCopies.size() + 2);
+  struct Grown {
+    int64_t bytes = 0;
+    Measured measured;
+  };
 
   Origin Source(std::string source) const {
     return {.kind = OriginKind::kMeasured, .source = std::move(source), .when = rates_.when};
@@ -124,6 +129,8 @@ class Prober {
   }
   // How long `work`, put on `stream`, takes there.
   absl::StatusOr<Measured> Time(StreamRef stream, absl::FunctionRef<absl::Status()> work);
+  // The largest of ascending sizes, up to a matrix, that there is time for.
+  absl::StatusOr<Grown> Grow(absl::FunctionRef<absl::Status(int64_t bytes)> work);
   // Whether work of `flops` can be expected to end in its time, after work that was measured.
   bool HasTimeFor(double flops, double last_flops, const Measured& last) const {
     return 2 * last.seconds * flops / last_flops < time_.Share();
@@ -298,11 +305,27 @@ absl::Status Prober::Attention(DeviceProfile& device) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<Prober::Grown> Prober::Grow(absl::FunctionRef<absl::Status(int64_t bytes)> work) {
+  Grown grown;
+  for (uint64_t bytes = kLeastMatrixBytes; bytes <= rates_.matrix_bytes; bytes *= 8) {
+    const auto size = static_cast<int64_t>(bytes);
+    if (grown.bytes > 0 &&
+        !HasTimeFor(static_cast<double>(size), static_cast<double>(grown.bytes), grown.measured)) {
+      break;
+    }
+    ASSIGN_OR_RETURN(grown.measured, Time(compute_, [&] { return work(size); }));
+    grown.bytes = size;
+  }
+  return grown;
+}
+
 absl::Status Prober::Passes(DeviceProfile& device) {
-  const auto bytes = static_cast<int64_t>(rates_.matrix_bytes);
-  const int64_t count = bytes / BytesOf(rated_.values) / kNormWidth * kNormWidth;
+  const auto values_of = [&](int64_t bytes) {
+    return bytes / BytesOf(rated_.values) / kNormWidth * kNormWidth;
+  };
   ASSIGN_OR_RETURN(
-      const Measured elements, Time(compute_, [&]() -> absl::Status {
+      const Grown elements, Grow([&](int64_t bytes) -> absl::Status {
+        const int64_t count = values_of(bytes);
         RETURN_IF_ERROR(Launch([this, count](const KernelContext& context) {
           return rated_.kernels.swiglu_forward(
               context,
@@ -316,18 +339,19 @@ absl::Status Prober::Passes(DeviceProfile& device) {
                                                            .y = Numbers(2)});
         });
       }));
-  device.element_bytes_per_second =
-      FigureOf(5.0 * static_cast<double>(count * BytesOf(rated_.values)) / elements.seconds,
-               elements, StrCat("SwiGLU and RMSNorm over ", count, " values"));
-  const auto copy = [&](int64_t size) {
-    return Launch([this, size](const KernelContext& context) {
+  device.element_bytes_per_second = FigureOf(
+      5.0 * static_cast<double>(elements.bytes) / elements.measured.seconds, elements.measured,
+      StrCat("SwiGLU and RMSNorm over ", values_of(elements.bytes), " values"));
+  const auto copy = [&](int64_t bytes) {
+    return Launch([this, bytes](const KernelContext& context) {
       return rated_.kernels.copy_bytes(context,
-                                       {.bytes = size, .from = Matrix(0), .to = Matrix(1)});
+                                       {.bytes = bytes, .from = Matrix(0), .to = Matrix(1)});
     });
   };
-  ASSIGN_OR_RETURN(const Measured large, Time(compute_, [&] { return copy(bytes); }));
-  device.memory_bytes_per_second = FigureOf(2.0 * static_cast<double>(bytes) / large.seconds, large,
-                                            "a copy within the device, read and written");
+  ASSIGN_OR_RETURN(const Grown large, Grow(copy));
+  device.memory_bytes_per_second =
+      FigureOf(2.0 * static_cast<double>(large.bytes) / large.measured.seconds, large.measured,
+               "a copy within the device, read and written");
   ASSIGN_OR_RETURN(const Measured small, Time(compute_, [&]() -> absl::Status {
                      for (int64_t i = 0; i < kLaunches; ++i) RETURN_IF_ERROR(copy(16));
                      return absl::OkStatus();
