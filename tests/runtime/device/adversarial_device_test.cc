@@ -9,14 +9,15 @@
 #include <vector>
 
 #include "gmock/gmock.h"
-#include "tests/runtime/device/chain.h"
+#include "selftest/conformance/chain.h"
 #include "tests/runtime/device/conformance.h"
+#include "tests/runtime/device/shorthand.h"
 
 namespace horizon {
 namespace {
 
 INSTANTIATE_TEST_SUITE_P(Adversarial, DeviceConformance,
-                         testing::Values(DeviceFactory{
+                         EveryCheckOn(DeviceFactory{
                              .name = "adversarial",
                              .seeds = 200,
                              .create = [](uint64_t capacity, Clock* clock, uint64_t seed)
@@ -28,7 +29,8 @@ INSTANTIATE_TEST_SUITE_P(Adversarial, DeviceConformance,
                                     .seed = seed,
                                     .queue_bound = seed % 4 == 3 ? 1 : 64,
                                     .clock = clock});
-                             }}));
+                             }}),
+                         CheckName);
 
 class AdversarialDeviceTest : public testing::Test {
  protected:
@@ -181,7 +183,7 @@ TEST_F(AdversarialDeviceTest, FreshAndFreedMemoryIsPoison) {
     const DeviceMemory memory = NewMemory(*device, 1000);
     data = memory.data();
     EXPECT_TRUE(IsPoison(data, 1000));
-    RegisteredBytes host(*device, 1000);
+    TestBytes host(*device, 1000);
     const StreamRef stream = NewStream(*device);
     EXPECT_TRUE(device->CopyToDevice(stream, data, host.data(), 1000).ok());
     EXPECT_TRUE(Finish(*device, stream).ok());
@@ -211,7 +213,7 @@ TEST_F(AdversarialDeviceTest, ATargetIsPoisonWhileItsCopyIsUnderWay) {
   std::set<std::string> seen;
   for (int seed = 0; seed < 200; ++seed) {
     const auto device = Make(seed);
-    RegisteredBytes host(*device, 16), zero(*device, 16);
+    TestBytes host(*device, 16), zero(*device, 16);
     const DeviceMemory memory = NewMemory(*device, 16);
     const StreamRef copy = NewStream(*device), look = NewStream(*device);
     EXPECT_TRUE(device->CopyToDevice(copy, memory.data(), zero.data(), 16).ok());
@@ -238,7 +240,7 @@ TEST_F(AdversarialDeviceTest, ATargetIsPoisonWhileItsCopyIsUnderWay) {
 
 TEST_F(AdversarialDeviceTest, ASourceIsReadWhenTheCopyEnds) {
   const auto device = Make();
-  RegisteredBytes host(*device, 4), back(*device, 4);
+  TestBytes host(*device, 4), back(*device, 4);
   const DeviceMemory memory = NewMemory(*device, 4);
   const StreamRef stream = NewStream(*device);
   host.Fill(1);
@@ -251,7 +253,7 @@ TEST_F(AdversarialDeviceTest, ASourceIsReadWhenTheCopyEnds) {
 
 TEST_F(AdversarialDeviceTest, MemoryGivenBackTooEarlyIsFound) {
   const auto device = Make();
-  RegisteredBytes host(*device, 64);
+  TestBytes host(*device, 64);
   const StreamRef stream = NewStream(*device), second = NewStream(*device);
   {
     const DeviceMemory memory = NewMemory(*device, 64);
@@ -260,7 +262,7 @@ TEST_F(AdversarialDeviceTest, MemoryGivenBackTooEarlyIsFound) {
   const DeviceMemory again = NewMemory(*device, 64);  // the same place, but not the same piece
   EXPECT_EQ(Finish(*device, stream).code(), absl::StatusCode::kInternal);
   {
-    RegisteredBytes gone(*device, 64);
+    TestBytes gone(*device, 64);
     EXPECT_TRUE(device->CopyToHost(second, gone.data(), again.data(), 64).ok());
   }
   EXPECT_EQ(Finish(*device, second).code(), absl::StatusCode::kInternal);

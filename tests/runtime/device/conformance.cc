@@ -1,22 +1,14 @@
 #include "tests/runtime/device/conformance.h"
 
-#include <utility>
+#include "tests/selftest/conformance/test_findings.h"
 
 namespace horizon {
+namespace {
 
-std::unique_ptr<Device> DeviceConformance::Make(uint64_t capacity, uint64_t seed) {
-  absl::StatusOr<std::unique_ptr<Device>> device = GetParam().create(capacity, &clock_, seed);
-  EXPECT_TRUE(device.ok()) << device.status();
-  return device.ok() ? *std::move(device) : nullptr;
+TEST_P(DeviceConformance, Holds) {
+  TestFindings findings;
+  GetParam().check.run(GetParam().factory, findings);
 }
 
-void DeviceConformance::ForEachSeed(const std::function<void(Device&)>& test) {
-  for (int seed = 0; seed < GetParam().seeds && !HasFailure(); ++seed) {
-    SCOPED_TRACE(testing::Message() << "seed " << seed);
-    const std::unique_ptr<Device> device = Make(kCapacity, static_cast<uint64_t>(seed));
-    ASSERT_NE(device, nullptr);
-    test(*device);
-  }
-}
-
+}  // namespace
 }  // namespace horizon

@@ -9,9 +9,9 @@
 #include "common/failure_source.h"
 #include "runtime/device/cuda_device.h"
 #include "runtime/device/cuda_survey.h"
+#include "selftest/conformance/chain.h"
+#include "selftest/conformance/double_words_cuda.h"
 #include "tests/fake_cuda/fake_cuda_control.h"
-#include "tests/runtime/device/chain.h"
-#include "tests/runtime/device/double_words_on_cuda.h"
 #include "tests/runtime/device/shorthand.h"
 
 namespace horizon {

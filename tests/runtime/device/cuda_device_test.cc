@@ -8,10 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "selftest/conformance/double_words_cuda.h"
 #include "tests/fake_cuda/fake_cuda_control.h"
-#include "tests/runtime/device/chain.h"
 #include "tests/runtime/device/conformance.h"
-#include "tests/runtime/device/double_words_on_cuda.h"
 
 namespace horizon {
 namespace {
@@ -37,17 +36,18 @@ DeviceFactory Factory(const std::string& name, const fake_cuda::Options& options
 
 // A fault of use ends the process, so that every test here also says that there was none.
 INSTANTIATE_TEST_SUITE_P(Cuda, DeviceConformance,
-                         testing::Values(Factory("locked", {}, uint64_t{64} << 30)));
+                         EveryCheckOn(Factory("locked", {}, uint64_t{64} << 30)), CheckName);
 // Every page a piece of its own.
-INSTANTIATE_TEST_SUITE_P(CudaInPieces, DeviceConformance,
-                         testing::Values(Factory("pieces", {}, 4096)));
+INSTANTIATE_TEST_SUITE_P(CudaInPieces, DeviceConformance, EveryCheckOn(Factory("pieces", {}, 4096)),
+                         CheckName);
 // No range may be locked, only the slabs.
 INSTANTIATE_TEST_SUITE_P(CudaStaged, DeviceConformance,
-                         testing::Values(Factory("staged", {.registers = false},
-                                                 uint64_t{64} << 30)));
+                         EveryCheckOn(Factory("staged", {.registers = false}, uint64_t{64} << 30)),
+                         CheckName);
 INSTANTIATE_TEST_SUITE_P(CudaWithoutMarks, DeviceConformance,
-                         testing::Values(Factory("no marks", {.writes_values = false},
-                                                 uint64_t{64} << 30)));
+                         EveryCheckOn(Factory("no marks", {.writes_values = false},
+                                              uint64_t{64} << 30)),
+                         CheckName);
 
 }  // namespace
 }  // namespace horizon

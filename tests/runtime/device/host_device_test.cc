@@ -8,20 +8,22 @@
 #include <thread>
 
 #include "tests/runtime/device/conformance.h"
+#include "tests/runtime/device/shorthand.h"
 
 namespace horizon {
 namespace {
 
 INSTANTIATE_TEST_SUITE_P(Host, DeviceConformance,
-                         testing::Values(DeviceFactory{
+                         EveryCheckOn(DeviceFactory{
                              .name = "host",
                              .create = [](uint64_t capacity, Clock* clock,
                                           uint64_t) -> absl::StatusOr<std::unique_ptr<Device>> {
                                return HostDevice::Create({.capacity = capacity, .clock = clock});
-                             }}));
+                             }}),
+                         CheckName);
 
 INSTANTIATE_TEST_SUITE_P(HostWithALink, DeviceConformance,
-                         testing::Values(DeviceFactory{
+                         EveryCheckOn(DeviceFactory{
                              .name = "host with a link",
                              .create = [](uint64_t capacity, Clock* clock,
                                           uint64_t) -> absl::StatusOr<std::unique_ptr<Device>> {
@@ -29,7 +31,8 @@ INSTANTIATE_TEST_SUITE_P(HostWithALink, DeviceConformance,
                                                           .to_device = BytesPerSecond{1e9},
                                                           .to_host = BytesPerSecond{2e9},
                                                           .clock = clock});
-                             }}));
+                             }}),
+                         CheckName);
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 
@@ -78,7 +81,7 @@ struct Linked {
   Clock& clock;
   std::unique_ptr<HostDevice> device;
   DeviceMemory memory;
-  std::optional<RegisteredBytes> host;
+  std::optional<TestBytes> host;
   StreamRef stream;
 };
 
@@ -98,7 +101,7 @@ TEST(HostDeviceLink, ARateThatGivesNoWholeNanosecondRoundsUp) {
       HostDevice::Create({.capacity = 100, .to_device = BytesPerSecond{3e9}, .clock = &clock});
   ASSERT_TRUE(device.ok()) << device.status();
   const DeviceMemory memory = NewMemory(**device, 100);
-  RegisteredBytes host(**device, 100);
+  TestBytes host(**device, 100);
   ASSERT_TRUE((*device)->CopyToDevice(NewStream(**device), memory.data(), host.data(), 100).ok());
   EXPECT_EQ(clock.Now(), Nanoseconds(34));  // 33.3
 }

@@ -1,43 +1,37 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
-#include <vector>
 
-#include "absl/status/status.h"
 #include "runtime/device/device.h"
+#include "selftest/conformance/shorthand.h"
+#include "tests/selftest/conformance/test_findings.h"
 
 namespace horizon {
 
-// Shorthand that fails the test and goes on with what is no stream, event or memory.
-StreamRef NewStream(Device& device, const std::string& name = "stream");
-EventRef NewEvent(Device& device);
-DeviceMemory NewMemory(Device& device, uint64_t bytes);
-// A mark behind the work so far, and its Await.
-absl::Status Finish(Device& device, StreamRef stream);
-// A kernel that returns `status` and, if given, counts its calls.
-Kernel Returning(absl::Status status, std::shared_ptr<int> calls = nullptr);
+// The shorthand of the conformance suite for tests: what would be a finding there fails the test,
+// which goes on.
+inline StreamRef NewStream(Device& device, const std::string& name = "stream") {
+  TestFindings findings;
+  return NewStream(device, findings, name);
+}
+inline EventRef NewEvent(Device& device) {
+  TestFindings findings;
+  return NewEvent(device, findings);
+}
+inline DeviceMemory NewMemory(Device& device, uint64_t bytes) {
+  TestFindings findings;
+  return NewMemory(device, findings, bytes);
+}
+inline absl::Status Finish(Device& device, StreamRef stream) {
+  TestFindings findings;
+  return Finish(device, findings, stream);
+}
 
-// Bytes of the host, registered with the device for as long as they live.
-class RegisteredBytes {
+// Findings first: they die last, with what the bytes found when they were unregistered.
+class TestBytes : private TestFindings, public RegisteredBytes {
  public:
-  RegisteredBytes(Device& device, uint64_t bytes);
-  RegisteredBytes(const RegisteredBytes&) = delete;
-  RegisteredBytes& operator=(const RegisteredBytes&) = delete;
-  ~RegisteredBytes();
-
-  std::byte* data() { return bytes_.data(); }
-  std::byte& operator[](uint64_t index) { return bytes_[index]; }
-  uint64_t size() const { return bytes_.size(); }
-  // Bytes that tell their place, different for each `salt`.
-  void Fill(int salt);
-  bool Equals(const RegisteredBytes& other) const { return bytes_ == other.bytes_; }
-
- private:
-  Device& device_;
-  std::vector<std::byte> bytes_;
+  TestBytes(Device& device, uint64_t bytes) : RegisteredBytes(device, *this, bytes) {}
 };
 
 }  // namespace horizon

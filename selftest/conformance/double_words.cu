@@ -1,5 +1,5 @@
 #include "kernels/cuda_launch.cuh"
-#include "tests/runtime/device/double_words.h"
+#include "selftest/conformance/double_words.h"
 
 namespace horizon {
 namespace {

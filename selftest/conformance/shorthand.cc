@@ -1,33 +1,31 @@
-#include "tests/runtime/device/shorthand.h"
-
-#include <gtest/gtest.h>
+#include "selftest/conformance/shorthand.h"
 
 #include <utility>
 
 namespace horizon {
 
-StreamRef NewStream(Device& device, const std::string& name) {
+StreamRef NewStream(Device& device, Findings& findings, const std::string& name) {
   const absl::StatusOr<StreamRef> stream = device.CreateStream({.name = name});
-  EXPECT_TRUE(stream.ok()) << stream.status();
+  WANT_OK(findings, stream);
   return stream.value_or(StreamRef{});
 }
 
-EventRef NewEvent(Device& device) {
+EventRef NewEvent(Device& device, Findings& findings) {
   const absl::StatusOr<EventRef> event = device.CreateEvent();
-  EXPECT_TRUE(event.ok()) << event.status();
+  WANT_OK(findings, event);
   return event.value_or(EventRef{});
 }
 
-DeviceMemory NewMemory(Device& device, uint64_t bytes) {
+DeviceMemory NewMemory(Device& device, Findings& findings, uint64_t bytes) {
   absl::StatusOr<DeviceMemory> memory = device.Allocate(bytes);
-  EXPECT_TRUE(memory.ok()) << memory.status();
+  WANT_OK(findings, memory);
   return memory.ok() ? *std::move(memory) : DeviceMemory();
 }
 
-absl::Status Finish(Device& device, StreamRef stream) {
-  const EventRef end = NewEvent(device);
+absl::Status Finish(Device& device, Findings& findings, StreamRef stream) {
+  const EventRef end = NewEvent(device, findings);
   const absl::Status recorded = device.Record(stream, end);
-  EXPECT_TRUE(recorded.ok()) << recorded;
+  WANT_OK(findings, recorded);
   return device.Await(end);
 }
 
@@ -38,16 +36,19 @@ Kernel Returning(absl::Status status, std::shared_ptr<int> calls) {
   };
 }
 
-RegisteredBytes::RegisteredBytes(Device& device, uint64_t bytes) : device_(device), bytes_(bytes) {
+bool Says(const absl::Status& status, std::string_view part) {
+  return std::string(status.message()).find(part) != std::string::npos;
+}
+
+RegisteredBytes::RegisteredBytes(Device& device, Findings& findings, uint64_t bytes)
+    : device_(device), findings_(findings), bytes_(bytes) {
   if (bytes == 0) return;
-  const absl::Status status = device_.RegisterHost(bytes_);
-  EXPECT_TRUE(status.ok()) << status;
+  WANT_OK(findings_, device_.RegisterHost(bytes_));
 }
 
 RegisteredBytes::~RegisteredBytes() {
   if (bytes_.empty()) return;
-  const absl::Status status = device_.UnregisterHost(bytes_);
-  EXPECT_TRUE(status.ok()) << status;
+  WANT_OK(findings_, device_.UnregisterHost(bytes_));
 }
 
 void RegisteredBytes::Fill(int salt) {

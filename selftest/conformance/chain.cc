@@ -1,4 +1,4 @@
-#include "tests/runtime/device/chain.h"
+#include "selftest/conformance/chain.h"
 
 #include <algorithm>
 #include <array>

@@ -1,0 +1,199 @@
+// The part of the suite about work that fails, Cancel and the end of a device.
+#include <atomic>
+#include <memory>
+#include <semaphore>
+#include <thread>
+
+#include "common/failure_source.h"
+#include "selftest/conformance/check_devices.h"
+#include "selftest/conformance/conformance_parts.h"
+#include "selftest/conformance/shorthand.h"
+#include "selftest/findings.h"
+
+namespace horizon {
+namespace {
+
+absl::Status Broken() {
+  return WithFailureSource(absl::DataLossError("kernel broke"), FailureSource::kNumerics);
+}
+
+void AwaitTellsOfErrorsBeforeTheMarkAndOfNoneAfter(const DeviceFactory& factory,
+                                                   Findings& findings) {
+  CheckDevices devices(factory, findings);
+  devices.ForEachSeed([&](Device& device) {
+    const StreamRef stream = NewStream(device, findings);
+    const EventRef before = NewEvent(device, findings), after = NewEvent(device, findings);
+    WANT_OK(findings, device.Launch(stream, {}, Returning(absl::OkStatus())));
+    WANT_OK(findings, device.Record(stream, before));
+    device.Launch(stream, {}, Returning(Broken())).IgnoreError();
+    WANT_OK(findings, device.Record(stream, after));
+    WANT_EQ(findings, device.Await(after), Broken()) << "the error itself, with its payload";
+    WANT_OK(findings, device.Await(before));
+    WANT_OK(findings, device.TimeOf(before));
+    WANT_EQ(findings, device.TimeOf(after).status(), Broken());
+    WANT_EQ(findings, device.Await(after), Broken()) << "as often as asked";
+  });
+}
+
+void AFailedStreamSkipsWhatFollowsAndKeepsItsFirstError(const DeviceFactory& factory,
+                                                        Findings& findings) {
+  CheckDevices devices(factory, findings);
+  devices.ForEachSeed([&](Device& device) {
+    const StreamRef stream = NewStream(device, findings), other = NewStream(device, findings);
+    const DeviceMemory memory = NewMemory(device, findings, 8);
+    RegisteredBytes out(device, findings, 8), back(device, findings, 8), want(device, findings, 8);
+    back.Fill(3);
+    want.Fill(3);
+    auto calls = std::make_shared<int>(0);
+    WANT_OK(findings, device.CopyToDevice(stream, memory.data(), out.data(), 8));
+    device.Launch(stream, {}, Returning(Broken())).IgnoreError();
+    device.Launch(stream, {}, Returning(absl::OkStatus(), calls)).IgnoreError();
+    device.Launch(stream, {}, Returning(absl::AbortedError("second"), calls)).IgnoreError();
+    device.CopyToHost(stream, back.data(), memory.data(), 8).IgnoreError();
+    WANT_EQ(findings, Finish(device, findings, stream), Broken());
+    device.Launch(stream, {}, Returning(absl::OkStatus(), calls)).IgnoreError();
+    WANT_EQ(findings, Finish(device, findings, stream), Broken()) << "for ever";
+    WANT_EQ(findings, *calls, 0);
+    WANT(findings, back.Equals(want)) << "a skipped copy writes nothing";
+    WANT_OK(findings, device.Launch(other, {}, Returning(absl::OkStatus(), calls)));
+    WANT_OK(findings, Finish(device, findings, other)) << "other streams do not care";
+    WANT_EQ(findings, *calls, 1);
+  });
+}
+
+void ErrorsTravelAlongWaitsAndNobodyHangs(const DeviceFactory& factory, Findings& findings) {
+  CheckDevices devices(factory, findings);
+  devices.ForEachSeed([&](Device& device) {
+    const StreamRef first = NewStream(device, findings), second = NewStream(device, findings),
+                    third = NewStream(device, findings);
+    const EventRef one = NewEvent(device, findings), two = NewEvent(device, findings);
+    auto calls = std::make_shared<int>(0);
+    device.Launch(first, {}, Returning(Broken())).IgnoreError();
+    WANT_OK(findings, device.Record(first, one));
+    WANT_OK(findings, device.Launch(second, {}, Returning(absl::OkStatus(), calls)));
+    device.Wait(second, one).IgnoreError();
+    device.Launch(second, {}, Returning(absl::OkStatus(), calls)).IgnoreError();
+    WANT_OK(findings, device.Record(second, two));
+    device.Wait(third, two).IgnoreError();
+    device.Launch(third, {}, Returning(absl::OkStatus(), calls)).IgnoreError();
+    WANT_EQ(findings, Finish(device, findings, third), Broken());
+    WANT_EQ(findings, device.Await(two), Broken());
+    WANT_EQ(findings, *calls, 1) << "only what did not wait";
+  });
+}
+
+void AnErrorDoesNotTravelToTheStreamThatIsWaitedFor(const DeviceFactory& factory,
+                                                    Findings& findings) {
+  CheckDevices devices(factory, findings);
+  devices.ForEachSeed([&](Device& device) {
+    const StreamRef good = NewStream(device, findings), bad = NewStream(device, findings);
+    const EventRef event = NewEvent(device, findings);
+    WANT_OK(findings, device.Record(good, event));
+    WANT_OK(findings, device.Wait(bad, event));
+    device.Launch(bad, {}, Returning(Broken())).IgnoreError();
+    WANT_EQ(findings, Finish(device, findings, bad), Broken());
+    WANT_OK(findings, Finish(device, findings, good));
+  });
+}
+
+void ADeviceWithWorkPendingDiesWithoutHangOrLeak(const DeviceFactory& factory, Findings& findings) {
+  CheckDevices devices(factory, findings);
+  devices.ForSeeds([&](uint64_t seed) {
+    auto calls = std::make_shared<int>(0);
+    std::unique_ptr<Device> device = devices.Make(CheckDevices::kCapacity, seed);
+    NEED(findings, device != nullptr);
+    const StreamRef stream = NewStream(*device, findings), waiting = NewStream(*device, findings);
+    const EventRef event = NewEvent(*device, findings);
+    WANT_OK(findings, device->Launch(stream, {}, Returning(absl::OkStatus(), calls)));
+    WANT_OK(findings, device->Record(stream, event));
+    WANT_OK(findings, device->Wait(waiting, event));
+    WANT_OK(findings, device->Launch(waiting, {}, Returning(absl::OkStatus(), calls)));
+    if (seed % 2 == 1) {
+      WANT_OK(findings, device->Await(event));
+    }
+    device.reset();
+    WANT_EQ(findings, calls.use_count(), 1) << "a kernel still exists";
+  });
+}
+
+void CancelEndsAllWork(const DeviceFactory& factory, Findings& findings) {
+  CheckDevices devices(factory, findings);
+  devices.ForEachSeed([&](Device& device) {
+    const absl::Status reason = absl::DeadlineExceededError("stuck");
+    const StreamRef stream = NewStream(device, findings), broken = NewStream(device, findings);
+    const EventRef before = NewEvent(device, findings), late = NewEvent(device, findings);
+    RegisteredBytes host(device, findings, 8);
+    auto calls = std::make_shared<int>(0);
+    {
+      const DeviceMemory memory = NewMemory(device, findings, 8);
+      WANT_OK(findings, device.Record(stream, before));
+      WANT_OK(findings, device.Await(before));
+      device.Launch(broken, {}, Returning(Broken())).IgnoreError();
+      WANT_EQ(findings, Finish(device, findings, broken), Broken());
+      WANT_OK(findings, device.CopyToDevice(stream, memory.data(), host.data(), 8));
+      device.Cancel(reason);
+    }
+    device.Cancel(absl::UnknownError("again"));
+    WANT_OK(findings, device.Await(before));
+    WANT_EQ(findings, device.Launch(stream, {}, Returning(absl::OkStatus(), calls)), reason);
+    WANT_EQ(findings, device.CopyToDevice(stream, nullptr, nullptr, 0), reason);
+    WANT_EQ(findings, device.CopyToHost(stream, nullptr, nullptr, 0), reason);
+    WANT_EQ(findings, device.Wait(stream, before), reason);
+    WANT_OK(findings, device.Record(stream, late));
+    WANT_EQ(findings, device.Await(late), reason);
+    WANT_EQ(findings, Finish(device, findings, broken), Broken()) << "the first error stays";
+    WANT_EQ(findings, Finish(device, findings, NewStream(device, findings)), reason);
+    WANT_EQ(findings, *calls, 0);
+    WANT_EQ(findings, calls.use_count(), 1);
+  });
+}
+
+void CancelReturnsWhenWhatRunsHasEnded(const DeviceFactory& factory, Findings& findings) {
+  CheckDevices devices(factory, findings);
+  const auto device = devices.Make();
+  NEED(findings, device != nullptr);
+  const StreamRef stream = NewStream(*device, findings);
+  const EventRef event = NewEvent(*device, findings);
+  std::counting_semaphore<> begun(0), go_on(0);
+  std::atomic<bool> ended = false;
+  const std::jthread feeder([&] {
+    device
+        ->Launch(stream, {.name = "long"},
+                 [&](const KernelContext&) {
+                   begun.release();
+                   go_on.acquire();
+                   ended = true;
+                   return absl::OkStatus();
+                 })
+        .IgnoreError();
+    WANT_OK(findings, device->Record(stream, event));
+    // The mark was reached before Cancel, or it was not; in both cases it has passed.
+    const absl::Status status = device->Await(event);
+    WANT(findings, status.ok() || status == absl::CancelledError("enough")) << status;
+    begun.release();  // nobody waits for a kernel that is never called
+  });
+  begun.acquire();
+  const std::jthread releaser([&] { go_on.release(); });
+  device->Cancel(absl::CancelledError("enough"));
+  WANT(findings, ended);
+}
+
+}  // namespace
+
+std::span<const ConformanceCheck> ErrorChecks() {
+  static constexpr ConformanceCheck kChecks[] = {
+      {"AwaitTellsOfErrorsBeforeTheMarkAndOfNoneAfter",
+       AwaitTellsOfErrorsBeforeTheMarkAndOfNoneAfter},
+      {"AFailedStreamSkipsWhatFollowsAndKeepsItsFirstError",
+       AFailedStreamSkipsWhatFollowsAndKeepsItsFirstError},
+      {"ErrorsTravelAlongWaitsAndNobodyHangs", ErrorsTravelAlongWaitsAndNobodyHangs},
+      {"AnErrorDoesNotTravelToTheStreamThatIsWaitedFor",
+       AnErrorDoesNotTravelToTheStreamThatIsWaitedFor},
+      {"ADeviceWithWorkPendingDiesWithoutHangOrLeak", ADeviceWithWorkPendingDiesWithoutHangOrLeak},
+      {"CancelEndsAllWork", CancelEndsAllWork},
+      {"CancelReturnsWhenWhatRunsHasEnded", CancelReturnsWhenWhatRunsHasEnded},
+  };
+  return kChecks;
+}
+
+}  // namespace horizon
