@@ -84,7 +84,7 @@ struct LaunchOptions {
 using Kernel = std::function<absl::Status(const KernelContext& context)>;
 
 // An accelerator, or what stands for one: memory, streams and events. The executor knows nothing
-// else of a device; all devices pass one conformance suite (tests/runtime/device/conformance.h).
+// else of a device; all devices pass one suite (selftest/conformance/conformance.h).
 //
 // A stream is a queue: its work begins in the order it was put there, each piece when the one
 // before has ended. Streams know nothing of each other but by events. Work calls (CopyToDevice,
