@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -11,7 +12,6 @@
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "planner/host_limits.h"
-#include "planner/plan_report.h"
 #include "runtime/device/cuda_survey.h"
 #include "selftest/run_selftest.h"
 
