@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(kColumnThreads, 8)
     const int64_t begin = (tiles.first + tile) * kColumnTileRows;
     const int64_t end = begin + kColumnTileRows < tiles.rows ? begin + kColumnTileRows : tiles.rows;
     Eight<float> sum = {};
-#pragma unroll 4
+#pragma unroll 2
     for (int64_t row = begin; row < end; ++row) {
       const Eight<float> term = terms(row, column, count);
 #pragma unroll

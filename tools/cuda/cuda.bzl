@@ -17,41 +17,79 @@ _COMMON_HDRS = [
     "//common:cuda_result.h",
 ]
 
-# One architecture keeps the everyday build quick; a release passes the full list.
-_DEFAULT_ARCHITECTURES = ["80"]
-
 _FLAGS = [
     "-std=c++20",
     "-O3",
     "-Xcompiler=-fPIC,-fstack-protector-strong,-Wall,-Wextra",
     "--Werror=all-warnings",
+    "--resource-usage",
     "-I.",
 ]
 
+ArchitecturesInfo = provider(fields = ["names"])
+
+def _architectures_impl(ctx):
+    return [ArchitecturesInfo(names = ctx.build_setting_value)]
+
+# A build setting: a list of architectures, given as --//tools/cuda:architectures=80,120+ptx.
+cuda_architectures = rule(
+    implementation = _architectures_impl,
+    build_setting = config.string_list(flag = True),
+)
+
+# Runs the compiler and keeps in the first argument what it says of each kernel's registers, stack
+# and shared memory, without the times, which no two builds share. Anything else it says is shown.
+_COMPILE = """
+usage=$1
+shift
+status=0
+"$@" 2>"$usage.all" || status=$?
+figures='^ptxas info |^    [0-9]+ bytes stack frame'
+grep -Ev "$figures" "$usage.all" >&2
+grep -E "$figures" "$usage.all" | grep -v 'Compile time' >"$usage"
+rm "$usage.all"
+exit "$status"
+"""
+
+# "80" is code for sm_80; "120+ptx" is that and PTX besides, from which a driver makes code for
+# devices that came later.
+def _code_flag(architecture):
+    number = architecture[:-len("+ptx")] if architecture.endswith("+ptx") else architecture
+    code = "sm_" + number
+    if architecture != number:
+        code = "[{},compute_{}]".format(code, number)
+    return "-gencode=arch=compute_{},code={}".format(number, code)
+
 def _compile_impl(ctx):
     objects = []
-    codes = ["-gencode=arch=compute_{a},code=sm_{a}".format(a = a) for a in ctx.attr.architectures]
+    usages = []
+    codes = [_code_flag(a) for a in ctx.attr._architectures[ArchitecturesInfo].names]
     for source in ctx.files.srcs:
         # ".pic.o" is how Bazel knows an object that may go into a position-independent program.
         output = ctx.actions.declare_file(ctx.label.name + "/" + source.basename + ".pic.o")
-        ctx.actions.run(
-            executable = NVCC,
-            arguments = _FLAGS + codes + ["-c", source.path, "-o", output.path],
+        usage = ctx.actions.declare_file(ctx.label.name + "/" + source.basename + ".usage")
+        ctx.actions.run_shell(
+            command = _COMPILE,
+            arguments = [usage.path, NVCC] + _FLAGS + codes + ["-c", source.path, "-o", output.path],
             inputs = depset([source] + ctx.files.hdrs),
-            outputs = [output],
+            outputs = [output, usage],
             env = {"PATH": ROOT + "/bin:/usr/bin:/bin"},
             mnemonic = "CudaCompile",
             progress_message = "Compiling CUDA " + source.short_path,
         )
         objects.append(output)
-    return [DefaultInfo(files = depset(objects))]
+        usages.append(usage)
+    return [
+        DefaultInfo(files = depset(objects)),
+        OutputGroupInfo(resource_usage = depset(usages)),
+    ]
 
 _cuda_objects = rule(
     implementation = _compile_impl,
     attrs = {
-        "architectures": attr.string_list(default = _DEFAULT_ARCHITECTURES),
         "hdrs": attr.label_list(allow_files = [".h", ".cuh"]),
         "srcs": attr.label_list(allow_files = [".cu"], mandatory = True),
+        "_architectures": attr.label(default = "//tools/cuda:architectures"),
     },
 )
 
@@ -65,7 +103,8 @@ def cuda_library(
         testonly = False,
         visibility = None,
         tags = []):
-    """A cc_library whose .cu files go through nvcc.
+    """A cc_library whose .cu files go through nvcc, and NAME_resource_usage: what ptxas said of each
+    kernel, a file NAME_objects/SOURCE.usage a source; none without nvcc.
 
     Args:
       name: of the library.
@@ -88,8 +127,16 @@ def cuda_library(
             testonly = testonly,
             visibility = ["//visibility:private"],
         )
+        native.filegroup(
+            name = name + "_resource_usage",
+            srcs = [":" + name + "_objects"],
+            output_group = "resource_usage",
+            tags = tags,
+            testonly = testonly,
+        )
         device_code = [":" + name + "_objects"]
     else:
+        native.filegroup(name = name + "_resource_usage", testonly = testonly)
         device_code = stub_srcs
         copts = COPTS + ["-DHORIZON_NO_CUDA"]
     sources = [source for source in srcs if not source.endswith(".cu")]
