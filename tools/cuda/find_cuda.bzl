@@ -2,8 +2,9 @@
 
 The repository always exists. `defs.bzl` says whether the toolkit was found (AVAILABLE) and where
 (NVCC, ROOT); `@cuda//:cudart` is the static runtime with its headers, or an empty library;
-`@cuda//:cublas_lt` tells a program that opens cublasLt where it lies. HORIZON_NO_CUDA=1 means
-"as if there were no nvcc", which is how the build without CUDA is tried on a machine that has it.
+`@cuda//:cublas_lt` tells a program that opens cublasLt where it lies, unless the program looks beside
+itself (--config=release). HORIZON_NO_CUDA=1 means "as if there were no nvcc", which is how the build
+without CUDA is tried on a machine that has it.
 """
 
 _BUILD = """
@@ -17,7 +18,10 @@ cc_library(
 )
 cc_library(
     name = "cublas_lt",
-    linkopts = {cublas_linkopts},
+    linkopts = ["-ldl"] + select({{
+        "@//tools/cuda:libraries_beside": [],
+        "//conditions:default": {cublas_linkopts},
+    }}),
     deps = [":cudart"],
 )
 """
@@ -57,7 +61,7 @@ def _find_cuda_impl(ctx):
     # A compiler whose programs cannot be linked is as good as none.
     available = library_folder != None
     linkopts = [library_folder + "/" + _RUNTIME, "-ldl", "-lrt", "-lpthread"] if available else []
-    cublas_linkopts = ["-Wl,-rpath," + library_folder, "-ldl"] if available else []
+    cublas_linkopts = ["-Wl,-rpath," + library_folder] if available else []
     if available and ctx.path(root + "/include").exists:
         ctx.symlink(root + "/include", "include")
     ctx.file("BUILD", _BUILD.format(linkopts = repr(linkopts), cublas_linkopts = repr(cublas_linkopts)))
