@@ -23,6 +23,7 @@ struct Row {
   std::optional<uint64_t> memory_bytes;
   std::optional<std::pair<int, int>> capability;
   absl::Status usable;
+  bool has_bf16_tensor_cores = true;
   const NvmlDevice* nvml = nullptr;
 };
 
@@ -55,6 +56,7 @@ std::vector<Row> Rows(const DeviceList& list) {
                     .memory_bytes = facts.memory_bytes,
                     .capability = std::pair(facts.major, facts.minor),
                     .usable = facts.usable,
+                    .has_bf16_tensor_cores = HasBf16TensorCores(facts),
                     .nvml = FindPlace(list, facts.bus_id)});
   }
   if (!rows.empty() || !list.nvml.ok()) return rows;
@@ -103,6 +105,8 @@ std::vector<std::string> Notes(const DeviceList& list, const std::vector<Row>& r
   for (const Row& row : rows) {
     if (!row.usable.ok()) {
       notes.push_back(StrCat(row.id, ": not used: ", row.usable.message()));
+    } else if (!row.has_bf16_tensor_cores) {
+      notes.push_back(StrCat(row.id, ": ", kNoBf16TensorCores));
     }
     if (std::string note = LinkNote(row); !note.empty()) notes.push_back(std::move(note));
   }

@@ -6,7 +6,8 @@
 # machine but glibc's, and has device code for every architecture.
 #
 # cublasLt is most of the size. --without-cublas leaves it out, and so does a toolkit that has none;
-# the name of the tarball then says so, and matrix products on a device need it installed.
+# the name of the tarball then says so, and matrix products on a device need it installed. Exit code 3
+# where there is no nvcc to make device code with.
 set -euo pipefail
 root=$(dirname "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")")
 source "$root/tools/setup.sh"
@@ -185,14 +186,15 @@ check() {
   check_device_code
 }
 
-[[ ${HORIZON_NO_CUDA:-0} != 1 ]] || stop "a release has device code: unset HORIZON_NO_CUDA"
+no_cuda() { say "a release has device code, and $1"; exit 3; }
+[[ ${HORIZON_NO_CUDA:-0} != 1 ]] || no_cuda 'HORIZON_NO_CUDA is set'
 ensure_packages run
 begin=$SECONDS
 run_bazel build --config=release --compilation_mode=opt //app:horizon >&2 ||
   stop "the build failed; see above"
 program=$(run_bazel info --config=release --compilation_mode=opt bazel-bin 2>/dev/null)/app/horizon
 cuda=$(run_bazel info --config=release output_base 2>/dev/null)/external/cuda/defs.bzl
-grep -qx 'AVAILABLE = True' "$cuda" || stop "a release has device code, and nvcc was not found"
+grep -qx 'AVAILABLE = True' "$cuda" || no_cuda 'nvcc was not found'
 toolkit=$(sed -n 's/^ROOT = "\(.*\)"$/\1/p' "$cuda")
 version=$(sed -n 's/.*kVersion\[\] = "\(.*\)".*/\1/p' "$root/app/version.h")
 cuda_version=$("$toolkit/bin/nvcc" --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p')

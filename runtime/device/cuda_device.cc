@@ -152,7 +152,11 @@ class CudaDevice final : public Device {
 // --- making and ending ---
 
 absl::Status CudaDevice::Initialise() {
-  RETURN_IF_ERROR(SelectCudaDevice(options_.index));
+  ASSIGN_OR_RETURN(const CudaDeviceFacts facts, SelectCudaDevice(options_.index));
+  if (!HasBf16TensorCores(facts) && options_.log != nullptr) {
+    options_.log->Warning(
+        StrCat("cuda:", facts.index, " (", facts.name, "): ", kNoBf16TensorCores));
+  }
   RETURN_IF_ERROR(Reserve());
   cudaError_t error = Make(anchor_stream_);
   if (error == cudaSuccess) error = marks_.Create(anchor_stream_.get());

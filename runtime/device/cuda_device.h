@@ -14,7 +14,9 @@ struct CudaDeviceOptions {
   int index = 0;           // the N of cuda:N
   uint64_t capacity = 0;   // bytes; reserved at once, and nothing is allocated later
   Clock* clock = nullptr;  // outlives the device, as does
-  Log* log = nullptr;  // where it is told that host memory could not be page-locked; may be null
+  // Where it is told that host memory could not be page-locked, or that products will be slow; may
+  // be null.
+  Log* log = nullptr;
   // For tests: host memory is page-locked in pieces of at most this, whole pages.
   uint64_t most_locked_piece_bytes = uint64_t{64} << 30;
 };

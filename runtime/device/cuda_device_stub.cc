@@ -10,7 +10,7 @@ absl::StatusOr<std::unique_ptr<Device>> MakeCudaDevice(const CudaDeviceOptions& 
 
 CudaSurvey SurveyCuda() { return {.usable = NoCudaInBuild()}; }
 
-absl::Status SelectCudaDevice(int /*index*/) { return NoCudaInBuild(); }
+absl::StatusOr<CudaDeviceFacts> SelectCudaDevice(int /*index*/) { return NoCudaInBuild(); }
 
 std::string CudaVersionText(int /*version*/) { return "none"; }
 

@@ -106,7 +106,7 @@ CudaSurvey SurveyCuda() {
   return survey;
 }
 
-absl::Status SelectCudaDevice(int index) {
+absl::StatusOr<CudaDeviceFacts> SelectCudaDevice(int index) {
   CudaSurvey survey;
   int count = 0;
   RETURN_IF_ERROR(CountDevices(survey, count));
@@ -117,7 +117,8 @@ absl::Status SelectCudaDevice(int index) {
   }
   CudaDeviceFacts facts;
   RETURN_IF_ERROR(ReadProperties(index, facts));
-  return CheckImage(facts);
+  RETURN_IF_ERROR(CheckImage(facts));
+  return facts;
 }
 
 std::string CudaVersionText(int version) {

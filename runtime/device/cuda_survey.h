@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 namespace horizon {
 
@@ -35,9 +36,16 @@ struct CudaSurvey {
 // memory. What cannot be asked is a fact, not an error.
 CudaSurvey SurveyCuda();
 
-// Makes the device the calling thread's, if it can be used. Errors as above; InvalidArgument for a
-// device that is not there.
-absl::Status SelectCudaDevice(int index);
+// Makes the device the calling thread's, if it can be used, and tells of it. Errors as above;
+// InvalidArgument for a device that is not there.
+absl::StatusOr<CudaDeviceFacts> SelectCudaDevice(int index);
+
+// Whether the device's tensor cores take bf16; those from compute capability 8.0 on do. Without, it
+// is for cublasLt whether there is a product at all, and what is said of the device is this.
+inline bool HasBf16TensorCores(const CudaDeviceFacts& facts) { return facts.major >= 8; }
+inline constexpr char kNoBf16TensorCores[] =
+    "its tensor cores do not take bf16 (those of compute capability 8.0 and later do): matrix "
+    "products are many times slower, where cublasLt has them at all";
 
 // "13.0".
 std::string CudaVersionText(int version);

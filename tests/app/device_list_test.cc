@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include "common/json.h"
 #include "common/units.h"
@@ -60,6 +62,15 @@ TEST(DeviceList, JoinsCudaAndTheDriverByPlaceOnTheBus) {
   EXPECT_EQ(*devices[1].Find("usable")->As<bool>(), false);
   EXPECT_EQ(*devices[1].Find("memory_bytes")->As<int64_t>(), int64_t{80} << 30);
   EXPECT_EQ(*devices[0].Find("compute_capability")->As<std::string>(), "8.0");
+}
+
+TEST(DeviceList, PointsOutTensorCoresThatDoNotTakeBf16) {
+  CudaSurvey cuda = TwoA100();
+  for (CudaDeviceFacts& facts : cuda.devices) std::tie(facts.major, facts.minor) = std::pair(7, 5);
+  const DeviceList list{.host = Host(), .cuda = cuda, .nvml = absl::UnavailableError("no")};
+  EXPECT_THAT(DeviceListText(list), AllOf(HasSubstr("\ncuda:0: its tensor cores do not take bf16"),
+                                          Not(HasSubstr("\ncuda:1: its"))))
+      << "the second is not used anyway";
 }
 
 TEST(DeviceList, PointsOutALinkBelowItsBest) {

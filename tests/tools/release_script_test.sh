@@ -84,10 +84,10 @@ run() {
   out=$(<"$TEST_TMPDIR/out") err=$(<"$TEST_TMPDIR/err")
   files=$(ls -A "$TEST_TMPDIR/folder" 2>/dev/null)
 }
-# refused WHAT PART: the script fails, says PART, and leaves nothing.
+# refused WHAT PART [CODE]: the script fails, says PART, and leaves nothing.
 refused() {
   run
-  expect "$1" 1 "$code"
+  expect "$1" "${3:-1}" "$code"
   expect_part "$1" "$2" "$err"
   expect "$1 leaves nothing" '' "$files"
 }
@@ -169,10 +169,10 @@ touch "$machine/build_fails"
 refused 'a failed build' 'the build failed'
 rm "$machine/build_fails"
 sed -i 's/True/False/' "$machine/base/external/cuda/defs.bzl"
-refused 'no nvcc' 'nvcc was not found'
+refused 'no nvcc' 'nvcc was not found' 3
 make_toolkit
 export HORIZON_NO_CUDA=1
-refused 'no CUDA wanted' 'HORIZON_NO_CUDA'
+refused 'no CUDA wanted' 'HORIZON_NO_CUDA' 3
 unset HORIZON_NO_CUDA
 run --quickly
 expect 'an unknown option' 2 "$code"

@@ -12,6 +12,14 @@ cat '$machine/fuzz'
 END
 chmod +x "$repository/tools/fuzz.sh"
 printf '5 passed, 0 failed\n' >"$machine/fuzz"
+# And for what packs a release; its exit code is in $machine/release.
+cat >"$repository/tools/release.sh" <<END
+#!/bin/bash
+echo "release \$*" >>'$machine/calls'
+exit "\$(<'$machine/release')"
+END
+chmod +x "$repository/tools/release.sh"
+echo 0 >"$machine/release"
 
 xml=$TEST_TMPDIR/xml
 mkdir -p "$xml"
@@ -52,7 +60,10 @@ run 'a.te'
 expect 'a filter is not a pattern' '0 passed, 0 failed; 1' "$last; $code"
 
 run --long
-expect 'long: four suites and the fuzz targets' '21 passed, 0 failed; 0' "$last; $code"
+expect 'long: five suites, the release and the fuzz targets' '26 passed, 0 failed; 0' "$last; $code"
+expect 'long: kernels for all architectures' 1 \
+  "$(calls 'bazel test .*--config=release .*-- //tests/kernels/cuda:resource_usage_test$')"
+expect 'long: a release' 1 "$(calls 'release --without-cublas ')"
 expect 'long: fuzzing' 1 "$(calls 'fuzz 60$')"
 expect 'long ones run' 0 "$(calls 'bazel test .*-long')"
 expect 'long: without CUDA' 1 "$(calls 'bazel test .*--repo_env=HORIZON_NO_CUDA=1')"
@@ -61,10 +72,17 @@ HORIZON_FUZZ_SECONDS=7 run --long
 expect 'long: fuzzing as long as asked' 1 "$(calls 'fuzz 7$')"
 printf '//tests/a:a_fuzz_test: 5 runs\n4 passed, 1 failed\n' >"$machine/fuzz"
 run --long
-expect 'long: a finding' '20 passed, 1 failed; 1' "$last; $code"
+expect 'long: a finding' '25 passed, 1 failed; 1' "$last; $code"
 : >"$machine/fuzz"
 run --long
-expect 'long: fuzz targets that do not build' '16 passed, 1 failed; 1' "$last; $code"
+expect 'long: fuzz targets that do not build' '21 passed, 1 failed; 1' "$last; $code"
+printf '5 passed, 0 failed\n' >"$machine/fuzz"
+echo 1 >"$machine/release"
+run --long
+expect 'long: a release that fails' '25 passed, 1 failed; 1' "$last; $code"
+echo 3 >"$machine/release"
+run --long
+expect 'long: no nvcc for a release' '25 passed, 0 failed, 1 skipped; 0' "$last; $code"
 run --long b_test
 expect 'long with filter: one suite' '2 passed, 0 failed; 0' "$last; $code"
 

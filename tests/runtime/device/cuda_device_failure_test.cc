@@ -2,11 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "common/failure_source.h"
+#include "common/log.h"
 #include "runtime/device/cuda_device.h"
 #include "runtime/device/cuda_survey.h"
 #include "selftest/conformance/chain.h"
@@ -20,6 +22,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr uint64_t kCapacity = uint64_t{1} << 16;
 
@@ -190,6 +193,24 @@ TEST_F(CudaFailure, MemoryThatIsNotFreeIsToldInBytes) {
   EXPECT_THAT(Text(status), AllOf(HasSubstr(std::to_string((1 << 20) - 999)),
                                   HasSubstr(std::to_string((1 << 20) - 1000)), HasSubstr("lower")));
   EXPECT_TRUE(Make((1 << 20) - 1000).ok());
+}
+
+TEST_F(CudaFailure, TensorCoresThatDoNotTakeBf16AreToldAndTheDeviceIsUsed) {
+  fake_cuda::Reset(
+      {.devices = {{.name = "A", .major = 8}, {.name = "T4", .major = 7, .minor = 5}}});
+  std::FILE* const file = std::tmpfile();
+  Log log(file, LogLevel::kDebug, LogStyle::kPlain);
+  for (const int index : {0, 1}) {
+    const auto device = MakeCudaDevice({.index = index, .clock = &clock_, .log = &log});
+    EXPECT_TRUE(device.ok()) << device.status();
+    EXPECT_TRUE(MakeCudaDevice({.index = index, .clock = &clock_}).ok()) << "nobody to tell";
+  }
+  std::rewind(file);
+  std::string text(4096, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file));
+  std::fclose(file);
+  EXPECT_THAT(text, HasSubstr("cuda:1 (T4): its tensor cores do not take bf16"));
+  EXPECT_THAT(text, Not(HasSubstr("cuda:0")));
 }
 
 TEST_F(CudaFailure, TheSurveyTellsOfEachDevice) {
