@@ -92,7 +92,7 @@ TEST_F(CudaFailure, WorkThatFailsLateIsNamed) {
   constexpr int kOperations = 6;
   for (int seed = 1; seed <= 10; ++seed) {
     // Each operation is two pieces for the fake: itself and the mark behind it.
-    for (uint64_t piece = 1; piece <= 2 * kOperations; ++piece) {
+    for (uint64_t piece = 1; piece <= uint64_t{2} * kOperations; ++piece) {
       SCOPED_TRACE(testing::Message() << "seed " << seed << ", piece " << piece);
       fake_cuda::Reset({.seed = static_cast<uint64_t>(seed)});
       auto device = Make();
