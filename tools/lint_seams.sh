@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# tools/lint_seams.sh [ROOT]: files, time, randomness, signals, the environment and the libraries that
-# throw are reached in few places only, so that tests can stand in for each. Prints every line that
+# tools/lint_seams.sh [ROOT]: files, time, randomness, signals, the environment, CUDA and the libraries
+# that throw are reached in few places only, so that tests can stand in for each. Prints every line that
 # goes around one of them, with the place it should have gone through; exit code 1 if there is any.
 set -euo pipefail
 root=${1:-$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/..}
@@ -54,6 +54,17 @@ rule 'Boost.Program_options stays in app/command_line.cc' "$(include 'boost/prog
   'app/command_line\.cc'
 rule 'CUDA stays in .cu, .cuh and the files named cuda' "$(include 'cuda|cublas|nvml|nvtx')" \
   '.*\.cuh?|(.*/)?[a-z_]*cuda[a-z_]*\.(cc|h)|kernels/cublas_lt_library\.cc'
+# Both are what tests/fake_cuda puts its checks into.
+rule 'kernels are launched through Launch of kernels/cuda_launch.cuh' \
+  "<<<|$(call 'cudaLaunch[A-Za-z]*|cuLaunch[A-Za-z]*')" 'kernels/cuda_launch\.cuh'
+not_shared='[^[:space:]S]|S[^h]|Sh[^a]|Sha[^r]|Shar[^e]|Share[^d]|Shared[^<]'
+rule 'shared memory is Shared<T, N> of kernels/cuda_launch.cuh' \
+  "__shared__[[:space:]]*($not_shared|$)" 'kernels/cuda_launch\.cuh'
+rule 'memory, streams, events and waiting of a CUDA device belong to runtime/device' \
+  "$(call 'cuda(Malloc|Free|HostAlloc|HostRegister|HostUnregister|StreamCreate|EventCreate)[A-Za-z]*|cuda(Stream|Event)(Synchronize|Query)')" \
+  'runtime/device/.*'
+rule 'nothing waits for a whole CUDA device' \
+  "$(call 'cudaDeviceSynchronize|cuda(Memcpy|Memset)(2D|3D)?|cudaMemcpy(To|From)Symbol')" '-'
 rule 'a .cu file does not include Abseil' "$(include 'absl/')" '.*\.(cc|h|cuh)'
 rule 'libraries do not print' \
   "std::(cout|cerr|clog)|$(call 'printf|fprintf|puts|fputs|putchar|perror')|$(include 'iostream')" \
