@@ -42,7 +42,7 @@ class SelftestCommand : public Command {
                         {.name = "rate-seconds",
                          .value = &rate_seconds_,
                          .unit = "seconds",
-                         .help = "Time to measure link and products in",
+                         .help = "Time to measure link and products in; 0: do not",
                          .minimum = 0,
                          .maximum = 3600},
                         {.name = "json", .value = &json_, .help = "Answer in JSON"}}};

@@ -17,7 +17,7 @@ namespace horizon {
 struct SelftestOptions {
   DeviceName device;
   int threads = 1;       // of the host
-  Seconds rate_time{4};  // for measuring what the device reaches
+  Seconds rate_time{4};  // for measuring what the device reaches; 0: not measured
   Clock& clock;
   Log& log;
   std::function<void(const std::string& section)> on_begin;  // may be empty
