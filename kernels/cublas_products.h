@@ -40,7 +40,9 @@ struct Product {
   ConstValues bias;     // [n] bf16, added to each row of a bf16 c; null: none
   // > 0: what the algorithm is chosen for in place of m (and of n), as if all arrays were
   // contiguous. So a product of some rows (columns) has the bits those have in the whole: one
-  // algorithm takes the sum over k of any element in one order, wherever the element lies.
+  // algorithm takes the sum over k of any element in one order, wherever the element lies. Where
+  // cublasLt does not take that algorithm for m and n there is no other way to those bits: the
+  // product is refused rather than taken with another one.
   int64_t chosen_for_m = 0;
   int64_t chosen_for_n = 0;
 };
@@ -62,8 +64,9 @@ class CublasProducts {
   CublasProducts& operator=(const CublasProducts&) = delete;
 
   // Puts the product on the context's stream and does not wait. The first of a shape asks cublasLt
-  // for its algorithm; later ones allocate nothing. InvalidArgument for sizes, types, strides or
-  // pointers beyond the contract, Unavailable where the device has no such product.
+  // for its algorithm, or whether it takes the one chosen for other sizes; later ones allocate
+  // nothing. InvalidArgument for sizes, types, strides or pointers beyond the contract, Unavailable
+  // where the device has no such product or not the algorithm for its sizes.
   absl::Status Multiply(const KernelContext& context, const Product& product);
 
  private:

@@ -110,7 +110,7 @@ absl::Status Check(const KernelContext& context, const Product& p) {
 
 }  // namespace
 
-// All that an algorithm follows from.
+// All that an algorithm follows from; steps of a batch of one, which say nothing, are 0.
 struct CublasProducts::Key {
   int64_t m, n, k, batch;
   int64_t a_stride, a_batch_stride, b_stride, b_batch_stride, c_stride, c_batch_stride;
@@ -125,11 +125,11 @@ struct CublasProducts::Key {
         k(p.k),
         batch(p.batch),
         a_stride(p.a_stride),
-        a_batch_stride(p.a_batch_stride),
+        a_batch_stride(p.batch == 1 ? 0 : p.a_batch_stride),
         b_stride(p.b_stride),
-        b_batch_stride(p.b_batch_stride),
+        b_batch_stride(p.batch == 1 ? 0 : p.b_batch_stride),
         c_stride(p.c_stride),
-        c_batch_stride(p.c_batch_stride),
+        c_batch_stride(p.batch == 1 ? 0 : p.c_batch_stride),
         a_transposed(p.a_transposed == Transposed::kYes),
         b_transposed(p.b_transposed == Transposed::kYes),
         has_bias(p.bias != nullptr),
@@ -144,6 +144,7 @@ struct CublasProducts::Key {
     key.a_stride = aligned(a_transposed ? key.m : k);
     key.b_stride = aligned(b_transposed ? k : key.n);
     key.c_stride = aligned(key.n);
+    if (batch == 1) return key;
     key.a_batch_stride = key.a_stride * (a_transposed ? k : key.m);
     key.b_batch_stride = key.b_stride * (b_transposed ? key.n : k);
     key.c_batch_stride = key.c_stride * key.m;
@@ -160,6 +161,8 @@ struct CublasProducts::Call {
 
   absl::Status Describe(const Key& key);
   absl::Status ChooseAlgorithm(cublasLtContext* handle);
+  // Whether this call may be made with its algorithm, which was chosen for another shape.
+  absl::Status CheckAlgorithm(cublasLtContext* handle, const Key& key, const Key& chosen_for) const;
 };
 
 class CublasProducts::Calls {
@@ -267,6 +270,36 @@ absl::Status CublasProducts::Call::ChooseAlgorithm(cublasLtContext* handle) {
   return absl::OkStatus();
 }
 
+absl::Status CublasProducts::Call::CheckAlgorithm(cublasLtContext* handle, const Key& key,
+                                                  const Key& chosen_for) const {
+  cublasLtMatmulHeuristicResult_t result = {};
+  cublasStatus_t status = cublasLtMatmulAlgoCheck(handle, description.get(), b.get(), a.get(),
+                                                  c.get(), c.get(), &algorithm, &result);
+  if (status == CUBLAS_STATUS_SUCCESS) status = result.state;
+  std::string refusal;
+  switch (status) {
+    case CUBLAS_STATUS_SUCCESS:
+      if (result.workspaceSize <= kGemmWorkspaceBytes) return absl::OkStatus();
+      refusal = StrCat("it takes ", result.workspaceSize, " bytes of workspace of the ",
+                       kGemmWorkspaceBytes, " there are");
+      break;
+    case CUBLAS_STATUS_INVALID_VALUE:
+    case CUBLAS_STATUS_NOT_SUPPORTED:
+    case CUBLAS_STATUS_ARCH_MISMATCH:
+      refusal = StrCat(cublasLtGetStatusString(status), " (cuBLAS status ",
+                       static_cast<int>(status), ")");
+      break;
+    default:
+      return ToStatus(status, "ask cuBLAS whether an algorithm serves other sizes");
+  }
+  return absl::UnavailableError(StrCat(
+      "cannot multiply ", key.batch, " matrices of ", key.m, " x ", key.k, " and ", key.k, " x ",
+      key.n, " on the CUDA device by the algorithm of ", chosen_for.m, " x ", chosen_for.k, " and ",
+      chosen_for.k, " x ", chosen_for.n, ": ", refusal,
+      "; so equal bits, however tokens and vocabulary are cut into chunks, cannot be had with this "
+      "device and its cuBLAS; use the host device, or another version of cuBLAS"));
+}
+
 CublasProducts::CublasProducts(cublasLtContext* handle, std::unique_ptr<Calls> calls)
     : handle_(handle), calls_(std::move(calls)) {}
 
@@ -293,6 +326,8 @@ absl::StatusOr<CublasProducts::Call*> CublasProducts::CallOf(const Key& key,
   Call call;
   RETURN_IF_ERROR(call.Describe(key));
   call.algorithm = algorithm->second;
+  // Asked even where only strides differ: a part of a whole shares its algorithm with other parts.
+  if (key != chosen_for) RETURN_IF_ERROR(call.CheckAlgorithm(handle_, key, chosen_for));
   return &calls_->by_shape.emplace(shapes, std::move(call)).first->second;
 }
 

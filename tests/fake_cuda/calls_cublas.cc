@@ -35,17 +35,18 @@ constexpr uint64_t kWorkspaceAlignment = 256;
 // What a heuristic decided, as the opaque algorithm keeps it.
 struct Algorithm {
   uint64_t mark = 0;
-  uint64_t kind = 0;    // a hash of all but the sizes of what it was chosen for
-  uint64_t k_step = 8;  // follows from all of what it was chosen for
+  uint64_t kind = 0;     // a hash of all but the sizes of what it was chosen for
+  uint64_t problem = 0;  // a hash of all of what it was chosen for
+  uint64_t k_step = 8;   // follows from the problem
   uint64_t workspace_bytes = 0;
   uint32_t alignments[4] = {};
 };
 static_assert(sizeof(Algorithm) <= sizeof(cublasLtMatmulAlgo_t));
 
 // An algorithm multiplies matrices of other sizes too, as long as operation and types are those it
-// was chosen for; each output then has the sum that this algorithm takes. Which one is chosen
-// follows from sizes and strides, and so do the bits: code that wants the bits of a whole for its
-// parts has to choose for the whole.
+// was chosen for and cublasLtMatmulAlgoCheck was asked; each output then has the sum that this
+// algorithm takes. Which one is chosen follows from sizes and strides, and so do the bits: code
+// that wants the bits of a whole for its parts has to choose for the whole.
 uint64_t KindOf(const Operation& operation, const Matrix& a, const Matrix& b, const Matrix& c,
                 const Matrix& d) {
   std::vector<uint64_t> words = {static_cast<uint64_t>(operation.compute),
@@ -158,18 +159,24 @@ bool CheckWorkspace(const Runtime& runtime, const Product& product, void* worksp
   return true;
 }
 
-bool CheckAlgorithm(const Product& product, const cublasLtMatmulAlgo_t* algo,
-                    Algorithm& algorithm) {
+bool CheckAlgorithm(const Runtime& runtime, const Product& product,
+                    const cublasLtMatmulAlgo_t* algo, Algorithm& algorithm) {
   if (algo == nullptr) {
     Fault("a product without an algorithm: cublasLt would choose one anew each time");
     return false;
   }
   algorithm = Unpack<Algorithm>(algo);
-  if (algorithm.mark == kMark &&
-      algorithm.kind == KindOf(product.operation, product.a, product.b, product.c, product.d)) {
+  if (algorithm.mark != kMark ||
+      algorithm.kind != KindOf(product.operation, product.a, product.b, product.c, product.d)) {
+    Fault("a product with an algorithm that was chosen for another kind");
+    return false;
+  }
+  const uint64_t problem = ProblemOf(product.operation, product.a, product.b, product.c, product.d);
+  if (problem == algorithm.problem ||
+      runtime.checked_algorithms.contains({algorithm.problem, problem})) {
     return true;
   }
-  Fault("a product with an algorithm that was chosen for another kind");
+  Fault("a product with an algorithm that was chosen for other sizes and not checked for these");
   return false;
 }
 
@@ -229,11 +236,11 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle,
   const cublasStatus_t status =
       CheckProduct(operation, matrices[0], matrices[1], matrices[2], matrices[3]);
   if (status != CUBLAS_STATUS_SUCCESS) return status;
+  const uint64_t problem = ProblemOf(operation, matrices[0], matrices[1], matrices[2], matrices[3]);
   Algorithm chosen{.mark = kMark,
                    .kind = KindOf(operation, matrices[0], matrices[1], matrices[2], matrices[3]),
-                   .k_step = uint64_t{8} << ProblemOf(operation, matrices[0], matrices[1],
-                                                      matrices[2], matrices[3]) %
-                                                4,
+                   .problem = problem,
+                   .k_step = uint64_t{8} << problem % 4,
                    .workspace_bytes = std::min(preferred.workspace_bytes, kWantedWorkspace)};
   std::copy(std::begin(preferred.alignments), std::end(preferred.alignments), chosen.alignments);
   results[0] = {};
@@ -242,6 +249,39 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle,
   results[0].state = CUBLAS_STATUS_SUCCESS;
   results[0].wavesCount = 1.0f;
   *count = 1;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t handle, cublasLtMatmulDesc_t description,
+                                       cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                                       cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+                                       const cublasLtMatmulAlgo_t* algo,
+                                       cublasLtMatmulHeuristicResult_t* result) {
+  const Call call;
+  if (call.refused()) return CUBLAS_STATUS_INTERNAL_ERROR;
+  Runtime& runtime = call.runtime();
+  if (!IsHandle(runtime, handle)) return CUBLAS_STATUS_NOT_INITIALIZED;
+  const auto operation = Unpack<Operation>(description);
+  const Matrix matrices[] = {Unpack<Matrix>(a), Unpack<Matrix>(b), Unpack<Matrix>(c),
+                             Unpack<Matrix>(d)};
+  const cublasStatus_t status =
+      CheckProduct(operation, matrices[0], matrices[1], matrices[2], matrices[3]);
+  if (status != CUBLAS_STATUS_SUCCESS) return status;
+  const auto algorithm = Unpack<Algorithm>(algo);
+  const uint64_t problem = ProblemOf(operation, matrices[0], matrices[1], matrices[2], matrices[3]);
+  if (algorithm.mark != kMark ||
+      algorithm.kind != KindOf(operation, matrices[0], matrices[1], matrices[2], matrices[3])) {
+    return CUBLAS_STATUS_INVALID_VALUE;
+  }
+  uint64_t workspace_bytes = algorithm.workspace_bytes;
+  if (problem != algorithm.problem) {
+    if (!runtime.options.algorithms_serve_other_sizes) return CUBLAS_STATUS_NOT_SUPPORTED;
+    workspace_bytes = std::max(workspace_bytes, runtime.options.other_sizes_workspace_bytes);
+  }
+  runtime.checked_algorithms.emplace(algorithm.problem, problem);
+  result->workspaceSize = workspace_bytes;
+  result->state = CUBLAS_STATUS_SUCCESS;
+  result->wavesCount = 1.0f;
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -272,8 +312,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
       CheckProduct(product.operation, product.a, product.b, product.c, product.d);
   if (status != CUBLAS_STATUS_SUCCESS) return status;
   Algorithm algorithm;
-  if (!CheckAlgorithm(product, algo, algorithm) || workspace_bytes < algorithm.workspace_bytes ||
-      !CheckOperands(runtime, product, algorithm) ||
+  if (!CheckAlgorithm(runtime, product, algo, algorithm) ||
+      workspace_bytes < algorithm.workspace_bytes || !CheckOperands(runtime, product, algorithm) ||
       (algorithm.workspace_bytes > 0 &&
        !CheckWorkspace(runtime, product, workspace, workspace_bytes, *found))) {
     return CUBLAS_STATUS_INVALID_VALUE;

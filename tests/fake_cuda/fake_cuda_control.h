@@ -33,6 +33,10 @@ struct Options {
   uint64_t most_registrations = ~uint64_t{0};
   bool registers = true;      // false: cudaHostRegister is refused, as on some systems
   bool writes_values = true;  // whether the driver has cuStreamWriteValue32
+  // What cublasLtMatmulAlgoCheck says of an algorithm and sizes it was not chosen for: whether it
+  // serves them, and the least workspace it reports then.
+  bool algorithms_serve_other_sizes = true;
+  uint64_t other_sizes_workspace_bytes = 0;
 };
 
 // Forgets all that was, what leaked too, and begins anew. Nothing of the fake is in use.

@@ -231,6 +231,31 @@ TEST_F(ProductTest, AlgorithmServesTheProductItWasChosenFor) {
   EXPECT_TRUE(Found("chosen for another kind"));
 }
 
+TEST_F(ProductTest, AlgorithmServesOtherSizesOnceItWasCheckedForThem) {
+  const auto* a = Upload(Halves(a_values_));
+  const auto* b = Upload(Halves(b_values_));
+  auto* d = Allocate<uint16_t>(kM * kN);
+  const auto check = [&] {
+    cublasLtMatmulHeuristicResult_t result = {};
+    const cublasStatus_t status =
+        cublasLtMatmulAlgoCheck(handle_, &operation_, &a_, &b_, &d_, &d_, &chosen_.algo, &result);
+    return status == CUBLAS_STATUS_SUCCESS ? result.state : status;
+  };
+  ASSERT_EQ(Choose(), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(check(), CUBLAS_STATUS_SUCCESS);
+  for (auto* layout : {&a_, &d_}) Set<uint64_t>(layout, CUBLASLT_MATRIX_LAYOUT_ROWS, kM - 1);
+  EXPECT_EQ(Multiply(a, b, d), CUBLAS_STATUS_INVALID_VALUE);
+  EXPECT_TRUE(Found("chosen for other sizes and not checked"));
+  EXPECT_EQ(check(), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(Multiply(a, b, d), CUBLAS_STATUS_SUCCESS);
+  EXPECT_FALSE(Found(""));
+  EXPECT_EQ(Download(d, 1)[0], Bf16(Sum(a_values_, b_values_, 0, 0, kK, kN)));
+  Set<uint64_t>(&b_, CUBLASLT_MATRIX_LAYOUT_ROWS, kK - 1);
+  EXPECT_EQ(check(), CUBLAS_STATUS_INVALID_VALUE);
+  SetLayouts(CUDA_R_16BF, CUDA_R_32F);
+  EXPECT_EQ(check(), CUBLAS_STATUS_INVALID_VALUE);
+}
+
 TEST_F(ProductTest, NumberThatNobodyWroteIsFound) {
   auto* a = Allocate<uint16_t>(kM * kK);
   WriteDevice(a, Halves(a_values_).data(), (kM * kK - 1) * 2);

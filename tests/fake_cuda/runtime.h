@@ -4,7 +4,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/fake_cuda/device_heap.h"
@@ -33,7 +35,9 @@ struct Runtime {
   std::vector<std::unique_ptr<CUstream_st>> streams;
   std::vector<std::unique_ptr<CUevent_st>> events;
   std::map<const void*, std::string> handles;  // live ones of cublasLt and what they are
-  double host_milliseconds = 0;                // the host has seen that much pass
+  // What an algorithm was chosen for, and what cublasLtMatmulAlgoCheck allowed it for, as hashes.
+  std::set<std::pair<uint64_t, uint64_t>> checked_algorithms;
+  double host_milliseconds = 0;  // the host has seen that much pass
 
   cudaError_t lost = cudaSuccess;  // every call returns it from now on
   Failure failing_call;

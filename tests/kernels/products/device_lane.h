@@ -19,8 +19,10 @@ namespace horizon {
 // begins as NaN (the fake's poison). Nothing may be left behind in it.
 class DeviceLane {
  public:
-  explicit DeviceLane(uint64_t seed = 1, uint64_t workspace_bytes = 0) {
-    fake_cuda::Reset({.seed = seed});
+  explicit DeviceLane(uint64_t seed = 1, uint64_t workspace_bytes = 0)
+      : DeviceLane(fake_cuda::Options{.seed = seed}, workspace_bytes) {}
+  explicit DeviceLane(const fake_cuda::Options& options, uint64_t workspace_bytes = 0) {
+    fake_cuda::Reset(options);
     EXPECT_EQ(cudaStreamCreateWithFlags(&context_.stream, cudaStreamNonBlocking), cudaSuccess);
     products_ = *CublasProducts::Create();
     context_.products = products_.get();

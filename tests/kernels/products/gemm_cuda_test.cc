@@ -296,6 +296,67 @@ TEST(CublasProducts, RefusesWhatItDoesNotPromise) {
             absl::StatusCode::kFailedPrecondition);
 }
 
+// Eight rows by the algorithm of `chosen_for` rows.
+Product Part(DeviceLane& lane, int64_t chosen_for) {
+  return {.m = 8,
+          .n = 16,
+          .k = 24,
+          .a = lane.Upload(std::vector<uint16_t>(8 * 24, 0x3F80)),
+          .a_stride = 24,
+          .b = lane.Upload(std::vector<uint16_t>(24 * 16, 0x3F80)),
+          .b_stride = 16,
+          .c = lane.Allocate<uint16_t>(8 * 16),
+          .c_stride = 16,
+          .chosen_for_m = chosen_for};
+}
+
+TEST(CublasProducts, AnAlgorithmChosenForOtherSizesIsCheckedOnceAShape) {
+  DeviceLane lane;
+  Product part = Part(lane, 64);
+  const auto calls = [&](const Product& product) {
+    const uint64_t before = fake_cuda::CallCount();
+    EXPECT_EQ(MultiplyOnDevice(lane.context(), product), absl::OkStatus());
+    return fake_cuda::CallCount() - before;
+  };
+  // The fake ends the test if a product of sizes that were not checked is begun.
+  const uint64_t first = calls(part);
+  EXPECT_EQ(calls(part), 1U);
+  part.m = 7;
+  const uint64_t described_and_checked = calls(part);
+  EXPECT_GT(described_and_checked, 2U);
+  EXPECT_LT(described_and_checked, first) << "the algorithm is chosen once";
+  EXPECT_EQ(calls(part), 1U);
+}
+
+TEST(CublasProducts, AnAlgorithmThatDoesNotServeThePartsIsAnErrorAndNotReplaced) {
+  constexpr uint64_t kTooMuch = kGemmWorkspaceBytes + 1;
+  for (const auto& [options, why] :
+       {std::pair{fake_cuda::Options{.algorithms_serve_other_sizes = false},
+                  std::string("CUBLAS_STATUS_NOT_SUPPORTED")},
+        std::pair{fake_cuda::Options{.other_sizes_workspace_bytes = kTooMuch},
+                  "takes " + std::to_string(kTooMuch) + " bytes of workspace of the 33554432"}}) {
+    DeviceLane lane(options);
+    for (int time = 0; time < 2; ++time) {
+      const absl::Status status = MultiplyOnDevice(lane.context(), Part(lane, 64));
+      EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+      const std::string message(status.message());
+      for (const std::string& part :
+           {std::string("of 8 x 24 and 24 x 16 "), std::string("of 64 x 24 and 24 x 16:"), why,
+            std::string("equal bits")}) {
+        EXPECT_NE(message.find(part), std::string::npos) << part << " is not in: " << message;
+      }
+    }
+    lane.Upload(std::vector<uint16_t>(1));  // when all work is done
+    EXPECT_EQ(fake_cuda::WorkCount(), 0U) << "nothing of what was refused was begun";
+    // Its own sizes are what it was chosen for.
+    EXPECT_EQ(MultiplyOnDevice(lane.context(), Part(lane, 8)), absl::OkStatus());
+    EXPECT_EQ(MultiplyOnDevice(lane.context(), Part(lane, 0)), absl::OkStatus());
+  }
+  // All that a workspace has may be taken.
+  DeviceLane lane(fake_cuda::Options{.other_sizes_workspace_bytes = kGemmWorkspaceBytes});
+  EXPECT_EQ(MultiplyOnDevice(lane.context(), Part(lane, 64)), absl::OkStatus());
+}
+
 // Each call in turn that may fail. One that only releases may fail unnoticed: the product is right.
 TEST(CublasProducts, AFailingCallIsAnErrorAndNothingLeaks) {
   int errors = 0;
