@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/failure_source.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "kernels/cublas_products.h"
@@ -19,7 +20,7 @@ namespace {
 constexpr uint32_t kAlignment = 16;
 constexpr uintptr_t kWorkspaceAlignment = 256;
 
-absl::Status ToStatus(cublasStatus_t status, std::string_view what) {
+absl::Status StatusOf(cublasStatus_t status, std::string_view what) {
   if (status == CUBLAS_STATUS_SUCCESS) return absl::OkStatus();
   const std::string message = StrCat("cannot ", what, ": ", cublasLtGetStatusString(status),
                                      " (cuBLAS status ", static_cast<int>(status), ")");
@@ -36,6 +37,10 @@ absl::Status ToStatus(cublasStatus_t status, std::string_view what) {
     default:
       return absl::InternalError(message);
   }
+}
+
+absl::Status ToStatus(cublasStatus_t status, std::string_view what) {
+  return WithFailureSource(StatusOf(status, what), FailureSource::kDevice);
 }
 
 // Handles of cublasLt that are given back by themselves.
@@ -292,12 +297,13 @@ absl::Status CublasProducts::Call::CheckAlgorithm(cublasLtContext* handle, const
     default:
       return ToStatus(status, "ask cuBLAS whether an algorithm serves other sizes");
   }
-  return absl::UnavailableError(StrCat(
+  const std::string message = StrCat(
       "cannot multiply ", key.batch, " matrices of ", key.m, " x ", key.k, " and ", key.k, " x ",
       key.n, " on the CUDA device by the algorithm of ", chosen_for.m, " x ", chosen_for.k, " and ",
       chosen_for.k, " x ", chosen_for.n, ": ", refusal,
       "; so equal bits, however tokens and vocabulary are cut into chunks, cannot be had with this "
-      "device and its cuBLAS; use the host device, or another version of cuBLAS"));
+      "device and its cuBLAS; use the host device, or another version of cuBLAS");
+  return WithFailureSource(absl::UnavailableError(message), FailureSource::kDevice);
 }
 
 CublasProducts::CublasProducts(cublasLtContext* handle, std::unique_ptr<Calls> calls)

@@ -353,7 +353,7 @@ absl::Status Executor::RunOnHost(LaneState& lane, Slot& slot, OperationId id,
 
 absl::Status Executor::FailedIn(const Slot& slot, const Operation& operation,
                                 const absl::Status& status) {
-  if (status.ok()) return status;
+  if (status.ok() || status.GetPayload(kNamedPayload).has_value()) return status;
   absl::Status named(status.code(),
                      StrCat("step ", slot.input.number, ", ", schedule_.NameOf(operation), ": ",
                             std::string(status.message())));

@@ -232,13 +232,13 @@ absl::Status RunMemory::Get(BufferId id, uint64_t offset, std::span<std::byte> v
 
 absl::Status RunMemory::CopyThroughStage(std::byte* device, std::byte* host, uint64_t bytes,
                                          LinkDirection direction) {
-  if (direction == LinkDirection::kToDevice) {
-    RETURN_IF_ERROR(device_->CopyToDevice(stream_, device, host, bytes));
-  } else {
-    RETURN_IF_ERROR(device_->CopyToHost(stream_, host, device, bytes));
-  }
+  const absl::Status copied = direction == LinkDirection::kToDevice
+                                  ? device_->CopyToDevice(stream_, device, host, bytes)
+                                  : device_->CopyToHost(stream_, host, device, bytes);
+  // Behind a copy that failed too: a part of it may stand on the stream, and has the stage.
   RETURN_IF_ERROR(device_->Record(stream_, event_));
-  return device_->Await(event_);
+  const absl::Status ended = device_->Await(event_);
+  return copied.ok() ? ended : copied;
 }
 
 }  // namespace horizon
