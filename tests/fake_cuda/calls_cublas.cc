@@ -237,10 +237,14 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle,
       CheckProduct(operation, matrices[0], matrices[1], matrices[2], matrices[3]);
   if (status != CUBLAS_STATUS_SUCCESS) return status;
   const uint64_t problem = ProblemOf(operation, matrices[0], matrices[1], matrices[2], matrices[3]);
+  // Parts of a sum over k that may meet in an order of their own are in another one with each seed.
+  const uint64_t disorder = preferred.reduction_schemes == CUBLASLT_REDUCTION_SCHEME_NONE
+                                ? 0
+                                : call.runtime().options.seed;
   Algorithm chosen{.mark = kMark,
                    .kind = KindOf(operation, matrices[0], matrices[1], matrices[2], matrices[3]),
                    .problem = problem,
-                   .k_step = uint64_t{8} << problem % 4,
+                   .k_step = uint64_t{8} << (problem + disorder) % 4,
                    .workspace_bytes = std::min(preferred.workspace_bytes, kWantedWorkspace)};
   std::copy(std::begin(preferred.alignments), std::end(preferred.alignments), chosen.alignments);
   results[0] = {};

@@ -14,6 +14,7 @@
 #include "runtime/device/cuda_device.h"
 #include "kernels/kernel_table.h"
 #include "tests/fake_cuda/fake_cuda_control.h"
+#include "tests/runtime/small_training.h"
 #include "tests/runtime/training_case.h"
 
 namespace horizon {
@@ -115,14 +116,22 @@ TEST_P(CudaTraining, EveryPlanAndOrderGivesTheSameBits) {
   resident.strategy = Strategy::kResident;
   resident.embedding_home = EmbeddingHome::kDevice;
   resident.recompute = false;
+  const auto batch = [this](int64_t step, int64_t micro_batch) {
+    return golden_.batches[2 * (step - 1) + micro_batch];
+  };
+  TrainingJob host_job = golden_.job;
+  host_job.accumulation = 2;
+  const StreamPlan host_plan;
+  RunRequest on_host = Request(host_job, host_plan, kSteps);
+  on_host.batch = batch;
+  const absl::StatusOr<RunOutcome> host = RunTraining(on_host);
+  ASSERT_TRUE(host.ok()) << host.status();
   std::vector<RunOutcome> outcomes;
   uint64_t seed = 0;
   for (const StreamPlan& plan :
        {StreamPlan(), StreamPlan(), deep, on_device, chunk_major, keeps, resident}) {
     RunRequest request = Request(job, plan, kSteps);
-    request.batch = [this](int64_t step, int64_t micro_batch) {
-      return golden_.batches[2 * (step - 1) + micro_batch];
-    };
+    request.batch = batch;
     absl::StatusOr<RunOutcome> outcome = RunOnCuda(std::move(request), ++seed);
     ASSERT_TRUE(outcome.ok()) << outcome.status();
     outcomes.push_back(*std::move(outcome));
@@ -131,6 +140,7 @@ TEST_P(CudaTraining, EveryPlanAndOrderGivesTheSameBits) {
       const StepResult& got = outcomes.back().steps[step];
       EXPECT_EQ(got.loss, outcomes.front().steps[step].loss) << "seed " << seed;
       EXPECT_EQ(got.norms, outcomes.front().steps[step].norms) << "seed " << seed;
+      EXPECT_LT(RelativeError(got.loss, host->steps[step].loss), 2e-3) << "seed " << seed;
     }
   }
 }
@@ -177,6 +187,50 @@ TEST(CudaTrainingRefused, AnUpdateThatBf16CannotHoldEndsTheRun) {
     const std::string wanted =
         StrCat("updating model.embed_tokens.weight: Adam: parameter ", huge, " would");
     EXPECT_NE(message.find(wanted), std::string::npos) << message;
+  }
+}
+
+// 300 tokens are three tiles of the loss, and 1056 words three of the vocabulary.
+TEST(CudaTrainingCut, ChunksOfTheLossAndShardsOfTheHeadGiveTheSameBitsAndTheHostsLoss) {
+  ModelSpec spec = TinyLlama();
+  spec.hidden = 16;
+  spec.intermediate = 24;
+  spec.head_dim = 8;
+  spec.vocab = 1056;
+  spec.max_positions = 128;
+  spec.layers.resize(1);
+  TrainingJob host_job = TinyJob();
+  host_job.sequence = 100;
+  host_job.micro_batch = 3;
+  host_job.accumulation = 2;
+  const TrainingJob job = OnCuda(host_job);
+  StreamPlan chunks;
+  chunks.loss_chunk_tokens = 128;
+  StreamPlan shards;
+  shards.chunk_bytes = 20_KiB;
+  StreamPlan both = shards;
+  both.loss_chunk_tokens = 256;
+  const auto request = [&](const TrainingJob& of, const StreamPlan& plan) {
+    return RunRequest{.spec = spec,
+                      .job = of,
+                      .plan = plan,
+                      .source = RandomSource(spec, 3),
+                      .batch = [&](int64_t step, int64_t mb) {
+                        return RandomTokens(spec, job, static_cast<uint64_t>(10 * step + mb), 7);
+                      }};
+  };
+  const absl::StatusOr<RunOutcome> host = RunTraining(request(host_job, StreamPlan()));
+  ASSERT_TRUE(host.ok()) << host.status();
+  uint64_t digest = 0;
+  uint64_t seed = 0;
+  for (const StreamPlan& plan : {StreamPlan(), chunks, shards, both}) {
+    const absl::StatusOr<RunOutcome> outcome = RunOnCuda(request(job, plan), ++seed);
+    ASSERT_TRUE(outcome.ok()) << outcome.status();
+    if (seed == 1) digest = outcome->digest;
+    EXPECT_EQ(outcome->digest, digest) << "plan " << seed;
+    EXPECT_LT(RelativeError(outcome->steps[0].loss, host->steps[0].loss), 1e-3) << "plan " << seed;
+    EXPECT_LT(RelativeError(outcome->steps[0].gradient_norm, host->steps[0].gradient_norm), 2e-2)
+        << "plan " << seed;
   }
 }
 

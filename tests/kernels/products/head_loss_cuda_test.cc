@@ -175,6 +175,31 @@ TEST(HeadLossCuda, NoCutIntoChunksAndShardsChangesABit) {
   }
 }
 
+// Where the label is all but certain its gradient is a small difference of large numbers, of which
+// only the result is rounded.
+TEST(HeadLossCuda, ACertainTokenHasAnExactGradient) {
+  constexpr int64_t kTokens = 8, kRows = 16;
+  Head head(kTokens, kTokens, kRows);
+  // Token t has the logit t + 3 for row 0, which is its label, and 0 for the others.
+  head.input.assign(kTokens * kTokens, 0);
+  head.weights.assign(kRows * kTokens, 0);
+  for (int64_t t = 0; t < kTokens; ++t) {
+    const auto at = static_cast<size_t>(t);
+    head.records[at].label = 0;
+    head.input[at * kTokens + at] = Narrowed(static_cast<float>(t + 3));
+    head.weights[at] = Narrowed(1.0f);
+  }
+  head.scale = 1.0f;
+  const Results results = OnDevice(head, kTokens, kRows);
+  for (int64_t t = 0; t < kTokens; ++t) {
+    const double logit = static_cast<double>(t + 3);
+    const double gradient = (1.0 - kRows) / (std::exp(logit) + (kRows - 1.0));
+    // The token's number is all that the row's column t was multiplied with.
+    const double actual = double{results.weight_gradient[static_cast<size_t>(t)]} / logit;
+    EXPECT_NEAR(actual, gradient, kBf16Unit * std::fabs(gradient) + 8 * kFp32Unit) << t;
+  }
+}
+
 TEST(HeadLossCuda, TokensThatCountNothingGiveNothing) {
   Head head(10, 8, 16);
   for (TokenRecord& record : head.records) record.label = -100;
