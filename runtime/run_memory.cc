@@ -90,7 +90,7 @@ absl::StatusOr<RunMemory> RunMemory::CreateBeside(const Schedule& schedule,
 absl::Status RunMemory::ReserveHost(uint64_t pinned, uint64_t plain) {
   const auto reserve = [](HostMemory& into, uint64_t bytes, const char* what) {
     absl::StatusOr<HostMemory> reserved = HostMemory::Create(bytes);
-    const absl::Status status = Annotate(reserved.status(), what);
+    absl::Status status = Annotate(reserved.status(), what);
     if (status.ok()) into = *std::move(reserved);
     return status;
   };

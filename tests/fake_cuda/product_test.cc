@@ -20,7 +20,7 @@ uint16_t Bf16(float value) {
 std::vector<float> Numbers(size_t count, uint32_t salt) {
   std::vector<float> values(count);
   for (size_t i = 0; i < count; ++i) {
-    values[i] = static_cast<float>((i * 37 + salt * 11) % 61) / 16.0f - 1.5f;
+    values[i] = static_cast<float>((i * 37 + uint64_t{salt} * 11) % 61) / 16.0f - 1.5f;
   }
   return values;
 }

@@ -106,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, GemmCudaTest,
 
 TEST(GemmCuda, OneTokenIsEnough) {
   std::mt19937 random(2);
-  const std::vector<uint16_t> x = RandomBf16(random, 24), w = RandomBf16(random, 16 * 24);
+  const std::vector<uint16_t> x = RandomBf16(random, 24), w = RandomBf16(random, int64_t{16} * 24);
   DeviceLane lane;
   float* y = lane.Allocate<float>(16);
   EXPECT_EQ(GemmCuda(lane.context(), {.m = 1,
