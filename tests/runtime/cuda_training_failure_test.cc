@@ -10,8 +10,8 @@
 #include "common/clock.h"
 #include "common/failure_source.h"
 #include "kernels/cublas_products.h"
+#include "kernels/kernel_table.h"
 #include "runtime/device/cuda_device.h"
-#include "runtime/kernel_table.h"
 #include "tests/fake_cuda/fake_cuda_control.h"
 #include "tests/runtime/small_training.h"
 

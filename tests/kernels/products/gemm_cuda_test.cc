@@ -298,15 +298,16 @@ TEST(CublasProducts, RefusesWhatItDoesNotPromise) {
 
 // Eight rows by the algorithm of `chosen_for` rows.
 Product Part(DeviceLane& lane, int64_t chosen_for) {
-  return {.m = 8,
-          .n = 16,
-          .k = 24,
-          .a = lane.Upload(std::vector<uint16_t>(8 * 24, 0x3F80)),
-          .a_stride = 24,
-          .b = lane.Upload(std::vector<uint16_t>(24 * 16, 0x3F80)),
-          .b_stride = 16,
-          .c = lane.Allocate<uint16_t>(8 * 16),
-          .c_stride = 16,
+  constexpr size_t kM = 8, kN = 16, kK = 24;
+  return {.m = kM,
+          .n = kN,
+          .k = kK,
+          .a = lane.Upload(std::vector<uint16_t>(kM * kK, 0x3F80)),
+          .a_stride = kK,
+          .b = lane.Upload(std::vector<uint16_t>(kK * kN, 0x3F80)),
+          .b_stride = kN,
+          .c = lane.Allocate<uint16_t>(kM * kN),
+          .c_stride = kN,
           .chosen_for_m = chosen_for};
 }
 
