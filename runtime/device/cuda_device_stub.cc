@@ -12,6 +12,4 @@ CudaSurvey SurveyCuda() { return {.usable = NoCudaInBuild()}; }
 
 absl::StatusOr<CudaDeviceFacts> SelectCudaDevice(int /*index*/) { return NoCudaInBuild(); }
 
-std::string CudaVersionText(int /*version*/) { return "none"; }
-
 }  // namespace horizon

@@ -121,8 +121,4 @@ absl::StatusOr<CudaDeviceFacts> SelectCudaDevice(int index) {
   return facts;
 }
 
-std::string CudaVersionText(int version) {
-  return StrCat(version / 1000, ".", version % 1000 / 10);
-}
-
 }  // namespace horizon

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/str_cat.h"
 
 namespace horizon {
 
@@ -15,7 +16,7 @@ struct CudaDeviceFacts {
   std::string bus_id;  // "00000000:65:00.0", as NVML writes it
   uint64_t memory_bytes = 0;
   uint64_t free_bytes = 0;  // of them, now; 0 where the device cannot be used
-  int major = 0;  // compute capability
+  int major = 0;            // compute capability
   int minor = 0;
   // Unavailable where the program has no code for the device, or the device does not answer.
   absl::Status usable;
@@ -47,7 +48,9 @@ inline constexpr char kNoBf16TensorCores[] =
     "its tensor cores do not take bf16 (those of compute capability 8.0 and later do): matrix "
     "products are many times slower, where cublasLt has them at all";
 
-// "13.0".
-std::string CudaVersionText(int version);
+// "13.0", in every build.
+inline std::string CudaVersionText(int version) {
+  return StrCat(version / 1000, ".", version % 1000 / 10);
+}
 
 }  // namespace horizon
