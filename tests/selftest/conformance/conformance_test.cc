@@ -12,6 +12,7 @@
 
 #include "gmock/gmock.h"
 #include "runtime/device/host_device.h"
+#include "tests/runtime/device/adversarial_device.h"
 
 namespace horizon {
 namespace {
@@ -94,6 +95,32 @@ TEST(ConformanceSuite, AWrongKernelIsAFinding) {
     }
     EXPECT_THAT(failing, testing::ElementsAre("EventsOrderAChainOverThreeStreams",
                                               "WorkOfAStreamRunsInTheOrderItWasPut"));
+  }
+}
+
+// A device that fails in the middle of a check must not end the program, nor make it wait for ever.
+TEST(ConformanceSuite, EveryCheckComesToAnEndWhicheverCallFails) {
+  for (const DeviceFault fault :
+       {DeviceFault::kOnce, DeviceFault::kFromThereOn, DeviceFault::kLate}) {
+    for (const ConformanceCheck& check : ConformanceChecks()) {
+      bool found = false;
+      for (const uint64_t call : {1, 2, 3, 4, 5, 7, 9, 12, 20, 35}) {
+        const DeviceFactory factory{
+            .name = "failing",
+            .create = [&](uint64_t capacity, Clock* clock,
+                          uint64_t seed) -> absl::StatusOr<std::unique_ptr<Device>> {
+              auto device =
+                  AdversarialDevice::Create({.capacity = capacity, .seed = call, .clock = clock});
+              if (!device.ok()) return device.status();
+              (*device)->FailCall(call, absl::UnavailableError("planted"), fault);
+              return *std::move(device);
+            }};
+        Findings findings;
+        check.run(factory, findings);
+        found |= !findings.none();
+      }
+      EXPECT_TRUE(found) << check.name;
+    }
   }
 }
 

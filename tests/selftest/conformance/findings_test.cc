@@ -75,6 +75,7 @@ TEST(Findings, AnyThreadMayAdd) {
   Findings findings;
   {
     std::vector<std::jthread> threads;
+    threads.reserve(4);
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([&] {
         for (int line = 0; line < 100; ++line) WANT(findings, line < 0);
