@@ -311,6 +311,7 @@ OperationBodies::Call Executor::CallOf(int64_t step, const Operation& operation)
           .operation = operation,
           .input = current.input,
           .previous = step > 0 ? slot(step - 1).input : current.input,
+          .before = step > 0 ? &slot(step - 1).result : nullptr,
           .result = current.result};
 }
 

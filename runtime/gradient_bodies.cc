@@ -133,7 +133,10 @@ absl::Status OperationBodies::Body::ClipFactor() const {
     result.clip_factor =
         static_cast<float>(std::min(1.0, job_.clip_norm / (result.gradient_norm + 1e-6)));
   }
-  result.applied = result.non_finite.empty() && result.counted > 0;
+  if (const StepResult* before = call_.before; before != nullptr) {
+    result.ended = before->ended || (call_.input.ends_at_non_finite && !before->non_finite.empty());
+  }
+  result.applied = result.non_finite.empty() && result.counted > 0 && !result.ended;
   *At<ClipRecord>(Writes(ContentKind::kClipFactor)) = {.norm = result.gradient_norm,
                                                        .factor = result.clip_factor,
                                                        .applies = result.applied ? 1u : 0u};

@@ -35,6 +35,7 @@ class OperationBodies {
     const Operation& operation;
     const StepInput& input;
     const StepInput& previous;
+    const StepResult* before;  // of the step before, complete up to its clip factor; null: none
     StepResult& result;
   };
 

@@ -16,6 +16,8 @@ struct StepInput {
   // Of all micro-batches, one after the other: micro_batch x sequence each.
   std::vector<TokenRecord> tokens;
   int64_t counted = 0;  // labelled tokens among them
+  // A step that is not finite ends the run: no later one, which may be under way by then, updates.
+  bool ends_at_non_finite = false;
 };
 
 struct StepResult {
@@ -25,6 +27,7 @@ struct StepResult {
   double gradient_norm = 0;  // before clipping
   float clip_factor = 1;
   bool applied = false;       // the update was (or will be) made
+  bool ended = false;         // by a step before: computed for nothing
   std::string non_finite;     // what was not finite ("the gradient of ..."); empty: all was
   std::vector<double> norms;  // of each tensor's gradient, in the order of TensorNames()
   // Of passes without updates: the loss of each token (0 without a label), or the logits of the

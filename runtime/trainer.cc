@@ -62,6 +62,7 @@ absl::Status Trainer::Train(int64_t first, int64_t last,
   const auto begin = [&](int64_t number) -> absl::Status {
     ASSIGN_OR_RETURN(StepInput next, input(number));
     next.number = number;
+    next.ends_at_non_finite = non_finite_ == NonFinitePolicy::kStop;
     RETURN_IF_ERROR(CheckInput(next));
     return executor->Begin(number == first ? StepKind::kFirst : StepKind::kSteady, std::move(next));
   };

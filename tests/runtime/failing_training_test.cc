@@ -95,6 +95,36 @@ TEST(FailingTraining, ANanGradientStopsTheRunBeforeAnyWeightChanges) {
   }
 }
 
+// The next step is under way when a step is found not to be finite: it must not update either.
+TEST(FailingTraining, AStepBehindOneThatEndsTheRunUpdatesNothing) {
+  for (const bool ends : {true, false}) {
+    Made made;
+    made.job.optimizer_place = OptimizerPlace::kAfterStep;
+    made.kernels.swiglu_backward = PoisonedSwiglu<2>;  // in step 1
+    ASSERT_TRUE(made.Make().ok());
+    const uint64_t before = *made.trainer->store().Digest();
+    const absl::StatusOr<std::unique_ptr<Executor>> executor = made.trainer->pass().Start();
+    ASSERT_TRUE(executor.ok()) << executor.status();
+    for (const int64_t number : {1, 2}) {
+      StepInput input = made.Input(number);
+      input.number = number;
+      input.ends_at_non_finite = ends;
+      ASSERT_TRUE((*executor)
+                      ->Begin(number == 1 ? StepKind::kFirst : StepKind::kSteady, std::move(input))
+                      .ok());
+    }
+    const absl::StatusOr<StepResult> first = (*executor)->End();
+    ASSERT_TRUE(first.ok()) << first.status();
+    EXPECT_FALSE(first->non_finite.empty());
+    const absl::StatusOr<StepResult> second = (*executor)->End();
+    ASSERT_TRUE(second.ok()) << second.status();
+    EXPECT_TRUE(second->non_finite.empty());
+    EXPECT_EQ(second->ended, ends);
+    EXPECT_EQ(second->applied, !ends);
+    EXPECT_EQ(*made.trainer->store().Digest() == before, ends);
+  }
+}
+
 TEST(FailingTraining, ANanGradientSkipsTheStepWhereThatIsWanted) {
   Made made;
   made.policy = NonFinitePolicy::kSkip;
