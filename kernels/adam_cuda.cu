@@ -241,9 +241,10 @@ __device__ __forceinline__ void Step(const AdamUpdate& args, const Eight<float>&
   }
 }
 
-// The loop ends for all lanes of a warp at once, for a block's scales are made by all of them. Three
-// blocks a multiprocessor, not four: with 64 registers newer architectures spill, and 24 warps that
-// each wait for more than 2 KiB have far more bytes on the way than the memory's latency asks for.
+// The loop ends for all lanes of a warp at once, for a block's scales are made by all of them.
+// Three blocks a multiprocessor, not four: with 64 registers newer architectures spill, and 24
+// warps that each wait for more than 2 KiB have far more bytes on the way than the memory's latency
+// asks for.
 template <typename Kept>
 __global__ void __launch_bounds__(kThreads, 3)
     Update(AdamUpdate args, Kept moments, uint64_t step, bool aligned) {
