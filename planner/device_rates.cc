@@ -77,14 +77,6 @@ uint64_t SmallBytes(const DeviceRates& rates, ValueType values) {
   return Aligned(tokens * (2 * kHeads * sizeof(float) + sizeof(TokenRecord)));
 }
 
-void AddPoint(Curve& curve, double x, double work, const Measured& measured) {
-  Origin& origin = curve.origin;
-  origin.repeats =
-      curve.points.empty() ? measured.repeats : std::min(origin.repeats, measured.repeats);
-  origin.spread = std::max(origin.spread, measured.spread);
-  curve.points.push_back({x, work / measured.seconds});
-}
-
 class Prober {
  public:
   Prober(Clock& clock, const RatedDevice& rated, const DeviceRates& rates)

@@ -47,16 +47,6 @@ std::vector<int64_t> ThreadCounts(int64_t cores) {
   return counts;
 }
 
-// A curve that grows by measured points; its repeats are those of the point with the fewest, its
-// spread that of the widest.
-void AddPoint(Curve& curve, double x, double work, const Measured& measured) {
-  Origin& origin = curve.origin;
-  origin.repeats =
-      curve.points.empty() ? measured.repeats : std::min(origin.repeats, measured.repeats);
-  origin.spread = std::max(origin.spread, measured.spread);
-  curve.points.push_back({x, work / measured.seconds});
-}
-
 class Prober {
  public:
   Prober(Clock& clock, const HostRates& rates)

@@ -8,6 +8,14 @@
 
 namespace horizon {
 
+void AddPoint(Curve& curve, double x, double work, const Measured& measured) {
+  Origin& origin = curve.origin;
+  origin.repeats =
+      curve.points.empty() ? measured.repeats : std::min(origin.repeats, measured.repeats);
+  origin.spread = std::max(origin.spread, measured.spread);
+  curve.points.push_back({x, work / measured.seconds});
+}
+
 MeasuringTime::MeasuringTime(Clock& clock, Nanoseconds total, int64_t count)
     : clock_(clock), deadline_(clock.Now() + total), left_(count) {}
 

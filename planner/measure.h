@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/clock.h"
+#include "simulator/curve.h"
 
 namespace horizon {
 
@@ -16,6 +17,10 @@ struct Measured {
   int64_t repeats = 0;  // at least 1
   double spread = 0;    // (longest - shortest) / median, at most kMostSpread
 };
+
+// Adds a measured point to a rate that depends on a size: `work` (bytes, flops, ...) took that long
+// at `x`. The curve's repeats are those of the point with the fewest, its spread that of the widest.
+void AddPoint(Curve& curve, double x, double work, const Measured& measured);
 
 // Shares a fixed time between a known number of measurements, so that all of them together end in
 // time: what one does not use, the others have. One thread.

@@ -7,11 +7,11 @@
 #include "absl/status/status.h"
 #include "common/kernel_context.h"
 #include "kernels/cached_attention.h"
+#include "kernels/kernel_table.h"
 #include "kernels/token_record.h"
 #include "kernels/values.h"
 #include "model/model_spec.h"
 #include "model/stages.h"
-#include "kernels/kernel_table.h"
 
 namespace horizon {
 

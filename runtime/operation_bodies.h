@@ -7,8 +7,8 @@
 
 #include "absl/status/status.h"
 #include "common/kernel_context.h"
-#include "model/model_spec.h"
 #include "kernels/kernel_table.h"
+#include "model/model_spec.h"
 #include "runtime/layer_template.h"
 #include "runtime/run_memory.h"
 #include "runtime/step.h"

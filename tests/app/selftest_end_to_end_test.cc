@@ -48,8 +48,8 @@ TEST(SelftestCommand, ADeviceThatBreaksFailsWithTheReason) {
 }
 
 TEST(SelftestCommand, ADeviceThatIsNotThereIsNamed) {
-  const ProcessResult result = RunShell(
-      "HORIZON_FAKE_CUDA='driver=none' \"$horizon_on_fake_cuda\" selftest --device cuda");
+  const ProcessResult result =
+      RunShell("HORIZON_FAKE_CUDA='driver=none' \"$horizon_on_fake_cuda\" selftest --device cuda");
   EXPECT_EQ(result.exit_code, 5);
   EXPECT_THAT(result.err, HasSubstr("no NVIDIA driver is installed"));
   EXPECT_EQ(result.out, "");

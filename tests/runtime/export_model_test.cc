@@ -12,9 +12,9 @@
 
 #include "common/faulting_io.h"
 #include "common/str_cat.h"
+#include "kernels/kernel_table.h"
 #include "model/load_model_spec.h"
 #include "model/model_files.h"
-#include "kernels/kernel_table.h"
 #include "runtime/model_source.h"
 #include "runtime/trainer.h"
 #include "schedule/lay_out_memory.h"

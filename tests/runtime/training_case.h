@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "kernels/kernel_table.h"
 #include "model/model_spec.h"
 #include "runtime/device/device.h"
-#include "kernels/kernel_table.h"
 #include "runtime/parameter_store.h"
 #include "runtime/step.h"
 #include "schedule/stream_plan.h"
