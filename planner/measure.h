@@ -19,7 +19,8 @@ struct Measured {
 };
 
 // Adds a measured point to a rate that depends on a size: `work` (bytes, flops, ...) took that long
-// at `x`. The curve's repeats are those of the point with the fewest, its spread that of the widest.
+// at `x`. The curve's repeats are those of the point with the fewest, its spread that of the
+// widest.
 void AddPoint(Curve& curve, double x, double work, const Measured& measured);
 
 // Shares a fixed time between a known number of measurements, so that all of them together end in

@@ -162,7 +162,7 @@ TEST(CudaTrainingRefused, AnUpdateThatBf16CannotHoldEndsTheRun) {
   const ParameterStore::Source source = [&, original = SourceOf(golden)](const TensorSpec& tensor,
                                                                          uint64_t first,
                                                                          std::span<float> into) {
-    const absl::Status status = original(tensor, first, into);
+    absl::Status status = original(tensor, first, into);
     if (tensor.name == "model.embed_tokens.weight" && huge >= first && huge < first + into.size()) {
       into[huge - first] = 1e38F;
     }
