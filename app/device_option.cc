@@ -27,7 +27,7 @@ ChosenDevice ChooseAny(const CommandContext& context) {
   absl::Status why = survey.usable;
   for (const CudaDeviceFacts& facts : survey.devices) {
     if (facts.usable.ok()) {
-      const ChosenDevice chosen = Chosen(facts);
+      ChosenDevice chosen = Chosen(facts);
       context.log.Info(Say(chosen));
       return chosen;
     }
@@ -65,7 +65,7 @@ absl::StatusOr<ChosenDevice> ChooseDevice(const CommandContext& context, const s
   for (const CudaDeviceFacts& facts : survey.devices) {
     if (facts.index != name->index) continue;
     RETURN_IF_ERROR(facts.usable);
-    const ChosenDevice chosen = Chosen(facts);
+    ChosenDevice chosen = Chosen(facts);
     context.log.Info(Say(chosen));
     return chosen;
   }
