@@ -37,10 +37,10 @@ void Swiglu(KernelWorld& world, Findings& findings) {
   const Array gate_gradient = sides.Numbers(kCount);
   const Array up_gradient = sides.Numbers(kCount);
   const bool ran = sides.Run([&](const KernelTable& k, const KernelContext& c, const Side& at) {
-    const absl::Status forward = k.swiglu_forward(c, {.count = kCount,
-                                                      .gate = at.Numbers(gate),
-                                                      .up = at.Numbers(up),
-                                                      .output = at.Numbers(output)});
+    absl::Status forward = k.swiglu_forward(c, {.count = kCount,
+                                                .gate = at.Numbers(gate),
+                                                .up = at.Numbers(up),
+                                                .output = at.Numbers(output)});
     if (!forward.ok()) return forward;
     return k.swiglu_backward(c, {.count = kCount,
                                  .gate = at.Numbers(gate),
@@ -119,7 +119,7 @@ void Rotary(KernelWorld& world, Findings& findings) {
                            .records = at.As<TokenRecord>(tokens),
                            .table = at.As<float>(angles),
                            .x = at.Numbers(forward)};
-    const absl::Status status = k.rotary(c, rotary);
+    absl::Status status = k.rotary(c, rotary);
     if (!status.ok()) return status;
     rotary.direction = RotaryDirection::kBackward;
     rotary.x = at.Numbers(backward);
@@ -139,12 +139,12 @@ void Embedding(KernelWorld& world, Findings& findings) {
   const Array output_gradient = sides.Numbers(kRows * kWidth);
   const Array gradient = sides.Floats(kVocabulary * kWidth);
   const bool ran = sides.Run([&](const KernelTable& k, const KernelContext& c, const Side& at) {
-    const absl::Status status = k.embed_forward(c, {.tokens = kRows,
-                                                    .hidden = kWidth,
-                                                    .rows = kVocabulary,
-                                                    .records = at.As<TokenRecord>(tokens),
-                                                    .table = at.Numbers(table),
-                                                    .output = at.Numbers(output)});
+    absl::Status status = k.embed_forward(c, {.tokens = kRows,
+                                              .hidden = kWidth,
+                                              .rows = kVocabulary,
+                                              .records = at.As<TokenRecord>(tokens),
+                                              .table = at.Numbers(table),
+                                              .output = at.Numbers(output)});
     if (!status.ok()) return status;
     return k.embed_backward(c, {.tokens = kRows,
                                 .hidden = kWidth,
@@ -225,7 +225,7 @@ void Adam(KernelWorld& world, Findings& findings) {
   const Array refused = sides.Plain(std::vector<uint64_t>(1, kNothingRefused));
   const bool ran = sides.Run([&](const KernelTable& k, const KernelContext& c, const Side& at) {
     for (int64_t step = 1; step <= 3; ++step) {
-      const absl::Status status =
+      absl::Status status =
           k.adam_update(c, {.count = kCount,
                             .key = 99,
                             .constants = AdamConstantsOf({.learning_rate = 0.01, .step = step}),

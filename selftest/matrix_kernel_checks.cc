@@ -105,14 +105,13 @@ void Attention(KernelWorld& world, Findings& findings) {
   const Array k_gradient = sides.Numbers(kKey);
   const Array v_gradient = sides.Numbers(kKey);
   const bool ran = sides.Run([&](const KernelTable& table, const KernelContext& c, const Side& at) {
-    const absl::Status status =
-        table.attention_forward(c, {.shape = kShape,
-                                    .records = at.As<TokenRecord>(records),
-                                    .q = at.Numbers(q),
-                                    .k = at.Numbers(k),
-                                    .v = at.Numbers(v),
-                                    .output = at.Numbers(output),
-                                    .log_sum_exp = at.As<float>(log_sum_exp)});
+    absl::Status status = table.attention_forward(c, {.shape = kShape,
+                                                      .records = at.As<TokenRecord>(records),
+                                                      .q = at.Numbers(q),
+                                                      .k = at.Numbers(k),
+                                                      .v = at.Numbers(v),
+                                                      .output = at.Numbers(output),
+                                                      .log_sum_exp = at.As<float>(log_sum_exp)});
     if (!status.ok()) return status;
     return table.attention_backward(c, {.shape = kShape,
                                         .records = at.As<TokenRecord>(records),
@@ -161,11 +160,11 @@ void Cache(KernelWorld& world, Findings& findings) {
                         .head_dim = 24,
                         .k = at.Numbers(keys),
                         .v = at.Numbers(values)};
-    const absl::Status status = table.store_keys(c, {.cache = cache,
-                                                     .sequence = kTokens,
-                                                     .records = at.As<TokenRecord>(prompt_records),
-                                                     .k = at.Numbers(k),
-                                                     .v = at.Numbers(v)});
+    absl::Status status = table.store_keys(c, {.cache = cache,
+                                               .sequence = kTokens,
+                                               .records = at.As<TokenRecord>(prompt_records),
+                                               .k = at.Numbers(k),
+                                               .v = at.Numbers(v)});
     if (!status.ok()) return status;
     return table.cached_attention(c, {.cache = cache,
                                       .heads = kHeads,
@@ -196,12 +195,12 @@ void Head(KernelWorld& world, Findings& findings) {
   const Array token_sums = sides.Floats(kTokens * 3);
   static_assert(sizeof(TokenSums) == 3 * sizeof(float));
   const bool ran = sides.Run([&](const KernelTable& k, const KernelContext& c, const Side& at) {
-    const absl::Status status = k.head_log_sum_exp(c, {.shape = kShape,
-                                                       .input = at.Numbers(input),
-                                                       .weights = at.Numbers(weights),
-                                                       .records = at.As<TokenRecord>(records),
-                                                       .sums = at.As<TokenSums>(token_sums),
-                                                       .logits = at.As<float>(logits)});
+    absl::Status status = k.head_log_sum_exp(c, {.shape = kShape,
+                                                 .input = at.Numbers(input),
+                                                 .weights = at.Numbers(weights),
+                                                 .records = at.As<TokenRecord>(records),
+                                                 .sums = at.As<TokenSums>(token_sums),
+                                                 .logits = at.As<float>(logits)});
     if (!status.ok()) return status;
     return k.head_loss(c, {.shape = kShape,
                            .input = at.Numbers(input),
