@@ -12,6 +12,7 @@ CommandList MakeCommands() {
   commands.push_back(MakeScheduleCommand());
   commands.push_back(MakeDevicesCommand());
   commands.push_back(MakeSelftestCommand());
+  commands.push_back(MakeProfileCommand());
   commands.push_back(MakeMachinesCommand());
   commands.push_back(MakePlanCommand());
   commands.push_back(MakeMaxModelCommand());

@@ -25,6 +25,7 @@ std::unique_ptr<Command> MakeMaxModelCommand();
 std::unique_ptr<Command> MakeModelCommand();
 std::unique_ptr<Command> MakeModelsCommand();
 std::unique_ptr<Command> MakePlanCommand();
+std::unique_ptr<Command> MakeProfileCommand();
 std::unique_ptr<Command> MakeScheduleCommand();
 std::unique_ptr<Command> MakeSelftestCommand();
 std::unique_ptr<Command> MakeSimulateCommand();

@@ -41,7 +41,7 @@ class MaxModelCommand : public Command {
 
   absl::Status Run(const CommandContext& context) override {
     LargestRequest request{.family = family_, .margin = job_.margin()};
-    ASSIGN_OR_RETURN(request.profile, overrides_.Load(context.io, machine_));
+    ASSIGN_OR_RETURN(request.profile, overrides_.Load(context, machine_));
     ASSIGN_OR_RETURN(request.strategy, job_.ReadStrategy());
     ASSIGN_OR_RETURN(request.job, job_.Read(context.io, "", std::numeric_limits<int64_t>::max(),
                                             request.profile));
@@ -63,7 +63,7 @@ class MaxModelCommand : public Command {
   }
 
  private:
-  std::string machine_;
+  std::string machine_ = kThisMachine;
   std::string family_ = "qwen2.5";
   JobOptions job_;
   OverrideOptions overrides_;

@@ -64,7 +64,7 @@ class PlanCommand : public Command {
 
   absl::Status Run(const CommandContext& context) override {
     ASSIGN_OR_RETURN(const ModelConfig config, LoadModelSpec(context.io, model_));
-    ASSIGN_OR_RETURN(const HardwareProfile profile, overrides_.Load(context.io, machine_));
+    ASSIGN_OR_RETURN(const HardwareProfile profile, overrides_.Load(context, machine_));
     ASSIGN_OR_RETURN(const Strategy strategy, job_.ReadStrategy());
     ASSIGN_OR_RETURN(const TrainingJob job,
                      job_.Read(context.io, model_, config.spec.max_positions, profile));
@@ -106,7 +106,7 @@ class PlanCommand : public Command {
 
  private:
   std::string model_;
-  std::string machine_;
+  std::string machine_ = kThisMachine;
   JobOptions job_;
   OverrideOptions overrides_;
   std::vector<std::string> set_;

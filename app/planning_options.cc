@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "app/device_option.h"
+#include "app/this_machine.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "planner/calibration.h"
@@ -24,8 +26,8 @@ Option MachineOption(OptionTarget target) {
   return {.name = "machine",
           .value = target,
           .unit = "name or file",
-          .help = "A machine of 'horizon machines', or a profile in JSON",
-          .required = true};
+          .help = "A machine of 'horizon machines', a profile in JSON, or 'this' one",
+          .required = std::holds_alternative<std::vector<std::string>*>(target)};
 }
 
 void OverrideOptions::AddTo(OptionList& list) {
@@ -51,8 +53,15 @@ void OverrideOptions::AddTo(OptionList& list) {
                           .maximum = 4096});
 }
 
-absl::StatusOr<HardwareProfile> OverrideOptions::Load(Io& io, const std::string& machine) const {
-  ASSIGN_OR_RETURN(HardwareProfile profile, LoadCalibratedMachine(io, machine));
+absl::StatusOr<HardwareProfile> OverrideOptions::Load(const CommandContext& context,
+                                                      const std::string& machine) const {
+  HardwareProfile profile;
+  if (machine == kThisMachine) {
+    ASSIGN_OR_RETURN(const ChosenDevice device, ChooseDevice(context, "auto"));
+    ASSIGN_OR_RETURN(profile, ProfileOfThisMachine(context, device));
+  } else {
+    ASSIGN_OR_RETURN(profile, LoadCalibratedMachine(context.io, machine));
+  }
   return WithOverrides(
       std::move(profile),
       {.host_memory = host_memory, .device_memory = device_memory, .link = link, .cores = cores});

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "app/command.h"
 #include "app/option.h"
 #include "common/io.h"
 #include "common/units.h"
@@ -17,9 +18,11 @@ namespace horizon {
 
 // Options that several planning commands share, declared once.
 
-// --model and --machine, which every question needs.
+// --model and --machine, which every question needs. A machine that is not given is the one the
+// program runs on, where the target's default is kThisMachine.
 Option ModelOption(OptionTarget target);
 Option MachineOption(OptionTarget target);
+inline constexpr char kThisMachine[] = "this";
 
 // What is changed about a machine: --host-memory, --device-memory, --link, --cores.
 struct OverrideOptions {
@@ -29,8 +32,10 @@ struct OverrideOptions {
   std::optional<int64_t> cores;
 
   void AddTo(OptionList& list);
-  // The machine named (catalog or file), calibrated, with these changes.
-  absl::StatusOr<HardwareProfile> Load(Io& io, const std::string& machine) const;
+  // The machine named (catalog or file, calibrated; or this one, as it was measured or is now),
+  // with these changes.
+  absl::StatusOr<HardwareProfile> Load(const CommandContext& context,
+                                       const std::string& machine) const;
 };
 
 // The job as far as the command line says it: --strategy, --sequence, --batch, --state, --job.

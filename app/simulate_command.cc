@@ -63,7 +63,7 @@ class SimulateCommand : public Command {
       return absl::InvalidArgumentError(StrCat(plan_, " names no model: give one with --model"));
     }
     ASSIGN_OR_RETURN(const ModelConfig config, LoadModelSpec(context.io, model));
-    ASSIGN_OR_RETURN(const HardwareProfile profile, overrides_.Load(context.io, machine_));
+    ASSIGN_OR_RETURN(const HardwareProfile profile, overrides_.Load(context, machine_));
     RETURN_IF_ERROR(CheckDevice(files.job, profile));
     ASSIGN_OR_RETURN(const Schedule schedule, BuildSchedule(config.spec, files.job, files.plan));
     RETURN_IF_ERROR(VerifySchedule(schedule));
@@ -106,7 +106,7 @@ class SimulateCommand : public Command {
   }
 
   std::string plan_;
-  std::string machine_;
+  std::string machine_ = kThisMachine;
   std::optional<std::string> model_;
   std::optional<std::string> job_;
   std::optional<std::string> trace_;

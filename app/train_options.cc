@@ -160,7 +160,7 @@ void TrainOptions::AddTo(OptionList& list) {
   add({.name = "machine",
        .value = &machine,
        .unit = "name or file",
-       .help = "Plan with this profile instead of a 5 s probe of this machine"});
+       .help = "Plan with this profile instead of the one measured here (`horizon profile`)"});
   add({.name = "log-gradient-norms",
        .value = &log_gradient_norms,
        .help = "Add the norm of every tensor's gradient to metrics.jsonl"});

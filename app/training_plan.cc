@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/this_machine.h"
 #include "common/progress.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
@@ -12,9 +13,6 @@
 #include "planner/make_plan.h"
 #include "planner/plan_report.h"
 #include "planner/planned_job.h"
-#include "planner/probe_cuda.h"
-#include "planner/probe_host.h"
-#include "runtime/compute_device.h"
 #include "runtime/operation_bodies.h"
 #include "runtime/process_memory.h"
 #include "schedule/build_schedule.h"
@@ -46,16 +44,17 @@ class Planning {
     return TrainingPlan{.profile = std::move(profile_),
                         .plan = plan_,
                         .prediction = std::move(prediction_),
-                        .arena_bytes = arena_bytes_};
+                        .arena_bytes = arena_bytes_,
+                        .durations = std::move(durations_)};
   }
 
  private:
-  // What the plan is made from: measured now, unless a profile is named.
+  // What the plan is made from: what was measured of this machine, unless a profile is named.
   absl::Status LoadProfile() {
     if (options_.machine.has_value()) {
       ASSIGN_OR_RETURN(profile_, LoadMachine(context_.io, *options_.machine));
     } else {
-      ASSIGN_OR_RETURN(profile_, on_cuda() ? MeasureWithCuda() : MeasureHost());
+      ASSIGN_OR_RETURN(profile_, ProfileOfThisMachine(context_, device_));
     }
     if (profile_.device.kind != device_.name.kind) {
       return absl::InvalidArgumentError(
@@ -70,33 +69,6 @@ class Planning {
   }
 
   bool on_cuda() const { return device_.name.kind == DeviceKind::kCuda; }
-
-  absl::StatusOr<HardwareProfile> MeasureHost() {
-    context_.log.Info("measuring this machine for 5 s");
-    return ProbeHost(context_.io, context_.clock,
-                     {.device_memory = options_.device_memory, .threads = options_.threads});
-  }
-
-  absl::StatusOr<HardwareProfile> MeasureWithCuda() {
-    context_.log.Info("measuring this machine and its device for 8 s");
-    const auto rated = [](const ComputeDevice& device) {
-      return RatedDevice{
-          .device = *device.device, .kernels = *device.kernels, .products = device.products.get()};
-    };
-    const DeviceRates rates{.matrix_bytes = kUsualMatrixBytes};
-    // Its size follows from what is asked of it, which no device is needed to tell.
-    ASSIGN_OR_RETURN(const ComputeDevice device,
-                     OpenComputeDevice({.name = device_.name,
-                                        .capacity = CudaRatingBytes(rates),
-                                        .clock = context_.clock,
-                                        .log = context_.log}));
-    return ProbeCuda(context_.io, context_.clock,
-                     {.host = {.time = Seconds{4}, .threads = options_.threads},
-                      .rated = rated(device),
-                      .rates = rates,
-                      .name = device_.description,
-                      .free_bytes = device_.free_bytes});
-  }
 
   absl::Status ChoosePlan() {
     const Strategy strategy = Strategy::kHorizon;
@@ -116,7 +88,10 @@ class Planning {
     RETURN_IF_ERROR(CheckRunnable(spec_, schedule));
     const Setting setting{.profile = profile_,
                           .software = BuiltInCalibration().SoftwareOf(plan_.strategy)};
-    prediction_ = PredictRun(spec_, schedule, setting).prediction;
+    PredictedRun predicted = PredictRun(spec_, schedule, setting);
+    prediction_ = std::move(predicted.prediction);
+    durations_ =
+        DurationsOf(schedule, predicted.steady.simulation.timeline, predicted.steady.reported_step);
     arena_bytes_ = schedule.memory.totals[static_cast<size_t>(Memory::kDevice)];
     if (options_.device_memory.has_value() && arena_bytes_ > options_.device_memory->value()) {
       return absl::FailedPreconditionError(
@@ -163,23 +138,26 @@ class Planning {
                "8bit-moments; `horizon plan` tells what a machine would need"));
   }
 
+  // Five lines, before anything is allocated.
   absl::Status TellPlan() {
     const auto bytes = [](uint64_t count) { return ToString(Bytes(CheckedU64(count))); };
-    context_.log.Info(StrCat("plan: strategy ", std::string(ToString(plan_.strategy)),
-                             ", chunks of ", bytes(plan_.chunk_bytes.value()), ", depth ",
-                             plan_.buffer_depth, ", K ", plan_.anchor_interval, ", recompute ",
-                             plan_.recompute ? "on" : "off", ", threads ", plan_.compute_threads));
+    const auto tell = [&](const std::string& line) { context_.log.Info(line); };
+    tell(StrCat("plan: strategy ", std::string(ToString(plan_.strategy)), ", chunks of ",
+                bytes(plan_.chunk_bytes.value()), ", depth ", plan_.buffer_depth, ", K ",
+                plan_.anchor_interval, ", recompute ", plan_.recompute ? "on" : "off", ", threads ",
+                plan_.compute_threads));
+    tell(StrCat("batch: micro-batch ", job_.micro_batch, " x ", job_.sequence, " tokens, ",
+                job_.accumulation, " a step, ", prediction_.operations, " operations"));
+    tell(StrCat("predicted: ", ShortNumber(prediction_.step_seconds), " s a step, ",
+                ShortNumber(prediction_.tokens_per_second), " tokens/s"));
+    tell(StrCat("memory: ", bytes(prediction_.memory.host_bytes()), " of host memory",
+                on_cuda() ? StrCat(", ", bytes(arena_bytes_), " of the device's")
+                          : StrCat(" (", bytes(arena_bytes_), " of it the device's arena)")));
     std::string limits;
     for (const RunLimit& limit : LimitsOf(prediction_, profile_)) {
       limits += StrCat(limits.empty() ? "" : ", ", ToString(limit));
     }
-    context_.log.Info(StrCat("predicted: ", ShortNumber(prediction_.step_seconds), " s a step, ",
-                             ShortNumber(prediction_.tokens_per_second), " tokens/s, ",
-                             bytes(prediction_.memory.host_bytes()), " of host memory",
-                             on_cuda()
-                                 ? StrCat(", ", bytes(arena_bytes_), " of the device's")
-                                 : StrCat(" (", bytes(arena_bytes_), " of it the device's arena)"),
-                             "; limits: ", limits));
+    tell(StrCat("limits: ", limits));
     return absl::OkStatus();
   }
 
@@ -192,6 +170,7 @@ class Planning {
   HardwareProfile profile_;
   Prediction prediction_;
   uint64_t arena_bytes_ = 0;
+  StepDurations durations_;
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "app/device_option.h"
 #include "app/train_options.h"
 #include "model/model_spec.h"
+#include "schedule/compare_timelines.h"
 #include "schedule/stream_plan.h"
 #include "schedule/training_job.h"
 #include "simulator/hardware_profile.h"
@@ -24,6 +25,7 @@ struct TrainingPlan {
   StreamPlan plan;
   Prediction prediction;
   uint64_t arena_bytes = 0;  // of the device
+  StepDurations durations;   // of the operations of a steady step, as predicted
 };
 
 // Measures this machine (or reads the profile that is named), plans (or reads a plan), predicts,

@@ -10,6 +10,7 @@
 #include "common/text_table.h"
 #include "common/units.h"
 #include "planner/plan_report.h"
+#include "schedule/compare_timelines.h"
 
 namespace horizon {
 namespace {
@@ -18,38 +19,101 @@ std::string Percent(double share) {
   return StrCat(share < 0 ? "-" : "+", ShortNumber(std::abs(share) * 100), " %");
 }
 
-// What was predicted beside what was measured.
-struct Compared {
+// A figure of the run as a whole.
+struct Row {
   std::string_view what;
   std::string_view key;
-  double predicted = 0;
-  double measured = 0;
+  Compared value;
   bool bytes = false;
 };
 
-std::vector<Compared> RowsOf(const TrainingReport& report) {
+std::vector<Row> RowsOf(const TrainingReport& report) {
   const Prediction& prediction = report.planned.prediction;
-  return {{"step, seconds", "step_seconds", prediction.step_seconds, report.summary.step_seconds},
-          {"tokens/s", "tokens_per_second", prediction.tokens_per_second,
-           static_cast<double>(report.summary.tokens_per_step) / report.summary.step_seconds},
-          {"host memory, peak", "host_bytes", static_cast<double>(prediction.memory.host_bytes()),
-           static_cast<double>(report.memory.peak_resident.value()), true},
-          {"device arena", "device_bytes", static_cast<double>(report.planned.arena_bytes),
-           static_cast<double>(report.device_peak), true}};
+  const auto number = [](uint64_t bytes) { return static_cast<double>(bytes); };
+  return {{"step, seconds", "step_seconds", {prediction.step_seconds, report.summary.step_seconds}},
+          {"tokens/s",
+           "tokens_per_second",
+           {prediction.tokens_per_second,
+            number(static_cast<uint64_t>(report.summary.tokens_per_step)) /
+                report.summary.step_seconds}},
+          {"host memory, peak",
+           "host_bytes",
+           {number(prediction.memory.host_bytes()), number(report.memory.peak_resident.value())},
+           true},
+          {"device arena",
+           "device_bytes",
+           {number(report.planned.arena_bytes), number(report.device_peak)},
+           true}};
+}
+
+// Empty where no steady step was measured.
+TimelineComparison Operations(const TrainingReport& report) {
+  if (report.summary.durations.empty()) return {};
+  return CompareDurations(report.schedule, report.planned.durations, report.summary.durations);
+}
+
+// How far what was measured is from the prediction; what was predicted to take nothing has no
+// error.
+std::string Error(const Compared& value) {
+  return value.predicted > 0 ? Percent(value.measured / value.predicted - 1) : "-";
+}
+
+void WriteCompared(const Compared& value, JsonWriter& json) {
+  json.Key("predicted").Number(value.predicted).Key("measured").Number(value.measured);
+  json.Key("error");
+  if (value.predicted > 0) {
+    json.Number(value.measured / value.predicted - 1);
+  } else {
+    json.Null();
+  }
+}
+
+void WriteOperations(const TimelineComparison& operations, JsonWriter& json) {
+  json.Key("lanes").BeginArray();
+  for (const LaneComparison& lane : operations.lanes) {
+    json.BeginObject().Key("lane").String(ToString(lane.lane));
+    json.Key("operations").Integer(lane.operations);
+    WriteCompared(lane.busy, json);
+    json.EndObject();
+  }
+  json.EndArray().Key("kinds").BeginArray();
+  for (const KindComparison& kind : operations.kinds) {
+    json.BeginObject().Key("kind").String(ToString(kind.kind));
+    json.Key("lane").String(ToString(kind.lane)).Key("operations").Integer(kind.operations);
+    WriteCompared(kind.seconds, json);
+    json.EndObject();
+  }
+  json.EndArray().Key("missed_most").BeginArray();
+  for (const OperationComparison& miss : operations.misses) {
+    json.BeginObject().Key("operation").String(miss.name).Key("lane").String(ToString(miss.lane));
+    WriteCompared(miss.seconds, json);
+    json.EndObject();
+  }
+  json.EndArray();
 }
 
 }  // namespace
 
 std::string TrainingReport::Text() const {
   TextTable table({"", "predicted", "measured", "error"});
-  for (const Compared& row : RowsOf(*this)) {
+  for (const Row& row : RowsOf(*this)) {
     const auto show = [&](double value) {
       return row.bytes ? ToString(Bytes(CheckedU64(static_cast<uint64_t>(value))))
                        : ShortNumber(value);
     };
-    table.AddRow({std::string(row.what), show(row.predicted), show(row.measured),
-                  Percent(row.measured / row.predicted - 1)});
+    table.AddRow({std::string(row.what), show(row.value.predicted), show(row.value.measured),
+                  Error(row.value)});
   }
+  const TimelineComparison operations = Operations(*this);
+  const auto add = [&](const std::string& what, const Compared& value) {
+    table.AddRow({what, ShortNumber(value.predicted), ShortNumber(value.measured), Error(value)});
+  };
+  if (!operations.lanes.empty()) table.AddRule();
+  for (const LaneComparison& lane : operations.lanes) {
+    add(StrCat("lane ", std::string(ToString(lane.lane)), ", busy seconds"), lane.busy);
+  }
+  if (!operations.misses.empty()) table.AddRule();
+  for (const OperationComparison& miss : operations.misses) add(miss.name, miss.seconds);
   std::string text =
       StrCat("trained ", summary.steps, " steps, loss ", ShortNumber(summary.first_loss), " -> ",
              ShortNumber(summary.last_loss));
@@ -82,10 +146,19 @@ std::string TrainingReport::Json() const {
     json.Key("perplexity").Number(summary.evaluation->perplexity());
     json.Key("tokens").Integer(summary.evaluation->counted).EndObject();
   }
-  for (const Compared& row : RowsOf(*this)) {
+  for (const Row& row : RowsOf(*this)) {
     json.Key(row.key).BeginObject();
-    json.Key("predicted").Number(row.predicted).Key("measured").Number(row.measured).EndObject();
+    WriteCompared(row.value, json);
+    json.EndObject();
   }
+  WriteOperations(Operations(*this), json);
+  json.Key("strategy").String(ToString(schedule.plan.strategy));
+  json.Key("machine").String(planned.profile.name);
+  json.Key("limits").BeginArray();
+  for (const RunLimit& limit : LimitsOf(planned.prediction, planned.profile)) {
+    json.String(ToString(limit));
+  }
+  json.EndArray();
   json.Key("saving").BeginObject();
   json.Key("saves").Integer(saving.saves).Key("failed").Integer(saving.failed);
   json.Key("bytes").Unsigned(saving.bytes).Key("seconds").Number(saving.seconds);

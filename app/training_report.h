@@ -6,6 +6,7 @@
 #include "app/training_plan.h"
 #include "runtime/process_memory.h"
 #include "runtime/training_run.h"
+#include "schedule/schedule.h"
 
 namespace horizon {
 
@@ -18,9 +19,10 @@ struct SavingCost {
   double waited = 0;  // that updates stood still
 };
 
-// What a run did, beside what was predicted: the answer of `train`.
+// What a run did, beside what was predicted: the answer of `train`, and run.json.
 struct TrainingReport {
   const TrainingPlan& planned;
+  const Schedule& schedule;
   const RunSummary& summary;
   const SavingCost& saving;
   ProcessMemory memory;

@@ -231,7 +231,7 @@ class Session {
     if (summary.interrupted && saves()) return Interrupted(summary);
     StoreValues values(trainer.store(), trainer.schedule());
     RETURN_IF_ERROR(Export(values));
-    RETURN_IF_ERROR(Report(summary, memory, device.high_water()));
+    RETURN_IF_ERROR(Report(trainer.schedule(), summary, memory, device.high_water()));
     if (!summary.interrupted) return absl::OkStatus();
     return absl::CancelledError(StrCat("stopped by a signal after step ", summary.steps, " of ",
                                        job_.steps, "; the model so far is in ", options_.output,
@@ -345,7 +345,8 @@ class Session {
     const double left = static_cast<double>(news.steps - news.step) * news.seconds;
     context_.log.Info(StrCat("step ", news.step, "/", news.steps, "  loss ", ShortNumber(news.loss),
                              "  norm ", ShortNumber(news.gradient_norm), "  ",
-                             ShortNumber(news.tokens_per_second), " tokens/s  ",
+                             ShortNumber(news.tokens_per_second), " tokens/s (predicted ",
+                             ShortNumber(planned_.prediction.tokens_per_second), ")  ",
                              ShortNumber(100 * flops / PeakFlops()), " % of peak  ",
                              ToString(news.host_bytes), "  ", TellSeconds(left), " left"));
   }
@@ -401,18 +402,21 @@ class Session {
     return RemoveFolder(io_, older);
   }
 
-  absl::Status Report(const RunSummary& summary, const ProcessMemory& memory,
-                      uint64_t device_peak) {
+  absl::Status Report(const Schedule& schedule, const RunSummary& summary,
+                      const ProcessMemory& memory, uint64_t device_peak) {
     if (memory.peak_resident.value() > planned_.prediction.memory.host_bytes()) {
       context_.log.Warning("the run took more memory than was predicted; this is a bug of horizon");
     }
     const TrainingReport report{.planned = planned_,
+                                .schedule = schedule,
                                 .summary = summary,
                                 .saving = saving_,
                                 .memory = memory,
                                 .device_peak = device_peak,
                                 .folder = options_.output};
-    return context_.output.Write(options_.json ? report.Json() : report.Text());
+    const std::string json = report.Json();
+    RETURN_IF_ERROR(WriteTextFile(io_, options_.output + "/run.json", json));
+    return context_.output.Write(options_.json ? json : report.Text());
   }
 
   const CommandContext& context_;

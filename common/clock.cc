@@ -17,6 +17,12 @@ bool Clock::SleepFor(Nanoseconds duration, std::stop_token stop) {
   return WaitUntil(deadline, std::move(stop));
 }
 
+int64_t Clock::UnixSeconds() {
+  return std::chrono::duration_cast<std::chrono::seconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
 Nanoseconds RealClock::Now() {
   return std::chrono::duration_cast<Nanoseconds>(
       std::chrono::steady_clock::now().time_since_epoch());
@@ -40,6 +46,10 @@ bool RealClock::WaitUntil(Nanoseconds deadline, std::stop_token stop) {
 Nanoseconds VirtualClock::Now() {
   const std::scoped_lock lock(mutex_);
   return now_;
+}
+
+int64_t VirtualClock::UnixSeconds() {
+  return std::chrono::duration_cast<std::chrono::seconds>(Now()).count();
 }
 
 bool VirtualClock::WaitUntil(Nanoseconds deadline, std::stop_token stop) {

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 #include <set>
 #include <stop_token>
@@ -20,6 +21,8 @@ class Clock {
   // Blocks until Now() >= deadline (true) or `stop` is requested before that (false). A deadline
   // that has passed does not block.
   virtual bool WaitUntil(Nanoseconds deadline, std::stop_token stop = {}) = 0;
+  // Seconds since the begin of 1970 (UTC) as the system has them: for dates, since it may jump.
+  virtual int64_t UnixSeconds();
   // WaitUntil(Now() + duration); a duration of zero or less does not block.
   bool SleepFor(Nanoseconds duration, std::stop_token stop = {});
 };
@@ -40,6 +43,7 @@ class VirtualClock final : public Clock {
 
   Nanoseconds Now() override;
   bool WaitUntil(Nanoseconds deadline, std::stop_token stop = {}) override;
+  int64_t UnixSeconds() override;  // whole seconds of Now()
   // Moves the time forward (duration >= 0) and wakes the waits it reaches.
   void Advance(Nanoseconds duration);
   // Blocks until at least `count` threads are inside WaitUntil with a deadline still ahead. Tests

@@ -33,10 +33,14 @@ namespace {
 
 // The other two dimensions of the products; together with 512 rows three matrices take 10 MiB.
 constexpr int64_t kGemmWidth = 1024;
-constexpr std::array<int64_t, 4> kGemmRows = {16, 64, 256, 512};
-constexpr std::array<int64_t, 2> kSequences = {256, 1024};
-constexpr std::array<uint64_t, 3> kCopies = {uint64_t{64} << 10, uint64_t{1} << 20,
-                                             uint64_t{4} << 20};
+constexpr std::array<int64_t, 4> kFewRows = {16, 64, 256, 512};
+constexpr std::array<int64_t, 7> kManyRows = {8, 16, 32, 64, 128, 256, 512};
+constexpr std::array<int64_t, 2> kFewSequences = {256, 1024};
+constexpr std::array<int64_t, 4> kManySequences = {128, 256, 512, 1024};
+constexpr uint64_t kKiB = uint64_t{1} << 10;
+constexpr std::array<uint64_t, 3> kFewCopies = {64 * kKiB, 1024 * kKiB, 4096 * kKiB};
+constexpr std::array<uint64_t, 5> kManyCopies = {16 * kKiB, 64 * kKiB, 256 * kKiB, 1024 * kKiB,
+                                                 4096 * kKiB};
 constexpr int64_t kHeads = 8;
 constexpr int64_t kHeadDim = 64;
 constexpr int64_t kNormWidth = 1024;
@@ -47,6 +51,16 @@ std::vector<int64_t> ThreadCounts(int64_t cores) {
   return counts;
 }
 
+std::span<const int64_t> RowsOf(const HostRates& rates) {
+  return rates.quick ? std::span<const int64_t>(kFewRows) : kManyRows;
+}
+std::span<const int64_t> SequencesOf(const HostRates& rates) {
+  return rates.quick ? std::span<const int64_t>(kFewSequences) : kManySequences;
+}
+std::span<const uint64_t> CopiesOf(const HostRates& rates) {
+  return rates.quick ? std::span<const uint64_t>(kFewCopies) : kManyCopies;
+}
+
 class Prober {
  public:
   Prober(Clock& clock, const HostRates& rates)
@@ -54,7 +68,7 @@ class Prober {
         cores_(rates.cores),
         threads_(ThreadCounts(rates.cores)),
         time_(clock, Nanoseconds(static_cast<int64_t>(std::min(rates.time.value, 3600.0) * 1e9)),
-              Count()) {}
+              HostRateCount(rates), rates.on_measured) {}
 
   absl::Status Prepare();
   absl::Status Products(DeviceProfile& device);
@@ -76,12 +90,6 @@ class Prober {
   }
 
  private:
-  // How many measurements there will be: the functions above, in their order.
-  int64_t Count() const {
-    const auto threads = static_cast<int64_t>(threads_.size());
-    return static_cast<int64_t>(kGemmRows.size() + kSequences.size()) + 2 +
-           static_cast<int64_t>(2 * kCopies.size()) + 1 + 2 * threads + kStateFormatCount * threads;
-  }
   float* Floats(uint64_t byte_offset) const {
     return reinterpret_cast<float*>(arena_.data() + byte_offset);
   }
@@ -133,7 +141,7 @@ absl::Status Prober::Products(DeviceProfile& device) {
   const float* inputs = Floats(third_);
   float* outputs = Floats(2 * third_);
   constexpr int64_t kN = kGemmWidth;
-  for (const int64_t rows : kGemmRows) {
+  for (const int64_t rows : RowsOf(rates_)) {
     ASSIGN_OR_RETURN(
         const Measured measured, Measure([&]() -> absl::Status {
           const auto product = [&](GemmForm form, int64_t m, int64_t k, const float* a,
@@ -164,7 +172,7 @@ absl::Status Prober::Products(DeviceProfile& device) {
 absl::Status Prober::Attention(DeviceProfile& device) {
   device.attention.origin = Source(StrCat("forward and backward of ", kHeads, " heads of ",
                                           kHeadDim, " on ", cores_, " threads"));
-  for (const int64_t sequence : kSequences) {
+  for (const int64_t sequence : SequencesOf(rates_)) {
     const AttentionShape shape = {.batch = 1024 / sequence,
                                   .sequence = sequence,
                                   .heads = kHeads,
@@ -242,7 +250,7 @@ absl::Status Prober::Copies(LinkProfile& link) {
   link.h2d_pinned.origin =
       Source("weights expanded from their high halves by one thread; by bytes");
   link.d2h_pinned.origin = Source("a copy by one thread; by bytes");
-  for (const uint64_t bytes : kCopies) {
+  for (const uint64_t bytes : CopiesOf(rates_)) {
     // Every high half takes twice its size when expanded.
     ASSIGN_OR_RETURN(const Measured in, Measure([&] {
                        const uint64_t at = NextPiece(2 * bytes);
@@ -264,13 +272,13 @@ absl::Status Prober::Copies(LinkProfile& link) {
   link.d2h_pageable = link.d2h_pinned;
   const int64_t threads = std::min<int64_t>(cores_, 2);
   ASSIGN_OR_RETURN(const Measured both, Measure([&] {
-                     const uint64_t at = NextPiece(kCopies.back());
+                     const uint64_t at = NextPiece(kFewCopies.back());
                      return CopyBytesHost(contexts_.at(threads),
-                                          {.bytes = static_cast<int64_t>(kCopies.back()),
+                                          {.bytes = static_cast<int64_t>(kFewCopies.back()),
                                            .from = Floats(at),
                                            .to = Floats(third_ + at)});
                    }));
-  link.both_ways_bytes_per_second = FigureOf(static_cast<double>(kCopies.back()), both,
+  link.both_ways_bytes_per_second = FigureOf(static_cast<double>(kFewCopies.back()), both,
                                              StrCat("copies by ", threads, " threads at once"));
   return absl::OkStatus();
 }
@@ -333,6 +341,14 @@ absl::Status Prober::Adam(HostProfile& host) {
 }
 
 }  // namespace
+
+// What the members of Prober measure, in their order.
+int64_t HostRateCount(const HostRates& rates) {
+  const auto threads = static_cast<int64_t>(ThreadCounts(rates.cores).size());
+  const size_t sizes =
+      RowsOf(rates).size() + SequencesOf(rates).size() + 2 * CopiesOf(rates).size();
+  return static_cast<int64_t>(sizes) + 3 + (2 + kStateFormatCount) * threads;
+}
 
 absl::Status MeasureHostRates(Clock& clock, const HostRates& rates, HardwareProfile& profile) {
   CHECK(rates.cores >= 1 && rates.cores <= 1024 && rates.arena_bytes >= kLeastArenaBytes);

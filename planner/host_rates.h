@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -14,11 +15,15 @@ inline constexpr uint64_t kLeastArenaBytes = uint64_t{24} << 20;
 
 // How the rates of this machine are to be measured.
 struct HostRates {
-  Seconds time{5};           // all measurements together
-  int64_t cores = 1;         // threads of the widest measurement, 1 to 1024
-  uint64_t arena_bytes = 0;  // memory to measure in, at least kLeastArenaBytes
-  std::string when;          // the date, for the profile
+  Seconds time{5};                                // all measurements together
+  int64_t cores = 1;                              // threads of the widest measurement, 1 to 1024
+  uint64_t arena_bytes = 0;                       // memory to measure in, at least kLeastArenaBytes
+  std::string when;                               // the date, for the profile
+  bool quick = true;                              // few sizes of each curve; else more
+  std::function<void(int64_t done)> on_measured;  // of HostRateCount; may be empty
 };
+// How many measurements there are.
+int64_t HostRateCount(const HostRates& rates);
 
 // Fills in every rate of `profile`, each marked `measured` with repeats and spread: what device
 // `host` does in a step, by our own kernels on our own threads. Arrays that a step streams are

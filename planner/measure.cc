@@ -1,6 +1,7 @@
 #include "planner/measure.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "common/check.h"
@@ -16,8 +17,12 @@ void AddPoint(Curve& curve, double x, double work, const Measured& measured) {
   curve.points.push_back({x, work / measured.seconds});
 }
 
-MeasuringTime::MeasuringTime(Clock& clock, Nanoseconds total, int64_t count)
-    : clock_(clock), deadline_(clock.Now() + total), left_(count) {}
+MeasuringTime::MeasuringTime(Clock& clock, Nanoseconds total, int64_t count,
+                             std::function<void(int64_t done)> on_measured)
+    : clock_(clock),
+      deadline_(clock.Now() + total),
+      left_(count),
+      on_measured_(std::move(on_measured)) {}
 
 double MeasuringTime::Share() const {
   return std::chrono::duration<double>(deadline_ - clock_.Now()).count() /
@@ -44,11 +49,16 @@ absl::StatusOr<Measured> MeasuringTime::MeasureTold(
     // A clock may not tell two moments apart; no work takes no time.
     seconds.push_back(std::max(1e-9, took));
   } while (clock_.Now() < end && static_cast<int64_t>(seconds.size()) < kMostRepeats);
+  ++done_;
+  if (on_measured_) on_measured_(done_);
   std::sort(seconds.begin(), seconds.end());
   const double median = seconds[seconds.size() / 2];
+  // One run in a thousand that was held up says nothing of the others.
+  const size_t out = seconds.size() < kFewRuns ? 0 : seconds.size() / 4;
+  const double apart = seconds[seconds.size() - 1 - out] - seconds[out];
   return Measured{.seconds = median,
                   .repeats = static_cast<int64_t>(seconds.size()),
-                  .spread = std::min(kMostSpread, (seconds.back() - seconds.front()) / median)};
+                  .spread = std::min(kMostSpread, apart / median)};
 }
 
 }  // namespace horizon

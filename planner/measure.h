@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
@@ -15,7 +16,9 @@ namespace horizon {
 struct Measured {
   double seconds = 0;   // above zero
   int64_t repeats = 0;  // at least 1
-  double spread = 0;    // (longest - shortest) / median, at most kMostSpread
+  // How far runs are apart, as a share of the median, at most kMostSpread: from the first to the
+  // third quartile; of fewer than kFewRuns from the shortest to the longest.
+  double spread = 0;
 };
 
 // Adds a measured point to a rate that depends on a size: `work` (bytes, flops, ...) took that long
@@ -27,8 +30,10 @@ void AddPoint(Curve& curve, double x, double work, const Measured& measured);
 // time: what one does not use, the others have. One thread.
 class MeasuringTime {
  public:
-  // `count` measurements will follow, to be done `total` from now.
-  MeasuringTime(Clock& clock, Nanoseconds total, int64_t count);
+  // `count` measurements will follow, to be done `total` from now. `on_measured`, which may be
+  // empty, hears after each how many are done.
+  MeasuringTime(Clock& clock, Nanoseconds total, int64_t count,
+                std::function<void(int64_t done)> on_measured = {});
 
   // Runs `work` once unmeasured, to have pages and caches as they will be, then once and again
   // until its share of the time is used up (or kMostRepeats). The first error of `work` ends it.
@@ -39,12 +44,15 @@ class MeasuringTime {
   double Share() const;
 
   static constexpr int64_t kMostRepeats = 1000;
+  static constexpr size_t kFewRuns = 8;
   static constexpr double kMostSpread = 1e6;  // as a profile takes it
 
  private:
   Clock& clock_;
   Nanoseconds deadline_;
   int64_t left_;
+  int64_t done_ = 0;
+  std::function<void(int64_t done)> on_measured_;
 };
 
 }  // namespace horizon

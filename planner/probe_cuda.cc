@@ -16,8 +16,7 @@ absl::StatusOr<HardwareProfile> ProbeCuda(Io& io, Clock& clock, const CudaProbe&
                                     .repeats = 1}};
   device.reserved_bytes = {.value = static_cast<double>(kCudaReservedBytes),
                            .origin = {.source = "context, code and libraries"}};
-  // A driver page-locks memory itself; the limit on what a process may lock is not asked.
-  profile.host.memlock_bytes.reset();
+  profile.host.memlock_bytes.reset();  // a driver locks memory itself
   profile.summary = StrCat(probe.name, " and ", profile.host.name);
   RETURN_IF_ERROR(MeasureDeviceRates(clock, probe.rated, probe.rates, profile));
   return profile;

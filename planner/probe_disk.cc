@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "common/status_macros.h"
 
 namespace horizon {
@@ -41,8 +42,17 @@ absl::StatusOr<DiskProfile> ProbeDisk(Io& io, Clock& clock, const std::string& f
   const double seconds = std::chrono::duration<double>(clock.Now() - begin).count();
   io.Unlink(path).IgnoreError();
   RETURN_IF_ERROR(written);
-  const Figure rate{.value = static_cast<double>(kProbeBytes) / std::max(seconds, 1e-6)};
-  return DiskProfile{.path = folder, .read_bytes_per_second = rate, .write_bytes_per_second = rate};
+  const Figure written_rate{
+      .value = static_cast<double>(kProbeBytes) / std::max(seconds, 1e-6),
+      .origin = {
+          .kind = OriginKind::kMeasured,
+          .source = "64 MiB written and synced",
+          .when = absl::FormatTime("%Y-%m-%d %H:%M UTC", absl::FromUnixSeconds(clock.UnixSeconds()),
+                                   absl::UTCTimeZone()),
+          .repeats = 1}};
+  const Figure read_rate{.value = written_rate.value, .origin = {.source = "as it is written"}};
+  return DiskProfile{
+      .path = folder, .read_bytes_per_second = read_rate, .write_bytes_per_second = written_rate};
 }
 
 }  // namespace horizon

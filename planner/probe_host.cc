@@ -19,11 +19,11 @@ constexpr uint64_t kMostArena = uint64_t{192} << 20;
 // What the heap, stacks and libraries may still grow by while training.
 constexpr Bytes kProcessGrowth = 16_MiB;
 
-Figure Told(Bytes bytes, std::string source, const HostProbe& probe) {
+Figure Told(Bytes bytes, std::string source, std::string when) {
   return {.value = static_cast<double>(bytes.value()),
           .origin = {.kind = OriginKind::kMeasured,
                      .source = std::move(source),
-                     .when = probe.when,
+                     .when = std::move(when),
                      .repeats = 1}};
 }
 
@@ -40,15 +40,7 @@ void DescribeMachine(const HostLimits& limits, const HostProbe& probe, int64_t c
                            " of ", ToString(limits.total_memory), " free, device `host`");
   HostProfile& host = profile.host;
   host.name = processor;
-  host.memory_bytes = Told(
-      limits.available_memory,
-      StrCat("MemAvailable of /proc/meminfo; MemTotal is ", ToString(limits.total_memory)), probe);
-  if (limits.cgroup_memory) {
-    host.cgroup_bytes = Told(*limits.cgroup_memory, "least limit of the control groups", probe);
-  }
-  if (limits.memlock && limits.memlock->value() > 0) {
-    host.memlock_bytes = Told(*limits.memlock, "Max locked memory of /proc/self/limits", probe);
-  }
+  SetHostMemory(limits, profile);
   host.numa_nodes = limits.numa_nodes;
   host.cores = cores;
   DeviceProfile& device = profile.device;
@@ -62,6 +54,22 @@ void DescribeMachine(const HostLimits& limits, const HostProbe& probe, int64_t c
 }
 
 }  // namespace
+
+void SetHostMemory(const HostLimits& limits, HardwareProfile& profile) {
+  HostProfile& host = profile.host;
+  host.memory_bytes = Told(
+      limits.available_memory,
+      StrCat("MemAvailable of /proc/meminfo; MemTotal is ", ToString(limits.total_memory)), "now");
+  host.cgroup_bytes.reset();
+  if (limits.cgroup_memory) {
+    host.cgroup_bytes = Told(*limits.cgroup_memory, "least limit of the control groups", "now");
+  }
+  // A driver locks memory itself; the limit on what a process may lock is not asked there.
+  host.memlock_bytes.reset();
+  if (profile.device.kind == DeviceKind::kHost && limits.memlock && limits.memlock->value() > 0) {
+    host.memlock_bytes = Told(*limits.memlock, "Max locked memory of /proc/self/limits", "now");
+  }
+}
 
 absl::StatusOr<HardwareProfile> ProbeHost(Io& io, Clock& clock, const HostProbe& probe) {
   CHECK(!probe.threads || (*probe.threads >= 1 && *probe.threads <= 1024));
@@ -77,13 +85,21 @@ absl::StatusOr<HardwareProfile> ProbeHost(Io& io, Clock& clock, const HostProbe&
         StrCat("cannot measure this machine: ", ToString(Bytes(4 * kLeastArenaBytes)),
                " of RAM are needed and ", ToString(Bytes(4 * arena)), " may be used"));
   }
-  RETURN_IF_ERROR(MeasureHostRates(
-      clock, {.time = probe.time, .cores = cores, .arena_bytes = arena, .when = probe.when},
-      profile));
+  HostRates rates{.time = probe.time,
+                  .cores = cores,
+                  .arena_bytes = arena,
+                  .when = probe.when,
+                  .quick = probe.quick};
+  if (probe.on_measured) {
+    rates.on_measured = [&, total = HostRateCount(rates)](int64_t done) {
+      probe.on_measured(done, total);
+    };
+  }
+  RETURN_IF_ERROR(MeasureHostRates(clock, rates, profile));
   ASSIGN_OR_RETURN(const ProcessMemory memory, ReadProcessMemory(io));
   profile.host.process_bytes =
       Told(memory.held() + kProcessGrowth,
-           StrCat("held after the probe, and ", ToString(kProcessGrowth), " to grow"), probe);
+           StrCat("held after the probe, and ", ToString(kProcessGrowth), " to grow"), probe.when);
   return profile;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -7,6 +9,7 @@
 #include "common/clock.h"
 #include "common/io.h"
 #include "common/units.h"
+#include "planner/host_limits.h"
 #include "simulator/hardware_profile.h"
 
 namespace horizon {
@@ -17,7 +20,14 @@ struct HostProbe {
   std::optional<Bytes> device_memory;
   std::optional<int64_t> threads;  // none: every core the process may use
   std::string when;                // the date, for the profile
+  bool quick = true;               // as HostRates has it
+  // Hears how many measurements of how many are done; may be empty.
+  std::function<void(int64_t done, int64_t total)> on_measured;
 };
+
+// What is there of memory, and what the process may use of it, now: of a profile that was measured
+// some time ago.
+void SetHostMemory(const HostLimits& limits, HardwareProfile& profile);
 
 // Measures this machine as device `host` uses it: our own kernels, on our own threads, over arrays
 // too large for caches where a step streams them. Every rate is marked `measured`, with repeats and

@@ -64,6 +64,7 @@ class Run {
                                run_.io, run_.folder + "/timeline.json"));
     summary_.step_seconds = Median(
         seconds_.size() > 1 ? std::vector<double>(seconds_.begin() + 1, seconds_.end()) : seconds_);
+    if (!durations_.empty()) summary_.durations = durations_.Median();
     return summary_;
   }
 
@@ -144,6 +145,9 @@ class Run {
         .skipped = SkippedBecause(result)};
     RETURN_IF_ERROR(metrics.Append(MetricsOf(news, result)));
     Count(news);
+    if (&report.phase == &run_.trainer.schedule().steady) {
+      durations_.Add(DurationsOf(run_.trainer.schedule(), report.timeline, 0));
+    }
     last_ = report.timeline;
     StartAtZero(last_);
     if (run_.on_step) run_.on_step(news);
@@ -227,6 +231,13 @@ class Run {
     return result.counted == 0 ? "no token has a label" : result.non_finite + " is not finite";
   }
 
+  // Enough for a median; fewer where a step has very many operations: at most 16 MB.
+  size_t StepsToKeep() const {
+    constexpr size_t kMostDurations = 2'000'000;
+    const size_t operations = run_.trainer.schedule().steady.operations.size();
+    return std::clamp<size_t>(kMostDurations / std::max<size_t>(1, operations), 1, 15);
+  }
+
   StepMetrics MetricsOf(const StepNews& news, const StepResult& result) const {
     StepMetrics line{.step = news.step,
                      .loss = news.loss,
@@ -269,6 +280,7 @@ class Run {
   DataPosition positions_[2];  // after the input of a step, by its number modulo 2
   RunSummary summary_;
   std::vector<double> seconds_;
+  MedianDurations durations_{StepsToKeep()};
   Timeline last_;
 };
 

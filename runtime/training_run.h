@@ -16,6 +16,7 @@
 #include "runtime/evaluate.h"
 #include "runtime/model_pass.h"
 #include "runtime/trainer.h"
+#include "schedule/compare_timelines.h"
 
 namespace horizon {
 
@@ -81,6 +82,8 @@ struct RunSummary {
   double step_seconds = 0;
   double seconds = 0;  // of all steps
   int64_t tokens_per_step = 0;
+  // Of each operation of a steady step, the median over the last steps; empty: there was none.
+  StepDurations durations;
   bool interrupted = false;
   std::optional<Evaluation> evaluation;  // the last one
   std::optional<SaveReport> saved;       // the last one that succeeded

@@ -19,7 +19,7 @@ struct Origin {
   std::string source;   // data sheet, command, fitted rows, or the reason for a guess
   std::string when;     // measured: date
   int64_t repeats = 0;  // measured: how often
-  double spread = 0;    // measured: (highest - lowest) / median
+  double spread = 0;    // measured: how far apart, as a share of the median (planner/measure.h)
   friend bool operator==(const Origin&, const Origin&) = default;
 };
 

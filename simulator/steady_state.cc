@@ -114,6 +114,7 @@ SteadyState SimulateSteadyState(const Schedule& schedule, const CostTable& costs
       return state;
     }
     // Not the last step: no other follows that would share with its end.
+    state.reported_step = static_cast<int32_t>(last - 1);
     state.step_nanoseconds = marks.StepBetween(last - 2, last - 1);
     state.settled = marks.KeepsPace(last - 2, state.step_nanoseconds) &&
                     IsSameStep(marks.EndOf(last) - marks.EndOf(last - 1), state.step_nanoseconds);

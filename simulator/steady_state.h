@@ -25,6 +25,10 @@ struct SteadyState {
   bool settled = true;                                 // false: steps still differed
   Simulation simulation;                               // first, the steady ones, and drain
 
+  // The step of the simulation that busy times are of: the last but one, whose successor is under
+  // way as in a long run.
+  int32_t reported_step = 0;
+
   double step_seconds() const { return static_cast<double>(step_nanoseconds) * 1e-9; }
   double busy_share(Lane lane) const {
     return static_cast<double>(busy_nanoseconds[static_cast<size_t>(lane)]) /

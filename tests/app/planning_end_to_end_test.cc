@@ -197,7 +197,6 @@ TEST_F(PlanCommand, MisuseIsNamed) {
                "did you mean 'rtx3090'?");
   ExpectMisuse("\"$horizon\" plan --model qwen2.5-05b --machine t4",
                "did you mean 'qwen2.5-0.5b'?");
-  ExpectMisuse("\"$horizon\" plan --model qwen2.5-0.5b", "--machine");
   ExpectMisuse(kPlan + "--sequence 40000",
                "sequence 40000 is longer than the 2048 positions of tiny");
   ExpectMisuse(kPlan + "--sequence 0", "--sequence");

@@ -109,7 +109,6 @@ TEST(MaxModelCommand, WhereNothingFitsItIsCodeThree) {
 }
 
 TEST(MaxModelCommand, MisuseIsNamed) {
-  ExpectMisuse("\"$horizon\" max-model", "--machine");
   ExpectMisuse("\"$horizon\" max-model --machine t4 --family llama4", "llama3");
   ExpectMisuse("\"$horizon\" max-model --machine t4 --state auto", "--state auto has no meaning");
   ExpectMisuse("\"$horizon\" max-model --machine t4 --batch 3", "--batch");

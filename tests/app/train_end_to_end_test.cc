@@ -33,7 +33,14 @@ TEST(TrainCommand, MeetsPyTorchsLossesAndWritesWhatItSays) {
     ASSERT_EQ(result.exit_code, 0) << result.err;
     EXPECT_THAT(result.out, AllOf(HasSubstr("trained 8 steps"), HasSubstr("host memory, peak"),
                                   HasSubstr("run/timeline.json")));
-    EXPECT_THAT(result.err, HasSubstr("predicted: "));
+    // The plan in five lines before the first step, and how far off it is while steps run.
+    for (const char* line :
+         {"info: plan: strategy horizon, chunks of ", "info: batch: micro-batch 2 x 40 tokens",
+          "info: predicted: ", "info: memory: ", "info: limits: "}) {
+      EXPECT_THAT(result.err, HasSubstr(line));
+      EXPECT_LT(result.err.find(line), result.err.find("info: step 1/8"));
+    }
+    EXPECT_THAT(result.err, HasSubstr(" tokens/s (predicted "));
     const ProcessResult files = RunShell("cat model/expected.json");
     const absl::StatusOr<Document> expected = ParseJson("expected.json", files.out);
     const Value::Array& losses = *expected->root.Find("losses")->As<Value::Array>();
@@ -63,6 +70,53 @@ TEST(TrainCommand, MeetsPyTorchsLossesAndWritesWhatItSays) {
                   .exit_code,
               0);
   }
+}
+
+// What was predicted beside what was measured, of lanes and operations too, on paper and in
+// run.json.
+TEST(TrainCommand, TheEndTellsHowFarThePredictionWasOff) {
+  PrepareGolden("llama");
+  const ProcessResult result = RunShell(Train(StrCat(kGoldenRun, "--json")));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(RunShell("cat run/run.json").out, result.out);
+  const absl::StatusOr<Document> run = ParseJson("run.json", result.out);
+  ASSERT_TRUE(run.ok()) << run.status();
+  for (const char* key : {"step_seconds", "tokens_per_second", "host_bytes", "device_bytes"}) {
+    const Value* row = run->root.Find(key);
+    ASSERT_NE(row, nullptr) << key;
+    EXPECT_GT(NumberAt(*row, "predicted"), 0) << key;
+    EXPECT_GT(NumberAt(*row, "measured"), 0) << key;
+    EXPECT_NEAR(NumberAt(*row, "error"),
+                NumberAt(*row, "measured") / NumberAt(*row, "predicted") - 1, 1e-9)
+        << key;
+  }
+  EXPECT_EQ(NumberAt(*run->root.Find("device_bytes"), "error"), 0);
+  // The lanes' busy times are the sums of their operations', and no lane is busy beyond the step.
+  double lanes = 0;
+  for (const Value& lane : *run->root.Find("lanes")->As<Value::Array>()) {
+    lanes += NumberAt(lane, "measured");
+    EXPECT_GT(NumberAt(lane, "operations"), 0);
+  }
+  double kinds = 0;
+  for (const Value& kind : *run->root.Find("kinds")->As<Value::Array>()) {
+    kinds += NumberAt(kind, "measured");
+  }
+  EXPECT_NEAR(lanes, kinds, 1e-9);
+  EXPECT_GT(lanes, 0);
+  const Value::Array& missed = *run->root.Find("missed_most")->As<Value::Array>();
+  ASSERT_EQ(missed.size(), 5u);
+  double last = 1e9;
+  for (const Value& miss : missed) {
+    const double difference = std::abs(NumberAt(miss, "measured") - NumberAt(miss, "predicted"));
+    EXPECT_LE(difference, last);
+    last = difference;
+  }
+  // A single step has no steady one to compare.
+  PrepareGolden("llama");
+  const ProcessResult one =
+      RunShell(Train("--model model --data batches.jsonl --output run --steps 1 --sequence 40"));
+  ASSERT_EQ(one.exit_code, 0) << one.err;
+  EXPECT_THAT(one.out, ::testing::Not(HasSubstr("lane compute")));
 }
 
 TEST(TrainCommand, AYamlFileSaysTheSameAsFlagsAndAFlagWins) {

@@ -86,6 +86,17 @@ TEST(MeasuringTime, ARunThatSleptForSecondsStillFitsAProfile) {
   EXPECT_EQ(measured->spread, MeasuringTime::kMostSpread);
 }
 
+// Of many runs a few that were held up do not count.
+TEST(MeasuringTime, TheSpreadOfManyRunsIsBetweenTheQuartiles) {
+  VirtualClock clock;
+  MeasuringTime time(clock, milliseconds(1000), 1);
+  Work work(clock, {10, 10, 10, 10, 10, 10, 12, 12, 12, 8, 8, 8, 900});
+  const absl::StatusOr<Measured> measured = time.Measure([&] { return work.Run(); });
+  EXPECT_EQ(measured->repeats, 12);
+  EXPECT_DOUBLE_EQ(measured->seconds, 0.01);
+  EXPECT_DOUBLE_EQ(measured->spread, 0.2);
+}
+
 TEST(MeasuringTime, AnErrorEndsIt) {
   VirtualClock clock;
   for (const int failing : {0, 1, 2}) {

@@ -253,7 +253,7 @@ TrainingJob TinyJob() {
 // A real schedule with a cost of 1000 ns for a launch and a link's latency, and all else far below:
 // in `resident` one lane does everything but the clip factor, for which it waits, so a step is the
 // sum of its operations.
-TEST(SteadyState, OfAResidentStepIsTheSumOfItsOperations) {
+TEST(SteadyState, OfAResidentStepIsTheSumOfWhatIsNotBesideAnything) {
   StreamPlan plan;
   plan.strategy = Strategy::kResident;
   plan.embedding_home = EmbeddingHome::kDevice;
@@ -264,18 +264,24 @@ TEST(SteadyState, OfAResidentStepIsTheSumOfItsOperations) {
   const CostTable costs = CostsOf(schedule, model);
   int64_t sum = 0;
   int64_t clip = 0;
-  int64_t last_norms = 0;  // on their way to the host, which takes the clip factor from them
+  // On their way to the host, which takes the clip factor from them: of the last chunk at least,
+  // and of all where they queue.
+  int64_t last_norms = 0;
+  int64_t all_norms = 0;
   for (size_t i = 0; i < costs.steady.size(); ++i) {
     const Operation& operation = schedule.steady.operations[i];
     if (operation.lane == Lane::kCompute) sum += costs.steady[i].nanoseconds;
     if (operation.kind == OperationKind::kClipFactor) clip += costs.steady[i].nanoseconds;
-    if (operation.kind == OperationKind::kOffloadNorms) last_norms = costs.steady[i].nanoseconds;
+    if (operation.kind != OperationKind::kOffloadNorms) continue;
+    last_norms = costs.steady[i].nanoseconds;
+    all_norms += last_norms;
   }
   const SteadyState state = SimulateSteadyState(schedule, costs);
   EXPECT_TRUE(state.settled);
   EXPECT_GT(clip, 0);
   EXPECT_GT(last_norms, 0);
-  EXPECT_EQ(state.step_nanoseconds, sum + last_norms + clip);
+  EXPECT_GE(state.step_nanoseconds, sum + last_norms + clip);
+  EXPECT_LE(state.step_nanoseconds, sum + all_norms + clip);
   EXPECT_EQ(state.busy_nanoseconds[kCompute], sum);
 }
 

@@ -86,8 +86,9 @@ TEST_P(BiasGradientCudaTest, HasTheHostsBitsInAnyOrderPlaceAndWorkspace) {
     }
     const std::vector<float> reference = OnHost<float>(bias, {}, &BiasGradientReference);
     // 64 sums in fp32 of at most `tokens` numbers of at most 1.
-    ExpectNear("bias", OnCuda<float>(bias, {}, offset(), 1, least), reference,
-               [&](size_t) { return 65 * kFp32Unit * static_cast<double>(tokens); });
+    ExpectNear(
+        "bias", OnCuda<float>(bias, {}, offset(), 1, least), reference,
+        [&, tokens = tokens](size_t) { return 65 * kFp32Unit * static_cast<double>(tokens); });
   }
 }
 
