@@ -68,7 +68,7 @@ struct Made {
 thread_local int backward_calls = 0;
 template <int kNumber>
 absl::Status PoisonedSwiglu(const KernelContext& context, const SwigluBackward& args) {
-  const absl::Status status = SwigluBackwardHost(context, args);
+  absl::Status status = SwigluBackwardHost(context, args);
   // Three layers a step, the last first: call 2 of each step is the second layer's.
   if (++backward_calls == kNumber) args.up_gradient[0] = std::numeric_limits<float>::quiet_NaN();
   return status;
@@ -85,7 +85,7 @@ TEST(FailingTraining, ANanGradientStopsTheRunBeforeAnyWeightChanges) {
     ASSERT_TRUE(clean.Make().ok());
     ASSERT_TRUE(clean.Train(1).ok());
 
-    const absl::Status status = made.Train(5);
+    absl::Status status = made.Train(5);
     EXPECT_EQ(FailureSourceOf(status), FailureSource::kNumerics) << status;
     const std::string message(status.message());
     EXPECT_NE(message.find("step 2"), std::string::npos) << message;
@@ -141,7 +141,7 @@ TEST(FailingTraining, ANanGradientSkipsTheStepWhereThatIsWanted) {
 }
 
 absl::Status InfiniteLoss(const KernelContext& context, const HeadLoss& args) {
-  const absl::Status status = HeadLossHost(context, args);
+  absl::Status status = HeadLossHost(context, args);
   args.loss->sum = std::numeric_limits<double>::infinity();
   return status;
 }

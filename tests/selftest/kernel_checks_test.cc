@@ -117,7 +117,7 @@ TEST(KernelChecks, AKernelThatDoesNothingIsFoundByTheCheckThatNamesIt) {
 TEST(KernelChecks, ASmallErrorIsFound) {
   const auto change = [](KernelTable& table) {
     table.attention_forward = [](const KernelContext& context, const AttentionForward& args) {
-      const absl::Status status = AttentionForwardHost(context, args);
+      absl::Status status = AttentionForwardHost(context, args);
       args.output.fp32()[1234] += 0.1F;
       return status;
     };
