@@ -122,10 +122,13 @@ std::string AgeText(int64_t made, int64_t now) {
   const auto text = [](int64_t count, std::string_view unit) {
     return StrCat(count, " ", std::string(unit), count == 1 ? "" : "s", " old");
   };
-  if (seconds < 60) return "new";
-  if (seconds < 3600) return text(seconds / 60, "minute");
-  if (seconds < 2 * 86400) return text(seconds / 3600, "hour");
-  return text(seconds / 86400, "day");
+  constexpr int64_t kMinute = 60;
+  constexpr int64_t kHour = 60 * kMinute;
+  constexpr int64_t kDay = 24 * kHour;
+  if (seconds < kMinute) return "new";
+  if (seconds < kHour) return text(seconds / kMinute, "minute");
+  if (seconds < 2 * kDay) return text(seconds / kHour, "hour");
+  return text(seconds / kDay, "day");
 }
 
 }  // namespace horizon
