@@ -86,8 +86,8 @@ TEST(AgeText, IsInTheUnitThatSuits) {
   EXPECT_EQ(AgeText(100, 159), "new");
   EXPECT_EQ(AgeText(100, 160), "1 minute old");
   EXPECT_EQ(AgeText(0, 7200), "2 hours old");
-  EXPECT_EQ(AgeText(0, 47 * 3600), "47 hours old");
-  EXPECT_EQ(AgeText(0, 3 * 86400), "3 days old");
+  EXPECT_EQ(AgeText(0, 169200), "47 hours old");
+  EXPECT_EQ(AgeText(0, 259200), "3 days old");
 }
 
 }  // namespace
