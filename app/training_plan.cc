@@ -13,6 +13,7 @@
 #include "planner/make_plan.h"
 #include "planner/plan_report.h"
 #include "planner/planned_job.h"
+#include "planner/process_estimate.h"
 #include "runtime/operation_bodies.h"
 #include "runtime/process_memory.h"
 #include "schedule/build_schedule.h"
@@ -20,17 +21,6 @@
 
 namespace horizon {
 namespace {
-
-// Arenas and their pages are predicted exactly; this is for what the libraries take when they first
-// work: packing buffers of the BLAS library and stacks, for each compute thread.
-constexpr uint64_t kLibraryBytes = uint64_t{16} << 20;
-constexpr uint64_t kLibraryBytesPerThread = uint64_t{8} << 20;
-// And for a checkpoint being written or read: one piece of the state, and the disk's cache of what
-// was just written (runtime/checkpoint/).
-constexpr uint64_t kSavingBytes = uint64_t{16} << 20;
-
-// And for what CUDA and its libraries keep in a process (a guess).
-constexpr uint64_t kCudaProcessBytes = uint64_t{1} << 30;
 
 class Planning {
  public:
@@ -62,8 +52,9 @@ class Planning {
                  "; training runs on device ", ToString(device_.name),
                  ": name a machine like it, another --device, or leave --machine out"));
     }
-    MachineOverrides overrides{
-        .device_memory = options_.device_memory, .link = options_.link, .cores = options_.threads};
+    MachineOverrides overrides{.device_memory = options_.device_memory,
+                               .link_limit = options_.link,
+                               .cores = options_.threads};
     profile_ = WithOverrides(std::move(profile_), overrides);
     return absl::OkStatus();
   }
@@ -117,10 +108,7 @@ class Planning {
   absl::Status PredictMemory(const Schedule& schedule) {
     ASSIGN_OR_RETURN(const ProcessMemory now, ReadProcessMemory(context_.io));
     Software software = BuiltInCalibration().SoftwareOf(plan_.strategy);
-    const int64_t threads = plan_.compute_threads;
-    software.process_bytes = now.resident().value() + kLibraryBytes + kSavingBytes +
-                             kLibraryBytesPerThread * static_cast<uint64_t>(threads) +
-                             (on_cuda() ? kCudaProcessBytes : 0);
+    software.process_bytes = ProcessBytesOfRun(now, plan_, device_.name.kind);
     prediction_.memory = EstimateMemory(schedule.memory, profile_, software);
     return CheckFreeMemory(prediction_.memory.host_bytes() - now.resident().value());
   }

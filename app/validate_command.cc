@@ -1,0 +1,78 @@
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "app/commands.h"
+#include "app/device_option.h"
+#include "app/this_machine.h"
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+#include "experiments/measured/validation.h"
+#include "planner/machine_catalog.h"
+
+namespace horizon {
+namespace {
+
+class ValidateCommand : public Command {
+ public:
+  std::string_view name() const override { return "validate"; }
+  std::string_view summary() const override {
+    return "Make a set of runs on this machine and tell how far predictions are off";
+  }
+  std::string_view details() const override {
+    return "Small models of different shape, ring, K, sequence and link limit are predicted from "
+           "the profile\n"
+           "of this machine, then trained for some steps on device host: step time, peak memory "
+           "and the\n"
+           "device's arena, predicted and measured. Other work on the machine shows in the answer.";
+  }
+  OptionList Options() override {
+    return {.options = {{.name = "quick", .value = &quick_, .help = "Four runs instead of all"},
+                        {.name = "steps",
+                         .value = &steps_,
+                         .unit = "steps",
+                         .help = "Of each run; the first is not measured",
+                         .minimum = 2,
+                         .maximum = 1000},
+                        {.name = "machine",
+                         .value = &machine_,
+                         .unit = "file",
+                         .help = "Predict from this profile instead of the one measured here"},
+                        {.name = "json", .value = &json_, .help = "Answer in JSON"}}};
+  }
+
+  absl::Status Run(const CommandContext& context) override {
+    HardwareProfile profile;
+    if (machine_.has_value()) {
+      ASSIGN_OR_RETURN(profile, LoadMachine(context.io, *machine_));
+    } else {
+      ASSIGN_OR_RETURN(profile, ProfileOfThisMachine(context, ChosenDevice{}));
+    }
+    if (profile.device.kind != DeviceKind::kHost) {
+      return absl::InvalidArgumentError(
+          StrCat("--machine ", *machine_, " has a GPU; these runs are made on device host"));
+    }
+    const MeasuredOptions options{
+        .io = context.io, .clock = context.clock, .profile = profile, .steps = steps_};
+    const std::vector<MeasuredCase> cases = ValidationCases(
+        quick_ ? ValidationSize::kQuick : ValidationSize::kFull, profile.host.cores);
+    ASSIGN_OR_RETURN(const Validation validation,
+                     Validate(cases, options, [&](const std::string& name) {
+                       context.log.Info(StrCat("running: ", name));
+                     }));
+    return context.output.Write(json_ ? validation.Json() : validation.Text());
+  }
+
+ private:
+  bool quick_ = false;
+  int64_t steps_ = 7;
+  std::optional<std::string> machine_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeValidateCommand() { return std::make_unique<ValidateCommand>(); }
+
+}  // namespace horizon

@@ -1,0 +1,207 @@
+#include "experiments/measured/validation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "common/json.h"
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+#include "common/text_table.h"
+#include "common/units.h"
+#include "planner/plan_report.h"
+
+namespace horizon {
+namespace {
+
+constexpr double kMostBelowShare = 0.03;
+constexpr uint64_t kMostBelowBytes = uint64_t{64} << 20;
+
+TrainingJob JobOf(int64_t sequence, int64_t micro_batch, int64_t accumulation = 1) {
+  TrainingJob job;
+  job.sequence = sequence;
+  job.micro_batch = micro_batch;
+  job.accumulation = accumulation;
+  return job;
+}
+
+StreamPlan PlanOf(int64_t threads, int64_t depth, int64_t interval, bool recompute) {
+  StreamPlan plan;
+  plan.compute_threads = threads;
+  plan.buffer_depth = depth;
+  plan.anchor_interval = interval;
+  plan.recompute = recompute;
+  return plan;
+}
+
+std::string Percent(double share) {
+  return StrCat(share < 0 ? "-" : "+", ShortNumber(std::abs(share) * 100), " %");
+}
+
+std::string BytesText(uint64_t bytes) { return ToString(Bytes(CheckedU64(bytes))); }
+
+std::string MemoryMiss(const MeasuredRun& run) {
+  if (run.device_peak_bytes != run.arena_bytes) {
+    return StrCat("the arena has ", run.arena_bytes, " bytes, ", run.device_peak_bytes,
+                  " were used");
+  }
+  if (run.host_peak_bytes > run.predicted_host_bytes) {
+    return StrCat("host memory reached ", BytesText(run.host_peak_bytes), ", above the predicted ",
+                  BytesText(run.predicted_host_bytes));
+  }
+  const uint64_t below = run.predicted_host_bytes - run.host_peak_bytes;
+  const auto allowed =
+      static_cast<uint64_t>(kMostBelowShare * static_cast<double>(run.predicted_host_bytes)) +
+      kMostBelowBytes;
+  if (below <= allowed) return "";
+  return StrCat("host memory stayed ", BytesText(below), " below the prediction");
+}
+
+}  // namespace
+
+std::vector<MeasuredCase> ValidationCases(ValidationSize size, int64_t threads) {
+  std::vector<MeasuredCase> cases;
+  const auto add = [&](std::string name, const ModelShape& shape, const TrainingJob& job,
+                       const StreamPlan& plan, std::optional<BytesPerSecond> link = {}) {
+    cases.push_back(
+        {.name = std::move(name), .spec = ModelOf(shape), .job = job, .plan = plan, .link = link});
+  };
+  const ModelShape small{.layers = 6, .hidden = 256, .intermediate = 688, .vocab = 4096};
+  const ModelShape wide{.layers = 3, .hidden = 768, .intermediate = 2048, .vocab = 4096};
+  const ModelShape deep{.layers = 24, .hidden = 192, .intermediate = 512, .vocab = 2048};
+  const auto slow = BytesPerSecond{0.2e9};
+  add("small", small, JobOf(256, 4), PlanOf(threads, 2, 2, true));
+  add("wide", wide, JobOf(256, 2), PlanOf(threads, 2, 1, true));
+  add("deep", deep, JobOf(256, 2), PlanOf(threads, 2, 4, true));
+  add("wide, slow link", wide, JobOf(256, 1), PlanOf(threads, 2, 1, true), slow);
+  if (size == ValidationSize::kQuick) return cases;
+  add("small, activations kept", small, JobOf(256, 4), PlanOf(threads, 2, 2, false));
+  add("small, one slot", small, JobOf(256, 4), PlanOf(threads, 1, 2, true));
+  add("small, long sequence", small, JobOf(1024, 1), PlanOf(threads, 2, 2, true));
+  add("small, four micro-batches", small, JobOf(256, 1, 4), PlanOf(threads, 2, 2, true));
+  add("wide, four slots", wide, JobOf(256, 2), PlanOf(threads, 4, 3, true));
+  add("wide, activations kept", wide, JobOf(256, 2), PlanOf(threads, 2, 1, false));
+  add("wide, long sequence", wide, JobOf(768, 1), PlanOf(threads, 2, 3, true));
+  add("deep, K 1", deep, JobOf(256, 2), PlanOf(threads, 2, 1, true));
+  add("deep, slow link", deep, JobOf(128, 1), PlanOf(threads, 3, 4, true), slow);
+  StreamPlan anchors = PlanOf(threads, 2, 2, true);
+  anchors.anchor_home = AnchorHome::kHost;
+  add("deep, anchors on the host", deep, JobOf(256, 2), anchors);
+  return cases;
+}
+
+absl::StatusOr<Validation> Validate(const std::vector<MeasuredCase>& cases,
+                                    const MeasuredOptions& options,
+                                    const std::function<void(const std::string&)>& on_case) {
+  Validation validation;
+  for (const MeasuredCase& wanted : cases) {
+    if (on_case) on_case(wanted.name);
+    absl::StatusOr<MeasuredRun> run = RunMeasured(wanted, options);
+    if (!run.ok()) {
+      return absl::Status(run.status().code(),
+                          StrCat(wanted.name, ": ", std::string(run.status().message())));
+    }
+    validation.rows.push_back({.name = wanted.name, .run = *std::move(run)});
+  }
+  return validation;
+}
+
+double Validation::median_error() const {
+  std::vector<double> errors;
+  for (const ValidationRow& row : rows) errors.push_back(std::abs(row.run.step_error()));
+  if (errors.empty()) return 0;
+  std::sort(errors.begin(), errors.end());
+  const size_t middle = errors.size() / 2;
+  return errors.size() % 2 == 1 ? errors[middle] : (errors[middle - 1] + errors[middle]) / 2;
+}
+
+double Validation::worst_error() const {
+  double worst = 0;
+  for (const ValidationRow& row : rows) worst = std::max(worst, std::abs(row.run.step_error()));
+  return worst;
+}
+
+std::vector<std::string> Validation::memory_misses() const {
+  std::vector<std::string> misses;
+  for (const ValidationRow& row : rows) {
+    const std::string miss = MemoryMiss(row.run);
+    if (!miss.empty()) misses.push_back(StrCat(row.name, ": ", miss));
+  }
+  return misses;
+}
+
+Validation::Order Validation::order(double apart) const {
+  Order order;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    for (size_t j = i + 1; j < rows.size(); ++j) {
+      const double a = rows[i].run.prediction.step_seconds;
+      const double b = rows[j].run.prediction.step_seconds;
+      if (std::max(a, b) / std::min(a, b) - 1 <= apart) continue;
+      ++order.pairs;
+      const bool same = (a < b) == (rows[i].run.step_seconds < rows[j].run.step_seconds);
+      if (!same) ++order.wrong;
+    }
+  }
+  return order;
+}
+
+std::string Validation::Text() const {
+  TextTable table({"run", "predicted", "measured", "error", "host", "peak", "missed most"});
+  for (const ValidationRow& row : rows) {
+    const MeasuredRun& run = row.run;
+    std::string missed = "-";
+    if (!run.operations.kinds.empty()) {
+      const KindComparison& kind = run.operations.kinds.front();
+      missed = StrCat(std::string(ToString(kind.kind)), " ",
+                      Percent(kind.seconds.difference() / run.step_seconds));
+    }
+    table.AddRow({row.name, StrCat(ShortNumber(run.prediction.step_seconds), " s"),
+                  StrCat(ShortNumber(run.step_seconds), " s"), Percent(run.step_error()),
+                  BytesText(run.predicted_host_bytes), BytesText(run.host_peak_bytes), missed});
+  }
+  const Order pairs = order(0.15);
+  std::string text = StrCat(
+      std::move(table).Finish(), "\nstep: off by ", ShortNumber(100 * median_error()),
+      " % (median), ", ShortNumber(100 * worst_error()), " % (worst); of ", pairs.pairs,
+      " pairs predicted more than 15 % apart ", pairs.wrong, " were measured the other way round\n",
+      "missed most: the kind of operation whose time was furthest from the prediction, as a share "
+      "of the step\n");
+  const std::vector<std::string> misses = memory_misses();
+  text +=
+      misses.empty() ? "memory: every peak at or below the prediction, every arena exact\n" : "";
+  for (const std::string& miss : misses) text += StrCat("memory: ", miss, "\n");
+  return text;
+}
+
+std::string Validation::Json() const {
+  JsonWriter json;
+  json.BeginObject().Key("median_error").Number(median_error());
+  json.Key("worst_error").Number(worst_error());
+  const Order pairs = order(0.15);
+  json.Key("pairs").Integer(pairs.pairs).Key("pairs_in_the_wrong_order").Integer(pairs.wrong);
+  json.Key("memory_misses").BeginArray();
+  for (const std::string& miss : memory_misses()) json.String(miss);
+  json.EndArray().Key("runs").BeginArray();
+  for (const ValidationRow& row : rows) {
+    const MeasuredRun& run = row.run;
+    json.BeginObject().Key("name").String(row.name);
+    json.Key("predicted_step_seconds").Number(run.prediction.step_seconds);
+    json.Key("step_seconds").Number(run.step_seconds).Key("error").Number(run.step_error());
+    json.Key("predicted_host_bytes").Unsigned(run.predicted_host_bytes);
+    json.Key("host_peak_bytes").Unsigned(run.host_peak_bytes);
+    json.Key("arena_bytes").Unsigned(run.arena_bytes);
+    json.Key("device_peak_bytes").Unsigned(run.device_peak_bytes);
+    json.Key("kinds").BeginArray();
+    for (const KindComparison& kind : run.operations.kinds) {
+      json.BeginObject().Key("kind").String(ToString(kind.kind));
+      json.Key("lane").String(ToString(kind.lane)).Key("operations").Integer(kind.operations);
+      json.Key("predicted").Number(kind.seconds.predicted);
+      json.Key("measured").Number(kind.seconds.measured).EndObject();
+    }
+    json.EndArray().EndObject();
+  }
+  json.EndArray().EndObject();
+  return std::move(json).Finish();
+}
+
+}  // namespace horizon
