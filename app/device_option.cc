@@ -11,9 +11,9 @@ namespace {
 
 ChosenDevice Chosen(const CudaDeviceFacts& facts) {
   return {.name = {.kind = DeviceKind::kCuda, .index = facts.index},
+          .model = facts.name,
           .description = StrCat(facts.name, ", ", ToString(Bytes(CheckedU64(facts.free_bytes))),
                                 " of ", ToString(Bytes(CheckedU64(facts.memory_bytes))), " free"),
-          .memory_bytes = facts.memory_bytes,
           .free_bytes = facts.free_bytes};
 }
 

@@ -17,12 +17,13 @@ Option DeviceOption(std::string& value);
 // cannot be used is an error (Unavailable, InvalidArgument), never the host instead.
 struct ChosenDevice {
   DeviceName name;
-  std::string description;  // "NVIDIA A100, 79.15 GiB"; empty for the host
-  // What a run may take of a CUDA device: what is free, less what its libraries take.
-  uint64_t usable_bytes() const;
+  // Of a CUDA device:
+  std::string model;        // "NVIDIA A100"
+  std::string description;  // "NVIDIA A100, 70.1 GiB of 79.2 GiB free"
+  uint64_t free_bytes = 0;
 
-  uint64_t memory_bytes = 0;  // of a CUDA device: all
-  uint64_t free_bytes = 0;    // and free now
+  // What a run may take of it: what is free, less what its libraries take.
+  uint64_t usable_bytes() const;
 };
 absl::StatusOr<ChosenDevice> ChooseDevice(const CommandContext& context, const std::string& word);
 

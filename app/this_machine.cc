@@ -72,7 +72,7 @@ class Measuring {
                                 .kernels = *device.kernels,
                                 .products = device.products.get()},
                       .rates = rates,
-                      .name = device_.description,
+                      .name = device_.model,
                       .free_bytes = device_.free_bytes});
   }
 

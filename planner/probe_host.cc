@@ -40,16 +40,15 @@ void DescribeMachine(const HostLimits& limits, const HostProbe& probe, int64_t c
                            " of ", ToString(limits.total_memory), " free, device `host`");
   HostProfile& host = profile.host;
   host.name = processor;
-  SetHostMemory(limits, profile);
   host.numa_nodes = limits.numa_nodes;
   host.cores = cores;
   DeviceProfile& device = profile.device;
   device.kind = DeviceKind::kHost;
   device.name = StrCat(cores, " cores of ", processor);
-  device.memory_bytes =
-      probe.device_memory
-          ? Assumed(static_cast<double>(probe.device_memory->value()), "given")
-          : Assumed(std::floor(profile.usable_host_bytes() / 4), "a quarter of the RAM");
+  SetHostMemory(limits, profile);
+  if (probe.device_memory) {
+    device.memory_bytes = Assumed(static_cast<double>(probe.device_memory->value()), "given");
+  }
   device.reserved_bytes = Assumed(1 << 20, "1 MiB: the arena is the plan's alone");
 }
 
@@ -66,9 +65,12 @@ void SetHostMemory(const HostLimits& limits, HardwareProfile& profile) {
   }
   // A driver locks memory itself; the limit on what a process may lock is not asked there.
   host.memlock_bytes.reset();
-  if (profile.device.kind == DeviceKind::kHost && limits.memlock && limits.memlock->value() > 0) {
+  if (profile.device.kind != DeviceKind::kHost) return;
+  if (limits.memlock && limits.memlock->value() > 0) {
     host.memlock_bytes = Told(*limits.memlock, "Max locked memory of /proc/self/limits", "now");
   }
+  profile.device.memory_bytes =
+      Assumed(std::floor(profile.usable_host_bytes() / 4), "a quarter of the RAM");
 }
 
 absl::StatusOr<HardwareProfile> ProbeHost(Io& io, Clock& clock, const HostProbe& probe) {

@@ -25,8 +25,8 @@ struct HostProbe {
   std::function<void(int64_t done, int64_t total)> on_measured;
 };
 
-// What is there of memory, and what the process may use of it, now: of a profile that was measured
-// some time ago.
+// Sets what there is of memory, and what the process may use of it, to what it is now: in a profile
+// that was measured some time ago. Of device `host` also the quarter of it that stands for its own.
 void SetHostMemory(const HostLimits& limits, HardwareProfile& profile);
 
 // Measures this machine as device `host` uses it: our own kernels, on our own threads, over arrays

@@ -111,5 +111,28 @@ TEST(ProbeHost, TakesTheMachinesCoresAndAQuarterOfItsRamWhereNothingIsSaid) {
   EXPECT_EQ(profile->device.memory_bytes.value, std::floor(profile->usable_host_bytes() / 4));
 }
 
+// A profile that was measured some time ago, on a machine that is fuller now.
+TEST(SetHostMemory, TakesWhatThereIsNow) {
+  HostLimits limits;
+  limits.total_memory = 64_GiB;
+  limits.available_memory = 40_GiB;
+  limits.cgroup_memory = 16_GiB;
+  limits.memlock = 8_MiB;
+  HardwareProfile profile;
+  profile.device.kind = DeviceKind::kHost;
+  SetHostMemory(limits, profile);
+  EXPECT_EQ(profile.host.memory_bytes.value, 40.0 * (1 << 30));
+  EXPECT_EQ(profile.usable_host_bytes(), 16.0 * (1 << 30));
+  EXPECT_EQ(profile.device.memory_bytes.value, 4.0 * (1 << 30));
+  ASSERT_TRUE(profile.host.memlock_bytes.has_value());
+  EXPECT_EQ(profile.host.memlock_bytes->value, 8.0 * (1 << 20));
+  limits.cgroup_memory.reset();
+  profile.device.kind = DeviceKind::kCuda;
+  SetHostMemory(limits, profile);
+  EXPECT_EQ(profile.usable_host_bytes(), 40.0 * (1 << 30));
+  EXPECT_EQ(profile.device.memory_bytes.value, 4.0 * (1 << 30));  // its own, not ours
+  EXPECT_FALSE(profile.host.memlock_bytes.has_value());
+}
+
 }  // namespace
 }  // namespace horizon
