@@ -1,6 +1,7 @@
 #include "app/training_plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "app/this_machine.h"
@@ -10,6 +11,7 @@
 #include "planner/calibration.h"
 #include "planner/host_limits.h"
 #include "planner/machine_catalog.h"
+#include "planner/machine_speed.h"
 #include "planner/make_plan.h"
 #include "planner/plan_report.h"
 #include "planner/planned_job.h"
@@ -52,10 +54,26 @@ class Planning {
                  "; training runs on device ", ToString(device_.name),
                  ": name a machine like it, another --device, or leave --machine out"));
     }
+    RETURN_IF_ERROR(LookAtSpeed());
     MachineOverrides overrides{.device_memory = options_.device_memory,
                                .link_limit = options_.link,
                                .cores = options_.threads};
     profile_ = WithOverrides(std::move(profile_), overrides);
+    return absl::OkStatus();
+  }
+
+  // A prediction is of now: a machine that is shared with others is not always as fast as when it
+  // was measured.
+  absl::Status LookAtSpeed() {
+    ASSIGN_OR_RETURN(const MachineSpeed speed,
+                     MeasureSpeed(context_.clock, profile_, profile_.host.cores));
+    profile_ = AtSpeed(std::move(profile_), speed);
+    const auto percent = [](double share) { return StrCat(std::lround(100 * share), " %"); };
+    if (speed.products != 1) {
+      context_.log.Info(StrCat("this machine now computes at ", percent(speed.products),
+                               " of the profile's speed, its memory is at ",
+                               percent(speed.memory)));
+    }
     return absl::OkStatus();
   }
 

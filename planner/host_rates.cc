@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -24,17 +25,24 @@
 #include "kernels/convert.h"
 #include "kernels/gemm.h"
 #include "kernels/rms_norm.h"
+#include "kernels/squared_norm.h"
 #include "kernels/swiglu.h"
 #include "kernels/token_record.h"
 #include "planner/measure.h"
+#include "planner/yardstick.h"
 
 namespace horizon {
 namespace {
 
-// The other two dimensions of the products; together with 512 rows three matrices take 10 MiB.
-constexpr int64_t kGemmWidth = 1024;
-constexpr std::array<int64_t, 4> kFewRows = {16, 64, 256, 512};
-constexpr std::array<int64_t, 7> kManyRows = {8, 16, 32, 64, 128, 256, 512};
+// Products of this many flops or more reach the rate that their smallest dimension allows.
+constexpr double kLargeProduct = 1e9;
+// Sides of a matrix; three of them fit a third of the least arena each.
+constexpr int64_t kLongestSide = 1408;
+constexpr std::array<int64_t, 4> kFewRows = {16, 64, 256, 768};
+constexpr std::array<int64_t, 8> kManyRows = {8, 16, 32, 64, 128, 256, 512, 1024};
+// Of cubes, small to large.
+constexpr std::array<int64_t, 5> kFewCubes = {64, 160, 320, 640, 1024};
+constexpr std::array<int64_t, 8> kManyCubes = {64, 96, 160, 224, 320, 480, 720, 1024};
 constexpr std::array<int64_t, 2> kFewSequences = {256, 1024};
 constexpr std::array<int64_t, 4> kManySequences = {128, 256, 512, 1024};
 constexpr uint64_t kKiB = uint64_t{1} << 10;
@@ -54,6 +62,9 @@ std::vector<int64_t> ThreadCounts(int64_t cores) {
 std::span<const int64_t> RowsOf(const HostRates& rates) {
   return rates.quick ? std::span<const int64_t>(kFewRows) : kManyRows;
 }
+std::span<const int64_t> CubesOf(const HostRates& rates) {
+  return rates.quick ? std::span<const int64_t>(kFewCubes) : kManyCubes;
+}
 std::span<const int64_t> SequencesOf(const HostRates& rates) {
   return rates.quick ? std::span<const int64_t>(kFewSequences) : kManySequences;
 }
@@ -64,13 +75,15 @@ std::span<const uint64_t> CopiesOf(const HostRates& rates) {
 class Prober {
  public:
   Prober(Clock& clock, const HostRates& rates)
-      : rates_(rates),
+      : clock_(clock),
+        rates_(rates),
         cores_(rates.cores),
         threads_(ThreadCounts(rates.cores)),
         time_(clock, Nanoseconds(static_cast<int64_t>(std::min(rates.time.value, 3600.0) * 1e9)),
               HostRateCount(rates), rates.on_measured) {}
 
   absl::Status Prepare();
+  absl::Status Look(HostProfile& host);
   absl::Status Products(DeviceProfile& device);
   absl::Status Attention(DeviceProfile& device);
   absl::Status Elements(DeviceProfile& device);
@@ -98,11 +111,20 @@ class Prober {
     if (turn_ + bytes > third_) turn_ = 0;
     return std::exchange(turn_, turn_ + bytes);
   }
-  absl::StatusOr<Measured> Measure(absl::FunctionRef<absl::Status()> work) {
-    return time_.Measure(work);
+  // What bounds some work, and so which yardstick it goes with.
+  enum class Bound { kProducts, kMemory };
+  absl::StatusOr<Measured> Measure(Bound bound, absl::FunctionRef<absl::Status()> work) {
+    return bound == Bound::kProducts
+               ? time_.MeasureAgainst(
+                     work, [this] { return yardstick_->Products(); }, products_)
+               : time_.MeasureAgainst(
+                     work, [this] { return yardstick_->Memory(); }, memory_);
   }
+  absl::Status ThreeProducts(int64_t rows, int64_t side);
+  absl::Status ShareOfSmallProducts(DeviceProfile& device);
   const KernelContext& All() const { return contexts_.at(cores_); }
 
+  Clock& clock_;
   const HostRates& rates_;
   int64_t cores_;
   std::vector<int64_t> threads_;
@@ -113,6 +135,9 @@ class Prober {
   uint64_t turn_ = 0;
   std::vector<std::unique_ptr<Workers>> workers_;
   std::map<int64_t, KernelContext> contexts_;  // by threads
+  std::optional<Yardstick> yardstick_;
+  double products_ = 0;  // seconds of the yardsticks: what everything is measured against
+  double memory_ = 0;
 };
 
 absl::Status Prober::Prepare() {
@@ -131,41 +156,78 @@ absl::Status Prober::Prepare() {
   for (uint64_t i = 0; i < 3 * third_ / sizeof(float); ++i) {
     values[i] = static_cast<float>(static_cast<int>(i * 37 % 127) - 63) * 0x1p-6F;
   }
+  ASSIGN_OR_RETURN(
+      yardstick_,
+      Yardstick::Create(clock_, All(), std::min(rates_.arena_bytes / 2, Yardstick::kMemoryBytes)));
   return absl::OkStatus();
 }
 
+// How fast the machine is while it is measured.
+absl::Status Prober::Look(HostProfile& host) {
+  ASSIGN_OR_RETURN(const Measured products,
+                   time_.MeasureTold([this] { return yardstick_->Products(); }));
+  ASSIGN_OR_RETURN(const Measured memory,
+                   time_.MeasureTold([this] { return yardstick_->Memory(); }));
+  products_ = products.seconds;
+  memory_ = memory.seconds;
+  host.yardstick_flops_per_second = FigureOf(Yardstick::kFlops, products,
+                                             StrCat("a product of 512 cubed on ", cores_,
+                                                    " threads; the rates bound by arithmetic are "
+                                                    "as they are at this speed"));
+  host.yardstick_bytes_per_second = FigureOf(yardstick_->bytes(), memory,
+                                             StrCat("values added to others by ", cores_,
+                                                    " threads; the rates bound by memory are as "
+                                                    "they are at this speed"));
+  return absl::OkStatus();
+}
+
+// A layer's three products in a row, each with m x n outputs or m x n inputs.
+absl::Status Prober::ThreeProducts(int64_t rows, int64_t side) {
+  const auto product = [&](GemmForm form, int64_t m, int64_t k) {
+    return GemmHost(All(), {.form = form,
+                            .m = m,
+                            .n = side,
+                            .k = k,
+                            .a = Floats(third_),
+                            .a_stride = side,
+                            .b = Floats(0),
+                            .b_stride = side,
+                            .c = Floats(2 * third_),
+                            .c_stride = side});
+  };
+  RETURN_IF_ERROR(product(GemmForm::kForward, rows, side));
+  RETURN_IF_ERROR(product(GemmForm::kInputGradient, rows, side));
+  return product(GemmForm::kWeightGradient, side, rows);
+}
+
 absl::Status Prober::Products(DeviceProfile& device) {
-  device.gemm_fp32.origin = Source(StrCat("a layer's three products, rows x ", kGemmWidth, " x ",
-                                          kGemmWidth, ", on ", cores_, " threads; by rows"));
-  const float* weights = Floats(0);
-  const float* inputs = Floats(third_);
-  float* outputs = Floats(2 * third_);
-  constexpr int64_t kN = kGemmWidth;
+  device.gemm_fp32.origin = Source(
+      StrCat("a layer's three large products on ", cores_, " threads; by smallest dimension"));
   for (const int64_t rows : RowsOf(rates_)) {
-    ASSIGN_OR_RETURN(
-        const Measured measured, Measure([&]() -> absl::Status {
-          const auto product = [&](GemmForm form, int64_t m, int64_t k, const float* a,
-                                   const float* b) {
-            return GemmHost(All(), {.form = form,
-                                    .m = m,
-                                    .n = kN,
-                                    .k = k,
-                                    .a = a,
-                                    .a_stride = kN,
-                                    .b = b,
-                                    .b_stride = kN,
-                                    .c = outputs,
-                                    .c_stride = kN});
-          };
-          RETURN_IF_ERROR(product(GemmForm::kForward, rows, kN, inputs, weights));
-          RETURN_IF_ERROR(product(GemmForm::kInputGradient, rows, kN, inputs, weights));
-          return product(GemmForm::kWeightGradient, kN, rows, inputs, weights);
-        }));
+    const auto side = std::clamp(
+        static_cast<int64_t>(std::sqrt(kLargeProduct / 2 / static_cast<double>(rows))) / 32 * 32,
+        rows, kLongestSide);
+    ASSIGN_OR_RETURN(const Measured measured,
+                     Measure(Bound::kProducts, [&] { return ThreeProducts(rows, side); }));
     AddPoint(device.gemm_fp32, static_cast<double>(rows),
-             3.0 * 2.0 * static_cast<double>(rows * kN * kN), measured);
+             3.0 * 2.0 * static_cast<double>(rows * side * side), measured);
   }
   device.gemm_bf16 = device.gemm_fp32;
   device.gemm_bf16.origin.source += "; device `host` computes in fp32";
+  return ShareOfSmallProducts(device);
+}
+
+absl::Status Prober::ShareOfSmallProducts(DeviceProfile& device) {
+  Curve share{.origin = Source(StrCat("three cubic products on ", cores_,
+                                      " threads, beside the rate of their dimension; by flops"))};
+  for (const int64_t side : CubesOf(rates_)) {
+    const double flops = 2.0 * static_cast<double>(side * side * side);
+    ASSIGN_OR_RETURN(const Measured measured,
+                     Measure(Bound::kProducts, [&] { return ThreeProducts(side, side); }));
+    const double full = device.gemm_fp32.At(static_cast<double>(side));
+    AddPoint(share, flops, 3.0 * flops / full, measured);
+  }
+  device.gemm_share = std::move(share);
   return absl::OkStatus();
 }
 
@@ -186,7 +248,7 @@ absl::Status Prober::Attention(DeviceProfile& device) {
     for (int64_t t = 0; t < 1024; ++t) {
       records[static_cast<size_t>(t)].position = static_cast<int32_t>(t % sequence);
     }
-    ASSIGN_OR_RETURN(const Measured measured, Measure([&]() -> absl::Status {
+    ASSIGN_OR_RETURN(const Measured measured, Measure(Bound::kProducts, [&]() -> absl::Status {
                        RETURN_IF_ERROR(AttentionForwardHost(All(), {.shape = shape,
                                                                     .records = records.data(),
                                                                     .q = array(0),
@@ -217,8 +279,8 @@ absl::Status Prober::Attention(DeviceProfile& device) {
 
 absl::Status Prober::Elements(DeviceProfile& device) {
   const auto count = static_cast<int64_t>(
-      std::min<uint64_t>(third_ / sizeof(float), uint64_t{2} << 20) / kNormWidth * kNormWidth);
-  ASSIGN_OR_RETURN(const Measured measured, Measure([&]() -> absl::Status {
+      std::min<uint64_t>(third_ / sizeof(float), uint64_t{512} << 10) / kNormWidth * kNormWidth);
+  ASSIGN_OR_RETURN(const Measured measured, Measure(Bound::kProducts, [&]() -> absl::Status {
                      RETURN_IF_ERROR(SwigluForwardHost(All(), {.count = count,
                                                                .gate = Floats(0),
                                                                .up = Floats(third_),
@@ -236,7 +298,7 @@ absl::Status Prober::Elements(DeviceProfile& device) {
 }
 
 absl::Status Prober::Launch(DeviceProfile& device) {
-  ASSIGN_OR_RETURN(const Measured measured, Measure([&] {
+  ASSIGN_OR_RETURN(const Measured measured, Measure(Bound::kProducts, [&] {
                      All().workers->Run(cores_, [](int64_t, int) {});
                      return absl::OkStatus();
                    }));
@@ -247,12 +309,19 @@ absl::Status Prober::Launch(DeviceProfile& device) {
 
 absl::Status Prober::Copies(LinkProfile& link) {
   const KernelContext& one = contexts_.at(1);
+  // What a copy takes besides its bytes: one byte is as good as none.
+  ASSIGN_OR_RETURN(const Measured least, Measure(Bound::kProducts, [&] {
+                     return CopyBytesHost(one,
+                                          {.bytes = 1, .from = Floats(0), .to = Floats(third_)});
+                   }));
+  link.latency_seconds = FigureOf(1, least, "a copy of one byte");
+  link.latency_seconds.value = least.seconds;
   link.h2d_pinned.origin =
       Source("weights expanded from their high halves by one thread; by bytes");
   link.d2h_pinned.origin = Source("a copy by one thread; by bytes");
   for (const uint64_t bytes : CopiesOf(rates_)) {
     // Every high half takes twice its size when expanded.
-    ASSIGN_OR_RETURN(const Measured in, Measure([&] {
+    ASSIGN_OR_RETURN(const Measured in, Measure(Bound::kMemory, [&] {
                        const uint64_t at = NextPiece(2 * bytes);
                        return ExpandWeightsHost(
                            one, {.count = static_cast<int64_t>(bytes / sizeof(uint16_t)),
@@ -260,7 +329,7 @@ absl::Status Prober::Copies(LinkProfile& link) {
                                  .weights = Floats(third_ + at)});
                      }));
     AddPoint(link.h2d_pinned, static_cast<double>(bytes), static_cast<double>(bytes), in);
-    ASSIGN_OR_RETURN(const Measured out, Measure([&] {
+    ASSIGN_OR_RETURN(const Measured out, Measure(Bound::kMemory, [&] {
                        const uint64_t at = NextPiece(bytes);
                        return CopyBytesHost(one, {.bytes = static_cast<int64_t>(bytes),
                                                   .from = Floats(at),
@@ -271,7 +340,7 @@ absl::Status Prober::Copies(LinkProfile& link) {
   link.h2d_pageable = link.h2d_pinned;
   link.d2h_pageable = link.d2h_pinned;
   const int64_t threads = std::min<int64_t>(cores_, 2);
-  ASSIGN_OR_RETURN(const Measured both, Measure([&] {
+  ASSIGN_OR_RETURN(const Measured both, Measure(Bound::kMemory, [&] {
                      const uint64_t at = NextPiece(kFewCopies.back());
                      return CopyBytesHost(contexts_.at(threads),
                                           {.bytes = static_cast<int64_t>(kFewCopies.back()),
@@ -287,22 +356,43 @@ absl::Status Prober::Passes(HostProfile& host) {
   const auto count = static_cast<int64_t>(third_ / sizeof(float));
   host.dram.origin = Source("gradients added to kept ones, 12 bytes a value; by threads");
   host.pack.origin = Source("bytes copied out; by threads");
+  Curve accumulate{.origin =
+                       Source("bf16 gradients put to kept ones, 4 bytes a value; by threads")};
+  Curve norm{.origin = Source("squares of bf16 gradients, 2 bytes a value; by threads")};
+  std::vector<double> partials(static_cast<size_t>(2 * count) / SquaredNorm().block + 1);
   for (const int64_t threads : threads_) {
     const KernelContext& context = contexts_.at(threads);
-    ASSIGN_OR_RETURN(const Measured pass, Measure([&] {
+    ASSIGN_OR_RETURN(const Measured pass, Measure(Bound::kMemory, [&] {
                        return AccumulateHost(context, {.count = count,
                                                        .gradient_fp32 = Floats(0),
                                                        .add = true,
                                                        .kept_fp32 = Floats(third_)});
                      }));
     AddPoint(host.dram, static_cast<double>(threads), 12.0 * static_cast<double>(count), pass);
-    ASSIGN_OR_RETURN(const Measured pack, Measure([&] {
+    ASSIGN_OR_RETURN(const Measured pack, Measure(Bound::kMemory, [&] {
                        return CopyBytesHost(context, {.bytes = static_cast<int64_t>(third_),
                                                       .from = Floats(0),
                                                       .to = Floats(2 * third_)});
                      }));
     AddPoint(host.pack, static_cast<double>(threads), static_cast<double>(third_), pack);
+    // As many bytes as above: no cache holds them.
+    const auto* arriving = reinterpret_cast<const uint16_t*>(arena_.data());
+    ASSIGN_OR_RETURN(const Measured put, Measure(Bound::kMemory, [&] {
+                       return AccumulateHost(
+                           context, {.count = 2 * count,
+                                     .gradient_bf16 = arriving,
+                                     .kept_bf16 = reinterpret_cast<uint16_t*>(Floats(2 * third_))});
+                     }));
+    AddPoint(accumulate, static_cast<double>(threads), 8.0 * static_cast<double>(count), put);
+    ASSIGN_OR_RETURN(const Measured squares, Measure(Bound::kProducts, [&] {
+                       return SquaredNormHost(
+                           context,
+                           {.count = 2 * count, .bf16 = arriving, .partials = partials.data()});
+                     }));
+    AddPoint(norm, static_cast<double>(threads), 4.0 * static_cast<double>(count), squares);
   }
+  host.accumulate = std::move(accumulate);
+  host.norm = std::move(norm);
   return absl::OkStatus();
 }
 
@@ -332,8 +422,9 @@ absl::Status Prober::Adam(HostProfile& host) {
     Curve& curve = host.adam[static_cast<size_t>(f)];
     curve.origin = Source(StrCat("Adam over ", count, " parameters; by threads"));
     for (const int64_t threads : threads_) {
-      ASSIGN_OR_RETURN(const Measured measured,
-                       Measure([&] { return AdamUpdateHost(contexts_.at(threads), update); }));
+      ASSIGN_OR_RETURN(const Measured measured, Measure(Bound::kMemory, [&] {
+                         return AdamUpdateHost(contexts_.at(threads), update);
+                       }));
       AddPoint(curve, static_cast<double>(threads), static_cast<double>(count), measured);
     }
   }
@@ -345,15 +436,16 @@ absl::Status Prober::Adam(HostProfile& host) {
 // What the members of Prober measure, in their order.
 int64_t HostRateCount(const HostRates& rates) {
   const auto threads = static_cast<int64_t>(ThreadCounts(rates.cores).size());
-  const size_t sizes =
-      RowsOf(rates).size() + SequencesOf(rates).size() + 2 * CopiesOf(rates).size();
-  return static_cast<int64_t>(sizes) + 3 + (2 + kStateFormatCount) * threads;
+  const size_t sizes = RowsOf(rates).size() + CubesOf(rates).size() + SequencesOf(rates).size() +
+                       2 * CopiesOf(rates).size();
+  return static_cast<int64_t>(sizes) + 6 + (4 + kStateFormatCount) * threads;
 }
 
 absl::Status MeasureHostRates(Clock& clock, const HostRates& rates, HardwareProfile& profile) {
   CHECK(rates.cores >= 1 && rates.cores <= 1024 && rates.arena_bytes >= kLeastArenaBytes);
   Prober prober(clock, rates);
   RETURN_IF_ERROR(prober.Prepare());
+  RETURN_IF_ERROR(prober.Look(profile.host));
   RETURN_IF_ERROR(prober.Products(profile.device));
   RETURN_IF_ERROR(prober.Attention(profile.device));
   RETURN_IF_ERROR(prober.Elements(profile.device));
@@ -361,7 +453,6 @@ absl::Status MeasureHostRates(Clock& clock, const HostRates& rates, HardwareProf
   RETURN_IF_ERROR(prober.Copies(profile.link));
   RETURN_IF_ERROR(prober.Passes(profile.host));
   RETURN_IF_ERROR(prober.Adam(profile.host));
-  profile.link.latency_seconds = profile.device.launch_seconds;
   profile.device.memory_bytes_per_second = {.value = profile.host.dram.Highest(),
                                             .origin = profile.host.dram.origin};
   return absl::OkStatus();

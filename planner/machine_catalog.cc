@@ -40,17 +40,6 @@ void ScaleByHand(Curve& curve, double factor) {
   curve.origin = GivenByHand();
 }
 
-void LimitLink(LinkProfile& link, BytesPerSecond limit) {
-  CHECK(limit.value > 0);
-  for (Curve* curve :
-       {&link.h2d_pinned, &link.h2d_pageable, &link.d2h_pinned, &link.d2h_pageable}) {
-    for (Curve::Point& point : curve->points) point.y = std::min(point.y, limit.value);
-    curve->origin = GivenFigure(limit.value).origin;
-  }
-  link.both_ways_bytes_per_second =
-      GivenFigure(std::min(link.both_ways_bytes_per_second.value, 2 * limit.value));
-}
-
 void SetLink(LinkProfile& link, BytesPerSecond rate) {
   CHECK(rate.value > 0);
   const double h2d = link.h2d_pinned.Highest();
@@ -115,7 +104,9 @@ HardwareProfile WithOverrides(HardwareProfile machine, const MachineOverrides& o
         GivenFigure(static_cast<double>(overrides.device_memory->value()));
   }
   if (overrides.link.has_value()) SetLink(machine.link, *overrides.link);
-  if (overrides.link_limit.has_value()) LimitLink(machine.link, *overrides.link_limit);
+  if (overrides.link_limit.has_value()) {
+    machine.link.limit_bytes_per_second = GivenFigure(overrides.link_limit->value);
+  }
   if (overrides.cores.has_value()) {
     CHECK(*overrides.cores > 0);
     machine.host.cores = *overrides.cores;

@@ -50,8 +50,8 @@ struct MachineOverrides {
 // The machine with these figures instead, marked as assumed and "given on the command line".
 // host_memory is what the process may use: a cgroup limit of the profile goes. link scales the
 // curves of each direction, pageable ones too, so that the highest pinned rate is the one given,
-// and the rate of both ways likewise. link_limit cuts them off instead. cores is how many threads
-// there may be; the curves by threads stay, and are constant beyond their last point.
+// and the rate of both ways likewise. link_limit leaves them and holds copies up. cores is how many
+// threads there may be; the curves by threads stay, and are constant beyond their last point.
 HardwareProfile WithOverrides(HardwareProfile machine, const MachineOverrides& overrides);
 
 // The machine with `factor` (above zero) times the processors and memory channels, as a second

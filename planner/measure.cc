@@ -37,6 +37,28 @@ absl::StatusOr<Measured> MeasuringTime::Measure(absl::FunctionRef<absl::Status()
   });
 }
 
+absl::StatusOr<Measured> MeasuringTime::MeasureAgainst(
+    absl::FunctionRef<absl::Status()> work, absl::FunctionRef<absl::StatusOr<double>()> yardstick,
+    double usual) {
+  CHECK(usual > 0);
+  const auto run = [&](int64_t times) -> absl::StatusOr<double> {
+    const Nanoseconds begin = clock_.Now();
+    for (int64_t i = 0; i < times; ++i) RETURN_IF_ERROR(work());
+    return std::chrono::duration<double>(clock_.Now() - begin).count() / static_cast<double>(times);
+  };
+  RETURN_IF_ERROR(work());
+  ASSIGN_OR_RETURN(const double alone, run(1));
+  const auto at_once = static_cast<int64_t>(
+      std::clamp(usual / std::max(1e-9, alone), 1.0, static_cast<double>(kMostAtOnce)));
+  ASSIGN_OR_RETURN(double before, yardstick());
+  return MeasureTold([&]() -> absl::StatusOr<double> {
+    ASSIGN_OR_RETURN(const double took, run(at_once));
+    ASSIGN_OR_RETURN(const double after, yardstick());
+    const double speed = 2 * usual / (std::exchange(before, after) + after);
+    return took * speed;
+  });
+}
+
 absl::StatusOr<Measured> MeasuringTime::MeasureTold(
     absl::FunctionRef<absl::StatusOr<double>()> work) {
   CHECK(left_ > 0);

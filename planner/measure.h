@@ -40,10 +40,17 @@ class MeasuringTime {
   absl::StatusOr<Measured> Measure(absl::FunctionRef<absl::Status()> work);
   // The same of work that tells itself how many seconds it took: a device has events for that.
   absl::StatusOr<Measured> MeasureTold(absl::FunctionRef<absl::StatusOr<double>()> work);
+  // The seconds `work` takes when the machine is as fast as it usually is: when `yardstick`, fixed
+  // work that returns the seconds it took, takes `usual` seconds. Both are run in turn, `work`
+  // often enough to take about as long, and what is compared lies side by side.
+  absl::StatusOr<Measured> MeasureAgainst(absl::FunctionRef<absl::Status()> work,
+                                          absl::FunctionRef<absl::StatusOr<double>()> yardstick,
+                                          double usual);
   // Seconds that the next measurement may take.
   double Share() const;
 
   static constexpr int64_t kMostRepeats = 1000;
+  static constexpr int64_t kMostAtOnce = 100;  // runs between two of a yardstick
   static constexpr size_t kFewRuns = 8;
   static constexpr double kMostSpread = 1e6;  // as a profile takes it
 

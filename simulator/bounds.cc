@@ -160,11 +160,11 @@ class UnbuiltStep {
         const int64_t leave = (both ? 2 : 1) * arrivals;
         adder_.Add(Lane::kD2h, CopyOf(Lane::kD2h, each * parameters), leave);
         if (kept) {
-          adder_.Add(Lane::kHost, model_.HostPass(each * parameters + gradient, plan_.host_threads),
-                     leave);
+          adder_.Add(Lane::kHost,
+                     model_.Accumulate(each * parameters + gradient, plan_.host_threads), leave);
         }
       }
-      adder_.Add(Lane::kHost, model_.HostPass(gradient, plan_.host_threads));  // norm
+      adder_.Add(Lane::kHost, model_.Norm(gradient, plan_.host_threads));
       adder_.Add(Lane::kOptimizer, AdamOf(c));
     }
   }
@@ -218,9 +218,13 @@ class UnbuiltStep {
   Ends HostTurn(int32_t last, int64_t gradient_left, int64_t rows_left) const {
     const bool table = plan_.embedding_home != EmbeddingHome::kHost;
     const bool summed_apart = chunks_.tied && job_.accumulation > 1;
-    const auto norm = [&](int32_t c) { return Host(KeptBytes(c)); };
+    const auto norm = [&](int32_t c) {
+      return model_.Norm(KeptBytes(c), plan_.host_threads).nanoseconds;
+    };
     Ends ends{.table = gradient_left};
-    if (KeepsGradient(chunks_, job_, plan_, last)) ends.table += Host(AddedBytes(last));
+    if (KeepsGradient(chunks_, job_, plan_, last)) {
+      ends.table += model_.Accumulate(AddedBytes(last), plan_.host_threads).nanoseconds;
+    }
     ends.norms = ends.table + (table && summed_apart ? 0 : norm(last));
     // Rows are added to the table; shard after shard, each followed by its norm.
     for (int32_t c = chunks_.embedding.begin; c < chunks_.embedding.end && !table; ++c) {

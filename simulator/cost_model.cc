@@ -83,8 +83,10 @@ double CostModel::GemmSeconds(const GemmShape& gemm) const {
        static_cast<double>(gemm.m) * static_cast<double>(gemm.n)) *
           static_cast<double>(activation_bytes_) +
       static_cast<double>(gemm.k) * static_cast<double>(gemm.n) * static_cast<double>(slot_bytes_);
+  const std::optional<Curve>& share = profile_.device.gemm_share;
+  const double rate = curve.At(smallest) * (share.has_value() ? share->At(flops) : 1);
   const double seconds =
-      std::max({flops / curve.At(smallest), bytes / profile_.device.memory_bytes_per_second.value,
+      std::max({flops / rate, bytes / profile_.device.memory_bytes_per_second.value,
                 profile_.device.launch_seconds.value});
   return seconds * static_cast<double>(gemm.count);
 }
@@ -195,17 +197,37 @@ OperationCost CostModel::Copy(Lane lane, uint64_t bytes, Pages pages, int64_t th
   const Curve& curve = pages == Pages::kPinned ? (in ? link.h2d_pinned : link.d2h_pinned)
                                                : (in ? link.h2d_pageable : link.d2h_pageable);
   const double size = static_cast<double>(bytes);
-  const double seconds = link.latency_seconds.value +
-                         (bytes == 0 ? 0 : size / (curve.At(size) * software_.link_share));
-  // On device `host` a copy is a memcpy by our threads: both sides of it are DRAM.
-  if (on_host()) return Finish(seconds, static_cast<double>(threads), 2 * size, 0);
+  const double busy = link.latency_seconds.value +
+                      (bytes == 0 ? 0 : size / (curve.At(size) * software_.link_share));
+  const std::optional<Figure>& limit = link.limit_bytes_per_second;
+  const double seconds = limit.has_value() ? std::max(busy, size / limit->value) : busy;
+  // On device `host` a copy is a memcpy by our threads: both sides of it are DRAM. A core that
+  // waits for the limit is free for others.
+  if (on_host()) {
+    return Finish(seconds, static_cast<double>(threads) * busy / seconds, 2 * size, 0);
+  }
   return Finish(seconds, 0, size, size);
 }
 
 OperationCost CostModel::HostPass(uint64_t bytes, int64_t threads) const {
+  return PassAt(profile_.host.dram, bytes, threads);
+}
+
+OperationCost CostModel::Norm(uint64_t bytes, int64_t threads) const {
+  return PassAt(profile_.host.norm.value_or(profile_.host.dram), bytes, threads);
+}
+
+OperationCost CostModel::Accumulate(uint64_t bytes, int64_t threads) const {
+  const bool as_bf16 = BytesOfParameter(job_).kept_gradient == 2;
+  return PassAt(
+      as_bf16 ? profile_.host.accumulate.value_or(profile_.host.dram) : profile_.host.dram, bytes,
+      threads);
+}
+
+OperationCost CostModel::PassAt(const Curve& curve, uint64_t bytes, int64_t threads) const {
   const auto size = static_cast<double>(bytes);
-  return Finish(size / profile_.host.dram.At(static_cast<double>(threads)),
-                static_cast<double>(threads), size, 0);
+  return Finish(size / curve.At(static_cast<double>(threads)), static_cast<double>(threads), size,
+                0);
 }
 
 OperationCost CostModel::Pack(uint64_t payload_bytes, int64_t threads) const {
@@ -277,13 +299,16 @@ OperationCost CostModel::CostOf(const Schedule& schedule, const Phase& phase,
     case OperationKind::kGather:
     case OperationKind::kScatter:
     case OperationKind::kReport:
-    case OperationKind::kAccumulate:
     case OperationKind::kTiedSum:
-    case OperationKind::kNorm:
     case OperationKind::kCheckUpdate:
     case OperationKind::kClipFactor:
     case OperationKind::kClipGradient:
       return op.lane == Lane::kCompute ? Elements(op.bytes, threads) : HostPass(op.bytes, threads);
+    case OperationKind::kAccumulate:
+      return op.lane == Lane::kCompute ? Elements(op.bytes, threads)
+                                       : Accumulate(op.bytes, threads);
+    case OperationKind::kNorm:
+      return op.lane == Lane::kCompute ? Elements(op.bytes, threads) : Norm(op.bytes, threads);
     case OperationKind::kAdam:
       return op.lane == Lane::kCompute
                  ? Elements(op.bytes, threads)

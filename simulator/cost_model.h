@@ -55,6 +55,8 @@ class CostModel {
   enum class Pages { kPinned, kPageable };
   OperationCost Copy(Lane lane, uint64_t bytes, Pages pages, int64_t threads) const;
   OperationCost HostPass(uint64_t bytes, int64_t threads) const;
+  OperationCost Norm(uint64_t bytes, int64_t threads) const;        // on the host
+  OperationCost Accumulate(uint64_t bytes, int64_t threads) const;  // on the host
   OperationCost Pack(uint64_t payload_bytes, int64_t threads) const;
   OperationCost Adam(uint64_t parameters, uint64_t bytes, int64_t threads) const;
   OperationCost Write(uint64_t bytes) const;
@@ -73,6 +75,7 @@ class CostModel {
   double GemmSeconds(const GemmShape& gemm) const;
   // Of the device, when it is the host and only some of its cores compute.
   double ThreadShare(int64_t threads) const;
+  OperationCost PassAt(const Curve& curve, uint64_t bytes, int64_t threads) const;
   OperationCost ComputeCost(const Work& work, int64_t threads) const;
   OperationCost Finish(double seconds, double cores, double dram_bytes, double link_bytes) const;
 

@@ -38,6 +38,8 @@ void VisitProfile(Profile& profile, Visitor& visit) {
           {.unit = "seconds", .help = "least time of a kernel"});
     visit("gemm_bf16", device.gemm_bf16, {.unit = "flop/s by the smallest dimension of a product"});
     visit("gemm_fp32", device.gemm_fp32, {.unit = "flop/s by the smallest dimension of a product"});
+    visit("gemm_share", device.gemm_share,
+          {.unit = "share by flops of a product", .help = "reached of that rate; missing: all"});
     visit("attention", device.attention,
           {.unit = "flop/s by sequence length", .help = "over the visible pairs"});
   });
@@ -50,6 +52,8 @@ void VisitProfile(Profile& profile, Visitor& visit) {
     visit("d2h_pageable", link.d2h_pageable, {.unit = "bytes/s by bytes of a copy"});
     visit("both_ways_bytes_per_second", link.both_ways_bytes_per_second,
           {.unit = "bytes/s", .help = "sum when both directions are busy"});
+    visit("limit_bytes_per_second", link.limit_bytes_per_second,
+          {.unit = "bytes/s", .help = "each direction is held to this"});
   });
   visit.Section("host", [&] {
     auto& host = profile.host;
@@ -67,8 +71,17 @@ void VisitProfile(Profile& profile, Visitor& visit) {
       }
     });
     visit("pack", host.pack, {.unit = "bytes/s by threads", .help = "copying a layer out"});
+    visit("accumulate", host.accumulate,
+          {.unit = "bytes/s by threads",
+           .help = "bf16 gradients put to the kept ones; missing: as `dram`"});
+    visit("norm", host.norm,
+          {.unit = "bytes/s by threads", .help = "squares of gradients; missing: as `dram`"});
     visit("process_bytes", host.process_bytes,
           {.unit = "bytes", .help = "of the program itself: code, heap, libraries"});
+    visit("yardstick_flops_per_second", host.yardstick_flops_per_second,
+          {.unit = "flop/s", .help = "of fixed work, while all this was measured"});
+    visit("yardstick_bytes_per_second", host.yardstick_bytes_per_second,
+          {.unit = "bytes/s", .help = "of fixed work, while all this was measured"});
   });
   visit.List("disks", profile.disks, [&](auto& disk) {
     visit("path", disk.path, {.help = "where it is mounted"});
@@ -123,14 +136,13 @@ class ProfileReader {
     }
   }
   void operator()(std::string_view name, Curve& curve, const FieldInfo&) {
-    const Value* value = Needed(name);
-    if (value == nullptr) return;
-    Within(*value, top().PathOf(name), [&] {
-      const Value* points = top().Take("points");
-      if (points == nullptr) return Fail(*value, top().PathOf("points"), "is missing");
-      TakePoints(*points, top().PathOf("points"), curve);
-      TakeOrigin(curve.origin);
-    });
+    if (const Value* value = Needed(name); value != nullptr) TakeCurve(name, *value, curve);
+  }
+  void operator()(std::string_view name, std::optional<Curve>& curve, const FieldInfo&) {
+    if (!status_.ok()) return;
+    if (const Value* value = top().Take(name); value != nullptr) {
+      TakeCurve(name, *value, curve.emplace());
+    }
   }
 
   absl::Status Finish() {
@@ -169,6 +181,15 @@ class ProfileReader {
         top().Fail("value", StrCat("needs a number above zero, found ", figure.value));
       }
       TakeOrigin(figure.origin);
+    });
+  }
+
+  void TakeCurve(std::string_view name, const Value& value, Curve& curve) {
+    Within(value, top().PathOf(name), [&] {
+      const Value* points = top().Take("points");
+      if (points == nullptr) return Fail(value, top().PathOf("points"), "is missing");
+      TakePoints(*points, top().PathOf("points"), curve);
+      TakeOrigin(curve.origin);
     });
   }
 
@@ -247,8 +268,8 @@ class ProfileWriter {
     WriteOrigin(figure.origin);
     writer_.EndObject();
   }
-  void operator()(std::string_view name, const std::optional<Figure>& figure,
-                  const FieldInfo& info) {
+  template <typename T>
+  void operator()(std::string_view name, const std::optional<T>& figure, const FieldInfo& info) {
     if (figure.has_value()) (*this)(name, *figure, info);
   }
   void operator()(std::string_view name, const Curve& curve, const FieldInfo&) {
@@ -295,6 +316,7 @@ class ProfileTable {
     if constexpr (std::is_same_v<T, Figure>) kind = "figure";
     if constexpr (std::is_same_v<T, std::optional<Figure>>) kind = "figure, may be missing";
     if constexpr (std::is_same_v<T, Curve>) kind = "curve";
+    if constexpr (std::is_same_v<T, std::optional<Curve>>) kind = "curve, may be missing";
     std::replace(kind.begin(), kind.end(), '|', '/');
     text_ += StrCat("| `", prefix_, name, "` | ", kind, " | ", info.unit, " | ", info.help, " |\n");
   }

@@ -29,9 +29,12 @@ struct DeviceProfile {
   Figure memory_bytes_per_second;
   Figure element_bytes_per_second;  // reached by norms, activations and residuals
   Figure launch_seconds;            // least time of a kernel
-  // flop/s by the smallest of the three dimensions of a product.
+  // flop/s by the smallest of the three dimensions of a product that is large otherwise.
   Curve gemm_bf16;
   Curve gemm_fp32;
+  // What a product reaches of that rate, by its flops: starting and sharing it out take time too.
+  // None: all of it.
+  std::optional<Curve> gemm_share;
   // flop/s of the visible pairs by sequence length.
   Curve attention;
 };
@@ -44,6 +47,8 @@ struct LinkProfile {
   Curve d2h_pinned;
   Curve d2h_pageable;
   Figure both_ways_bytes_per_second;  // sum of both directions when both are busy
+  // Each direction is held to this. A copy that is held up waits: it takes nothing else meanwhile.
+  std::optional<Figure> limit_bytes_per_second;
 };
 
 struct HostProfile {
@@ -56,7 +61,13 @@ struct HostProfile {
   Curve dram;                                 // bytes/s by threads
   std::array<Curve, kStateFormatCount> adam;  // parameters/s by threads, by StateFormat
   Curve pack;                                 // bytes/s copied out by threads
-  Figure process_bytes;                       // of the program itself: code, heap, libraries
+  // bytes/s by threads of passes that are no plain streams; none: as `dram`.
+  std::optional<Curve> accumulate;  // bf16 gradients that arrive, put to the kept ones
+  std::optional<Curve> norm;        // squares of gradients, summed in fp64
+  Figure process_bytes;             // of the program itself: code, heap, libraries
+  // How fast the machine was while all of this was measured (planner/yardstick.h).
+  std::optional<Figure> yardstick_flops_per_second;
+  std::optional<Figure> yardstick_bytes_per_second;
 };
 
 struct DiskProfile {

@@ -76,13 +76,17 @@ absl::StatusOr<MeasuredRun> RunMeasured(const MeasuredCase& wanted,
   CHECK(options.steps >= 2);
   ASSIGN_OR_RETURN(const Schedule schedule, BuildSchedule(wanted.spec, wanted.job, wanted.plan));
   RETURN_IF_ERROR(CheckRunnable(wanted.spec, schedule));
-  const HardwareProfile profile = WithOverrides(options.profile, {.link_limit = wanted.link});
+  ASSIGN_OR_RETURN(const MachineSpeed speed,
+                   MeasureSpeed(options.clock, options.profile, options.profile.host.cores));
+  const HardwareProfile profile =
+      WithOverrides(AtSpeed(options.profile, speed), {.link_limit = wanted.link});
   Software software = BuiltInCalibration().SoftwareOf(wanted.plan.strategy);
   ASSIGN_OR_RETURN(const ProcessMemory before, ReadProcessMemory(options.io));
   software.process_bytes = ProcessBytesOfRun(before, wanted.plan, DeviceKind::kHost);
   const PredictedRun predicted =
       PredictRun(wanted.spec, schedule, {.profile = profile, .software = software});
-  MeasuredRun run{.prediction = predicted.prediction,
+  MeasuredRun run{.speed_before = speed,
+                  .prediction = predicted.prediction,
                   .predicted_host_bytes = predicted.prediction.memory.host_bytes(),
                   .arena_bytes = schedule.memory.totals[static_cast<size_t>(Memory::kDevice)]};
   ResetPeakMemory(options.io).IgnoreError();
@@ -123,6 +127,8 @@ absl::StatusOr<MeasuredRun> RunMeasured(const MeasuredCase& wanted,
   ASSIGN_OR_RETURN(const ProcessMemory after, ReadProcessMemory(options.io));
   run.host_peak_bytes = after.peak_resident.value();
   run.device_peak_bytes = device->high_water();
+  ASSIGN_OR_RETURN(run.speed_after,
+                   MeasureSpeed(options.clock, options.profile, options.profile.host.cores));
   return run;
 }
 

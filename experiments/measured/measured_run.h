@@ -10,6 +10,7 @@
 #include "common/io.h"
 #include "common/units.h"
 #include "model/model_spec.h"
+#include "planner/machine_speed.h"
 #include "schedule/compare_timelines.h"
 #include "schedule/stream_plan.h"
 #include "schedule/training_job.h"
@@ -36,6 +37,10 @@ struct MeasuredOptions {
 };
 
 struct MeasuredRun {
+  // How fast the machine was just before the run, which the prediction is made from, and just
+  // after.
+  MachineSpeed speed_before;
+  MachineSpeed speed_after;
   Prediction prediction;
   double step_seconds = 0;  // median over the steps after the first
   uint64_t host_peak_bytes = 0;
@@ -46,6 +51,8 @@ struct MeasuredRun {
   std::vector<double> losses;
 
   double step_error() const { return step_seconds / prediction.step_seconds - 1; }
+  // How much quicker (above zero) or slower the machine became meanwhile, by its products.
+  double drift() const { return speed_after.products / speed_before.products - 1; }
 };
 
 // FailedPrecondition and InvalidArgument where the case cannot run (BuildSchedule's,

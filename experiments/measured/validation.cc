@@ -146,7 +146,8 @@ Validation::Order Validation::order(double apart) const {
 }
 
 std::string Validation::Text() const {
-  TextTable table({"run", "predicted", "measured", "error", "host", "peak", "missed most"});
+  TextTable table(
+      {"run", "predicted", "measured", "error", "drift", "host", "peak", "missed most"});
   for (const ValidationRow& row : rows) {
     const MeasuredRun& run = row.run;
     std::string missed = "-";
@@ -157,7 +158,8 @@ std::string Validation::Text() const {
     }
     table.AddRow({row.name, StrCat(ShortNumber(run.prediction.step_seconds), " s"),
                   StrCat(ShortNumber(run.step_seconds), " s"), Percent(run.step_error()),
-                  BytesText(run.predicted_host_bytes), BytesText(run.host_peak_bytes), missed});
+                  Percent(run.drift()), BytesText(run.predicted_host_bytes),
+                  BytesText(run.host_peak_bytes), missed});
   }
   const Order pairs = order(0.15);
   std::string text = StrCat(
@@ -187,6 +189,10 @@ std::string Validation::Json() const {
     json.BeginObject().Key("name").String(row.name);
     json.Key("predicted_step_seconds").Number(run.prediction.step_seconds);
     json.Key("step_seconds").Number(run.step_seconds).Key("error").Number(run.step_error());
+    json.Key("speed_before").Number(run.speed_before.products);
+    json.Key("memory_speed_before").Number(run.speed_before.memory);
+    json.Key("speed_after").Number(run.speed_after.products);
+    json.Key("memory_speed_after").Number(run.speed_after.memory);
     json.Key("predicted_host_bytes").Unsigned(run.predicted_host_bytes);
     json.Key("host_peak_bytes").Unsigned(run.host_peak_bytes);
     json.Key("arena_bytes").Unsigned(run.arena_bytes);

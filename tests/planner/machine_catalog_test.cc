@@ -274,18 +274,16 @@ TEST_F(MachineCatalogTest, OverridesChangeWhatTheyNameAndSaySo) {
   EXPECT_EQ(after.device.gemm_bf16, before.device.gemm_bf16);
 }
 
-TEST(WithOverrides, ALimitOfTheLinkCutsCurvesOff) {
+TEST(WithOverrides, ALimitOfTheLinkLeavesWhatACopyTakesOfTheHost) {
   HardwareProfile machine;
   machine.link.h2d_pinned.points = {{1e4, 1e9}, {1e6, 5e9}};
-  machine.link.h2d_pageable.points = {{1e4, 4e8}, {1e6, 2e9}};
-  machine.link.d2h_pinned = machine.link.h2d_pinned;
-  machine.link.d2h_pageable = machine.link.h2d_pageable;
   machine.link.both_ways_bytes_per_second.value = 8e9;
   const LinkProfile link = WithOverrides(machine, {.link_limit = BytesPerSecond{6e8}}).link;
-  EXPECT_EQ(link.h2d_pinned.points[0].y, 6e8);
-  EXPECT_EQ(link.d2h_pinned.points[1].y, 6e8);
-  EXPECT_EQ(link.h2d_pageable.points[0].y, 4e8);  // it was slower
-  EXPECT_EQ(link.both_ways_bytes_per_second.value, 12e8);
+  EXPECT_EQ(link.h2d_pinned, machine.link.h2d_pinned);
+  EXPECT_EQ(link.both_ways_bytes_per_second.value, 8e9);
+  ASSERT_TRUE(link.limit_bytes_per_second.has_value());
+  EXPECT_EQ(link.limit_bytes_per_second->value, 6e8);
+  EXPECT_EQ(link.limit_bytes_per_second->origin.kind, OriginKind::kAssumed);
 }
 
 TEST_F(MachineCatalogTest, AGivenLinkScalesEveryCurveOfItsDirection) {

@@ -41,6 +41,58 @@ TEST(MeasuringTime, TheMedianLeavesOutTheFirstRunAndTheOdd) {
   EXPECT_DOUBLE_EQ(measured->spread, (400.0 - 8.0) / 12.0);
 }
 
+// The machine becomes twice as slow in the middle: the work, and the yardstick with it.
+TEST(MeasuringTime, AgainstAYardstickAMachineThatSlowsDownLooksAsItWas) {
+  VirtualClock clock;
+  MeasuringTime time(clock, milliseconds(2000), 1);
+  const auto slowness = [&] { return clock.Now() < milliseconds(900) ? 1 : 2; };
+  const absl::StatusOr<Measured> measured = time.MeasureAgainst(
+      [&] {
+        clock.Advance(milliseconds(30 * slowness()));
+        return absl::OkStatus();
+      },
+      [&]() -> absl::StatusOr<double> {
+        clock.Advance(milliseconds(10 * slowness()));
+        return 0.010 * slowness();
+      },
+      0.005);
+  ASSERT_TRUE(measured.ok());
+  // As it would be where the yardstick takes 5 ms: half of 30.
+  EXPECT_NEAR(measured->seconds, 0.015, 1e-9);
+  EXPECT_LT(measured->spread, 1e-6);
+}
+
+TEST(MeasuringTime, ShortWorkIsRunOftenBetweenTwoLooksAtTheYardstick) {
+  VirtualClock clock;
+  MeasuringTime time(clock, milliseconds(1000), 1);
+  int runs = 0;
+  int looks = 0;
+  const absl::StatusOr<Measured> measured = time.MeasureAgainst(
+      [&] {
+        ++runs;
+        clock.Advance(milliseconds(1));
+        return absl::OkStatus();
+      },
+      [&]() -> absl::StatusOr<double> {
+        ++looks;
+        clock.Advance(milliseconds(20));
+        return 0.020;
+      },
+      0.020);
+  ASSERT_TRUE(measured.ok());
+  EXPECT_NEAR(measured->seconds, 0.001, 1e-9);
+  EXPECT_NEAR(static_cast<double>(runs) / looks, 20, 2);
+}
+
+TEST(MeasuringTime, AYardstickThatFailsEndsIt) {
+  VirtualClock clock;
+  MeasuringTime time(clock, milliseconds(100), 1);
+  const absl::StatusOr<Measured> measured = time.MeasureAgainst(
+      [] { return absl::OkStatus(); },
+      []() -> absl::StatusOr<double> { return absl::UnavailableError("no yardstick"); }, 1.0);
+  EXPECT_EQ(measured.status().message(), "no yardstick");
+}
+
 TEST(MeasuringTime, WhatOneDoesNotUseTheOthersHave) {
   VirtualClock clock;
   MeasuringTime time(clock, milliseconds(300), 3);

@@ -49,16 +49,25 @@ TEST(HostRates, AreTheWorkOfOneSecond) {
   ASSERT_TRUE(measured.ok()) << measured;
   constexpr double kThird = 8 << 20;
   const DeviceProfile& device = profile.device;
-  EXPECT_EQ(XsOf(device.gemm_fp32), (std::vector<double>{16, 64, 256, 512}));
-  for (const Curve::Point& point : device.gemm_fp32.points) {
-    EXPECT_EQ(point.y, 3 * 2 * point.x * 1024 * 1024);
+  // Products of 10^9 flops, as far as a third of the arena holds their sides.
+  EXPECT_EQ(XsOf(device.gemm_fp32), (std::vector<double>{16, 64, 256, 768}));
+  const std::vector<double> sides = {1408, 1408, 1376, 800};
+  for (size_t i = 0; i < sides.size(); ++i) {
+    const Curve::Point& point = device.gemm_fp32.points[i];
+    EXPECT_DOUBLE_EQ(point.y, 3 * 2 * point.x * sides[i] * sides[i]);
+  }
+  ASSERT_TRUE(device.gemm_share.has_value());
+  EXPECT_EQ(device.gemm_share->points.size(), 5u);
+  for (const Curve::Point& point : device.gemm_share->points) {
+    EXPECT_NEAR(point.y * device.gemm_fp32.At(std::cbrt(point.x / 2)), 3 * point.x, 1e-9 * point.x);
   }
   EXPECT_EQ(device.gemm_bf16.points, device.gemm_fp32.points);
   EXPECT_EQ(XsOf(device.attention), (std::vector<double>{256, 1024}));
   EXPECT_EQ(device.attention.points[0].y, 14.0 * 4 * 256 * 257 / 2 * 512);
   EXPECT_EQ(device.attention.points[1].y, 14.0 * 1024 * 1025 / 2 * 512);
-  EXPECT_EQ(device.element_bytes_per_second.value, 5.0 * kThird);
+  EXPECT_EQ(device.element_bytes_per_second.value, 5.0 * kThird / 4);
   EXPECT_EQ(device.launch_seconds.value, 1.0);
+  EXPECT_EQ(profile.link.latency_seconds.value, 1.0);
   for (const Curve* curve : {&profile.link.h2d_pinned, &profile.link.h2d_pageable,
                              &profile.link.d2h_pinned, &profile.link.d2h_pageable}) {
     EXPECT_EQ(XsOf(*curve), (std::vector<double>{1 << 16, 1 << 20, 1 << 22}));
@@ -70,6 +79,11 @@ TEST(HostRates, AreTheWorkOfOneSecond) {
   EXPECT_EQ(XsOf(profile.host.dram), threads);
   EXPECT_EQ(profile.host.dram.points[1].y, 12.0 * kThird / 4);
   EXPECT_EQ(profile.host.pack.points[2].y, kThird);
+  EXPECT_EQ(profile.host.accumulate->points[2].y, 2 * kThird);  // read and written
+  EXPECT_EQ(profile.host.norm->points[2].y, kThird);
+  EXPECT_EQ(profile.host.yardstick_flops_per_second->value, 2.0 * 512 * 512 * 512);
+  // Half the least arena in two arrays of three pieces, 12 bytes a value.
+  EXPECT_EQ(profile.host.yardstick_bytes_per_second->value, (12 << 20) / 24 * 12.0);
   EXPECT_EQ(device.memory_bytes_per_second.value, profile.host.dram.Highest());
   for (const Curve& adam : profile.host.adam) {
     EXPECT_EQ(XsOf(adam), threads);

@@ -219,6 +219,47 @@ TEST(CostModel, ACopyOnTheHostIsByItsThreads) {
             (ResourceAmounts{3, 10000 / 1500.0, 0}));
 }
 
+// 5000 bytes at 0.5 bytes/ns: 10 us, of which the copy itself is 1.5 us; the core is free else.
+TEST(CostModel, ACopyThatALimitHoldsUpWaitsWithoutACore) {
+  Made made;
+  made.profile.device.kind = DeviceKind::kHost;
+  made.profile.link.limit_bytes_per_second = Figure{.value = 5e8};
+  const OperationCost held = made->Copy(Lane::kH2d, 5000, Pages::kPinned, 2);
+  EXPECT_EQ(held.nanoseconds, 10'000);
+  EXPECT_EQ(held.draw, (ResourceAmounts{2 * 0.15, 1.0, 0}));
+  made.profile.link.limit_bytes_per_second->value = 1e12;
+  EXPECT_EQ(made->Copy(Lane::kH2d, 5000, Pages::kPinned, 2).nanoseconds, 1500);
+}
+
+TEST(CostModel, NormsAndAccumulationHaveTheirOwnRates) {
+  Made made;
+  EXPECT_EQ(made->Norm(1000, 1).nanoseconds, 100) << "as dram";
+  EXPECT_EQ(made->Accumulate(1000, 1).nanoseconds, 100) << "as dram";
+  made.profile.host.norm = Curve{.points = {{1, 1e9}, {8, 4e9}}};
+  made.profile.host.accumulate = Curve{.points = {{1, 5e9}}};
+  EXPECT_EQ(made->Norm(1000, 1).nanoseconds, 1000);
+  EXPECT_EQ(made->Norm(1000, 8).nanoseconds, 250);
+  EXPECT_EQ(made->Accumulate(1000, 1).nanoseconds, 200);
+  made.job.gradient_type = NumberType::kFp32;  // kept as fp32: values are added
+  EXPECT_EQ(made->Accumulate(1000, 1).nanoseconds, 100);
+}
+
+// A product at half the rate takes twice as long.
+TEST(CostModel, SmallProductsReachAShareOfTheRate) {
+  const auto seconds = [](std::optional<Curve> share) {
+    Made made;
+    made.profile.device.launch_seconds.value = 1e-12;
+    made.profile.device.element_bytes_per_second.value = 1e18;
+    made.profile.device.memory_bytes_per_second.value = 1e18;
+    made.profile.device.attention.points = {{1, 1e18}};
+    made.profile.device.gemm_share = std::move(share);
+    return static_cast<double>(made->Compute(1, Direction::kForward, 1).nanoseconds);
+  };
+  const double all = seconds(std::nullopt);
+  EXPECT_NEAR(seconds(Curve{.points = {{1, 0.5}}}), 2 * all, 2);
+  EXPECT_NEAR(seconds(Curve{.points = {{1, 1.0}}}), all, 1);
+}
+
 TEST(CostModel, HostPassesPackingAndAdamGoByThreads) {
   Made made;
   EXPECT_EQ(made->HostPass(1000, 1).nanoseconds, 100);

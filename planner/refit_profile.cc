@@ -1,0 +1,254 @@
+#include "planner/refit_profile.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include "common/check.h"
+#include "common/str_cat.h"
+#include "planner/machine_speed.h"
+#include "simulator/prediction.h"
+
+namespace horizon {
+namespace {
+
+// An operation's time beside its prediction, and how much that counts.
+struct Sample {
+  double ratio = 1;
+  double weight = 0;
+};
+using Samples = std::array<std::vector<Sample>, kRateGroupCount>;
+
+std::optional<RateGroup> GroupOf(const Operation& operation) {
+  if (operation.lane == Lane::kCompute) return RateGroup::kCompute;
+  if (operation.lane == Lane::kH2d) return RateGroup::kCopiesIn;
+  if (operation.lane == Lane::kD2h) return RateGroup::kCopiesOut;
+  switch (operation.kind) {
+    case OperationKind::kAdam:
+      return RateGroup::kAdam;
+    case OperationKind::kNorm:
+      return RateGroup::kNorm;
+    case OperationKind::kAccumulate:
+      return RateGroup::kAccumulate;
+    case OperationKind::kGather:
+    case OperationKind::kScatter:
+    case OperationKind::kTiedSum:
+    case OperationKind::kClipGradient:
+      return RateGroup::kPasses;
+    default:
+      return std::nullopt;  // too short to say anything
+  }
+}
+
+// The profile as it was when the run was made: at its speed, with its limits.
+HardwareProfile AsOfRun(const HardwareProfile& base, const HardwareProfile& machine) {
+  const auto share = [](const std::optional<Figure>& then, const std::optional<Figure>& usual) {
+    return then && usual ? then->value / usual->value : 1;
+  };
+  HardwareProfile profile =
+      AtSpeed(base, {.products = share(machine.host.yardstick_flops_per_second,
+                                       base.host.yardstick_flops_per_second),
+                     .memory = share(machine.host.yardstick_bytes_per_second,
+                                     base.host.yardstick_bytes_per_second)});
+  profile.link.limit_bytes_per_second = machine.link.limit_bytes_per_second;
+  profile.host.cores = machine.host.cores;
+  return profile;
+}
+
+PredictedRun PredictAgain(const RunEvidence& run, const HardwareProfile& profile) {
+  return PredictRun(run.spec, run.schedule, {.profile = profile, .software = run.software});
+}
+
+bool HeldUp(const HardwareProfile& profile, const Operation& operation, int64_t nanoseconds) {
+  const std::optional<Figure>& limit = profile.link.limit_bytes_per_second;
+  if (!limit || (operation.lane != Lane::kH2d && operation.lane != Lane::kD2h)) return false;
+  return static_cast<double>(operation.bytes) / limit->value >
+         0.5e-9 * static_cast<double>(nanoseconds);
+}
+
+void Collect(const RunEvidence& run, const HardwareProfile& profile, const PredictedRun& predicted,
+             Samples& samples) {
+  const StepDurations expected = DurationsOf(run.schedule, predicted.steady.simulation.timeline,
+                                             predicted.steady.reported_step);
+  CHECK(expected.size() == run.durations.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const Operation& operation = run.schedule.steady.operations[i];
+    const std::optional<RateGroup> group = GroupOf(operation);
+    if (!group || expected[i] <= 0 || run.durations[i] <= 0) continue;
+    if (HeldUp(profile, operation, expected[i])) continue;
+    samples[static_cast<size_t>(*group)].push_back(
+        {.ratio = static_cast<double>(run.durations[i]) / static_cast<double>(expected[i]),
+         .weight = 1e-9 * static_cast<double>(expected[i])});
+  }
+}
+
+double WeightOf(const std::vector<Sample>& samples) {
+  double sum = 0;
+  for (const Sample& sample : samples) sum += sample.weight;
+  return sum;
+}
+
+// The ratio below which `share` of the weight lies; samples ascend.
+double Quantile(const std::vector<Sample>& samples, double share) {
+  const double wanted = share * WeightOf(samples);
+  double sum = 0;
+  for (const Sample& sample : samples) {
+    sum += sample.weight;
+    if (sum >= wanted) return sample.ratio;
+  }
+  return samples.back().ratio;
+}
+
+std::vector<GroupFit> FitGroups(Samples& samples, double step_seconds) {
+  std::vector<GroupFit> fits;
+  for (size_t g = 0; g < samples.size(); ++g) {
+    std::vector<Sample>& group = samples[g];
+    if (group.empty() || WeightOf(group) < kLeastShare * step_seconds) continue;
+    std::sort(group.begin(), group.end(),
+              [](const Sample& a, const Sample& b) { return a.ratio < b.ratio; });
+    fits.push_back({.group = static_cast<RateGroup>(g),
+                    .operations = static_cast<int64_t>(group.size()),
+                    .ratio = Quantile(group, 0.5),
+                    .first_quartile = Quantile(group, 0.25),
+                    .third_quartile = Quantile(group, 0.75)});
+  }
+  return fits;
+}
+
+// Divides rates by the ratio and says so.
+class Corrector {
+ public:
+  Corrector(const GroupFit& fit, size_t runs) : fit_(fit), runs_(runs) {}
+
+  void Correct(Curve& curve) const {
+    Origin origin = Corrected(curve.origin);
+    curve = Scaled(std::move(curve), 1 / fit_.ratio);
+    curve.origin = std::move(origin);
+  }
+  void Correct(std::optional<Curve>& curve) const {
+    if (curve.has_value()) Correct(*curve);
+  }
+  void Correct(Figure& figure) const {
+    figure.value /= fit_.ratio;
+    figure.origin = Corrected(figure.origin);
+  }
+
+ private:
+  // The words of an earlier correction go: this one starts from what it left.
+  Origin Corrected(const Origin& origin) const {
+    const std::string measured = origin.source.substr(0, origin.source.find(kMark));
+    return {.kind = OriginKind::kFitted,
+            .source = StrCat(measured, kMark, fit_.operations, " operations of ", runs_,
+                             runs_ == 1 ? " run" : " runs")};
+  }
+
+  static constexpr std::string_view kMark = "; corrected by ";
+  const GroupFit& fit_;
+  const size_t runs_;
+};
+
+void Apply(const GroupFit& fit, size_t runs, HardwareProfile& profile) {
+  const Corrector corrector(fit, runs);
+  DeviceProfile& device = profile.device;
+  HostProfile& host = profile.host;
+  LinkProfile& link = profile.link;
+  switch (fit.group) {
+    case RateGroup::kCompute:
+      for (Curve* curve : {&device.gemm_bf16, &device.gemm_fp32, &device.attention}) {
+        corrector.Correct(*curve);
+      }
+      corrector.Correct(device.element_bytes_per_second);
+      break;
+    case RateGroup::kCopiesIn:
+      corrector.Correct(link.h2d_pinned);
+      corrector.Correct(link.h2d_pageable);
+      break;
+    case RateGroup::kCopiesOut:
+      corrector.Correct(link.d2h_pinned);
+      corrector.Correct(link.d2h_pageable);
+      break;
+    case RateGroup::kAdam:
+      for (Curve& curve : host.adam) corrector.Correct(curve);
+      break;
+    case RateGroup::kNorm:
+      corrector.Correct(host.norm);
+      break;
+    case RateGroup::kAccumulate:
+      corrector.Correct(host.accumulate);
+      break;
+    case RateGroup::kPasses:
+      corrector.Correct(host.dram);
+      break;
+  }
+}
+
+constexpr double kBoundShare = 0.9;  // of a step that compute is busy
+
+void CorrectForSteps(std::span<const RunEvidence> runs, Refit& refit) {
+  std::vector<Sample> beyond;
+  for (const RunEvidence& run : runs) {
+    const Prediction now = PredictAgain(run, AsOfRun(refit.profile, run.machine)).prediction;
+    if (now.busy_share[static_cast<size_t>(Lane::kCompute)] < kBoundShare) continue;
+    beyond.push_back({.ratio = run.step_seconds / now.step_seconds, .weight = 1});
+  }
+  const auto compute =
+      std::find_if(refit.groups.begin(), refit.groups.end(),
+                   [](const GroupFit& fit) { return fit.group == RateGroup::kCompute; });
+  if (beyond.empty() || compute == refit.groups.end()) return;
+  std::sort(beyond.begin(), beyond.end(),
+            [](const Sample& a, const Sample& b) { return a.ratio < b.ratio; });
+  refit.beyond_operations = Quantile(beyond, 0.5);
+  GroupFit again = *compute;
+  again.ratio = refit.beyond_operations;
+  Apply(again, runs.size(), refit.profile);
+}
+
+}  // namespace
+
+std::string_view ToString(RateGroup group) {
+  switch (group) {
+    case RateGroup::kCompute:
+      return "compute";
+    case RateGroup::kCopiesIn:
+      return "copies to the device";
+    case RateGroup::kCopiesOut:
+      return "copies from the device";
+    case RateGroup::kAdam:
+      return "Adam";
+    case RateGroup::kNorm:
+      return "norms";
+    case RateGroup::kAccumulate:
+      return "accumulation";
+    case RateGroup::kPasses:
+      return "other passes over memory";
+  }
+  return "";
+}
+
+Refit RefitProfile(const HardwareProfile& base, std::span<const RunEvidence> runs) {
+  CHECK(!runs.empty());
+  Samples samples;
+  Refit refit{.profile = base};
+  double step_seconds = 0;
+  for (const RunEvidence& run : runs) {
+    const HardwareProfile profile = AsOfRun(base, run.machine);
+    const PredictedRun predicted = PredictAgain(run, profile);
+    Collect(run, profile, predicted, samples);
+    step_seconds += predicted.prediction.step_seconds;
+    refit.runs.push_back({.name = run.name,
+                          .measured = run.step_seconds,
+                          .before = predicted.prediction.step_seconds});
+  }
+  refit.groups = FitGroups(samples, step_seconds);
+  for (const GroupFit& fit : refit.groups) Apply(fit, runs.size(), refit.profile);
+  CorrectForSteps(runs, refit);
+  for (size_t i = 0; i < runs.size(); ++i) {
+    refit.runs[i].after =
+        PredictAgain(runs[i], AsOfRun(refit.profile, runs[i].machine)).prediction.step_seconds;
+  }
+  return refit;
+}
+
+}  // namespace horizon

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/model_spec.h"
+#include "schedule/compare_timelines.h"
+#include "schedule/schedule.h"
+#include "simulator/cost_model.h"
+#include "simulator/hardware_profile.h"
+
+namespace horizon {
+
+// What runs say about a profile. A profile is measured kernel by kernel, each alone; a run has them
+// one after another, with cold caches and neighbours. So what its operations took, beside what the
+// simulator expects of them, corrects the profile's rates.
+
+// A run that was made on the machine.
+struct RunEvidence {
+  std::string name;  // for people: its folder
+  const ModelSpec& spec;
+  const Schedule& schedule;
+  // What its prediction was made from: the machine's speed then, limits of the link, cores.
+  const HardwareProfile& machine;
+  Software software;
+  StepDurations durations;  // of a steady step, as measured
+  double step_seconds = 0;  // measured
+};
+
+// Rates that are corrected together, by one factor.
+enum class RateGroup { kCompute, kCopiesIn, kCopiesOut, kAdam, kNorm, kAccumulate, kPasses };
+inline constexpr int kRateGroupCount = 7;
+std::string_view ToString(RateGroup group);  // "compute", "copies to the device", ...
+
+struct GroupFit {
+  RateGroup group = RateGroup::kCompute;
+  int64_t operations = 0;
+  // Measured over predicted time: the median over the operations, each with the weight of its
+  // predicted time, and from the first to the third quartile. The rates are divided by it.
+  double ratio = 1;
+  double first_quartile = 1;
+  double third_quartile = 1;
+};
+
+struct RunFit {
+  std::string name;
+  double measured = 0;  // seconds of a step
+  double before = 0;    // predicted from the profile as it was, at the speed the run had
+  double after = 0;     // and as it is corrected
+};
+
+struct Refit {
+  HardwareProfile profile;  // corrected; those rates are marked `fitted`, with the runs' number
+  std::vector<GroupFit> groups;  // with operations, in the order of RateGroup
+  // What steps bound by compute took beyond their corrected operations: the median of an operation
+  // leaves out the moments in which the machine held it up, and a step has its share of them.
+  // Compute is corrected by it too. 1 where no run is bound by compute.
+  double beyond_operations = 1;
+  std::vector<RunFit> runs;
+};
+
+// Corrects `base` by the runs, of which there is at least one (CHECK). Asking again with the result
+// and the same runs changes next to nothing: predictions are made anew from `base`. Copies that a
+// limit held up, and groups with less than kLeastShare of the time of all runs, say nothing.
+inline constexpr double kLeastShare = 0.002;
+Refit RefitProfile(const HardwareProfile& base, std::span<const RunEvidence> runs);
+
+}  // namespace horizon
