@@ -11,6 +11,7 @@
 #include "common/io.h"
 #include "schedule/training_job.h"
 #include "simulator/curve.h"
+#include "simulator/machine_facts.h"
 
 namespace horizon {
 
@@ -44,6 +45,7 @@ struct LinkProfile {
   Curve d2h_pinned;
   Curve d2h_pageable;
   Figure both_ways_bytes_per_second;  // sum of both directions when both are busy
+  std::optional<PcieState> pcie;      // where the driver tells
 };
 
 struct HostProfile {
@@ -57,12 +59,15 @@ struct HostProfile {
   std::array<Curve, kStateFormatCount> adam;  // parameters/s by threads, by StateFormat
   Curve pack;                                 // bytes/s copied out by threads
   Figure process_bytes;                       // of the program itself: code, heap, libraries
+  std::optional<HostTopology> topology;
+  std::optional<HostAllowance> allowance;
 };
 
 struct DiskProfile {
   std::string path;
   Figure read_bytes_per_second;
   Figure write_bytes_per_second;
+  std::optional<Figure> free_bytes;  // of its file system
 };
 
 struct HardwareProfile {
@@ -73,6 +78,7 @@ struct HardwareProfile {
   LinkProfile link;
   HostProfile host;
   std::vector<DiskProfile> disks;
+  std::optional<MeasuredOn> measured_on;  // none: not measured, as a catalog's
 
   // RAM the process may use: the least of what is there and what is allowed.
   double usable_host_bytes() const;
