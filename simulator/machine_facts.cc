@@ -1,5 +1,6 @@
 #include "simulator/machine_facts.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string_view>
 
@@ -40,12 +41,14 @@ std::string DifferenceOf(const ProfiledHardware& here, const ProfiledHardware& t
   compare("cores", StrCat(here.cores), StrCat(there.cores));
   compare("hardware threads", StrCat(here.hardware_threads), StrCat(there.hardware_threads));
   if (here.memory_bytes != there.memory_bytes) {
-    // Sizes that round to the same text are told apart by their bytes.
-    const std::string a = BytesText(here.memory_bytes);
-    const std::string b = BytesText(there.memory_bytes);
-    const bool same = a == b;
-    compare("memory", same ? StrCat(WithCommas(here.memory_bytes), " bytes") : a,
-            same ? StrCat(WithCommas(there.memory_bytes), " bytes") : b);
+    // The rounded text does not tell near sizes apart.
+    const uint64_t least = std::min(here.memory_bytes, there.memory_bytes);
+    const uint64_t most = std::max(here.memory_bytes, there.memory_bytes);
+    const bool near = most - least < most / 100;
+    const auto text_of = [&](uint64_t bytes) {
+      return near ? StrCat(WithCommas(bytes), " bytes") : BytesText(bytes);
+    };
+    compare("memory", text_of(here.memory_bytes), text_of(there.memory_bytes));
   }
   compare("NUMA nodes", StrCat(here.numa_nodes), StrCat(there.numa_nodes));
   compare("device", here.device, there.device);
@@ -59,12 +62,12 @@ std::string ToString(const ProfiledHardware& hardware) {
 }
 
 std::string CoresText(const HostAllowance& allowance, int64_t machine_threads) {
-  const bool some = allowance.hardware_threads < machine_threads;
-  std::string text = some ? StrCat(allowance.hardware_threads, " of ", machine_threads,
-                                   " hardware threads by affinity")
-                          : StrCat(machine_threads == 1 ? "the" : "all ",
-                                   machine_threads == 1 ? "" : StrCat(machine_threads),
-                                   " hardware thread", machine_threads == 1 ? "" : "s");
+  std::string text = machine_threads == 1 ? std::string("the one hardware thread")
+                                          : StrCat("all ", machine_threads, " hardware threads");
+  if (allowance.hardware_threads < machine_threads) {
+    text = StrCat(allowance.hardware_threads, " of ", machine_threads,
+                  " hardware threads by affinity");
+  }
   if (allowance.quota_cores > 0) {
     text += absl::StrFormat("; %.4g cores' worth of time by quota", allowance.quota_cores);
   }
