@@ -55,7 +55,7 @@ std::string CoresLine(const HostProfile& host) {
   if (!host.allowance.has_value()) return text;
   const int64_t threads = host.topology.has_value() ? host.topology->hardware_threads
                                                     : host.allowance->hardware_threads;
-  return StrCat(text, " can be used: ", CoresText(*host.allowance, threads));
+  return StrCat(text, " (", CoresText(*host.allowance, threads), ")");
 }
 
 // What can be used, and which of all limits it is that binds.
@@ -69,17 +69,19 @@ std::string MemoryText(const HardwareProfile& machine) {
   const bool by_group = allowed.control_group_bytes > 0 &&
                         (allowed.address_space_bytes == 0 ||
                          allowed.control_group_bytes <= allowed.address_space_bytes);
-  text += StrCat(" can be used: ",
-                 !limited   ? "what is free"
-                 : by_group ? "the limit of the control group"
-                            : "the limit of the address space (ulimit -v)",
-                 " binds; ", MachineBytesText(host.memory_bytes.value), " of ",
-                 SizeText(allowed.total_memory_bytes), " are free");
-  const auto limit = [&](std::string_view name, uint64_t bytes) {
-    if (bytes > 0) text += StrCat(", ", name, " ", SizeText(bytes));
+  const std::string total = SizeText(allowed.total_memory_bytes);
+  if (!limited) {
+    text += StrCat(" can be used: what is free of ", total);
+  } else {
+    text += StrCat(
+        " can be used: ", by_group ? "the limit of the control group" : "the limit of `ulimit -v`",
+        " binds; ", MachineBytesText(host.memory_bytes.value), " of ", total, " are free");
+  }
+  const auto limit = [&](std::string_view name, uint64_t bytes, bool binds) {
+    if (bytes > 0 && !(limited && binds)) text += StrCat(", ", name, " ", SizeText(bytes));
   };
-  limit("control group", allowed.control_group_bytes);
-  limit("address space", allowed.address_space_bytes);
+  limit("the control group allows", allowed.control_group_bytes, by_group);
+  limit("`ulimit -v` allows", allowed.address_space_bytes, !by_group);
   if (allowed.swap_bytes > 0) {
     text += StrCat(", swap ", SizeText(allowed.swap_free_bytes), " of ",
                    SizeText(allowed.swap_bytes), " free");

@@ -1,5 +1,6 @@
 #include "app/machine_text.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -32,6 +33,14 @@ std::string SourceText(const Origin& origin) {
   return dated ? StrCat(origin.source, " (", origin.when, ")") : origin.source;
 }
 
+std::string SpreadText(double spread) {
+  const double percent = 100 * spread;
+  return absl::StrFormat(percent < 10 ? "%.1f %%" : "%.0f %%", percent);
+}
+
+// More names than these make nobody wiser; the table has them all.
+constexpr size_t kMostNamed = 6;
+
 bool IsMeasured(const Origin& origin) { return origin.kind == OriginKind::kMeasured; }
 bool IsNoisy(const Origin& origin) { return IsMeasured(origin) && origin.spread > kNoisySpread; }
 
@@ -59,13 +68,13 @@ class FigureTable {
     if (measured_ == 0) return "";
     const std::string bound = absl::StrFormat("(spread above %.0f %%)", 100 * kNoisySpread);
     if (noisy_.empty()) {
-      return StrCat("none of ", measured_, " measured figures is noisy ", bound, "\n");
+      return StrCat("noise: none of ", measured_, " measured figures is noisy ", bound, "\n");
     }
     std::string text = StrCat(noisy_.size(), " of ", measured_, " measured figures ",
                               noisy_.size() == 1 ? "is" : "are", " noisy ", bound, ":");
-    for (size_t i = 0; i < noisy_.size(); ++i) {
-      text += StrCat(i == 0 ? " " : ", ", noisy_[i]);
-    }
+    const size_t named = std::min(noisy_.size(), kMostNamed);
+    for (size_t i = 0; i < named; ++i) text += StrCat(i == 0 ? " " : ", ", noisy_[i]);
+    if (named < noisy_.size()) text += StrCat(" and ", noisy_.size() - named, " more");
     return WrappedLine("noise:", StrCat(text, "; run again on an idle machine"));
   }
 
@@ -111,7 +120,7 @@ class FigureTable {
     if (IsMeasured(origin)) {
       row.repeats = StrCat(origin.repeats);
       // What is told once has no spread.
-      if (origin.repeats > 1) row.spread = absl::StrFormat("%.2g %%", 100 * origin.spread);
+      if (origin.repeats > 1 || origin.spread > 0) row.spread = SpreadText(origin.spread);
       if (IsNoisy(origin)) row.spread += " noisy";
     }
     rows_.push_back(std::move(row));
