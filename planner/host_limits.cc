@@ -58,7 +58,12 @@ GroupFolders FindGroups(const std::string& root, std::string_view text) {
     if (controllers.empty()) groups.version2 = FoldersUp(mount, path);
     for (const std::string_view controller : SplitText(controllers, ',')) {
       if (controller == "memory") groups.memory = FoldersUp(mount + "/memory", path);
-      if (controller == "cpu") groups.cpu = FoldersUp(mount + "/cpu", path);
+      if (controller == "cpu") {
+        groups.cpu = FoldersUp(mount + "/cpu", path);
+        // Mounted together with others, and not everywhere a link leads there by the one name.
+        const std::vector<std::string> shared = FoldersUp(StrCat(mount, "/", controllers), path);
+        groups.cpu.insert(groups.cpu.end(), shared.begin(), shared.end());
+      }
     }
   }
   return groups;

@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <string>
 
 #include "common/json.h"
@@ -109,28 +108,13 @@ TEST(ProfileCommand, AProfileOfAnotherMachineIsWarnedOfWithWhatDiffers) {
       "--data text.txt --tokenizer byte --output run --steps 1 --device-memory 1MiB");
   EXPECT_EQ(train.exit_code, 3) << train.err;
   EXPECT_THAT(train.err, warned);
-  const ProcessResult validate =
-      RunShell("\"$horizon\" validate --quick --steps 2 --machine other.json");
+  // Refused for its GPU, but not before it is said whose it is.
+  const ProcessResult validate = RunShell(
+      "sed 's/\"kind\": \"host\"/\"kind\": \"cuda\"/' other.json >gpu.json; mv gpu.json "
+      "other.json; "
+      "\"$horizon\" validate --quick --machine other.json");
+  EXPECT_EQ(validate.exit_code, 2) << validate.err;
   EXPECT_THAT(validate.err, warned);
-}
-
-// The driver tells of a link on a quarter of its lanes; the device is open, so it is under load.
-TEST(ProfileCommand, ALinkBelowItsBestIsPointedOutThereAndInPlans) {
-  const std::string library =
-      std::filesystem::absolute("tests/fake_nvml/libfake_nvml_narrow.so").string();
-  const ProcessResult measured = RunShell(
-      "rm -rf cache; \"$horizon_on_fake_cuda\" profile --quick --device cuda --output gpu.json "
-      "--nvml-library '" +
-      library + "'");
-  ASSERT_EQ(measured.exit_code, 0) << measured.err;
-  EXPECT_THAT(measured.out,
-              AllOf(HasSubstr("PCIe gen 1 x4 under load"),
-                    HasSubstr("\nlook: the link runs below its best: gen 1 x4 under load of gen 4 "
-                              "x16")));
-  const ProcessResult planned =
-      RunShell("\"$horizon\" plan --model qwen2.5-0.5b --machine gpu.json --device-memory 8GiB");
-  EXPECT_EQ(planned.exit_code, 0) << planned.err;
-  EXPECT_THAT(planned.out, HasSubstr("\nnote: the link runs below its best: gen 1 x4 under load"));
 }
 
 TEST(ProfileCommand, ACacheThatCannotBeWrittenIsAWarning) {
@@ -140,7 +124,7 @@ TEST(ProfileCommand, ACacheThatCannotBeWrittenIsAWarning) {
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.err, HasSubstr("warning: the profile is not kept for later: "));
   EXPECT_THAT(result.out, AllOf(HasSubstr("device.gemm_fp32 at dimension 512"),
-                                HasSubstr("Where the figures come from:")));
+                                HasSubstr("Where the figures come from")));
 }
 
 TEST(ProfileCommand, ADiskThatNobodyAskedForIsNoReasonToFail) {

@@ -112,6 +112,11 @@ TEST_F(HostLimitsTest, Version1HasAMountForEachController) {
   EXPECT_EQ(Limits().cgroup_memory, Bytes(3000000));
   EXPECT_EQ(Limits().cores, 2);
   EXPECT_EQ(Limits().quota_cores, 2.0);
+  // Where no link leads from "cpu" to the mount of both.
+  Put("sys/fs/cgroup/cpu,cpuacct/jobs/cpu.cfs_quota_us", "130000\n");
+  Put("sys/fs/cgroup/cpu,cpuacct/jobs/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(Limits().quota_cores, 1.3);
+  EXPECT_EQ(Limits().cores, 1);
 }
 
 TEST_F(HostLimitsTest, AffinityIsAListOfRanges) {
