@@ -46,7 +46,7 @@ class CompareCommand : public Command {
     std::vector<Compared> all;
     for (const std::string& machine : machines_) {
       Compared& one = all.emplace_back();
-      ASSIGN_OR_RETURN(one.profile, LoadCalibratedMachine(context.io, machine));
+      ASSIGN_OR_RETURN(one.profile, OverrideOptions{}.Load(context, machine));
       ASSIGN_OR_RETURN(const TrainingJob job,
                        job_.Read(context.io, model_, config.spec.max_positions, one.profile));
       ASSIGN_OR_RETURN(one.answer,

@@ -1,6 +1,5 @@
 #include "app/device_list.h"
 
-#include <cctype>
 #include <memory>
 #include <optional>
 #include <type_traits>
@@ -11,6 +10,7 @@
 #include "common/str_cat.h"
 #include "common/text_table.h"
 #include "common/units.h"
+#include "simulator/machine_facts.h"
 
 namespace horizon {
 namespace {
@@ -27,21 +27,10 @@ struct Row {
   const NvmlDevice* nvml = nullptr;
 };
 
-bool SamePlace(const std::string& a, const std::string& b) {
-  if (a.size() != b.size() || a.empty()) return false;
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (std::toupper(static_cast<unsigned char>(a[i])) !=
-        std::toupper(static_cast<unsigned char>(b[i]))) {
-      return false;
-    }
-  }
-  return true;
-}
-
 const NvmlDevice* FindPlace(const DeviceList& list, const std::string& bus_id) {
   if (!list.nvml.ok()) return nullptr;
   for (const absl::StatusOr<NvmlDevice>& device : list.nvml->devices) {
-    if (device.ok() && SamePlace(device->bus_id, bus_id)) return &*device;
+    if (device.ok() && SameBusPlace(device->bus_id, bus_id)) return &*device;
   }
   return nullptr;
 }
@@ -77,7 +66,7 @@ std::vector<Row> Rows(const DeviceList& list) {
 }
 
 std::string LinkText(const std::optional<PcieLink>& link) {
-  return link ? StrCat("gen ", link->generation, " x", link->width) : "?";
+  return link ? PcieText(link->generation, link->width) : "?";
 }
 
 std::string SizeText(std::optional<uint64_t> bytes) {
@@ -89,19 +78,24 @@ std::string LinkNote(const Row& row) {
   if (row.nvml == nullptr || !row.nvml->link_now || !row.nvml->link_most) return "";
   const PcieLink& now = *row.nvml->link_now;
   const PcieLink& most = *row.nvml->link_most;
-  if (now.width < most.width) {
-    return StrCat(row.id, ": the link has ", now.width, " of ", most.width,
-                  " lanes, so copies are slower than they could be: look at slot and riser");
-  }
-  if (now.generation < most.generation) {
-    return StrCat(row.id, ": the link runs as generation ", now.generation, " of ", most.generation,
-                  "; that is usual while a device idles, look again under load");
-  }
-  return "";
+  const std::string problem = LinkProblem({.generation = now.generation,
+                                           .width = now.width,
+                                           .best_generation = most.generation,
+                                           .best_width = most.width});
+  return problem.empty() ? "" : StrCat(row.id, ": ", problem);
 }
 
 std::vector<std::string> Notes(const DeviceList& list, const std::vector<Row>& rows) {
   std::vector<std::string> notes;
+  if (list.host.cores < list.host.hardware_threads) {
+    notes.push_back(
+        StrCat("host: ", list.host.cores, list.host.cores == 1 ? " core" : " cores",
+               " can be used: ", CoresText(AllowanceOf(list.host), list.host.hardware_threads)));
+  }
+  if (list.host.memory_limit() && *list.host.memory_limit() < list.host.total_memory) {
+    notes.push_back(StrCat("host: a limit of this process allows ",
+                           ToString(*list.host.memory_limit()), " of memory"));
+  }
   for (const Row& row : rows) {
     if (!row.usable.ok()) {
       notes.push_back(StrCat(row.id, ": not used: ", row.usable.message()));

@@ -16,7 +16,7 @@ namespace {
 // Of the memory that is free now, what is left to everybody else: an eighth.
 uint64_t Usable(const HostLimits& limits) {
   uint64_t bytes = limits.available_memory.value();
-  if (limits.cgroup_memory.has_value()) bytes = std::min(bytes, limits.cgroup_memory->value());
+  if (limits.memory_limit().has_value()) bytes = std::min(bytes, limits.memory_limit()->value());
   return bytes - bytes / 8;
 }
 

@@ -1,20 +1,19 @@
 #include "app/machine_text.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
+#include "app/machine_summary.h"
 #include "common/str_cat.h"
 #include "common/text_table.h"
 #include "common/units.h"
 
 namespace horizon {
 namespace {
-
-constexpr size_t kLineLength = 100;
 
 std::string RateText(double rate) { return ToString(BytesPerSecond{rate}); }
 std::string FlopsText(double rate) { return ToString(FlopsPerSecond{rate}); }
@@ -23,34 +22,29 @@ std::string ParametersText(double rate) {
   return absl::StrFormat("%.4g G parameters/s", rate / 1e9);
 }
 std::string DimensionText(double size) { return absl::StrFormat("dimension %.6g", size); }
+std::string WorkText(double flops) { return absl::StrFormat("%.3g flops", flops); }
+std::string ShareText(double share) { return absl::StrFormat("%.3g", share); }
 std::string SequenceText(double size) { return absl::StrFormat("sequence %.6g", size); }
 std::string ThreadsText(double threads) {
   return absl::StrFormat("%.4g %s", threads, threads == 1 ? "thread" : "threads");
 }
 
-// The source; of a measurement also when, how often and how far apart.
+// The source, and of a measurement when.
 std::string SourceText(const Origin& origin) {
-  if (origin.kind != OriginKind::kMeasured) return origin.source;
-  return absl::StrFormat("%s (%s%d times, spread %.2g %%%s)", origin.source,
-                         origin.when.empty() ? "" : origin.when + ", ", origin.repeats,
-                         100 * origin.spread, origin.spread > kNoisySpread ? ": noisy" : "");
+  const bool dated = origin.kind == OriginKind::kMeasured && !origin.when.empty();
+  return dated ? StrCat(origin.source, " (", origin.when, ")") : origin.source;
 }
 
-// "[3] the text", wrapped, its further lines below the first.
-std::string NoteText(size_t number, const std::string& text) {
-  std::string out = StrCat("[", number, "]");
-  const std::string indent(out.size(), ' ');
-  size_t column = out.size();
-  for (const auto& word : absl::StrSplit(text, ' ')) {
-    if (column + 1 + word.size() > kLineLength) {
-      out += StrCat("\n", indent);
-      column = indent.size();
-    }
-    out += StrCat(" ", word);
-    column += 1 + word.size();
-  }
-  return StrCat(out, "\n");
+std::string SpreadText(double spread) {
+  const double percent = 100 * spread;
+  return absl::StrFormat(percent < 10 ? "%.1f %%" : "%.0f %%", percent);
 }
+
+// More names than these make nobody wiser; the table has them all.
+constexpr size_t kMostNamed = 6;
+
+bool IsMeasured(const Origin& origin) { return origin.kind == OriginKind::kMeasured; }
+bool IsNoisy(const Origin& origin) { return IsMeasured(origin) && origin.spread > kNoisySpread; }
 
 // Every figure of a machine, one a row, with the number of the note that says where it comes from.
 class FigureTable {
@@ -58,34 +52,86 @@ class FigureTable {
   using Printer = std::string (*)(double);
 
   void Add(std::string_view name, const Figure& figure, Printer print) {
+    Count(name, figure.origin);
     AddRow(std::string(name), print(figure.value), figure.origin);
   }
   void Add(std::string_view name, const std::optional<Figure>& figure, Printer print) {
     if (figure.has_value()) Add(name, *figure, print);
   }
   void Add(std::string_view name, const Curve& curve, Printer print_size, Printer print_rate) {
+    Count(name, curve.origin);
     for (const Curve::Point& point : curve.points) {
       AddRow(StrCat(name, " at ", print_size(point.x)), print_rate(point.y), curve.origin);
     }
   }
+
+  // One line on what is too far apart to be trusted; empty where nothing was measured.
+  std::string Noise() const {
+    if (measured_ == 0) return "";
+    const std::string bound = absl::StrFormat("(spread above %.0f %%)", 100 * kNoisySpread);
+    if (noisy_.empty()) {
+      return StrCat("noise: none of ", measured_, " measured figures is noisy ", bound, "\n");
+    }
+    std::string text = StrCat(noisy_.size(), " of ", measured_, " measured figures ",
+                              noisy_.size() == 1 ? "is" : "are", " noisy ", bound, ":");
+    const size_t named = std::min(noisy_.size(), kMostNamed);
+    for (size_t i = 0; i < named; ++i) text += StrCat(i == 0 ? " " : ", ", noisy_[i]);
+    if (named < noisy_.size()) text += StrCat(" and ", noisy_.size() - named, " more");
+    return WrappedLine("noise:", StrCat(text, "; run again on an idle machine"));
+  }
+
   std::string Finish() && {
-    std::string text = StrCat(std::move(table_).Finish(), "\nWhere the figures come from:\n");
-    for (size_t i = 0; i < notes_.size(); ++i) text += NoteText(i + 1, notes_[i]);
+    std::vector<std::string> titles = {"figure", "value", "origin", "note"};
+    if (measured_ > 0) titles.insert(titles.begin() + 2, {"repeats", "spread"});
+    TextTable table(std::move(titles));
+    for (Row& row : rows_) {
+      std::vector<std::string> cells = {std::move(row.name), std::move(row.value),
+                                        std::move(row.origin), std::move(row.note)};
+      if (measured_ > 0) {
+        cells.insert(cells.begin() + 2, {std::move(row.repeats), std::move(row.spread)});
+      }
+      table.AddRow(std::move(cells));
+    }
+    std::string text = StrCat(std::move(table).Finish(), "\nWhere the figures come from");
+    text += measured_ > 0 ? " (a measured one is the median of its repeats):\n" : ":\n";
+    for (size_t i = 0; i < notes_.size(); ++i) {
+      text += WrappedLine(StrCat("[", i + 1, "]"), notes_[i]);
+    }
     return text;
   }
 
  private:
+  struct Row {
+    std::string name, value, repeats, spread, origin, note;
+  };
+
+  void Count(std::string_view name, const Origin& origin) {
+    if (IsMeasured(origin)) ++measured_;
+    if (IsNoisy(origin)) noisy_.emplace_back(name);
+  }
+
   void AddRow(std::string name, std::string value, const Origin& origin) {
     const std::string note = SourceText(origin);
     size_t at = 0;
     while (at < notes_.size() && notes_[at] != note) ++at;
     if (at == notes_.size()) notes_.push_back(note);
-    table_.AddRow({std::move(name), std::move(value), std::string(ToString(origin.kind)),
-                   StrCat("[", at + 1, "]")});
+    Row row{.name = std::move(name),
+            .value = std::move(value),
+            .origin = std::string(ToString(origin.kind)),
+            .note = StrCat("[", at + 1, "]")};
+    if (IsMeasured(origin)) {
+      row.repeats = StrCat(origin.repeats);
+      // What is told once has no spread.
+      if (origin.repeats > 1 || origin.spread > 0) row.spread = SpreadText(origin.spread);
+      if (IsNoisy(origin)) row.spread += " noisy";
+    }
+    rows_.push_back(std::move(row));
   }
 
-  TextTable table_{{"figure", "value", "origin", "note"}};
+  std::vector<Row> rows_;
   std::vector<std::string> notes_;
+  std::vector<std::string> noisy_;  // names of figures and curves
+  int64_t measured_ = 0;            // figures and curves
 };
 
 void AddDevice(const DeviceProfile& device, FigureTable& table) {
@@ -96,6 +142,9 @@ void AddDevice(const DeviceProfile& device, FigureTable& table) {
   table.Add("device.launch_seconds", device.launch_seconds, SecondsText);
   table.Add("device.gemm_bf16", device.gemm_bf16, DimensionText, FlopsText);
   table.Add("device.gemm_fp32", device.gemm_fp32, DimensionText, FlopsText);
+  if (device.gemm_share.has_value()) {
+    table.Add("device.gemm_share", *device.gemm_share, WorkText, ShareText);
+  }
   table.Add("device.attention", device.attention, SequenceText, FlopsText);
 }
 
@@ -106,6 +155,7 @@ void AddLink(const LinkProfile& link, FigureTable& table) {
   table.Add("link.d2h_pinned", link.d2h_pinned, MachineBytesText, RateText);
   table.Add("link.d2h_pageable", link.d2h_pageable, MachineBytesText, RateText);
   table.Add("link.both_ways_bytes_per_second", link.both_ways_bytes_per_second, RateText);
+  table.Add("link.limit_bytes_per_second", link.limit_bytes_per_second, RateText);
 }
 
 void AddHost(const HostProfile& host, FigureTable& table) {
@@ -118,18 +168,18 @@ void AddHost(const HostProfile& host, FigureTable& table) {
               ThreadsText, ParametersText);
   }
   table.Add("host.pack", host.pack, ThreadsText, RateText);
+  if (host.accumulate.has_value()) {
+    table.Add("host.accumulate", *host.accumulate, ThreadsText, RateText);
+  }
+  if (host.norm.has_value()) table.Add("host.norm", *host.norm, ThreadsText, RateText);
   table.Add("host.process_bytes", host.process_bytes, MachineBytesText);
+  table.Add("host.yardstick_flops_per_second", host.yardstick_flops_per_second, FlopsText);
+  table.Add("host.yardstick_bytes_per_second", host.yardstick_bytes_per_second, RateText);
 }
 
 }  // namespace
 
-std::string MachineBytesText(double bytes) {
-  const auto count = static_cast<uint64_t>(bytes);
-  if (count > 0 && count % 1'000'000'000 == 0) return StrCat(count / 1'000'000'000, " GB");
-  return ToString(Bytes(CheckedU64(count)));
-}
-
-std::string MachineText(const HardwareProfile& machine) {
+std::string MachineText(const HardwareProfile& machine, int64_t now) {
   FigureTable table;
   AddDevice(machine.device, table);
   AddLink(machine.link, table);
@@ -137,14 +187,10 @@ std::string MachineText(const HardwareProfile& machine) {
   for (const DiskProfile& disk : machine.disks) {
     table.Add(StrCat("disk ", disk.path, " read"), disk.read_bytes_per_second, RateText);
     table.Add(StrCat("disk ", disk.path, " write"), disk.write_bytes_per_second, RateText);
+    table.Add(StrCat("disk ", disk.path, " free"), disk.free_bytes, MachineBytesText);
   }
-  const HostProfile& host = machine.host;
-  return StrCat(machine.name, ": ", machine.summary, "\n",  //
-                "device: ", machine.device.name, " (", ToString(machine.device.kind), ")\n",
-                "host: ", host.name, "\n",  //
-                "cores: ", host.cores, " on ", host.numa_nodes,
-                host.numa_nodes == 1 ? " NUMA node" : " NUMA nodes", "\n\n",
-                std::move(table).Finish());
+  const std::string noise = table.Noise();
+  return StrCat(MachineSummary(machine, now), noise, "\n", std::move(table).Finish());
 }
 
 }  // namespace horizon

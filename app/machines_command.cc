@@ -1,12 +1,17 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "app/commands.h"
+#include "app/device_option.h"
+#include "app/machine_summary.h"
 #include "app/machine_text.h"
+#include "app/planning_options.h"
+#include "app/this_machine.h"
 #include "common/json.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
@@ -81,12 +86,14 @@ class MachinesCommand : public Command {
            "machine is asked for: --machine mine.json.\n";
   }
   OptionList Options() override {
-    return {.options = {{.name = "json",
-                         .value = &json_,
-                         .help = "Answer in JSON; with NAME, as a machine file"}},
-            .positionals = {{.name = "NAME",
-                             .value = &machine_,
-                             .help = "A machine of the list, or a machine file"}}};
+    return {
+        .options = {{.name = "json",
+                     .value = &json_,
+                     .help = "Answer in JSON; with NAME, as a machine file"}},
+        .positionals = {
+            {.name = "NAME",
+             .value = &machine_,
+             .help = "A machine of the list, a machine file, or 'this' one as it was measured"}}};
   }
 
   absl::Status Run(const CommandContext& context) override {
@@ -100,14 +107,22 @@ class MachinesCommand : public Command {
 
  private:
   absl::Status ShowOne(const CommandContext& context) {
-    ASSIGN_OR_RETURN(const HardwareProfile machine, LoadCalibratedMachine(context.io, *machine_));
-    if (!json_) return context.output.Write(MachineText(machine));
+    ASSIGN_OR_RETURN(const HardwareProfile machine, LoadOne(context));
+    if (!json_) {
+      return context.output.Write(MachineText(machine, context.clock.UnixSeconds()));
+    }
     // The catalog's own text is laid out for people to read and edit; figures fitted to published
     // runs are not in it.
     const MachineEntry* entry = FindMachine(*machine_);
     const bool as_in_catalog =
         entry != nullptr && BuiltInCalibration().Find(machine.name) == nullptr;
     return context.output.Write(as_in_catalog ? std::string(entry->json) : WriteProfile(machine));
+  }
+
+  absl::StatusOr<HardwareProfile> LoadOne(const CommandContext& context) {
+    if (*machine_ != kThisMachine) return LoadCalibratedMachine(context.io, *machine_);
+    ASSIGN_OR_RETURN(const ChosenDevice device, ChooseDevice(context, "auto"));
+    return ProfileOfThisMachine(context, device);
   }
 
   std::optional<std::string> machine_;

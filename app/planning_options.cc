@@ -61,6 +61,7 @@ absl::StatusOr<HardwareProfile> OverrideOptions::Load(const CommandContext& cont
     ASSIGN_OR_RETURN(profile, ProfileOfThisMachine(context, device));
   } else {
     ASSIGN_OR_RETURN(profile, LoadCalibratedMachine(context.io, machine));
+    TellWhoseProfile(context, machine, profile);
   }
   return WithOverrides(
       std::move(profile),

@@ -1,17 +1,21 @@
 #include "app/this_machine.h"
 
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
 #include "app/make_folders.h"
+#include "app/show_progress.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "planner/host_limits.h"
+#include "planner/host_topology.h"
 #include "planner/probe_cuda.h"
 #include "planner/probe_disk.h"
 #include "planner/probe_host.h"
+#include "planner/probe_link.h"
 #include "runtime/compute_device.h"
 #include "runtime/device/cuda_survey.h"
 
@@ -33,22 +37,45 @@ std::string Date(int64_t unix_seconds) {
                           absl::UTCTimeZone());
 }
 
-// What tells one device from another.
-std::string IdentityOf(const ChosenDevice& device) {
-  if (device.name.kind == DeviceKind::kHost) return "host";
+// What tells one device from another, and where it is on the bus.
+struct DeviceIdentity {
+  std::string text;
+  std::string bus_id;
+};
+DeviceIdentity IdentityOf(const ChosenDevice& device) {
+  if (device.name.kind == DeviceKind::kHost) return {.text = "host"};
   const CudaSurvey survey = SurveyCuda();
   for (const CudaDeviceFacts& facts : survey.devices) {
     if (facts.index != device.name.index) continue;
-    return StrCat(facts.name, ", ", facts.memory_bytes, " bytes, driver ", survey.driver_version);
+    return {.text = StrCat(facts.name, ", ", facts.memory_bytes, " bytes, driver ",
+                           survey.driver_version),
+            .bus_id = facts.bus_id};
   }
-  return ToString(device.name);
+  return {.text = ToString(device.name)};
+}
+
+absl::StatusOr<ProfiledHardware> HardwareHere(const CommandContext& context,
+                                              const ChosenDevice& device) {
+  ASSIGN_OR_RETURN(const HostLimits limits, ReadHostLimits(context.io));
+  return HardwareOf(limits, IdentityOf(device).text);
+}
+
+// Which of the driver's devices lies at this place on the bus.
+std::optional<int> IndexOnBus(Nvml& nvml, const std::string& bus_id) {
+  const int count = nvml.CountDevices().value_or(0);
+  for (int i = 0; i < count; ++i) {
+    const absl::StatusOr<NvmlDevice> device = nvml.Read(i);
+    if (device.ok() && SameBusPlace(device->bus_id, bus_id)) return i;
+  }
+  return std::nullopt;
 }
 
 class Measuring {
  public:
-  Measuring(const CommandContext& context, const ChosenDevice& device, ProfileDepth depth)
-      : context_(context), device_(device), times_(TimesOf(depth)) {
-    host_.quick = depth == ProfileDepth::kQuick;
+  Measuring(const CommandContext& context, const ChosenDevice& device,
+            const ProfileRequest& request)
+      : context_(context), device_(device), request_(request), times_(TimesOf(request.depth)) {
+    host_.quick = request.depth == ProfileDepth::kQuick;
     host_.time = times_.host;
     host_.when = Date(context.clock.UnixSeconds());
     host_.on_measured = [this](int64_t done, int64_t total) { Tell(done, total); };
@@ -58,7 +85,13 @@ class Measuring {
     const double all = times_.host.value + (on_cuda() ? times_.device.value : 0);
     context_.log.Info(StrCat("measuring this machine", on_cuda() ? " and its device" : "",
                              " for about ", static_cast<int64_t>(all), " s"));
-    if (!on_cuda()) return ProbeHost(context_.io, context_.clock, host_);
+    return on_cuda() ? MeasureCuda() : ProbeHost(context_.io, context_.clock, host_);
+  }
+
+ private:
+  bool on_cuda() const { return device_.name.kind == DeviceKind::kCuda; }
+
+  absl::StatusOr<HardwareProfile> MeasureCuda() {
     const DeviceRates rates{
         .time = times_.device, .matrix_bytes = kUsualMatrixBytes, .when = host_.when};
     ASSIGN_OR_RETURN(const ComputeDevice device,
@@ -66,82 +99,147 @@ class Measuring {
                                         .capacity = CudaRatingBytes(rates),
                                         .clock = context_.clock,
                                         .log = context_.log}));
-    return ProbeCuda(context_.io, context_.clock,
-                     {.host = host_,
-                      .rated = {.device = *device.device,
-                                .kernels = *device.kernels,
-                                .products = device.products.get()},
-                      .rates = rates,
-                      .name = device_.model,
-                      .free_bytes = device_.free_bytes});
+    ASSIGN_OR_RETURN(HardwareProfile profile,
+                     ProbeCuda(context_.io, context_.clock,
+                               {.host = host_,
+                                .rated = {.device = *device.device,
+                                          .kernels = *device.kernels,
+                                          .products = device.products.get()},
+                                .rates = rates,
+                                .name = device_.model,
+                                .free_bytes = device_.free_bytes}));
+    ASSIGN_OR_RETURN(profile.link.pcie, MeasureLink(*device.device));
+    return profile;
   }
 
- private:
-  bool on_cuda() const { return device_.name.kind == DeviceKind::kCuda; }
+  // None where there is no driver's library to ask, which is no error.
+  absl::StatusOr<std::optional<PcieState>> MeasureLink(Device& device) {
+    const absl::StatusOr<std::unique_ptr<Nvml>> nvml = Nvml::Open(request_.nvml_library);
+    if (!nvml.ok()) return std::nullopt;
+    const std::optional<int> index = IndexOnBus(**nvml, IdentityOf(device_).bus_id);
+    if (!index) return std::nullopt;
+    return ProbeLink(context_.clock, device, [&] { return (*nvml)->ReadLink(*index); });
+  }
 
-  // A line now and then, so that a person sees that it goes on.
   void Tell(int64_t done, int64_t total) {
-    const Nanoseconds now = context_.clock.Now();
-    if (done < total && now - told_ < std::chrono::seconds(10)) return;
-    told_ = now;
-    context_.log.Info(StrCat("measured ", done, " of ", total));
+    if (progress_ == nullptr) {
+      progress_.reset(new Progress(
+          ShowProgress(context_, "measuring this machine", static_cast<uint64_t>(total))));
+    }
+    if (done < total) return progress_->Update(static_cast<uint64_t>(done));
+    progress_->Finish(static_cast<uint64_t>(done));
+    if (on_cuda()) context_.log.Info("measuring the device and its link");
   }
 
   const CommandContext& context_;
   const ChosenDevice& device_;
+  const ProfileRequest& request_;
   const Times times_;
   HostProbe host_;
-  Nanoseconds told_ = context_.clock.Now();
+  std::unique_ptr<Progress> progress_;  // from the first measurement on
 };
 
+absl::StatusOr<std::vector<DiskProfile>> MeasureDisk(const CommandContext& context,
+                                                     const ProfileRequest& request) {
+  std::vector<DiskProfile> disks;
+  if (request.disk_folder.empty()) return disks;
+  absl::StatusOr<DiskProfile> disk = ProbeDisk(context.io, context.clock, request.disk_folder);
+  if (disk.ok()) {
+    disks.push_back(*std::move(disk));
+  } else if (request.disk_needed) {
+    return disk.status();
+  } else {
+    context.log.Warning(StrCat("the disk is not measured: ", disk.status().message(),
+                               "; --folder names another place"));
+  }
+  return disks;
+}
+
+// The path it is kept at; empty, with a warning, where that is not possible.
 }  // namespace
 
-absl::StatusOr<KeptProfile> MeasureThisMachine(const CommandContext& context,
-                                               const ChosenDevice& device, ProfileDepth depth,
-                                               const std::string& disk_folder) {
-  ASSIGN_OR_RETURN(const HostLimits limits, ReadHostLimits(context.io));
-  KeptProfile kept{.hardware = HardwareOf(limits, IdentityOf(device)),
-                   .made = context.clock.UnixSeconds(),
-                   .quick = depth == ProfileDepth::kQuick};
-  // First what can fail for a name that is wrong.
-  std::vector<DiskProfile> disks;
-  if (!disk_folder.empty()) {
-    ASSIGN_OR_RETURN(DiskProfile disk, ProbeDisk(context.io, context.clock, disk_folder));
-    disks.push_back(std::move(disk));
-  }
-  ASSIGN_OR_RETURN(kept.profile, Measuring(context, device, depth).Measure());
-  kept.profile.disks = std::move(disks);
-  if (context.cache_folder.empty()) return kept;
+std::string KeepThisMachine(const CommandContext& context, const HardwareProfile& profile) {
+  if (context.cache_folder.empty()) return "";
   absl::Status status = MakeFolders(context.io, context.cache_folder);
   if (status.ok()) {
-    const absl::StatusOr<std::string> path = KeepProfile(context.io, context.cache_folder, kept);
-    if (path.ok()) kept.path = *path;
+    const absl::StatusOr<std::string> path = KeepProfile(context.io, context.cache_folder, profile);
+    if (path.ok()) return *path;
     status = path.status();
   }
-  if (!status.ok()) {
-    context.log.Warning(
-        StrCat("the profile is not kept for later: ", std::string(status.message())));
-  }
-  return kept;
+  context.log.Warning(StrCat("the profile is not kept for later: ", status.message()));
+  return "";
+}
+
+absl::StatusOr<KeptProfile> MeasureThisMachine(const CommandContext& context,
+                                               const ChosenDevice& device,
+                                               const ProfileRequest& request) {
+  ASSIGN_OR_RETURN(ProfiledHardware hardware, HardwareHere(context, device));
+  // First what can fail for a name that is wrong.
+  ASSIGN_OR_RETURN(std::vector<DiskProfile> disks, MeasureDisk(context, request));
+  ASSIGN_OR_RETURN(HardwareProfile profile, Measuring(context, device, request).Measure());
+  profile.disks = std::move(disks);
+  profile.measured_on = MeasuredNow(std::move(hardware), context.clock.UnixSeconds());
+  profile.measured_on->quick = request.depth == ProfileDepth::kQuick;
+  // How it is built is told where it can be found out.
+  absl::StatusOr<HostTopology> topology = ReadHostTopology(context.io);
+  if (topology.ok()) profile.host.topology = *std::move(topology);
+  std::string path = KeepThisMachine(context, profile);
+  return KeptProfile{.profile = std::move(profile), .path = std::move(path)};
 }
 
 absl::StatusOr<HardwareProfile> ProfileOfThisMachine(const CommandContext& context,
                                                      const ChosenDevice& device) {
   ASSIGN_OR_RETURN(const HostLimits limits, ReadHostLimits(context.io));
-  std::optional<KeptProfile> kept =
-      FindKeptProfile(context.io, context.cache_folder, HardwareOf(limits, IdentityOf(device)));
-  if (kept.has_value()) {
+  const ProfiledHardware hardware = HardwareOf(limits, IdentityOf(device).text);
+  absl::StatusOr<KeptProfile> kept = FindKeptProfile(context.io, context.cache_folder, hardware);
+  if (kept.ok()) {
+    const MeasuredOn& measured = *kept->profile.measured_on;
+    const int64_t now = context.clock.UnixSeconds();
     context.log.Info(
-        StrCat("profile of this machine: ", AgeText(kept->made, context.clock.UnixSeconds()),
-               kept->quick ? ", quick" : "", "; `horizon profile` measures again"));
+        StrCat("profile of this machine: ", FreshnessText(measured, now),
+               StaleReason(measured, now).empty() ? "; `horizon profile` measures again" : ""));
   } else {
-    ASSIGN_OR_RETURN(kept, MeasureThisMachine(context, device, ProfileDepth::kQuick));
+    if (absl::IsDataLoss(kept.status())) {
+      context.log.Warning(StrCat("the profile that was kept cannot be used: ",
+                                 kept.status().message(), "; this machine is measured again"));
+    }
+    ASSIGN_OR_RETURN(kept, MeasureThisMachine(context, device, {}));
   }
   SetHostMemory(limits, kept->profile);
   if (device.name.kind == DeviceKind::kCuda) {
     kept->profile.device.memory_bytes.value = static_cast<double>(device.free_bytes);
   }
   return std::move(kept->profile);
+}
+
+absl::Status WarnOfOtherMachine(const CommandContext& context, const ChosenDevice& device,
+                                const std::string& name, const HardwareProfile& profile) {
+  if (!profile.measured_on.has_value()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const ProfiledHardware here, HardwareHere(context, device));
+  const std::string difference = DifferenceOf(here, profile.measured_on->hardware);
+  if (!difference.empty()) {
+    context.log.Warning(StrCat("--machine ", name, " was measured on another machine (", difference,
+                               "), and the run happens here: predictions may be far "
+                               "off; `horizon profile` measures this machine"));
+    return absl::OkStatus();
+  }
+  const int64_t now = context.clock.UnixSeconds();
+  const std::string text =
+      StrCat("--machine ", name, ": ", FreshnessText(*profile.measured_on, now));
+  if (StaleReason(*profile.measured_on, now).empty()) {
+    context.log.Info(text);
+  } else {
+    context.log.Warning(text);
+  }
+  return absl::OkStatus();
+}
+
+void TellWhoseProfile(const CommandContext& context, const std::string& name,
+                      const HardwareProfile& profile) {
+  if (!profile.measured_on.has_value()) return;
+  context.log.Info(StrCat("--machine ", name, ": measured on ",
+                          ToString(profile.measured_on->hardware), "; ",
+                          FreshnessText(*profile.measured_on, context.clock.UnixSeconds())));
 }
 
 }  // namespace horizon

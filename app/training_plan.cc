@@ -45,6 +45,7 @@ class Planning {
   absl::Status LoadProfile() {
     if (options_.machine.has_value()) {
       ASSIGN_OR_RETURN(profile_, LoadMachine(context_.io, *options_.machine));
+      RETURN_IF_ERROR(WarnOfOtherMachine(context_, device_, *options_.machine, profile_));
     } else {
       ASSIGN_OR_RETURN(profile_, ProfileOfThisMachine(context_, device_));
     }
@@ -55,6 +56,10 @@ class Planning {
                  ": name a machine like it, another --device, or leave --machine out"));
     }
     RETURN_IF_ERROR(LookAtSpeed());
+    if (profile_.link.pcie.has_value()) {
+      const std::string problem = LinkProblem(*profile_.link.pcie);
+      if (!problem.empty()) context_.log.Warning(problem);
+    }
     MachineOverrides overrides{.device_memory = options_.device_memory,
                                .link_limit = options_.link,
                                .cores = options_.threads};
@@ -135,7 +140,7 @@ class Planning {
   absl::Status CheckFreeMemory(uint64_t needed) const {
     ASSIGN_OR_RETURN(const HostLimits limits, ReadHostLimits(context_.io));
     const Bytes free =
-        std::min(limits.available_memory, limits.cgroup_memory.value_or(limits.available_memory));
+        std::min(limits.available_memory, limits.memory_limit().value_or(limits.available_memory));
     if (needed <= free.value()) return absl::OkStatus();
     return absl::FailedPreconditionError(
         StrCat(spec_.name, " needs ", ToString(Bytes(CheckedU64(needed))),

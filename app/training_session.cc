@@ -272,7 +272,12 @@ class Session {
 
   absl::Status TellSaving(const CheckpointLayout& layout) {
     if (!saves()) return absl::OkStatus();
-    ASSIGN_OR_RETURN(const DiskProfile disk, ProbeDisk(io_, context_.clock, options_.output));
+    DiskProfile disk;
+    if (const DiskProfile* known = FindDisk(planned_.profile, options_.output)) {
+      disk = *known;
+    } else {
+      ASSIGN_OR_RETURN(disk, ProbeDisk(io_, context_.clock, options_.output));
+    }
     const double seconds =
         static_cast<double>(layout.total_bytes.value()) / disk.write_bytes_per_second.value;
     context_.log.Info(StrCat(

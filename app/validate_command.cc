@@ -46,6 +46,7 @@ class ValidateCommand : public Command {
     HardwareProfile profile;
     if (machine_.has_value()) {
       ASSIGN_OR_RETURN(profile, LoadMachine(context.io, *machine_));
+      RETURN_IF_ERROR(WarnOfOtherMachine(context, ChosenDevice{}, *machine_, profile));
     } else {
       ASSIGN_OR_RETURN(profile, ProfileOfThisMachine(context, ChosenDevice{}));
     }

@@ -25,7 +25,12 @@ enum class OpenMode {
   kCreateNew,  // O_CREAT | O_EXCL: must not exist; written, not read
   kTruncate,   // created or emptied; written, not read
   kAppend,     // created if missing; WriteAt ignores the offset and appends
+  // kRead past the system's cache (O_DIRECT): offsets, lengths and addresses are multiples of
+  // kDirectAlignment. A file system without it, or a file that is not aligned so, is an error with
+  // the errno EINVAL.
+  kReadDirect,
 };
+inline constexpr size_t kDirectAlignment = 4096;
 
 enum class FileKind { kRegular, kDirectory, kOther };
 

@@ -59,6 +59,13 @@ LogStyle LogStyleFor(std::FILE* out, const char* no_color) {
   return colourless ? LogStyle::kTerminal : LogStyle::kColour;
 }
 
+void Log::Draw(std::string_view text) {
+  if (!Wants(LogLevel::kInfo)) return;
+  const std::scoped_lock lock(mutex_);
+  std::fwrite(text.data(), 1, text.size(), out_);
+  std::fflush(out_);
+}
+
 void Log::Write(LogLevel level, std::string_view message) {
   if (!Wants(level)) return;
   std::string line;

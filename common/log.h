@@ -40,6 +40,10 @@ class Log {
   void Error(std::string_view message) { Write(LogLevel::kError, message); }
   // Dropped when below the level given; further lines of a message are indented.
   void Write(LogLevel level, std::string_view message);
+  // Writes a text as it is, unless the level leaves information out: for a progress line, which
+  // stands on a terminal (on_terminal) until a message or a newer one takes its place.
+  void Draw(std::string_view text);
+  bool on_terminal() const { return style_ != LogStyle::kPlain; }
   // For messages that are costly to put together.
   bool Wants(LogLevel level) const { return level >= least_; }
 

@@ -195,6 +195,8 @@ int OpenFlags(OpenMode mode) {
       return kAlways | O_WRONLY | O_CREAT | O_TRUNC;
     case OpenMode::kAppend:
       return kAlways | O_WRONLY | O_CREAT | O_APPEND;
+    case OpenMode::kReadDirect:
+      return kAlways | O_RDONLY | O_DIRECT;
   }
   return kAlways;
 }
@@ -213,9 +215,10 @@ class PosixIo final : public Io {
       if (found && !S_ISREG(state.st_mode) && error_number != EEXIST) {
         return NotRegular(path, state.st_mode);
       }
-      const std::string_view what = mode == OpenMode::kRead        ? "open for reading"
-                                    : mode == OpenMode::kCreateNew ? "create"
-                                                                   : "open for writing";
+      const std::string_view what = mode == OpenMode::kRead         ? "open for reading"
+                                    : mode == OpenMode::kReadDirect ? "open for direct reading"
+                                    : mode == OpenMode::kCreateNew  ? "create"
+                                                                    : "open for writing";
       return IoError(error_number, StrCat(what, " '", path, "'"));
     }
     if (::fstat(descriptor.number(), &state) != 0) return Failed("examine", path);

@@ -1,64 +1,19 @@
 #include "planner/host_limits.h"
 
 #include <algorithm>
-#include <charconv>
+#include <cmath>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "common/status_macros.h"
 #include "common/str_cat.h"
+#include "planner/proc_text.h"
 
 namespace horizon {
 namespace {
 
 // Version 1 writes "no limit" as the largest multiple of a page; nothing real is near it.
 constexpr uint64_t kNoLimit = uint64_t{1} << 60;
-
-std::vector<std::string_view> Split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const size_t end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
-std::string_view Trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t\n");
-  if (begin == std::string_view::npos) return "";
-  return text.substr(begin, text.find_last_not_of(" \t\n") - begin + 1);
-}
-
-// The number a text begins with.
-std::optional<uint64_t> NumberAt(std::string_view text) {
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc()) return std::nullopt;
-  return number;
-}
-
-// What stands behind "NAME:" or "NAME   " at the beginning of a line.
-std::optional<std::string_view> LineOf(std::string_view text, std::string_view name) {
-  for (const std::string_view line : Split(text, '\n')) {
-    if (line.substr(0, name.size()) != name) continue;
-    std::string_view rest = Trimmed(line.substr(name.size()));
-    if (!rest.empty() && rest.front() == ':') rest = Trimmed(rest.substr(1));
-    return rest;
-  }
-  return std::nullopt;
-}
-
-// A file that may be missing or closed to us.
-absl::StatusOr<std::optional<std::string>> ReadIfThere(Io& io, const std::string& path) {
-  absl::StatusOr<std::string> text = ReadTextFile(io, path);
-  if (text.ok()) return std::optional<std::string>(*std::move(text));
-  if (absl::IsNotFound(text.status()) || absl::IsPermissionDenied(text.status())) {
-    return std::optional<std::string>();
-  }
-  return text.status();
-}
 
 absl::StatusOr<Bytes> MemoryLine(const std::string& path, std::string_view text,
                                  std::string_view name) {
@@ -69,20 +24,6 @@ absl::StatusOr<Bytes> MemoryLine(const std::string& path, std::string_view text,
     return absl::InvalidArgumentError(StrCat(path, " has no line \"", name, ": N kB\""));
   }
   return bytes;
-}
-
-// How many numbers a list like "0-3,8,10-11" names; 0 when it is none.
-int64_t CountList(std::string_view list) {
-  int64_t count = 0;
-  for (const std::string_view range : Split(Trimmed(list), ',')) {
-    const std::optional<uint64_t> first = NumberAt(range);
-    const size_t dash = range.find('-');
-    const std::optional<uint64_t> last =
-        dash == std::string_view::npos ? first : NumberAt(range.substr(dash + 1));
-    if (!first || !last || *last < *first || *last > 1'000'000) return 0;
-    count += static_cast<int64_t>(*last - *first + 1);
-  }
-  return count;
 }
 
 // The folders of a control group, from its own up to the root of the mount. A container may show a
@@ -108,16 +49,21 @@ GroupFolders FindGroups(const std::string& root, std::string_view text) {
   const std::string mount = StrCat(root, "/sys/fs/cgroup");
   GroupFolders groups;
   // Lines "NUMBER:CONTROLLERS:PATH"; version 2 has no controllers.
-  for (const std::string_view line : Split(text, '\n')) {
+  for (const std::string_view line : SplitText(text, '\n')) {
     const size_t first = line.find(':');
     const size_t second = first == std::string_view::npos ? first : line.find(':', first + 1);
     if (second == std::string_view::npos) continue;
     const std::string_view controllers = line.substr(first + 1, second - first - 1);
     const std::string_view path = line.substr(second + 1);
     if (controllers.empty()) groups.version2 = FoldersUp(mount, path);
-    for (const std::string_view controller : Split(controllers, ',')) {
+    for (const std::string_view controller : SplitText(controllers, ',')) {
       if (controller == "memory") groups.memory = FoldersUp(mount + "/memory", path);
-      if (controller == "cpu") groups.cpu = FoldersUp(mount + "/cpu", path);
+      if (controller == "cpu") {
+        groups.cpu = FoldersUp(mount + "/cpu", path);
+        // Mounted together with others, and not everywhere a link leads there by the one name.
+        const std::vector<std::string> shared = FoldersUp(StrCat(mount, "/", controllers), path);
+        groups.cpu.insert(groups.cpu.end(), shared.begin(), shared.end());
+      }
     }
   }
   return groups;
@@ -136,29 +82,29 @@ class LimitReader {
   }
 
   // "QUOTA PERIOD" or "max PERIOD".
-  absl::Status TakeQuota(const std::string& path, int64_t& cores) {
+  absl::Status TakeQuota(const std::string& path, std::optional<double>& least) {
     ASSIGN_OR_RETURN(const std::optional<std::string> text, ReadIfThere(io_, path));
     if (!text) return absl::OkStatus();
-    const std::vector<std::string_view> parts = Split(Trimmed(*text), ' ');
-    if (parts.size() == 2) Lower(NumberAt(parts[0]), NumberAt(parts[1]), cores);
+    const std::vector<std::string_view> parts = SplitText(TrimmedText(*text), ' ');
+    if (parts.size() == 2) Lower(NumberAt(parts[0]), NumberAt(parts[1]), least);
     return absl::OkStatus();
   }
 
-  absl::Status TakeOldQuota(const std::string& folder, int64_t& cores) {
+  absl::Status TakeOldQuota(const std::string& folder, std::optional<double>& least) {
     ASSIGN_OR_RETURN(const std::optional<std::string> quota,
                      ReadIfThere(io_, folder + "/cpu.cfs_quota_us"));
     ASSIGN_OR_RETURN(const std::optional<std::string> period,
                      ReadIfThere(io_, folder + "/cpu.cfs_period_us"));
-    if (quota && period) Lower(NumberAt(*quota), NumberAt(*period), cores);
+    if (quota && period) Lower(NumberAt(*quota), NumberAt(*period), least);
     return absl::OkStatus();
   }
 
  private:
-  // A thread beyond whole cores would only wait for its quota.
-  static void Lower(std::optional<uint64_t> quota, std::optional<uint64_t> period, int64_t& cores) {
+  static void Lower(std::optional<uint64_t> quota, std::optional<uint64_t> period,
+                    std::optional<double>& least) {
     if (!quota || !period || *quota == 0 || *period == 0) return;
-    const uint64_t whole = std::clamp<uint64_t>(*quota / *period, 1, 1'000'000);
-    cores = std::min(cores, static_cast<int64_t>(whole));
+    const double cores = static_cast<double>(*quota) / static_cast<double>(*period);
+    least = std::min(least.value_or(cores), cores);
   }
 
   Io& io_;
@@ -172,38 +118,95 @@ absl::Status TakeGroups(Io& io, const std::string& root, HostLimits& limits) {
   LimitReader reader(io);
   for (const std::string& folder : groups.version2) {
     RETURN_IF_ERROR(reader.TakeMemory(folder + "/memory.max", limits.cgroup_memory));
-    RETURN_IF_ERROR(reader.TakeQuota(folder + "/cpu.max", limits.cores));
+    // Above this one a process is not ended, but held up until it gives memory back.
+    RETURN_IF_ERROR(reader.TakeMemory(folder + "/memory.high", limits.cgroup_memory));
+    RETURN_IF_ERROR(reader.TakeQuota(folder + "/cpu.max", limits.quota_cores));
   }
   for (const std::string& folder : groups.memory) {
     RETURN_IF_ERROR(reader.TakeMemory(folder + "/memory.limit_in_bytes", limits.cgroup_memory));
   }
   for (const std::string& folder : groups.cpu) {
-    RETURN_IF_ERROR(reader.TakeOldQuota(folder, limits.cores));
+    RETURN_IF_ERROR(reader.TakeOldQuota(folder, limits.quota_cores));
   }
   return absl::OkStatus();
 }
 
-absl::Status TakeMemlock(Io& io, const std::string& root, HostLimits& limits) {
+absl::Status TakeOwnLimits(Io& io, const std::string& root, HostLimits& limits) {
   ASSIGN_OR_RETURN(const std::optional<std::string> text,
                    ReadIfThere(io, root + "/proc/self/limits"));
-  const std::optional<std::string_view> line =
-      text ? LineOf(*text, "Max locked memory") : std::nullopt;
-  const std::optional<uint64_t> soft = line ? NumberAt(*line) : std::nullopt;
-  if (soft) limits.memlock = Bytes(*soft);
+  const auto soft = [&](std::string_view name) -> std::optional<Bytes> {
+    const std::optional<std::string_view> line = text ? LineOf(*text, name) : std::nullopt;
+    const std::optional<uint64_t> number = line ? NumberAt(*line) : std::nullopt;
+    return number ? std::optional<Bytes>(Bytes(*number)) : std::nullopt;
+  };
+  limits.memlock = soft("Max locked memory");
+  limits.address_space = soft("Max address space");
+  return absl::OkStatus();
+}
+
+// "always [madvise] never": the word in brackets.
+HugePageMode ModeOf(std::string_view text) {
+  const size_t begin = text.find('[');
+  const size_t end = text.find(']');
+  if (begin == std::string_view::npos || end == std::string_view::npos || end < begin) {
+    return HugePageMode::kUnknown;
+  }
+  const absl::StatusOr<HugePageMode> mode =
+      ParseWord<HugePageMode>(text.substr(begin + 1, end - begin - 1));
+  return mode.value_or(HugePageMode::kUnknown);
+}
+
+absl::Status TakeHugePages(Io& io, const std::string& root, HostLimits& limits) {
+  const std::string folder = root + "/sys/kernel/mm";
+  ASSIGN_OR_RETURN(const std::optional<std::string> mode,
+                   ReadIfThere(io, folder + "/transparent_hugepage/enabled"));
+  if (mode) limits.huge_pages = ModeOf(*mode);
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListIfThere(io, folder + "/hugepages"));
+  for (const int64_t size : NumbersOfNames(names, "hugepages-")) {
+    const std::string pool = StrCat(folder, "/hugepages/hugepages-", size, "kB");
+    ASSIGN_OR_RETURN(const std::optional<std::string> total,
+                     ReadIfThere(io, pool + "/nr_hugepages"));
+    ASSIGN_OR_RETURN(const std::optional<std::string> free,
+                     ReadIfThere(io, pool + "/free_hugepages"));
+    const uint64_t count = total ? NumberAt(*total).value_or(0) : 0;
+    if (size == 0 || count == 0) continue;
+    const HugePagePool found{.page = 1_KiB * static_cast<uint64_t>(size),
+                             .total = count,
+                             .free = std::min(count, free ? NumberAt(*free).value_or(0) : 0)};
+    if ((found.page * found.total).ok()) limits.huge_page_pools.push_back(found);
+  }
   return absl::OkStatus();
 }
 
 absl::Status TakeNodes(Io& io, const std::string& root, HostLimits& limits) {
-  const absl::StatusOr<std::vector<std::string>> names = io.List(root + "/sys/devices/system/node");
-  if (absl::IsNotFound(names.status()) || absl::IsPermissionDenied(names.status())) {
-    return absl::OkStatus();
-  }
-  RETURN_IF_ERROR(names.status());
-  const int64_t nodes = std::count_if(names->begin(), names->end(), [](std::string_view name) {
-    return name.substr(0, 4) == "node" && NumberAt(name.substr(4)).has_value();
-  });
-  limits.numa_nodes = std::max<int64_t>(1, nodes);
+  ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                   ListIfThere(io, root + "/sys/devices/system/node"));
+  limits.numa_nodes = std::max<int64_t>(1, NumbersOfNames(names, "node").size());
   return absl::OkStatus();
+}
+
+absl::Status TakeProcessors(Io& io, const std::string& root, HostLimits& limits) {
+  const std::string status_path = root + "/proc/self/status";
+  ASSIGN_OR_RETURN(const std::string status, ReadTextFile(io, status_path));
+  limits.processors =
+      static_cast<int64_t>(NumbersOfList(LineOf(status, "Cpus_allowed_list").value_or("")).size());
+  if (limits.processors == 0) {
+    return absl::InvalidArgumentError(StrCat(status_path, " has no line \"Cpus_allowed_list\""));
+  }
+  ASSIGN_OR_RETURN(const std::optional<std::string> online,
+                   ReadIfThere(io, root + "/sys/devices/system/cpu/online"));
+  const auto there = static_cast<int64_t>(online ? NumbersOfList(*online).size() : 0);
+  limits.hardware_threads = std::max(limits.processors, there);
+  ASSIGN_OR_RETURN(const std::optional<std::string> processor,
+                   ReadIfThere(io, root + "/proc/cpuinfo"));
+  if (processor) limits.processor = LineOf(*processor, "model name").value_or("");
+  return absl::OkStatus();
+}
+
+Bytes SwapLine(std::string_view text, std::string_view name) {
+  const std::optional<std::string_view> line = LineOf(text, name);
+  const Bytes bytes = 1_KiB * (line ? NumberAt(*line).value_or(0) : 0);
+  return bytes.ok() ? bytes : 0_B;
 }
 
 }  // namespace
@@ -214,20 +217,43 @@ absl::StatusOr<HostLimits> ReadHostLimits(Io& io, const std::string& root) {
   ASSIGN_OR_RETURN(const std::string memory, ReadTextFile(io, memory_path));
   ASSIGN_OR_RETURN(limits.total_memory, MemoryLine(memory_path, memory, "MemTotal"));
   ASSIGN_OR_RETURN(limits.available_memory, MemoryLine(memory_path, memory, "MemAvailable"));
-  const std::string status_path = root + "/proc/self/status";
-  ASSIGN_OR_RETURN(const std::string status, ReadTextFile(io, status_path));
-  limits.processors = CountList(LineOf(status, "Cpus_allowed_list").value_or(""));
-  if (limits.processors == 0) {
-    return absl::InvalidArgumentError(StrCat(status_path, " has no line \"Cpus_allowed_list\""));
-  }
-  limits.cores = limits.processors;
-  ASSIGN_OR_RETURN(const std::optional<std::string> processor,
-                   ReadIfThere(io, root + "/proc/cpuinfo"));
-  if (processor) limits.processor = LineOf(*processor, "model name").value_or("");
+  limits.swap = SwapLine(memory, "SwapTotal");
+  limits.swap_free = SwapLine(memory, "SwapFree");
+  RETURN_IF_ERROR(TakeProcessors(io, root, limits));
   RETURN_IF_ERROR(TakeGroups(io, root, limits));
-  RETURN_IF_ERROR(TakeMemlock(io, root, limits));
+  RETURN_IF_ERROR(TakeOwnLimits(io, root, limits));
+  RETURN_IF_ERROR(TakeHugePages(io, root, limits));
   RETURN_IF_ERROR(TakeNodes(io, root, limits));
+  limits.cores = limits.processors;
+  if (limits.quota_cores) {
+    // A thread beyond whole cores would only wait for its quota.
+    const double whole = std::clamp(std::floor(*limits.quota_cores), 1.0, 1e6);
+    limits.cores = std::min(limits.cores, static_cast<int64_t>(whole));
+  }
   return limits;
+}
+
+std::optional<Bytes> HostLimits::memory_limit() const {
+  if (!cgroup_memory) return address_space;
+  return address_space ? std::min(*cgroup_memory, *address_space) : cgroup_memory;
+}
+
+HostAllowance AllowanceOf(const HostLimits& limits) {
+  const auto or_none = [](std::optional<Bytes> bytes) { return bytes.value_or(0_B).value(); };
+  HostAllowance allowance{.total_memory_bytes = limits.total_memory.value(),
+                          .swap_bytes = limits.swap.value(),
+                          .swap_free_bytes = limits.swap_free.value(),
+                          .control_group_bytes = or_none(limits.cgroup_memory),
+                          .address_space_bytes = or_none(limits.address_space),
+                          .locked_memory_bytes = or_none(limits.memlock),
+                          .huge_pages = limits.huge_pages,
+                          .hardware_threads = limits.processors,
+                          .quota_cores = limits.quota_cores.value_or(0)};
+  for (const HugePagePool& pool : limits.huge_page_pools) {
+    allowance.huge_page_pool_bytes += (pool.page * pool.total).value();
+    allowance.huge_page_pool_free_bytes += (pool.page * pool.free).value();
+  }
+  return allowance;
 }
 
 }  // namespace horizon

@@ -130,6 +130,10 @@ std::string PlanReportText(const PlanReport& report) {
   const PlanAnswer& answer = report.answer;
   std::string text = StrCat(report.spec.name, " on ", report.profile.name, " (",
                             report.profile.summary, ")\n", JobLine(answer));
+  if (report.profile.link.pcie.has_value()) {
+    const std::string problem = LinkProblem(*report.profile.link.pcie);
+    if (!problem.empty()) text += StrCat("note: ", problem, "\n");
+  }
   if (!answer.feasible) {
     text += "\nno plan fits; the one that comes nearest:\n";
     for (const std::string& line : DescribeShortages(answer.search.shortages)) {
@@ -206,6 +210,10 @@ std::string PlanReportJson(const PlanReport& report) {
     writer.Key("reason").String(proposal.reason).EndObject();
   }
   writer.EndArray();
+  if (report.profile.link.pcie.has_value()) {
+    const std::string problem = LinkProblem(*report.profile.link.pcie);
+    if (!problem.empty()) writer.Key("link_problem").String(problem);
+  }
   if (answer.feasible) {
     writer.Key("plan");
     WritePlan(*answer.search.plan, writer);

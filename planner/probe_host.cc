@@ -60,9 +60,14 @@ void SetHostMemory(const HostLimits& limits, HardwareProfile& profile) {
       limits.available_memory,
       StrCat("MemAvailable of /proc/meminfo; MemTotal is ", ToString(limits.total_memory)), "now");
   host.cgroup_bytes.reset();
-  if (limits.cgroup_memory) {
-    host.cgroup_bytes = Told(*limits.cgroup_memory, "least limit of the control groups", "now");
+  if (const std::optional<Bytes> limit = limits.memory_limit(); limit && *limit > 0_B) {
+    const bool group = limits.cgroup_memory && *limits.cgroup_memory == *limit;
+    host.cgroup_bytes =
+        Told(*limit,
+             group ? "least limit of the control groups" : "Max address space of /proc/self/limits",
+             "now");
   }
+  host.allowance = AllowanceOf(limits);
   // A driver locks memory itself; the limit on what a process may lock is not asked there.
   host.memlock_bytes.reset();
   if (profile.device.kind != DeviceKind::kHost) return;

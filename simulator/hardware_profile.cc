@@ -18,7 +18,8 @@ constexpr StateFormat kStateFormats[kStateFormatCount] = {
     StateFormat::kBf16Weights};
 
 // Every field once: read, written and documented from here. `visit` is called with a name, a field
-// and its info; Section with a name and what lies in it; List for the disks.
+// and its info; Section with a name and what lies in it, OptionalSection where it may be missing;
+// List for the disks.
 template <typename Profile, typename Visitor>
 void VisitProfile(Profile& profile, Visitor& visit) {
   visit("version", profile.version, {.minimum = 1, .maximum = 1, .help = "version of this format"});
@@ -54,6 +55,7 @@ void VisitProfile(Profile& profile, Visitor& visit) {
           {.unit = "bytes/s", .help = "sum when both directions are busy"});
     visit("limit_bytes_per_second", link.limit_bytes_per_second,
           {.unit = "bytes/s", .help = "each direction is held to this"});
+    visit.OptionalSection("pcie", link.pcie, [&](auto& pcie) { VisitPcie(pcie, visit); });
   });
   visit.Section("host", [&] {
     auto& host = profile.host;
@@ -82,12 +84,19 @@ void VisitProfile(Profile& profile, Visitor& visit) {
           {.unit = "flop/s", .help = "of fixed work, while all this was measured"});
     visit("yardstick_bytes_per_second", host.yardstick_bytes_per_second,
           {.unit = "bytes/s", .help = "of fixed work, while all this was measured"});
+    visit.OptionalSection("topology", host.topology,
+                          [&](auto& topology) { VisitTopology(topology, visit); });
+    visit.OptionalSection("allowance", host.allowance,
+                          [&](auto& allowance) { VisitAllowance(allowance, visit); });
   });
   visit.List("disks", profile.disks, [&](auto& disk) {
     visit("path", disk.path, {.help = "where it is mounted"});
     visit("read_bytes_per_second", disk.read_bytes_per_second, {.unit = "bytes/s"});
     visit("write_bytes_per_second", disk.write_bytes_per_second, {.unit = "bytes/s"});
+    visit("free_bytes", disk.free_bytes, {.unit = "bytes", .help = "of its file system"});
   });
+  visit.OptionalSection("measured_on", profile.measured_on,
+                        [&](auto& on) { VisitMeasuredOn(on, visit); });
 }
 
 class ProfileReader {
@@ -101,6 +110,13 @@ class ProfileReader {
     if (!status_.ok()) return;
     const Value* object = Needed(name);
     if (object != nullptr) Within(*object, top().PathOf(name), body);
+  }
+  template <typename T, typename Body>
+  void OptionalSection(std::string_view name, std::optional<T>& section, Body body) {
+    if (!status_.ok()) return;
+    const Value* object = top().Take(name);
+    if (object == nullptr) return;
+    Within(*object, top().PathOf(name), [&] { body(section.emplace()); });
   }
 
   template <typename T, typename Body>
@@ -249,6 +265,10 @@ class ProfileWriter {
     writer_.EndObject();
   }
   template <typename T, typename Body>
+  void OptionalSection(std::string_view name, const std::optional<T>& section, Body body) {
+    if (section.has_value()) Section(name, [&] { body(*section); });
+  }
+  template <typename T, typename Body>
   void List(std::string_view name, const std::vector<T>& list, Body body) {
     writer_.Key(name).BeginArray();
     for (const T& element : list) {
@@ -304,6 +324,12 @@ class ProfileTable {
     prefix_ = outer;
   }
   template <typename T, typename Body>
+  void OptionalSection(std::string_view name, const std::optional<T>&, Body body) {
+    text_ += StrCat("| `", prefix_, name, "` | section, may be missing | | |\n");
+    const T section;
+    Section(name, [&] { body(section); });
+  }
+  template <typename T, typename Body>
   void List(std::string_view name, const std::vector<T>&, Body body) {
     const T element;
     Section(StrCat(name, "[]"), [&] { body(element); });
@@ -312,7 +338,9 @@ class ProfileTable {
   void operator()(std::string_view name, const T&, const FieldInfo& info) {
     std::string kind = "text";
     if constexpr (HasWords<T>) kind = WordChoices<T>();
-    if constexpr (std::is_same_v<T, int64_t>) kind = "integer";
+    if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, uint64_t>) kind = "integer";
+    if constexpr (std::is_same_v<T, double>) kind = "number";
+    if constexpr (std::is_same_v<T, bool>) kind = "true/false";
     if constexpr (std::is_same_v<T, Figure>) kind = "figure";
     if constexpr (std::is_same_v<T, std::optional<Figure>>) kind = "figure, may be missing";
     if constexpr (std::is_same_v<T, Curve>) kind = "curve";

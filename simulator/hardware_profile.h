@@ -11,6 +11,7 @@
 #include "common/io.h"
 #include "schedule/training_job.h"
 #include "simulator/curve.h"
+#include "simulator/machine_facts.h"
 
 namespace horizon {
 
@@ -49,6 +50,7 @@ struct LinkProfile {
   Figure both_ways_bytes_per_second;  // sum of both directions when both are busy
   // Each direction is held to this. A copy that is held up waits: it takes nothing else meanwhile.
   std::optional<Figure> limit_bytes_per_second;
+  std::optional<PcieState> pcie;  // where the driver tells
 };
 
 struct HostProfile {
@@ -68,12 +70,15 @@ struct HostProfile {
   // How fast the machine was while all of this was measured (planner/yardstick.h).
   std::optional<Figure> yardstick_flops_per_second;
   std::optional<Figure> yardstick_bytes_per_second;
+  std::optional<HostTopology> topology;
+  std::optional<HostAllowance> allowance;
 };
 
 struct DiskProfile {
   std::string path;
   Figure read_bytes_per_second;
   Figure write_bytes_per_second;
+  std::optional<Figure> free_bytes;  // of its file system
 };
 
 struct HardwareProfile {
@@ -84,6 +89,7 @@ struct HardwareProfile {
   LinkProfile link;
   HostProfile host;
   std::vector<DiskProfile> disks;
+  std::optional<MeasuredOn> measured_on;  // none: not measured, as a catalog's
 
   // RAM the process may use: the least of what is there and what is allowed.
   double usable_host_bytes() const;

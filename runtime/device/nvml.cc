@@ -1,9 +1,12 @@
 #include "runtime/device/nvml.h"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <utility>
 
 #include "common/shared_library.h"
+#include "common/status_macros.h"
 #include "common/str_cat.h"
 
 namespace horizon {
@@ -125,13 +128,15 @@ class OpenNvml final : public Nvml {
         StrCat("the NVIDIA driver does not count its devices: ", Words(result)));
   }
 
+  absl::StatusOr<NvmlLink> ReadLink(int index) override {
+    ASSIGN_OR_RETURN(NvmlHandle* const device, HandleOf(index));
+    NvmlDevice found;
+    ReadLink(device, found);
+    return NvmlLink{.now = found.link_now, .most = found.link_most};
+  }
+
   absl::StatusOr<NvmlDevice> Read(int index) override {
-    NvmlHandle* device = nullptr;
-    const NvmlResult result = entries_.handle(static_cast<unsigned>(index), &device);
-    if (result != kSuccess) {
-      return absl::UnavailableError(
-          StrCat("the NVIDIA driver does not open device ", index, ": ", Words(result)));
-    }
+    ASSIGN_OR_RETURN(NvmlHandle* const device, HandleOf(index));
     NvmlDevice found;
     ReadNames(device, found);
     ReadMemory(device, found);
@@ -165,6 +170,14 @@ class OpenNvml final : public Nvml {
     if (result == kSuccess) return true;
     found.missing.push_back(StrCat(what, ": ", Words(result)));
     return false;
+  }
+
+  absl::StatusOr<NvmlHandle*> HandleOf(int index) const {
+    NvmlHandle* device = nullptr;
+    const NvmlResult result = entries_.handle(static_cast<unsigned>(index), &device);
+    if (result == kSuccess) return device;
+    return absl::UnavailableError(
+        StrCat("the NVIDIA driver does not open device ", index, ": ", Words(result)));
   }
 
   void ReadNames(NvmlHandle* device, NvmlDevice& found) const {
@@ -256,6 +269,13 @@ class OpenNvml final : public Nvml {
 };
 
 }  // namespace
+
+bool SameBusPlace(std::string_view a, std::string_view b) {
+  return !a.empty() && std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
+    return std::toupper(static_cast<unsigned char>(x)) ==
+           std::toupper(static_cast<unsigned char>(y));
+  });
+}
 
 absl::StatusOr<std::unique_ptr<Nvml>> Nvml::Open(const std::string& library) {
   absl::StatusOr<SharedLibrary> opened = SharedLibrary::Open(library);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -18,6 +19,11 @@ struct PcieLink {
   uint32_t generation = 0;
   uint32_t width = 0;
   friend bool operator==(const PcieLink&, const PcieLink&) = default;
+};
+
+struct NvmlLink {
+  std::optional<PcieLink> now;
+  std::optional<PcieLink> most;  // what device and slot could do together
 };
 
 // What the driver tells of a device. What it does not tell, because it is too old for the question
@@ -45,6 +51,9 @@ struct NvmlDevice {
   std::vector<std::string> missing;   // "temperature: Not Supported"
 };
 
+// Whether two places on the bus are the same one, in capitals or not. Unknown ones ("") are not.
+bool SameBusPlace(std::string_view a, std::string_view b);
+
 // The library, opened and initialised. Any thread may call, as NVML allows.
 class Nvml {
  public:
@@ -58,6 +67,9 @@ class Nvml {
   virtual const std::string& nvml_version() const = 0;
   // Unavailable, in the driver's words, when it does not answer.
   virtual absl::StatusOr<int> CountDevices() = 0;
+  // What the driver tells of the link alone, at once: for reading it while copies run. Errors as
+  // Read.
+  virtual absl::StatusOr<NvmlLink> ReadLink(int index) = 0;
   // The device at 0 .. count - 1, in the order of the bus. Unavailable when there is no way to it
   // (lost, no permission). May take 50 ms: the link's traffic is measured.
   virtual absl::StatusOr<NvmlDevice> Read(int index) = 0;

@@ -77,17 +77,42 @@ TEST(DeviceList, PointsOutALinkBelowItsBest) {
   const DeviceList list{.host = Host(),
                         .cuda = NoCuda("the NVIDIA driver is too old"),
                         .nvml = SurveyNvml(Library("rtx3090"))};
-  EXPECT_THAT(DeviceListText(list),
-              AllOf(ContainsRegex("gpu 0 +NVIDIA GeForce RTX 3090 +24 GiB +gen 3 x8 +gen 4 x16"),
-                    HasSubstr("\ngpu 0: the link has 8 of 16 lanes"),
-                    HasSubstr("\ngpu 0: not used: the NVIDIA driver is too old\n")));
+  EXPECT_THAT(
+      DeviceListText(list),
+      AllOf(ContainsRegex("gpu 0 +NVIDIA GeForce RTX 3090 +24 GiB +gen 3 x8 +gen 4 x16"),
+            HasSubstr("\ngpu 0: the link runs below its best: gen 3 x8 at rest of gen 4 x16 (8 of "
+                      "16 lanes), at most 50 % of what it could carry"),
+            HasSubstr("\ngpu 0: not used: the NVIDIA driver is too old\n")));
 }
 
 TEST(DeviceList, ALowerGenerationAloneMayBeIdling) {
   NvmlDevice device{.name = "D", .link_now = PcieLink{1, 16}, .link_most = PcieLink{4, 16}};
   const DeviceList list{
       .host = Host(), .cuda = NoCuda("no"), .nvml = NvmlSurvey{.devices = {device}}};
-  EXPECT_THAT(DeviceListText(list), HasSubstr("generation 1 of 4; that is usual while a device"));
+  EXPECT_THAT(DeviceListText(list),
+              HasSubstr("gen 1 x16 at rest and could as gen 4 x16: usual while a device idles"));
+}
+
+TEST(DeviceList, FewerLanesAreAReasonToWorryEvenAtRest) {
+  const DeviceList list{
+      .host = Host(), .cuda = NoCuda("no"), .nvml = SurveyNvml(Library("narrow"))};
+  EXPECT_THAT(DeviceListText(list),
+              AllOf(ContainsRegex("gpu 0 +NVIDIA RTX A5000 +24 GiB +gen 1 x4 +gen 4 x16"),
+                    HasSubstr("below its best: gen 1 x4 at rest of gen 4 x16 (4 of 16 lanes), at "
+                              "most 25 %")));
+}
+
+TEST(DeviceList, SaysWhichLimitsHoldTheHostBack) {
+  HostLimits host = Host();
+  host.hardware_threads = 64;
+  host.processors = 16;
+  host.quota_cores = 8.5;
+  host.cgroup_memory = 10_GiB;
+  const DeviceList list{.host = host, .cuda = NoCuda("no"), .nvml = absl::UnavailableError("no")};
+  EXPECT_THAT(DeviceListText(list),
+              AllOf(HasSubstr("\nhost: 8 cores can be used: 16 of 64 hardware threads by affinity; "
+                              "8.5 cores' worth of time by quota\n"),
+                    HasSubstr("\nhost: a limit of this process allows 10 GiB of memory\n")));
 }
 
 TEST(DeviceList, WhatIsNotKnownIsNullAndAQuestionMark) {

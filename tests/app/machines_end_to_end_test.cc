@@ -98,8 +98,9 @@ TEST(Machines, OptionalAndMeasuredFiguresAreShown) {
       "\"repeats\": 7, \"spread\": 0.05},\\n&/' t4.json >limited.json\n"
       "\"$horizon\" machines limited.json");
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, ::testing::ContainsRegex("\nhost.cgroup_bytes +32 GB +measured"));
-  EXPECT_THAT(result.out, HasSubstr("cgroup file (2026-02-03, 7 times, spread 5 %)\n"));
+  EXPECT_THAT(result.out,
+              ::testing::ContainsRegex("\nhost.cgroup_bytes +32 GB +7 +5\\.0 % +measured"));
+  EXPECT_THAT(result.out, HasSubstr("cgroup file (2026-02-03)\n"));
 }
 
 TEST(Machines, UnknownOnesAndBadFilesAreMisuse) {

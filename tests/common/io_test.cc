@@ -127,6 +127,23 @@ TEST_F(IoTest, ModesCreateEmptyAndAppendAsTheySay) {
   EXPECT_EQ(Get(Path("b")), "");
 }
 
+TEST_F(IoTest, DirectReadingGivesTheBytesOrSaysThatItCannot) {
+  Put(Path("a"), std::string(kDirectAlignment, 'x') + std::string(100, 'y'));
+  EXPECT_EQ(IoErrno(io_->Open(Path("none"), OpenMode::kReadDirect).status()), ENOENT);
+  const auto file = io_->Open(Path("a"), OpenMode::kReadDirect);
+  if (!file.ok()) {
+    EXPECT_EQ(IoErrno(file.status()), EINVAL) << file.status();
+    EXPECT_THAT(Message(file.status()), HasSubstr("open for direct reading"));
+    return;
+  }
+  alignas(kDirectAlignment) static std::array<std::byte, 3 * kDirectAlignment> buffer;
+  const auto count = (*file)->ReadAt(0, buffer);
+  ASSERT_TRUE(count.ok()) << count.status();
+  EXPECT_EQ(*count, kDirectAlignment + 100);
+  EXPECT_EQ(buffer[kDirectAlignment - 1], std::byte{'x'});
+  EXPECT_EQ(buffer[kDirectAlignment + 99], std::byte{'y'});
+}
+
 TEST_F(IoTest, AFileOpenedForWritingIsNotRead) {
   const auto file = io_->Open(Path("a"), OpenMode::kCreateNew);
   ASSERT_TRUE(file.ok());

@@ -62,6 +62,14 @@ TEST(Log, ColoursOnlyInColourStyleAndErasesTheProgressLineOnATerminal) {
             "\r\x1b[K\x1b[33mwarning:\x1b[0m text\n");
 }
 
+TEST(Log, DrawsAProgressLineAsItIsUnlessItIsToBeQuiet) {
+  const auto draw = [](Log& log) { log.Draw("\r3 of 4"); };
+  EXPECT_EQ(Logged(LogLevel::kInfo, LogStyle::kColour, draw), "\r3 of 4");
+  EXPECT_EQ(Logged(LogLevel::kWarning, LogStyle::kColour, draw), "");
+  EXPECT_TRUE(Log(stderr, LogLevel::kInfo, LogStyle::kTerminal).on_terminal());
+  EXPECT_FALSE(Log(stderr, LogLevel::kInfo, LogStyle::kPlain).on_terminal());
+}
+
 TEST(Log, FurtherLinesAreIndented) {
   EXPECT_EQ(Logged(LogLevel::kInfo, LogStyle::kPlain, [](Log& log) { log.Info("one\ntwo"); }),
             "info: one\n  two\n");

@@ -150,6 +150,8 @@ absl::StatusOr<MemoryIo::Place> MemoryIo::FindExisting(const std::string& path,
 
 absl::StatusOr<std::unique_ptr<File>> MemoryIo::Open(const std::string& path, OpenMode mode) {
   ASSIGN_OR_RETURN(Place place, Find(path, "open"));
+  // As a file system without it, so that nobody counts on it.
+  if (mode == OpenMode::kReadDirect) return Fail(EINVAL, "open", path);
   if (place.node == -1 && mode == OpenMode::kRead) return Fail(ENOENT, "open", path);
   if (place.node != -1 && mode == OpenMode::kCreateNew) return Fail(EEXIST, "create", path);
   if (tree_.folders.contains(place.node)) return absl::InvalidArgumentError("a folder");

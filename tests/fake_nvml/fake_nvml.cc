@@ -1,6 +1,7 @@
 // A libnvidia-ml that plays drivers and devices, one library each, chosen by FAKE_NVML_PLAYS:
 //   1 a server with two A100, 2 an H100, 3 a desktop's RTX 3090 that got 8 lanes of generation 3,
-//   4 a driver that is not loaded, 5 a driver of 2014, which lacks most entry points.
+//   4 a driver that is not loaded, 5 a driver of 2014, which lacks most entry points, 6 an RTX
+//   A5000 on 4 lanes of generation 1 where 16 of generation 4 are possible.
 // Exported names and their meanings are NVIDIA's (NVML API reference), the words are ours.
 #include "tests/fake_nvml/fake_nvml.h"
 
@@ -49,6 +50,10 @@ constexpr Played kDevices[] = {{"none", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
 constexpr char kDriver[] = "331.67";
 constexpr Played kDevices[] = {{"Tesla K40c", 11520 * kMiB, 11500 * kMiB, 3, 16, 3, 16, 0, 0, 745,
                                 875, 3004, 3004, 20'000, 28, 0}};
+#elif FAKE_NVML_PLAYS == 6
+constexpr char kDriver[] = "550.54.14";
+constexpr Played kDevices[] = {{"NVIDIA RTX A5000", 24576 * kMiB, 24000 * kMiB, 1, 4, 4, 16, 0, 0,
+                                210, 2100, 405, 8001, 15'000, 30, 0}};
 #endif
 constexpr unsigned kCount = sizeof(kDevices) / sizeof(kDevices[0]);
 

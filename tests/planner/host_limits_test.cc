@@ -12,6 +12,7 @@
 
 #include "common/faulting_io.h"
 #include "common/str_cat.h"
+#include "simulator/machine_facts.h"
 #include "tests/model/test_files.h"
 
 namespace horizon {
@@ -56,6 +57,13 @@ TEST_F(HostLimitsTest, WithoutAnyLimitThereIsWhatTheMachineHas) {
   EXPECT_EQ(limits.processor, "");
   EXPECT_FALSE(limits.cgroup_memory.has_value());
   EXPECT_FALSE(limits.memlock.has_value());
+  EXPECT_FALSE(limits.address_space.has_value());
+  EXPECT_FALSE(limits.memory_limit().has_value());
+  EXPECT_FALSE(limits.quota_cores.has_value());
+  EXPECT_EQ(limits.hardware_threads, 8);
+  EXPECT_EQ(limits.swap, 0_B);
+  EXPECT_EQ(limits.huge_pages, HugePageMode::kUnknown);
+  EXPECT_TRUE(limits.huge_page_pools.empty());
 }
 
 TEST_F(HostLimitsTest, Version2TakesTheLeastLimitUpTheTree) {
@@ -68,13 +76,18 @@ TEST_F(HostLimitsTest, Version2TakesTheLeastLimitUpTheTree) {
   Put("sys/fs/cgroup/user.slice/cpu.max", "350000 100000\n");
   EXPECT_EQ(Limits().cgroup_memory, Bytes(5000000));
   EXPECT_EQ(Limits().cores, 3);
+  EXPECT_EQ(Limits().quota_cores, 3.5);
   Put("sys/fs/cgroup/user.slice/run.scope/memory.max", "6000000\n");
   EXPECT_EQ(Limits().cgroup_memory, Bytes(5000000));
   Put("sys/fs/cgroup/user.slice/run.scope/memory.max", "4000000\n");
   EXPECT_EQ(Limits().cgroup_memory, Bytes(4000000));
   Put("sys/fs/cgroup/user.slice/run.scope/cpu.max", "50000 100000\n");
   EXPECT_EQ(Limits().cores, 1);
+  EXPECT_EQ(Limits().quota_cores, 0.5);
   EXPECT_EQ(Limits().processors, 8);
+  // Above this one the process is held up.
+  Put("sys/fs/cgroup/user.slice/memory.high", "3000000\n");
+  EXPECT_EQ(Limits().cgroup_memory, Bytes(3000000));
 }
 
 TEST_F(HostLimitsTest, InAContainerTheRootOfTheMountCounts) {
@@ -98,6 +111,12 @@ TEST_F(HostLimitsTest, Version1HasAMountForEachController) {
   Put("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
   EXPECT_EQ(Limits().cgroup_memory, Bytes(3000000));
   EXPECT_EQ(Limits().cores, 2);
+  EXPECT_EQ(Limits().quota_cores, 2.0);
+  // Where no link leads from "cpu" to the mount of both.
+  Put("sys/fs/cgroup/cpu,cpuacct/jobs/cpu.cfs_quota_us", "130000\n");
+  Put("sys/fs/cgroup/cpu,cpuacct/jobs/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(Limits().quota_cores, 1.3);
+  EXPECT_EQ(Limits().cores, 1);
 }
 
 TEST_F(HostLimitsTest, AffinityIsAListOfRanges) {
@@ -130,6 +149,58 @@ TEST_F(HostLimitsTest, ReadsLockedMemoryNodesAndProcessor) {
   EXPECT_FALSE(Limits().memlock.has_value());
 }
 
+TEST_F(HostLimitsTest, TheLeastOfControlGroupAndAddressSpaceIsTheProcesss) {
+  Put("proc/self/cgroup", "0::/a\n");
+  Put("sys/fs/cgroup/a/memory.max", "4000000\n");
+  EXPECT_EQ(Limits().memory_limit(), Bytes(4000000));
+  Put("proc/self/limits", "Max address space         3000000     unlimited      bytes\n");
+  EXPECT_EQ(Limits().address_space, Bytes(3000000));
+  EXPECT_EQ(Limits().memory_limit(), Bytes(3000000));
+  Put("sys/fs/cgroup/a/memory.max", "2000000\n");
+  EXPECT_EQ(Limits().memory_limit(), Bytes(2000000));
+  Put("sys/fs/cgroup/a/memory.max", "max\n");
+  EXPECT_EQ(Limits().memory_limit(), Bytes(3000000));
+}
+
+TEST_F(HostLimitsTest, ReadsSwapHugePagesAndTheThreadsOfTheMachine) {
+  Put("proc/meminfo",
+      "MemTotal: 16000 kB\nMemAvailable: 12000 kB\nSwapTotal: 4000 kB\nSwapFree: 3000 kB\n");
+  Put("sys/devices/system/cpu/online", "0-63\n");
+  Put("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
+  Put("sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "100\n");
+  Put("sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "60\n");
+  Put("sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages", "0\n");
+  Put("sys/kernel/mm/hugepages/nonsense", "");
+  const HostLimits limits = Limits();
+  EXPECT_EQ(limits.swap, 4000_KiB);
+  EXPECT_EQ(limits.swap_free, 3000_KiB);
+  EXPECT_EQ(limits.hardware_threads, 64);
+  EXPECT_EQ(limits.processors, 8);
+  EXPECT_EQ(limits.huge_pages, HugePageMode::kMadvise);
+  ASSERT_EQ(limits.huge_page_pools.size(), 1u);
+  EXPECT_EQ(limits.huge_page_pools[0].page, 2_MiB);
+  EXPECT_EQ(limits.huge_page_pools[0].total, 100u);
+  EXPECT_EQ(limits.huge_page_pools[0].free, 60u);
+  const HostAllowance allowance = AllowanceOf(limits);
+  EXPECT_EQ(allowance.total_memory_bytes, (16000_KiB).value());
+  EXPECT_EQ(allowance.huge_page_pool_bytes, (200_MiB).value());
+  EXPECT_EQ(allowance.huge_page_pool_free_bytes, (120_MiB).value());
+  EXPECT_EQ(allowance.hardware_threads, 8);
+  EXPECT_EQ(CoresText(allowance, limits.hardware_threads), "8 of 64 hardware threads by affinity");
+  for (const auto& [text, mode] : std::vector<std::pair<std::string_view, HugePageMode>>{
+           {"[always] madvise never", HugePageMode::kAlways},
+           {"always madvise [never]", HugePageMode::kNever},
+           {"always madvise never", HugePageMode::kUnknown},
+           {"]always[", HugePageMode::kUnknown},
+           {"[sometimes]", HugePageMode::kUnknown},
+           {"", HugePageMode::kUnknown}}) {
+    Put("sys/kernel/mm/transparent_hugepage/enabled", text);
+    EXPECT_EQ(Limits().huge_pages, mode) << text;
+  }
+  Put("sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "18446744073709551615\n");
+  EXPECT_TRUE(Limits().huge_page_pools.empty());
+}
+
 TEST_F(HostLimitsTest, StrangeLimitsAreNone) {
   Put("proc/self/cgroup", "0::/a\nnonsense\n:\n::\n");
   for (const std::string_view text : {"", "\n", "x", "-1", "0", "99999999999999999999999"}) {
@@ -160,11 +231,14 @@ TEST_F(HostLimitsTest, EveryFailingCallIsReported) {
   Put("proc/self/limits", "Max locked memory 1 1 bytes\n");
   Put("proc/cpuinfo", "model name: x\n");
   Put("sys/devices/system/node/node0/x", "");
+  Put("sys/devices/system/cpu/online", "0-7\n");
+  Put("sys/kernel/mm/transparent_hugepage/enabled", "[never]\n");
+  Put("sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "1\n");
   const uint64_t hit = ForEachFault(*io_, {}, [&](FaultingIo& io) {
     const bool good = ReadHostLimits(io, root_).ok();
     EXPECT_EQ(good, !io.reached());
   });
-  EXPECT_GT(hit, 30u);
+  EXPECT_GT(hit, 40u);
 }
 
 TEST_F(HostLimitsTest, OfThisMachineMakeSense) {
@@ -173,6 +247,8 @@ TEST_F(HostLimitsTest, OfThisMachineMakeSense) {
   EXPECT_LE(limits->available_memory, limits->total_memory);
   EXPECT_GE(limits->cores, 1);
   EXPECT_LE(limits->cores, limits->processors);
+  EXPECT_LE(limits->processors, limits->hardware_threads);
+  EXPECT_LE(limits->swap_free, limits->swap);
 }
 
 }  // namespace

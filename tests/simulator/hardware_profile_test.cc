@@ -40,24 +40,27 @@ bool Equal(const LinkProfile& a, const LinkProfile& b) {
   return a.latency_seconds == b.latency_seconds && a.h2d_pinned == b.h2d_pinned &&
          a.h2d_pageable == b.h2d_pageable && a.d2h_pinned == b.d2h_pinned &&
          a.d2h_pageable == b.d2h_pageable &&
-         a.both_ways_bytes_per_second == b.both_ways_bytes_per_second;
+         a.both_ways_bytes_per_second == b.both_ways_bytes_per_second && a.pcie == b.pcie;
 }
 
 bool Equal(const HostProfile& a, const HostProfile& b) {
   return a.name == b.name && a.memory_bytes == b.memory_bytes && a.cgroup_bytes == b.cgroup_bytes &&
          a.memlock_bytes == b.memlock_bytes && a.numa_nodes == b.numa_nodes && a.cores == b.cores &&
          a.dram == b.dram && a.adam == b.adam && a.pack == b.pack &&
-         a.process_bytes == b.process_bytes;
+         a.process_bytes == b.process_bytes && a.topology == b.topology &&
+         a.allowance == b.allowance;
 }
 
 bool Equal(const HardwareProfile& a, const HardwareProfile& b) {
   return a.version == b.version && a.name == b.name && a.summary == b.summary &&
          Equal(a.device, b.device) && Equal(a.link, b.link) && Equal(a.host, b.host) &&
+         a.measured_on == b.measured_on &&
          std::equal(a.disks.begin(), a.disks.end(), b.disks.begin(), b.disks.end(),
                     [](const DiskProfile& one, const DiskProfile& other) {
                       return one.path == other.path &&
                              one.read_bytes_per_second == other.read_bytes_per_second &&
-                             one.write_bytes_per_second == other.write_bytes_per_second;
+                             one.write_bytes_per_second == other.write_bytes_per_second &&
+                             one.free_bytes == other.free_bytes;
                     });
 }
 
@@ -73,6 +76,39 @@ Origin RandomOrigin() {
   return origin;
 }
 
+// What a measured machine has and a catalog's may lack.
+void AddFacts(HardwareProfile& profile) {
+  profile.link.pcie = PcieState{
+      .generation = 3, .width = 8, .best_generation = 4, .best_width = 16, .under_load = true};
+  profile.host.topology = HostTopology{.sockets = 2,
+                                       .cores = 8,
+                                       .hardware_threads = 16,
+                                       .l2_bytes = 1 << 20,
+                                       .l3_bytes = 32 << 20,
+                                       .l3_caches = 2,
+                                       .nodes = {{0, uint64_t{1} << 40, 8, 16}, {3, 7, 0, 0}}};
+  profile.host.allowance = HostAllowance{.total_memory_bytes = uint64_t{1} << 40,
+                                         .swap_bytes = 9,
+                                         .swap_free_bytes = 8,
+                                         .control_group_bytes = 7,
+                                         .address_space_bytes = 6,
+                                         .locked_memory_bytes = 5,
+                                         .huge_pages = HugePageMode::kMadvise,
+                                         .huge_page_pool_bytes = 4,
+                                         .huge_page_pool_free_bytes = 3,
+                                         .hardware_threads = 2,
+                                         .quota_cores = 1.5};
+  profile.measured_on = MeasuredOn{.hardware = {.processor = "A \"processor\"",
+                                                .cores = 2,
+                                                .hardware_threads = 16,
+                                                .memory_bytes = uint64_t{1} << 40,
+                                                .numa_nodes = 2,
+                                                .device = "host"},
+                                   .made = 1'700'000'000,
+                                   .quick = true,
+                                   .kernels = "12345"};
+}
+
 RC_GTEST_PROP(HardwareProfile, AnyProfileIsReadBackAsItWasWritten, ()) {
   HardwareProfile profile = *RandomProfile();
   profile.device.gemm_bf16.points = {{128, 1.0 / 3}, {256, 1e300}, {512.5, 7e-9}};
@@ -84,8 +120,10 @@ RC_GTEST_PROP(HardwareProfile, AnyProfileIsReadBackAsItWasWritten, ()) {
   profile.host.numa_nodes = *rc::gen::inRange<int64_t>(1, 9);
   if (*rc::gen::arbitrary<bool>()) profile.disks.clear();
   if (*rc::gen::arbitrary<bool>()) {
-    profile.disks.push_back({"/data", {3e9, RandomOrigin()}, {2e9, RandomOrigin()}});
+    profile.disks.push_back({"/data", {3e9, RandomOrigin()}, {2e9, RandomOrigin()}, {}});
+    if (*rc::gen::arbitrary<bool>()) profile.disks.back().free_bytes = Figure{7, RandomOrigin()};
   }
+  if (*rc::gen::arbitrary<bool>()) AddFacts(profile);
   const std::string text = WriteProfile(profile);
   const absl::StatusOr<HardwareProfile> read = Read(text);
   RC_LOG() << read.status().ToString();
@@ -129,6 +167,30 @@ TEST(HardwareProfile, MayUseNoMoreThanTheSystemAllows) {
 }
 
 // --- what is refused ---
+
+TEST(HardwareProfile, AFactOutOfRangeOrMissingInItsSectionIsNamed) {
+  HardwareProfile profile = TestProfile();
+  AddFacts(profile);
+  const std::string good = WriteProfile(profile);
+  ASSERT_TRUE(Read(good).ok()) << Read(good).status();
+  const struct {
+    std::string_view from, to, message;
+  } kinds[] = {{"\"best_width\": 16", "\"best_width\": 0", "link.pcie.best_width"},
+               {"\"huge_pages\": \"madvise\"", "\"huge_pages\": \"some\"", "huge_pages"},
+               {"\"quota_cores\": 1.5", "\"quota_cores\": -1", "host.allowance.quota_cores"},
+               {"\"sockets\": 2,", "", "sockets"},
+               {"\"l3_caches\": 2", "\"l3_cashes\": 2", "l3_caches"},
+               {"\"quick\": true", "\"quick\": 1", "measured_on.quick"}};
+  for (const auto& kind : kinds) {
+    std::string text = good;
+    const size_t place = text.find(kind.from);
+    ASSERT_NE(place, std::string::npos) << kind.from;
+    text.replace(place, kind.from.size(), kind.to);
+    const absl::Status status = Read(text).status();
+    EXPECT_NE(std::string(status.message()).find(kind.message), std::string::npos)
+        << kind.from << ": " << status;
+  }
+}
 
 // The members of a figure or curve of the test machine, one a line as WriteProfile has them.
 std::string Text() { return WriteProfile(TestProfile()); }

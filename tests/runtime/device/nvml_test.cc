@@ -62,6 +62,26 @@ TEST(Nvml, TellsTheLinkNowFromWhatItCouldBe) {
   EXPECT_EQ(device->link_most, (PcieLink{.generation = 4, .width = 16}));
 }
 
+TEST(Nvml, TellsTheLinkAlone) {
+  const auto nvml = Nvml::Open(Library("narrow"));
+  ASSERT_TRUE(nvml.ok()) << nvml.status();
+  const auto link = (*nvml)->ReadLink(0);
+  ASSERT_TRUE(link.ok()) << link.status();
+  EXPECT_EQ(link->now, (PcieLink{.generation = 1, .width = 4}));
+  EXPECT_EQ(link->most, (PcieLink{.generation = 4, .width = 16}));
+  EXPECT_FALSE((*nvml)->ReadLink(1).ok());
+  const auto old = Nvml::Open(Library("old"));
+  ASSERT_TRUE(old.ok());
+  EXPECT_FALSE((*old)->ReadLink(0)->now.has_value());
+}
+
+TEST(Nvml, PlacesOnTheBusAreComparedWithoutRegardToCapitals) {
+  EXPECT_TRUE(SameBusPlace("00000000:AF:00.0", "00000000:af:00.0"));
+  EXPECT_FALSE(SameBusPlace("00000000:AF:00.0", "00000000:AE:00.0"));
+  EXPECT_FALSE(SameBusPlace("00000000:AF:00.0", "00000000:AF:00"));
+  EXPECT_FALSE(SameBusPlace("", ""));
+}
+
 TEST(Nvml, WhatAnOldDriverCannotBeAskedIsMissingAndNoError) {
   const auto nvml = Nvml::Open(Library("old"));
   ASSERT_TRUE(nvml.ok()) << nvml.status();
