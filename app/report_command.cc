@@ -87,14 +87,17 @@ class ReportCommand : public Command {
   }
 
  private:
+  static constexpr size_t kHeadBytes = 4096;
+
   // Nothing that is no report of ours is ever replaced.
   absl::Status CheckOutput(Io& io) const {
     const absl::StatusOr<FileInfo> info = io.Info(output_);
     if (absl::IsNotFound(info.status())) return absl::OkStatus();
     RETURN_IF_ERROR(info.status());
     const absl::StatusOr<std::string> text = ReadTextFile(io, output_, 256_MiB);
-    const bool ours = text.ok() && text->starts_with("<!doctype html>") &&
-                      text->find("content=\"horizon report\"") < 4096;
+    const bool ours =
+        text.ok() &&
+        text->find("<meta name=\"generator\" content=\"horizon report\"") < kHeadBytes;
     if (ours) return absl::OkStatus();
     return absl::InvalidArgumentError(StrCat("--output ", output_,
                                              " exists and is no report of horizon; name another "

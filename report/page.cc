@@ -1,8 +1,6 @@
 #include "report/page.h"
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "common/check.h"
 #include "presentation/escape_xml.h"
 #include "report/page_data.h"
 
@@ -11,15 +9,15 @@ namespace {
 
 // Inside a <script> only "<" could end it; in JSON it stands in strings only.
 std::string InScript(std::string_view json) {
-  return absl::StrReplaceAll(json, {{"<", "\\u003c"}});
+  return absl::StrReplaceAll(std::string(json), {{"<", "\\u003c"}});
 }
 
-std::string Page(std::string_view title, std::string_view data) {
-  return absl::StrReplaceAll(kPageHtml,
-                             {{"{{title}}", EscapeXml(title)},
-                              {"{{style}}", kPageCss},
-                              {"{{script}}", absl::StrCat(kDrawJs, kTimelineJs, kPageJs)},
-                              {"{{data}}", data}});
+std::string Page(std::string_view title, const std::string& data) {
+  const std::string script = std::string(kDrawJs) + kTimelineJs + kPageJs;
+  return absl::StrReplaceAll(kPageHtml, {{"{{title}}", EscapeXml(title)},
+                                         {"{{style}}", kPageCss},
+                                         {"{{script}}", script},
+                                         {"{{data}}", data}});
 }
 
 }  // namespace

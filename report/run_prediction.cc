@@ -76,7 +76,7 @@ class Reader {
     reader.Required(key, &word);
     if (!reader.ok()) return;
     const absl::StatusOr<E> parsed = ParseWord<E>(word);
-    if (!parsed.ok()) return reader.Fail(key, parsed.status().message());
+    if (!parsed.ok()) return reader.Fail(key, std::string(parsed.status().message()));
     value = *parsed;
   }
 
