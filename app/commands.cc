@@ -27,6 +27,7 @@ CommandList MakeCommands() {
   commands.push_back(MakeDemoCommand());
   commands.push_back(MakeExperimentsCommand());
   commands.push_back(MakeValidateCommand());
+  commands.push_back(MakeCalibrateCommand());
   commands.push_back(MakeHelpCommand());
   commands.push_back(MakeVersionCommand());
   return commands;

@@ -1,0 +1,180 @@
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "app/commands.h"
+#include "app/device_option.h"
+#include "app/this_machine.h"
+#include "common/json.h"
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+#include "common/text_table.h"
+#include "planner/machine_catalog.h"
+#include "planner/plan_report.h"
+#include "planner/refit_profile.h"
+#include "report/run_view.h"
+
+namespace horizon {
+namespace {
+
+std::string Percent(double share) { return absl::StrFormat("%+.1f %%", 100 * share); }
+
+std::string TextOf(const Refit& refit) {
+  TextTable groups({"rates", "operations", "measured / predicted", "quartiles"});
+  for (const GroupFit& fit : refit.groups) {
+    groups.AddRow({std::string(ToString(fit.group)), StrCat(fit.operations),
+                   absl::StrFormat("%.3f", fit.ratio),
+                   absl::StrFormat("%.3f to %.3f", fit.first_quartile, fit.third_quartile)});
+  }
+  TextTable runs({"run", "measured", "before", "error", "after", "error"});
+  for (const RunFit& run : refit.runs) {
+    const auto seconds = [](double value) { return StrCat(ShortNumber(value), " s"); };
+    runs.AddRow({run.name, seconds(run.measured), seconds(run.before),
+                 Percent(run.measured / run.before - 1), seconds(run.after),
+                 Percent(run.measured / run.after - 1)});
+  }
+  return StrCat(std::move(groups).Finish(), "\nsteps bound by compute took ",
+                absl::StrFormat("%.3f", refit.beyond_operations),
+                " times what their operations come to: compute is corrected by that too\n\n",
+                std::move(runs).Finish());
+}
+
+std::string JsonOf(const Refit& refit, const std::string& kept) {
+  JsonWriter json;
+  json.BeginObject().Key("groups").BeginArray();
+  for (const GroupFit& fit : refit.groups) {
+    json.BeginObject().Key("group").String(ToString(fit.group));
+    json.Key("operations").Integer(fit.operations).Key("ratio").Number(fit.ratio);
+    json.Key("first_quartile").Number(fit.first_quartile);
+    json.Key("third_quartile").Number(fit.third_quartile).EndObject();
+  }
+  json.EndArray().Key("beyond_operations").Number(refit.beyond_operations);
+  json.Key("runs").BeginArray();
+  for (const RunFit& run : refit.runs) {
+    json.BeginObject().Key("run").String(run.name).Key("step_seconds").Number(run.measured);
+    json.Key("predicted_before").Number(run.before).Key("predicted_after").Number(run.after);
+    json.EndObject();
+  }
+  json.EndArray().Key("profile").String(kept).EndObject();
+  return std::move(json).Finish();
+}
+
+class CalibrateCommand : public Command {
+ public:
+  std::string_view name() const override { return "calibrate"; }
+  std::string_view summary() const override {
+    return "Correct the profile of this machine by what runs on it took";
+  }
+  std::string_view details() const override {
+    return "A profile is measured kernel by kernel; in a run they follow one another, with cold\n"
+           "caches and neighbours. What the operations of runs took, beside what the simulator\n"
+           "expects of them from the profile, corrects its rates: by the median, so that single\n"
+           "odd ones do not count. Shows each correction with its spread, and what the profile\n"
+           "predicts of the runs before and after. The corrected profile takes the place of the\n"
+           "one that is kept, unless --output names another place.";
+  }
+  OptionList Options() override {
+    return {.options = {DeviceOption(device_),
+                        {.name = "machine",
+                         .value = &machine_,
+                         .unit = "file",
+                         .help = "Correct this profile instead of the one kept of this machine; "
+                                 "needs --output"},
+                        {.name = "output",
+                         .value = &output_,
+                         .unit = "file",
+                         .help = "Write the corrected profile here, and keep nothing"},
+                        {.name = "json", .value = &json_, .help = "Answer in JSON"}},
+            .positionals = {{.name = "RUN",
+                             .value = &folders_,
+                             .help = "Run folder of `train`, made on this machine; several are "
+                                     "better than one"}}};
+  }
+
+  absl::Status Run(const CommandContext& context) override {
+    if (folders_.empty()) {
+      return absl::InvalidArgumentError(
+          "name at least one run folder: what `horizon train --output` wrote");
+    }
+    if (machine_.has_value() && !output_.has_value()) {
+      return absl::InvalidArgumentError(
+          "--machine corrects a file's profile: --output FILE says where to");
+    }
+    ASSIGN_OR_RETURN(const ChosenDevice device, ChooseDevice(context, device_));
+    HardwareProfile base;
+    if (machine_.has_value()) {
+      ASSIGN_OR_RETURN(base, LoadMachine(context.io, *machine_));
+    } else {
+      ASSIGN_OR_RETURN(base, ProfileOfThisMachine(context, device));
+    }
+    std::vector<RunView> views;
+    for (const std::string& folder : folders_) {
+      ASSIGN_OR_RETURN(views.emplace_back(), ReadRun(context.io, folder));
+      RETURN_IF_ERROR(CheckRun(views.back(), base));
+    }
+    const Refit refit = RefitProfile(base, EvidenceOf(views));
+    ASSIGN_OR_RETURN(const std::string kept, Keep(context, refit.profile));
+    return context.output.Write(json_ ? JsonOf(refit, kept)
+                                      : StrCat(TextOf(refit), "\ncorrected profile: ", kept, "\n"));
+  }
+
+ private:
+  static absl::Status CheckRun(const RunView& view, const HardwareProfile& base) {
+    if (!view.timelines.has_value() || view.timelines->median_ns.empty() ||
+        !OutcomeSoFar(view).has_value()) {
+      return absl::FailedPreconditionError(StrCat(
+          view.folder, " says nothing of how long operations take: train two steps or more"));
+    }
+    if (view.machine.device.kind != base.device.kind) {
+      return absl::FailedPreconditionError(
+          StrCat(view.folder, " was made on device ", ToString(view.machine.device.kind),
+                 ", the profile is of device ", ToString(base.device.kind),
+                 ": name runs of that device, or another --device"));
+    }
+    if (view.machine.measured_on.has_value() && base.measured_on.has_value()) {
+      const std::string differs =
+          DifferenceOf(base.measured_on->hardware, view.machine.measured_on->hardware);
+      if (!differs.empty()) {
+        return absl::FailedPreconditionError(
+            StrCat(view.folder, " was made on another machine than the profile: ", differs));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  static std::vector<RunEvidence> EvidenceOf(const std::vector<RunView>& views) {
+    std::vector<RunEvidence> runs;
+    for (const RunView& view : views) {
+      runs.push_back({.name = view.folder,
+                      .spec = view.spec,
+                      .schedule = view.schedule,
+                      .machine = view.machine,
+                      .software = view.prediction.software,
+                      .durations = view.timelines->median_ns,
+                      .step_seconds = OutcomeSoFar(view)->step_seconds.measured});
+    }
+    return runs;
+  }
+
+  absl::StatusOr<std::string> Keep(const CommandContext& context, const HardwareProfile& profile) {
+    if (!output_.has_value()) return KeepThisMachine(context, profile);
+    RETURN_IF_ERROR(WriteTextFile(context.io, *output_, WriteProfile(profile)));
+    return *output_;
+  }
+
+  std::string device_ = "auto";
+  std::optional<std::string> machine_;
+  std::optional<std::string> output_;
+  std::vector<std::string> folders_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeCalibrateCommand() { return std::make_unique<CalibrateCommand>(); }
+
+}  // namespace horizon
