@@ -24,11 +24,12 @@ namespace {
 std::string Percent(double share) { return absl::StrFormat("%+.1f %%", 100 * share); }
 
 std::string TextOf(const Refit& refit) {
-  TextTable groups({"rates", "operations", "measured / predicted", "quartiles"});
+  TextTable groups({"rates", "operations", "measured / predicted", "quartiles", "corrected"});
   for (const GroupFit& fit : refit.groups) {
     groups.AddRow({std::string(ToString(fit.group)), StrCat(fit.operations),
                    absl::StrFormat("%.3f", fit.ratio),
-                   absl::StrFormat("%.3f to %.3f", fit.first_quartile, fit.third_quartile)});
+                   absl::StrFormat("%.3f to %.3f", fit.first_quartile, fit.third_quartile),
+                   fit.counts() ? "yes" : "no"});
   }
   TextTable runs({"run", "measured", "before", "error", "after", "error"});
   for (const RunFit& run : refit.runs) {
@@ -39,7 +40,9 @@ std::string TextOf(const Refit& refit) {
   }
   return StrCat(std::move(groups).Finish(), "\nsteps bound by compute took ",
                 absl::StrFormat("%.3f", refit.beyond_operations),
-                " times what their operations come to: compute is corrected by that too\n\n",
+                " times what their operations come to: compute is corrected by that too\n",
+                "corrected is what has its quartiles (of the runs, or of one run's operations) on "
+                "one side of 1\n\n",
                 std::move(runs).Finish());
 }
 
@@ -50,7 +53,8 @@ std::string JsonOf(const Refit& refit, const std::string& kept) {
     json.BeginObject().Key("group").String(ToString(fit.group));
     json.Key("operations").Integer(fit.operations).Key("ratio").Number(fit.ratio);
     json.Key("first_quartile").Number(fit.first_quartile);
-    json.Key("third_quartile").Number(fit.third_quartile).EndObject();
+    json.Key("third_quartile").Number(fit.third_quartile);
+    json.Key("corrected").Bool(fit.counts()).EndObject();
   }
   json.EndArray().Key("beyond_operations").Number(refit.beyond_operations);
   json.Key("runs").BeginArray();
@@ -72,8 +76,9 @@ class CalibrateCommand : public Command {
   std::string_view details() const override {
     return "A profile is measured kernel by kernel; in a run they follow one another, with cold\n"
            "caches and neighbours. What the operations of runs took, beside what the simulator\n"
-           "expects of them from the profile, corrects its rates: by the median, so that single\n"
-           "odd ones do not count. Shows each correction with its spread, and what the profile\n"
+           "expects of them from the profile, corrects its rates: by medians, so that single odd\n"
+           "ones do not count, and only where the runs agree. Shows each correction with its "
+           "spread, and what the profile\n"
            "predicts of the runs before and after. The corrected profile takes the place of the\n"
            "one that is kept, unless --output names another place.";
   }

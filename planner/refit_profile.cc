@@ -101,18 +101,39 @@ double Quantile(const std::vector<Sample>& samples, double share) {
   return samples.back().ratio;
 }
 
-std::vector<GroupFit> FitGroups(Samples& samples, double step_seconds) {
+void SortByRatio(std::vector<Sample>& samples) {
+  std::sort(samples.begin(), samples.end(),
+            [](const Sample& a, const Sample& b) { return a.ratio < b.ratio; });
+}
+
+GroupFit FitOf(RateGroup group, std::vector<Sample>& samples) {
+  SortByRatio(samples);
+  return {.group = group,
+          .ratio = Quantile(samples, 0.5),
+          .first_quartile = Quantile(samples, 0.25),
+          .third_quartile = Quantile(samples, 0.75)};
+}
+
+// `samples` are those of each run.
+std::vector<GroupFit> FitGroups(std::vector<Samples>& samples, double step_seconds) {
   std::vector<GroupFit> fits;
-  for (size_t g = 0; g < samples.size(); ++g) {
-    std::vector<Sample>& group = samples[g];
-    if (group.empty() || WeightOf(group) < kLeastShare * step_seconds) continue;
-    std::sort(group.begin(), group.end(),
-              [](const Sample& a, const Sample& b) { return a.ratio < b.ratio; });
-    fits.push_back({.group = static_cast<RateGroup>(g),
-                    .operations = static_cast<int64_t>(group.size()),
-                    .ratio = Quantile(group, 0.5),
-                    .first_quartile = Quantile(group, 0.25),
-                    .third_quartile = Quantile(group, 0.75)});
+  for (size_t g = 0; g < kRateGroupCount; ++g) {
+    const auto group = static_cast<RateGroup>(g);
+    std::vector<Sample> of_runs;
+    int64_t operations = 0;
+    double weight = 0;
+    GroupFit fit;
+    for (Samples& run : samples) {
+      if (run[g].empty()) continue;
+      operations += static_cast<int64_t>(run[g].size());
+      weight += WeightOf(run[g]);
+      fit = FitOf(group, run[g]);
+      of_runs.push_back({.ratio = fit.ratio, .weight = 1});
+    }
+    if (of_runs.empty() || weight < kLeastShare * step_seconds) continue;
+    if (of_runs.size() > 1) fit = FitOf(group, of_runs);
+    fit.operations = operations;
+    fits.push_back(fit);
   }
   return fits;
 }
@@ -197,11 +218,10 @@ void CorrectForSteps(std::span<const RunEvidence> runs, Refit& refit) {
       std::find_if(refit.groups.begin(), refit.groups.end(),
                    [](const GroupFit& fit) { return fit.group == RateGroup::kCompute; });
   if (beyond.empty() || compute == refit.groups.end()) return;
-  std::sort(beyond.begin(), beyond.end(),
-            [](const Sample& a, const Sample& b) { return a.ratio < b.ratio; });
-  refit.beyond_operations = Quantile(beyond, 0.5);
-  GroupFit again = *compute;
-  again.ratio = refit.beyond_operations;
+  GroupFit again = FitOf(RateGroup::kCompute, beyond);
+  again.operations = compute->operations;
+  if (!again.counts()) return;
+  refit.beyond_operations = again.ratio;
   Apply(again, runs.size(), refit.profile);
 }
 
@@ -229,20 +249,22 @@ std::string_view ToString(RateGroup group) {
 
 Refit RefitProfile(const HardwareProfile& base, std::span<const RunEvidence> runs) {
   CHECK(!runs.empty());
-  Samples samples;
+  std::vector<Samples> samples;
   Refit refit{.profile = base};
   double step_seconds = 0;
   for (const RunEvidence& run : runs) {
     const HardwareProfile profile = AsOfRun(base, run.machine);
     const PredictedRun predicted = PredictAgain(run, profile);
-    Collect(run, profile, predicted, samples);
+    Collect(run, profile, predicted, samples.emplace_back());
     step_seconds += predicted.prediction.step_seconds;
     refit.runs.push_back({.name = run.name,
                           .measured = run.step_seconds,
                           .before = predicted.prediction.step_seconds});
   }
   refit.groups = FitGroups(samples, step_seconds);
-  for (const GroupFit& fit : refit.groups) Apply(fit, runs.size(), refit.profile);
+  for (const GroupFit& fit : refit.groups) {
+    if (fit.counts()) Apply(fit, runs.size(), refit.profile);
+  }
   CorrectForSteps(runs, refit);
   for (size_t i = 0; i < runs.size(); ++i) {
     refit.runs[i].after =

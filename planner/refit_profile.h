@@ -38,11 +38,15 @@ std::string_view ToString(RateGroup group);  // "compute", "copies to the device
 struct GroupFit {
   RateGroup group = RateGroup::kCompute;
   int64_t operations = 0;
-  // Measured over predicted time: the median over the operations, each with the weight of its
-  // predicted time, and from the first to the third quartile. The rates are divided by it.
+  // Measured over predicted time. Of a run: the median over its operations, each with the weight of
+  // its predicted time. Of several: the median of the runs', with its quartiles; of one run those
+  // of its operations.
   double ratio = 1;
   double first_quartile = 1;
   double third_quartile = 1;
+
+  // The quartiles lie on one side of 1: what differs from run to run is no fault of the profile.
+  bool counts() const { return first_quartile > 1 || third_quartile < 1; }
 };
 
 struct RunFit {
@@ -57,14 +61,16 @@ struct Refit {
   std::vector<GroupFit> groups;  // with operations, in the order of RateGroup
   // What steps bound by compute took beyond their corrected operations: the median of an operation
   // leaves out the moments in which the machine held it up, and a step has its share of them.
-  // Compute is corrected by it too. 1 where no run is bound by compute.
+  // Compute is corrected by it too, where the quartiles over the runs lie on one side of 1. 1 where
+  // no run is bound by compute.
   double beyond_operations = 1;
   std::vector<RunFit> runs;
 };
 
-// Corrects `base` by the runs, of which there is at least one (CHECK). Asking again with the result
-// and the same runs changes next to nothing: predictions are made anew from `base`. Copies that a
-// limit held up, and groups with less than kLeastShare of the time of all runs, say nothing.
+// Divides rates of `base` by the ratios that count; there is at least one run (CHECK). Asking again
+// with the result and the same runs changes next to nothing: predictions are made anew from `base`.
+// Copies that a limit held up, and groups with less than kLeastShare of the time of all runs, say
+// nothing.
 inline constexpr double kLeastShare = 0.002;
 Refit RefitProfile(const HardwareProfile& base, std::span<const RunEvidence> runs);
 

@@ -128,6 +128,23 @@ TEST(RefitProfile, OneOddOperationDoesNotCount) {
   EXPECT_NEAR(Find(refit, RateGroup::kCompute)->ratio, 1, 1e-6);
 }
 
+// One run was quicker and one slower than predicted: that says nothing of the profile.
+TEST(RefitProfile, RunsThatDisagreeCorrectNothing) {
+  const HardwareProfile base = Machine();
+  HardwareProfile quick = base;
+  quick.device.gemm_bf16 = Scaled(quick.device.gemm_bf16, 1.3);
+  HardwareProfile slow = base;
+  slow.device.gemm_bf16 = Scaled(slow.device.gemm_bf16, 0.8);
+  const MadeRun first(2, base, quick);
+  const MadeRun second(2, base, slow);
+  const MadeRun third(1, base, quick);
+  const MadeRun fourth(1, base, slow);
+  const Refit refit = RefitProfile(
+      base, {{first.Evidence(), second.Evidence(), third.Evidence(), fourth.Evidence()}});
+  EXPECT_FALSE(Find(refit, RateGroup::kCompute)->counts());
+  EXPECT_EQ(refit.profile.device.gemm_bf16, base.device.gemm_bf16);
+}
+
 TEST(RefitProfile, CopiesThatALimitHeldUpSayNothing) {
   HardwareProfile base = Machine();
   HardwareProfile limited = base;
