@@ -37,7 +37,7 @@ std::string SourceText(const Origin& origin) {
 
 std::string SpreadText(double spread) {
   const double percent = 100 * spread;
-  return absl::StrFormat(percent < 10 ? "%.1f %%" : "%.0f %%", percent);
+  return percent < 10 ? absl::StrFormat("%.1f %%", percent) : absl::StrFormat("%.0f %%", percent);
 }
 
 // More names than these make nobody wiser; the table has them all.

@@ -181,7 +181,8 @@ absl::Status TakeHugePages(Io& io, const std::string& root, HostLimits& limits) 
 absl::Status TakeNodes(Io& io, const std::string& root, HostLimits& limits) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names,
                    ListIfThere(io, root + "/sys/devices/system/node"));
-  limits.numa_nodes = std::max<int64_t>(1, NumbersOfNames(names, "node").size());
+  const auto nodes = static_cast<int64_t>(NumbersOfNames(names, "node").size());
+  limits.numa_nodes = std::max<int64_t>(1, nodes);
   return absl::OkStatus();
 }
 

@@ -67,7 +67,7 @@ class DiskProber {
 
   absl::Status WriteOnce() {
     // Of the run before, or of a process that was killed here.
-    const absl::Status removed = io_.Unlink(path_);
+    absl::Status removed = io_.Unlink(path_);
     if (!removed.ok() && !absl::IsNotFound(removed)) return removed;
     ASSIGN_OR_RETURN(const std::unique_ptr<File> file, io_.Open(path_, OpenMode::kCreateNew));
     for (uint64_t done = 0; done < bytes_; done += kPieceBytes) {
