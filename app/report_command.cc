@@ -49,10 +49,9 @@ class ReportCommand : public Command {
                      .value = &job_,
                      .unit = "file",
                      .help = "Of a plan: the job; if not given the file beside it"}},
-        .positionals = {{.name = "RUN|PLAN|EXPERIMENTS",
+        .positionals = {{.name = "RUN_PLAN_OR_EXPERIMENTS",
                          .value = &path_,
-                         .help = "A folder of 'train --output' or 'experiments --output', or a "
-                                 "file of 'plan --output'"}}};
+                         .help = "What 'train', 'plan' or 'experiments' wrote with --output"}}};
     overrides_.AddTo(list);
     list.options.push_back({.name = "json", .value = &json_, .help = "Answer in JSON"});
     return list;
@@ -96,8 +95,7 @@ class ReportCommand : public Command {
     RETURN_IF_ERROR(info.status());
     const absl::StatusOr<std::string> text = ReadTextFile(io, output_, 256_MiB);
     const bool ours =
-        text.ok() &&
-        text->find("<meta name=\"generator\" content=\"horizon report\"") < kHeadBytes;
+        text.ok() && text->find("<meta name=\"generator\" content=\"horizon report\"") < kHeadBytes;
     if (ours) return absl::OkStatus();
     return absl::InvalidArgumentError(StrCat("--output ", output_,
                                              " exists and is no report of horizon; name another "

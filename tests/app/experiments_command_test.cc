@@ -28,7 +28,7 @@ TEST(Experiments, OneIsRunAndReported) {
       RunShell("\"$horizon\" experiments ablation throughput_a100 --output out && ls out >&2");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.err,
-            "ablation.csv\nablation.svg\nclaims.csv\nreport.html\nsummary.csv\n"
+            "ablation.csv\nablation.svg\nclaims.csv\nreport.html\nresults.json\nsummary.csv\n"
             "throughput_a100.csv\nthroughput_a100.svg\n");
   EXPECT_THAT(result.out, HasSubstr("\nablation "));
   EXPECT_THAT(result.out, HasSubstr("within bounds"));

@@ -69,9 +69,9 @@ std::map<std::string, std::string> Files() {
 TEST(WriteReport, HasAFileForEveryTableAndChart) {
   std::vector<std::string> names;
   for (const auto& [name, text] : Files()) names.push_back(name);
-  EXPECT_THAT(names,
-              testing::ElementsAre("claims.csv", "empty.csv", "made.csv", "made.svg",
-                                   "made_tokens_per_second.svg", "report.html", "summary.csv"));
+  EXPECT_THAT(names, testing::ElementsAre("claims.csv", "empty.csv", "made.csv", "made.svg",
+                                          "made_tokens_per_second.svg", "report.html",
+                                          "results.json", "summary.csv"));
   EXPECT_EQ(MakeReport(Runs(), Claims(), BuiltInCalibration()).back().name, "report.html");
 }
 
