@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/io.h"
+#include "simulator/cost_model.h"
+#include "simulator/hardware_profile.h"
+#include "simulator/prediction.h"
+
+namespace horizon {
+
+// What was predicted of a run before its first step: prediction.json of a run folder. With
+// machine.json, job.json and plan.json the simulation can be repeated exactly.
+struct RunPrediction {
+  // Of its stalls the longest kKeptStalls.
+  Prediction prediction;
+  std::vector<std::string> limits;  // what keeps it from being faster, the tightest first
+  uint64_t arena_bytes = 0;         // of the device, laid out
+  uint64_t usable_host_bytes = 0;   // that the machine has for it
+  uint64_t device_memory_bytes = 0;
+  Software software;
+};
+inline constexpr size_t kKeptStalls = 10;
+
+// `arena_bytes` is the device's total of the schedule's layout.
+RunPrediction MakeRunPrediction(const Prediction& prediction, const HardwareProfile& profile,
+                                const Software& software, uint64_t arena_bytes);
+
+std::string WriteRunPrediction(const RunPrediction& prediction);
+// InvalidArgument "FILE:LINE: FIELD: ..." for what is missing, unknown, negative or no number.
+// `file` is for messages.
+absl::StatusOr<RunPrediction> ReadRunPrediction(const std::string& file, std::string_view text);
+absl::StatusOr<RunPrediction> LoadRunPrediction(Io& io, const std::string& path);
+
+}  // namespace horizon
