@@ -19,6 +19,7 @@ CommandList MakeCommands() {
   commands.push_back(MakeCompareCommand());
   commands.push_back(MakeSimulateCommand());
   commands.push_back(MakeTrainCommand());
+  commands.push_back(MakeReportCommand());
   commands.push_back(MakeTopCommand());
   commands.push_back(MakeWatchCommand());
   commands.push_back(MakeCheckpointCommand());

@@ -26,6 +26,7 @@ std::unique_ptr<Command> MakeModelCommand();
 std::unique_ptr<Command> MakeModelsCommand();
 std::unique_ptr<Command> MakePlanCommand();
 std::unique_ptr<Command> MakeProfileCommand();
+std::unique_ptr<Command> MakeReportCommand();
 std::unique_ptr<Command> MakeScheduleCommand();
 std::unique_ptr<Command> MakeSelftestCommand();
 std::unique_ptr<Command> MakeSimulateCommand();

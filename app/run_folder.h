@@ -14,7 +14,10 @@ namespace horizon {
 //   job.json, plan.json, train.yaml   what was asked for, and how it is done
 //   base/                             config.json and tokenizer files of the model it began with
 //   metrics.jsonl, eval.jsonl         a line a step, a line an evaluation
-//   timeline.json                     the last step
+//   timeline.json                     the last step, for ui.perfetto.dev
+//   machine.json, prediction.json     what was predicted before the first step, and from what
+//   timelines.json                    a steady step, predicted and measured; kept up to date
+//   run.json                          what it came to, written when it ends or is stopped
 //   checkpoints/step-N/               see runtime/checkpoint/
 //   model/                            the trained model
 //   lock                              held while a process works here

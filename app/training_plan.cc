@@ -34,8 +34,10 @@ class Planning {
     return TrainingPlan{.profile = std::move(profile_),
                         .plan = plan_,
                         .prediction = std::move(prediction_),
+                        .software = software_,
                         .arena_bytes = arena_bytes_,
-                        .durations = std::move(durations_)};
+                        .durations = std::move(durations_),
+                        .timelines = std::move(timelines_)};
   }
 
  private:
@@ -83,6 +85,7 @@ class Planning {
     prediction_ = std::move(predicted.prediction);
     durations_ =
         DurationsOf(schedule, predicted.steady.simulation.timeline, predicted.steady.reported_step);
+    timelines_ = PredictedTimelines(schedule, predicted.steady);
     arena_bytes_ = schedule.memory.totals[static_cast<size_t>(Memory::kDevice)];
     if (options_.device_memory.has_value() && arena_bytes_ > options_.device_memory->value()) {
       return absl::FailedPreconditionError(
@@ -107,9 +110,9 @@ class Planning {
   // The process as it is now, and what a run adds.
   absl::Status PredictMemory(const Schedule& schedule) {
     ASSIGN_OR_RETURN(const ProcessMemory now, ReadProcessMemory(context_.io));
-    Software software = BuiltInCalibration().SoftwareOf(plan_.strategy);
-    software.process_bytes = ProcessBytesOfRun(now, plan_, device_.name.kind);
-    prediction_.memory = EstimateMemory(schedule.memory, profile_, software);
+    software_ = BuiltInCalibration().SoftwareOf(plan_.strategy);
+    software_.process_bytes = ProcessBytesOfRun(now, plan_, device_.name.kind);
+    prediction_.memory = EstimateMemory(schedule.memory, profile_, software_);
     return CheckFreeMemory(prediction_.memory.host_bytes() - now.resident().value());
   }
 
@@ -159,6 +162,8 @@ class Planning {
   Prediction prediction_;
   uint64_t arena_bytes_ = 0;
   StepDurations durations_;
+  Software software_;
+  StepTimelines timelines_;
 };
 
 }  // namespace

@@ -11,9 +11,11 @@
 #include "app/device_option.h"
 #include "app/train_options.h"
 #include "model/model_spec.h"
+#include "report/step_timelines.h"
 #include "schedule/compare_timelines.h"
 #include "schedule/stream_plan.h"
 #include "schedule/training_job.h"
+#include "simulator/cost_model.h"
 #include "simulator/hardware_profile.h"
 #include "simulator/prediction.h"
 
@@ -24,8 +26,10 @@ struct TrainingPlan {
   HardwareProfile profile;
   StreamPlan plan;
   Prediction prediction;
+  Software software;         // that it was made with
   uint64_t arena_bytes = 0;  // of the device
   StepDurations durations;   // of the operations of a steady step, as predicted
+  StepTimelines timelines;   // of that step, nothing measured
 };
 
 // Measures this machine (or reads the profile that is named), plans (or reads a plan), predicts,

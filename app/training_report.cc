@@ -163,7 +163,13 @@ std::string TrainingReport::Json() const {
   json.Key("saves").Integer(saving.saves).Key("failed").Integer(saving.failed);
   json.Key("bytes").Unsigned(saving.bytes).Key("seconds").Number(saving.seconds);
   json.Key("waited_seconds").Number(saving.waited).EndObject();
-  json.Key("model").String(folder + "/model").Key("metrics").String(folder + "/metrics.jsonl");
+  json.Key("model");
+  if (exported) {
+    json.String(folder + "/model");
+  } else {
+    json.Null();
+  }
+  json.Key("metrics").String(folder + "/metrics.jsonl");
   json.Key("timeline").String(folder + "/timeline.json").EndObject();
   return std::move(json).Finish();
 }

@@ -27,7 +27,8 @@ struct TrainingReport {
   const SavingCost& saving;
   ProcessMemory memory;
   uint64_t device_peak = 0;
-  std::string folder;  // of the run
+  std::string folder;    // of the run
+  bool exported = true;  // a model is in it
 
   std::string Text() const;
   std::string Json() const;

@@ -12,6 +12,7 @@
 #include "app/device_option.h"
 #include "app/exit_code.h"
 #include "app/run_folder.h"
+#include "app/run_record.h"
 #include "app/training_plan.h"
 #include "app/training_report.h"
 #include "common/enum_words.h"
@@ -179,6 +180,7 @@ class Session {
     ASSIGN_OR_RETURN(const CheckpointLayout layout, LayOut(trainer->schedule()));
     RETURN_IF_ERROR(CheckDisk(layout));
     RETURN_IF_ERROR(MakeFolder());
+    RETURN_IF_ERROR(WriteRunRecord(io_, options_.output, spec_, planned_));
     RETURN_IF_ERROR(TellSaving(layout));
     RETURN_IF_ERROR(Begin(*trainer));
     return Train(*device.device, *trainer, held_out.get(), layout);
@@ -201,6 +203,8 @@ class Session {
                            .model_fingerprint = FingerprintOf(spec_),
                            .data_fingerprint = data_.fingerprint,
                            .on_save = [this](const SaveReport& report) { Tell(report); }};
+    TimelineRecorder recorder(io_, context_.clock, context_.log, options_.output,
+                              trainer.schedule(), planned_.timelines);
     TrainingRun run{.io = io_,
                     .clock = context_.clock,
                     .device = device,
@@ -210,7 +214,8 @@ class Session {
                     .predicted_step_seconds = planned_.prediction.step_seconds,
                     .log_gradient_norms = options_.log_gradient_norms,
                     .stop_requested = [&] { return signals.requested(); },
-                    .on_step = [this](const StepNews& news) { Tell(news); }};
+                    .on_step = [this](const StepNews& news) { Tell(news); },
+                    .on_measured = [&](const MeasuredStep& step) { recorder.Record(step); }};
     if (saves()) run.saving = &saving;
     std::optional<RunEvaluation> evaluation;
     if (held_out != nullptr) {
@@ -228,10 +233,22 @@ class Session {
     }
     ASSIGN_OR_RETURN(const RunSummary summary, RunTraining(run));
     ASSIGN_OR_RETURN(const ProcessMemory memory, ReadProcessMemory(io_));
-    if (summary.interrupted && saves()) return Interrupted(summary);
+    const bool goes_on = summary.interrupted && saves();
+    const TrainingReport report{.planned = planned_,
+                                .schedule = trainer.schedule(),
+                                .summary = summary,
+                                .saving = saving_,
+                                .memory = memory,
+                                .device_peak = device.high_water(),
+                                .folder = options_.output,
+                                .exported = !goes_on};
+    if (goes_on) {
+      RETURN_IF_ERROR(WriteTextFile(io_, options_.output + "/run.json", report.Json()));
+      return Interrupted(summary);
+    }
     StoreValues values(trainer.store(), trainer.schedule());
     RETURN_IF_ERROR(Export(values));
-    RETURN_IF_ERROR(Report(trainer.schedule(), summary, memory, device.high_water()));
+    RETURN_IF_ERROR(Answer(report));
     if (!summary.interrupted) return absl::OkStatus();
     return absl::CancelledError(StrCat("stopped by a signal after step ", summary.steps, " of ",
                                        job_.steps, "; the model so far is in ", options_.output,
@@ -316,10 +333,7 @@ class Session {
     if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
     if (made.ok()) RETURN_IF_ERROR(io_.SyncDirectory(ParentFolder(options_.output)));
     RETURN_IF_ERROR(Lock());
-    StreamPlan named = planned_.plan;
-    NameModel(spec_, named);
     RETURN_IF_ERROR(KeepModelFiles(io_, options_.output, config_text_, options_.model));
-    RETURN_IF_ERROR(WriteTextFile(io_, options_.output + "/plan.json", WritePlan(named)));
     RETURN_IF_ERROR(WriteTextFile(io_, options_.output + "/job.json", WriteJob(job_)));
     TrainOptions given = options_;
     given.device = ToString(device_.name);  // its arithmetic is part of the run
@@ -402,18 +416,10 @@ class Session {
     return RemoveFolder(io_, older);
   }
 
-  absl::Status Report(const Schedule& schedule, const RunSummary& summary,
-                      const ProcessMemory& memory, uint64_t device_peak) {
-    if (memory.peak_resident.value() > planned_.prediction.memory.host_bytes()) {
+  absl::Status Answer(const TrainingReport& report) {
+    if (report.memory.peak_resident.value() > planned_.prediction.memory.host_bytes()) {
       context_.log.Warning("the run took more memory than was predicted; this is a bug of horizon");
     }
-    const TrainingReport report{.planned = planned_,
-                                .schedule = schedule,
-                                .summary = summary,
-                                .saving = saving_,
-                                .memory = memory,
-                                .device_peak = device_peak,
-                                .folder = options_.output};
     const std::string json = report.Json();
     RETURN_IF_ERROR(WriteTextFile(io_, options_.output + "/run.json", json));
     return context_.output.Write(options_.json ? json : report.Text());

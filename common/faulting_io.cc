@@ -207,6 +207,11 @@ absl::StatusOr<std::unique_ptr<FileLock>> FaultingIo::Lock(const std::string& pa
   return inner_.Lock(path);
 }
 
+absl::StatusOr<bool> FaultingIo::IsLocked(const std::string& path) {
+  RETURN_IF_ERROR(counter_->Next("IsLocked", path));
+  return inner_.IsLocked(path);
+}
+
 uint64_t ForEachFault(Io& inner, const FaultPlan& plan, const std::function<void(FaultingIo&)>& run,
                       Clock* clock, uint64_t most_calls) {
   uint64_t hits = 0;

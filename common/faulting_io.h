@@ -60,6 +60,7 @@ class FaultingIo final : public Io {
   absl::StatusOr<Bytes> FreeSpace(const std::string& path) override;
   absl::Status SyncDirectory(const std::string& path) override;
   absl::StatusOr<std::unique_ptr<FileLock>> Lock(const std::string& path) override;
+  absl::StatusOr<bool> IsLocked(const std::string& path) override;
 
  private:
   class Counter;

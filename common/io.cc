@@ -128,6 +128,16 @@ absl::StatusOr<std::string> ReadToEnd(File& file, const std::string& path, uint6
 
 }  // namespace
 
+absl::StatusOr<bool> Io::IsLocked(const std::string& path) {
+  const absl::StatusOr<FileInfo> info = Info(path);
+  if (absl::IsNotFound(info.status())) return false;
+  RETURN_IF_ERROR(info.status());
+  const absl::StatusOr<std::unique_ptr<FileLock>> lock = Lock(path);
+  if (absl::IsFailedPrecondition(lock.status())) return true;
+  RETURN_IF_ERROR(lock.status());
+  return false;
+}
+
 absl::Status IoError(int error_number, std::string_view attempted) {
   const char* description = ::strerrordesc_np(error_number);
   std::string reason = description != nullptr ? description : StrCat("error number ", error_number);

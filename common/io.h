@@ -77,6 +77,10 @@ class Io {
   // of this process and stays for ever. Never waits: FailedPrecondition, naming the process, when
   // another holder has it (of this process too). A symbolic link is refused.
   virtual absl::StatusOr<std::unique_ptr<FileLock>> Lock(const std::string& path) = 0;
+  // Whether somebody holds that lock now. Neither makes the file nor writes to it (a missing one is
+  // not held), and holders do not notice; whoever asks for the lock in that very moment may be
+  // refused once.
+  virtual absl::StatusOr<bool> IsLocked(const std::string& path);
 };
 
 // The operating system's files. Stateless; opens with O_CLOEXEC, and a non-regular file (FIFO,

@@ -327,6 +327,22 @@ class PosixIo final : public Io {
     }
     return std::make_unique<PosixFileLock>(std::move(descriptor));
   }
+
+  absl::StatusOr<bool> IsLocked(const std::string& path) override {
+    RETURN_IF_ERROR(CheckPath(path));
+    constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+    const Descriptor descriptor(Uninterrupted([&] { return ::open(path.c_str(), kFlags, 0); }));
+    if (descriptor.number() == -1) {
+      if (errno == ENOENT) return false;
+      return Failed("open the lock", path);
+    }
+    // Shared, so that two who ask do not see each other.
+    if (Uninterrupted([&] { return ::flock(descriptor.number(), LOCK_SH | LOCK_NB); }) == 0) {
+      return false;
+    }
+    if (errno != EWOULDBLOCK) return Failed("look at the lock", path);
+    return true;
+  }
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "experiments/report_charts.h"
+#include "experiments/report_json.h"
 #include "experiments/report_tables.h"
 #include "experiments/row_table.h"
 #include "presentation/csv.h"
@@ -96,6 +97,7 @@ std::vector<ReportFile> MakeReport(std::span<const ExperimentRun> runs,
   }
   files.push_back({"summary.csv", WriteCsv(SummaryCsv(runs))});
   files.push_back({"claims.csv", WriteCsv(ClaimsCsv(claims))});
+  files.push_back({"results.json", ReportJson(runs, claims, "report.html")});
   files.push_back({"report.html", MakePage(runs, claims, calibration)});
   return files;
 }

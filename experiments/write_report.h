@@ -13,7 +13,8 @@
 namespace horizon {
 
 // The report as files: report.html, which needs nothing beside it, and for other programs NAME.csv
-// of every experiment, NAME.svg of every chart, summary.csv and claims.csv.
+// of every experiment, NAME.svg of every chart, summary.csv and claims.csv, and results.json with
+// all of it, from which `horizon report` makes a page.
 
 struct ReportFile {
   std::string name;

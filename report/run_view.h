@@ -10,6 +10,7 @@
 #include "common/enum_words.h"
 #include "common/io.h"
 #include "model/model_spec.h"
+#include "report/plan_reasons.h"
 #include "report/run_outcome.h"
 #include "report/run_prediction.h"
 #include "report/step_timelines.h"
@@ -44,9 +45,12 @@ struct RunView {
   RunPrediction prediction;
   std::vector<StepMetrics> metrics;         // by step, ascending; without gradient norms
   std::vector<EvaluationLine> evaluations;  // by step, ascending
+  uint64_t metrics_end = 0;                 // bytes of metrics.jsonl that were read
   std::optional<StepTimelines> timelines;
   std::optional<RunOutcome> outcome;  // of a run that has ended
   Schedule schedule;                  // rebuilt from spec, job and plan
+  // Why the plan is as it is: ReasonsOf, which takes a while, so whoever shows them fills this.
+  std::vector<PlanReason> reasons;
 };
 
 // Reads a run folder, also one that is being written: the lock is only looked at, nothing is

@@ -50,6 +50,7 @@ class Run {
     while (trained.ok() && summary_.steps < job_.steps && !summary_.interrupted) {
       trained = Segment(metrics);
     }
+    TellMeasured(true);
     // A stop may be heard while the last step is under way.
     summary_.interrupted &= summary_.steps < job_.steps;
     // What was being saved when something went wrong is saved still, if its state is whole.
@@ -145,16 +146,25 @@ class Run {
         .skipped = SkippedBecause(result)};
     RETURN_IF_ERROR(metrics.Append(MetricsOf(news, result)));
     Count(news);
-    if (&report.phase == &run_.trainer.schedule().steady) {
-      durations_.Add(DurationsOf(run_.trainer.schedule(), report.timeline, 0));
-    }
     last_ = report.timeline;
     StartAtZero(last_);
+    if (&report.phase == &run_.trainer.schedule().steady) {
+      durations_.Add(DurationsOf(run_.trainer.schedule(), report.timeline, 0));
+      if (run_.on_measured) steady_ = last_;
+      steady_step_ = result.number;
+      TellMeasured(false);
+    }
     if (run_.on_step) run_.on_step(news);
     if (run_.saving != nullptr) RETURN_IF_ERROR(AfterStep(result.number, metrics));
     const bool stop = run_.stop_requested && run_.stop_requested();
     if (stop && result.number < job_.steps) summary_.interrupted = true;
     return stop ? Trainer::Next::kStop : Trainer::Next::kGoOn;
+  }
+
+  void TellMeasured(bool last) const {
+    if (!run_.on_measured || steady_step_ == 0) return;
+    run_.on_measured(
+        {.step = steady_step_, .timeline = steady_, .durations = durations_, .last = last});
   }
 
   absl::Status AfterStep(int64_t step, MetricsWriter& metrics) {
@@ -282,6 +292,8 @@ class Run {
   std::vector<double> seconds_;
   MedianDurations durations_{StepsToKeep()};
   Timeline last_;
+  Timeline steady_;  // of the last steady step
+  int64_t steady_step_ = 0;
 };
 
 }  // namespace

@@ -34,6 +34,14 @@ struct StepNews {
   std::string skipped;  // why the update was not made; empty: it was
 };
 
+// A steady step as it was measured.
+struct MeasuredStep {
+  int64_t step = 0;
+  const Timeline& timeline;          // of that step alone
+  const MedianDurations& durations;  // of the last steady steps, this one among them
+  bool last = false;                 // the run has ended
+};
+
 // Checkpoints of a run.
 struct RunSaving {
   CheckpointSaver& saver;
@@ -70,6 +78,8 @@ struct TrainingRun {
   const RunEvaluation* evaluation = nullptr;
   std::function<bool()> stop_requested;  // asked after each step
   std::function<void(const StepNews&)> on_step;
+  // Hears of every steady step, and of the last one again when the run ends, in whatever way.
+  std::function<void(const MeasuredStep&)> on_measured;
 };
 
 struct RunSummary {

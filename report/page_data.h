@@ -1,0 +1,12 @@
+#pragma once
+
+namespace horizon {
+
+// The files of report/page as text; the body is written by the build (see page_data_cc in BUILD).
+extern const char kPageHtml[];
+extern const char kPageCss[];
+extern const char kDrawJs[];
+extern const char kTimelineJs[];
+extern const char kPageJs[];
+
+}  // namespace horizon

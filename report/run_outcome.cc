@@ -1,0 +1,113 @@
+#include "report/run_outcome.h"
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "common/document.h"
+#include "common/json.h"
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+
+namespace horizon {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+std::optional<double> IfFinite(double value) {
+  if (!std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+class Reader {
+ public:
+  explicit Reader(const Document& document) : document_(document) {}
+
+  absl::StatusOr<RunOutcome> Read() {
+    RunOutcome outcome;
+    ObjectReader fields(document_, document_.root);
+    fields.Required("steps", &outcome.steps);
+    fields.Required("skipped", &outcome.skipped);
+    fields.Required("interrupted", &outcome.interrupted);
+    double first = kNone;
+    double last = kNone;
+    fields.OptionalOrNull("first_loss", &first);
+    fields.OptionalOrNull("last_loss", &last);
+    outcome.first_loss = IfFinite(first);
+    outcome.last_loss = IfFinite(last);
+    RETURN_IF_ERROR(Figure(fields, "step_seconds", outcome.step_seconds));
+    RETURN_IF_ERROR(Figure(fields, "tokens_per_second", outcome.tokens_per_second));
+    RETURN_IF_ERROR(Figure(fields, "host_bytes", outcome.host_bytes));
+    RETURN_IF_ERROR(Figure(fields, "device_bytes", outcome.device_bytes));
+    RETURN_IF_ERROR(Works(fields, "lanes", "lane", outcome.lanes));
+    RETURN_IF_ERROR(Works(fields, "kinds", "kind", outcome.kinds));
+    RETURN_IF_ERROR(Works(fields, "missed_most", "operation", outcome.missed_most));
+    RETURN_IF_ERROR(fields.FinishIgnoringUnknown());
+    return outcome;
+  }
+
+ private:
+  static void Compared(ObjectReader& reader, ComparedFigure& figure) {
+    // A number that was not finite is null: the loss of a run that broke, a rate of no steps.
+    double measured = 0;
+    double error = kNone;
+    reader.Required("predicted", &figure.predicted);
+    reader.OptionalOrNull("measured", &measured);
+    reader.OptionalOrNull("error", &error);
+    figure.measured = measured;
+    figure.error = IfFinite(error);
+  }
+
+  absl::Status Figure(ObjectReader& fields, std::string_view key, ComparedFigure& figure) const {
+    const Value* value = fields.Take(key);
+    if (value == nullptr) fields.Fail(key, "required and missing");
+    if (!fields.ok()) return absl::OkStatus();
+    ObjectReader reader(document_, *value, std::string(key));
+    Compared(reader, figure);
+    return reader.Finish();
+  }
+
+  absl::Status Works(ObjectReader& fields, std::string_view key, std::string_view name,
+                     std::vector<ComparedWork>& works) const {
+    const Value* value = fields.Take(key);
+    if (!fields.ok()) return absl::OkStatus();
+    const auto* elements = value == nullptr ? nullptr : value->As<Value::Array>();
+    if (elements == nullptr) {
+      fields.Fail(key, "needs an array");
+      return absl::OkStatus();
+    }
+    for (size_t i = 0; i < elements->size(); ++i) {
+      ObjectReader reader(document_, (*elements)[i], StrCat(key, "[", i, "]"));
+      ComparedWork work;
+      reader.Required(name, &work.name);
+      reader.Required("lane", &work.lane);
+      reader.Optional("operations", &work.operations);
+      Compared(reader, work.seconds);
+      RETURN_IF_ERROR(reader.Finish());
+      works.push_back(std::move(work));
+    }
+    return absl::OkStatus();
+  }
+
+  const Document& document_;
+};
+
+}  // namespace
+
+ComparedFigure Compare(double predicted, double measured) {
+  ComparedFigure figure{.predicted = predicted, .measured = measured};
+  if (predicted > 0) figure.error = measured / predicted - 1;
+  return figure;
+}
+
+absl::StatusOr<RunOutcome> ReadOutcome(const std::string& file, std::string_view text) {
+  ASSIGN_OR_RETURN(const Document document, ParseJson(file, text));
+  return Reader(document).Read();
+}
+
+absl::StatusOr<RunOutcome> LoadOutcome(Io& io, const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string text, ReadTextFile(io, path, 1_MiB));
+  return ReadOutcome(path, text);
+}
+
+}  // namespace horizon

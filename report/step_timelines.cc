@@ -1,0 +1,188 @@
+#include "report/step_timelines.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "common/check.h"
+#include "common/document.h"
+#include "common/json.h"
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+
+namespace horizon {
+namespace {
+
+// Six numbers an operation, and what stands around them.
+constexpr DocumentLimits kLimits{
+    .text = 96_MiB, .depth = 8, .values = 6 * kMostTimelineOperations + 64};
+// An hour is more than any step of ours takes; this is a year.
+constexpr int64_t kMostNanoseconds = int64_t{1} << 55;
+
+// awaited: -1 the lane, i >= 0 operation i of this step, -2 - i operation i of the step before.
+int64_t CodeOf(const AwaitedOperation& awaited) {
+  if (awaited.operation < 0) return -1;
+  return awaited.previous_step ? -2 - int64_t{awaited.operation} : awaited.operation;
+}
+AwaitedOperation AwaitedOf(int64_t code) {
+  if (code == -1) return {};
+  if (code >= 0) return {.operation = static_cast<OperationId>(code)};
+  return {.operation = static_cast<OperationId>(-2 - code), .previous_step = true};
+}
+
+void WriteNumbers(std::string_view key, const std::vector<int64_t>& numbers, JsonWriter& json) {
+  json.Key(key).BeginArray();
+  for (const int64_t number : numbers) json.Integer(number);
+  json.EndArray();
+}
+
+void WriteTimes(std::string_view key, const OperationTimes& times, JsonWriter& json) {
+  json.Key(key).BeginObject();
+  WriteNumbers("start_ns", times.start_ns, json);
+  WriteNumbers("end_ns", times.end_ns, json);
+  json.EndObject();
+}
+
+class Reader {
+ public:
+  Reader(const Document& document, ObjectReader& fields) : document_(document), fields_(fields) {}
+
+  absl::StatusOr<StepTimelines> Read() {
+    StepTimelines timelines;
+    fields_.Required("operations", &operations_);
+    if (fields_.ok() && (operations_ < 0 || operations_ > kMostTimelineOperations)) {
+      fields_.Fail("operations", StrCat("needs a count from 0 to ", kMostTimelineOperations));
+    }
+    fields_.Required("step", &timelines.step);
+    if (fields_.ok() && timelines.step < 0) fields_.Fail("step", "needs a step of zero or more");
+    RETURN_IF_ERROR(Times("predicted", operations_, timelines.predicted));
+    std::vector<int64_t> codes;
+    Numbers(fields_, "awaited", operations_, -1 - operations_, operations_ - 1, codes);
+    const int64_t measured = timelines.step > 0 ? operations_ : 0;
+    RETURN_IF_ERROR(Times("measured", measured, timelines.measured));
+    Numbers(fields_, "median_ns", measured, 0, kMostNanoseconds, timelines.median_ns);
+    RETURN_IF_ERROR(fields_.Finish());
+    for (const int64_t code : codes) timelines.awaited.push_back(AwaitedOf(code));
+    return timelines;
+  }
+
+ private:
+  static void Numbers(ObjectReader& reader, std::string_view key, int64_t count, int64_t least,
+                      int64_t most, std::vector<int64_t>& numbers) {
+    reader.Required(key, &numbers);
+    if (!reader.ok()) return;
+    if (static_cast<int64_t>(numbers.size()) != count) {
+      return reader.Fail(
+          key, StrCat("needs ", count, " numbers, one an operation, found ", numbers.size()));
+    }
+    for (const int64_t number : numbers) {
+      if (number >= least && number <= most) continue;
+      return reader.Fail(key,
+                         StrCat("needs numbers from ", least, " to ", most, ", found ", number));
+    }
+  }
+
+  absl::Status Times(std::string_view key, int64_t count, OperationTimes& times) {
+    const Value* value = fields_.Take(key);
+    if (!fields_.ok()) return absl::OkStatus();
+    if (value == nullptr) {
+      fields_.Fail(key, "required and missing");
+      return absl::OkStatus();
+    }
+    ObjectReader reader(document_, *value, std::string(key));
+    Numbers(reader, "start_ns", count, 0, kMostNanoseconds, times.start_ns);
+    Numbers(reader, "end_ns", count, 0, kMostNanoseconds, times.end_ns);
+    for (size_t i = 0; reader.ok() && i < times.start_ns.size(); ++i) {
+      if (times.end_ns[i] >= times.start_ns[i]) continue;
+      reader.Fail("end_ns", StrCat("operation ", i, " ends before it starts"));
+    }
+    return reader.Finish();
+  }
+
+  const Document& document_;
+  ObjectReader& fields_;
+  int64_t operations_ = 0;
+};
+
+}  // namespace
+
+OperationTimes TimesOf(const Schedule& schedule, const Timeline& timeline, int32_t step) {
+  const size_t count = schedule.steady.operations.size();
+  OperationTimes times{.start_ns = std::vector<int64_t>(count, -1),
+                       .end_ns = std::vector<int64_t>(count, -1)};
+  int64_t begin = std::numeric_limits<int64_t>::max();
+  for (const TimelineEntry& entry : timeline.entries) {
+    if (entry.step == step) begin = std::min(begin, entry.start_ns);
+  }
+  size_t found = 0;
+  for (const TimelineEntry& entry : timeline.entries) {
+    if (entry.step != step) continue;
+    const auto i = static_cast<size_t>(entry.operation);
+    CHECK(i < count && times.end_ns[i] < 0);
+    times.start_ns[i] = entry.start_ns - begin;
+    times.end_ns[i] = entry.end_ns - begin;
+    ++found;
+  }
+  CHECK(found == count);
+  return times;
+}
+
+StepTimelines PredictedTimelines(const Schedule& schedule, const SteadyState& steady) {
+  StepTimelines timelines;
+  const Timeline& timeline = steady.simulation.timeline;
+  if (timeline.steps[steady.reported_step] != StepKind::kSteady) return timelines;
+  timelines.predicted = TimesOf(schedule, timeline, steady.reported_step);
+  timelines.awaited.resize(schedule.steady.operations.size());
+  for (size_t i = 0; i < timeline.entries.size(); ++i) {
+    const TimelineEntry& entry = timeline.entries[i];
+    const int32_t awaited = steady.simulation.awaited[i];
+    if (entry.step != steady.reported_step || awaited < 0) continue;
+    const TimelineEntry& cause = timeline.entries[awaited];
+    // The step before has the same numbers: two steps before the reported one are never `first`.
+    timelines.awaited[static_cast<size_t>(entry.operation)] = {
+        .operation = cause.operation, .previous_step = cause.step != entry.step};
+  }
+  return timelines;
+}
+
+Timeline TimelineOf(const Schedule& schedule, const OperationTimes& times) {
+  Timeline timeline{.steps = {StepKind::kSteady}};
+  const std::vector<Operation>& operations = schedule.steady.operations;
+  CHECK(times.start_ns.size() == operations.size());
+  for (size_t i = 0; i < operations.size(); ++i) {
+    timeline.entries.push_back({.step = 0,
+                                .operation = static_cast<OperationId>(i),
+                                .lane = operations[i].lane,
+                                .start_ns = times.start_ns[i],
+                                .end_ns = times.end_ns[i],
+                                .bytes = operations[i].bytes});
+  }
+  return timeline;
+}
+
+std::string WriteTimelines(const StepTimelines& timelines) {
+  JsonWriter json(JsonWriter::Style::kOneLine);
+  json.BeginObject().Key("operations").Integer(timelines.operations());
+  json.Key("step").Integer(timelines.step);
+  WriteTimes("predicted", timelines.predicted, json);
+  json.Key("awaited").BeginArray();
+  for (const AwaitedOperation& awaited : timelines.awaited) json.Integer(CodeOf(awaited));
+  json.EndArray();
+  WriteTimes("measured", timelines.measured, json);
+  WriteNumbers("median_ns", timelines.median_ns, json);
+  json.EndObject();
+  return std::move(json).Finish() + "\n";
+}
+
+absl::StatusOr<StepTimelines> ReadTimelines(const std::string& file, std::string_view text) {
+  ASSIGN_OR_RETURN(const Document document, ParseJson(file, text, kLimits));
+  ObjectReader fields(document, document.root);
+  return Reader(document, fields).Read();
+}
+
+absl::StatusOr<StepTimelines> LoadTimelines(Io& io, const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string text, ReadTextFile(io, path, kLimits.text));
+  return ReadTimelines(path, text);
+}
+
+}  // namespace horizon
