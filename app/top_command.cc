@@ -2,7 +2,6 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -69,7 +68,7 @@ class TopCommand : public Command {
     const auto interval = Nanoseconds(std::llround(std::max(interval_, 0.1) * 1e9));
     std::string problem;
     Nanoseconds next = context.clock.Now() + interval;
-    std::optional<Screen::Size> drawn;  // nothing: draw
+    Screen::Size drawn{.columns = 0, .rows = 0};  // nobody's size: draw
     while (!signals.requested()) {
       const Screen::Size size = screen.size();
       if (drawn != size) {
@@ -82,7 +81,7 @@ class TopCommand : public Command {
       if (context.clock.Now() < next) continue;
       problem = Refresh(context.io, view);
       next = context.clock.Now() + interval;
-      drawn.reset();
+      drawn = {.columns = 0, .rows = 0};
     }
     return absl::OkStatus();
   }

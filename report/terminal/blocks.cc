@@ -14,7 +14,7 @@ using Letters = std::array<std::string_view, kLevels + 1>;
 constexpr Letters kRising = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 constexpr Letters kGrowing = {" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"};
 constexpr Letters kPlainRising = {" ", ".", ".", ":", ":", "+", "+", "#", "#"};
-constexpr Letters kPlainGrowing = {" ", " ", " ", " ", "-", "-", "-", "-", "#"};
+constexpr Letters kPlainGrowing = {".", ".", ".", ".", "-", "-", "-", "-", "#"};
 
 std::string_view Letter(const Letters& letters, int level) {
   return letters[static_cast<size_t>(std::clamp(level, 0, kLevels))];

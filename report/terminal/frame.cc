@@ -22,6 +22,8 @@ constexpr int kLabelColumns = 11;  // "optimizer" and two spaces
 constexpr int kNarrowest = 40;
 constexpr int kUsualCurveRows = 4;
 constexpr int kMostCurveRows = 12;
+// A window of fewer rows has none to spare for empty lines.
+constexpr int kRoomyRows = 32;
 
 std::string Number(const char* format, double value) {
   char text[64];
@@ -60,6 +62,7 @@ class FrameWriter {
       : view_(view),
         style_(style),
         columns_(std::max(size.columns, kNarrowest)),
+        rows_(size.rows),
         outcome_(OutcomeSoFar(view)) {}
 
   void AddHeader(std::string_view problem) {
@@ -77,7 +80,7 @@ class FrameWriter {
   }
 
   void AddLanes() {
-    Line();
+    Gap();
     Line()
         .Add("a steady step", Tone::kStrong)
         .PadTo(kLabelColumns + 13)
@@ -89,7 +92,7 @@ class FrameWriter {
 
   void AddMemory() {
     const Prediction& predicted = view_.prediction.prediction;
-    Line();
+    Gap();
     Line().Add("memory", Tone::kStrong);
     const double host =
         view_.metrics.empty() ? 0 : static_cast<double>(view_.metrics.back().host_bytes.value());
@@ -101,16 +104,16 @@ class FrameWriter {
                  static_cast<double>(view_.prediction.device_memory_bytes), "there is");
   }
 
-  // Two curves, each as high as half of what is left of `rows`.
-  void AddCurves(int rows) {
+  // Two curves, each as high as half of the rows that are left.
+  void AddCurves() {
     if (view_.metrics.empty()) {
-      Line();
+      Gap();
       Line().Add("no step has ended yet", Tone::kDim);
       return;
     }
-    // Two headings with an empty line before each, and the lines below.
-    const int left = rows - static_cast<int>(lines_.size()) - 4 - 2;
-    const int height = rows == 0 ? kUsualCurveRows : std::clamp(left / 2, 1, kMostCurveRows);
+    // But for two headings, the line below, and what separates them.
+    const int left = rows_ - static_cast<int>(lines_.size()) - 3 - (roomy() ? 3 : 0);
+    const int height = rows_ == 0 ? kUsualCurveRows : std::clamp(left / 2, 1, kMostCurveRows);
     std::vector<double> losses;
     std::vector<double> rates;
     for (const StepMetrics& line : view_.metrics) {
@@ -122,19 +125,11 @@ class FrameWriter {
   }
 
   void AddFooter() {
-    if (!view_.evaluations.empty()) {
-      const EvaluationLine& last = view_.evaluations.back();
-      Line()
-          .Add("evaluation  ", Tone::kStrong)
-          .Add(StrCat("step ", WithCommas(static_cast<uint64_t>(std::max<int64_t>(0, last.step))),
-                      ": loss ", Number("%.4f", last.loss), ", perplexity ",
-                      Number("%.4g", last.perplexity)));
-    }
-    if (!view_.prediction.limits.empty()) {
-      StyledLine& line = Line().Add("limits      ", Tone::kStrong);
-      for (size_t i = 0; i < view_.prediction.limits.size(); ++i) {
-        line.Add(StrCat(i == 0 ? "" : ", ", view_.prediction.limits[i]));
-      }
+    if (view_.prediction.limits.empty()) return;
+    Gap();
+    StyledLine& line = Line().Add("limits  ", Tone::kStrong);
+    for (size_t i = 0; i < view_.prediction.limits.size(); ++i) {
+      line.Add(StrCat(i == 0 ? "" : ", ", view_.prediction.limits[i]));
     }
   }
 
@@ -142,6 +137,10 @@ class FrameWriter {
 
  private:
   StyledLine& Line() { return lines_.emplace_back(); }
+  bool roomy() const { return rows_ == 0 || rows_ >= kRoomyRows; }
+  void Gap() {
+    if (roomy()) Line();
+  }
 
   void AddProgress() {
     const double share = view_.steps_total > 0 ? static_cast<double>(view_.steps_done) /
@@ -173,24 +172,36 @@ class FrameWriter {
                       " a step"));
       return;
     }
-    line.Add("loss ");
-    line.Add(outcome_->last_loss.has_value() ? Number("%.4f", *outcome_->last_loss) : "not finite",
-             Tone::kStrong);
-    if (outcome_->first_loss.has_value()) {
-      line.Add(StrCat(" (first ", Number("%.4f", *outcome_->first_loss), ")"));
-    }
     AddCompared(line, outcome_->tokens_per_second, Rate(outcome_->tokens_per_second.measured),
                 Rate(outcome_->tokens_per_second.predicted), " tokens/s");
+    line.Add("   ");
     AddCompared(line, outcome_->step_seconds, ToString(Seconds{outcome_->step_seconds.measured}),
                 ToString(Seconds{outcome_->step_seconds.predicted}), " a step");
+    AddLoss();
+  }
+
+  void AddLoss() {
+    const auto text = [](std::optional<double> loss) {
+      return loss.has_value() && std::isfinite(*loss) ? Number("%.4f", *loss)
+                                                      : std::string("not finite");
+    };
+    StyledLine& line = Line();
+    line.Add("loss ").Add(text(outcome_->last_loss), Tone::kStrong);
+    line.Add(StrCat(", first ", text(outcome_->first_loss)));
+    if (view_.evaluations.empty()) return;
+    const EvaluationLine& last = view_.evaluations.back();
+    line.Add(StrCat("; evaluated ", text(last.loss), " (perplexity ",
+                    Number("%.4g", last.perplexity), ") at step ", last.step));
   }
 
   static void AddCompared(StyledLine& line, const ComparedFigure& figure,
                           const std::string& measured, const std::string& predicted,
                           std::string_view unit) {
-    line.Add("   ").Add(measured, Tone::kStrong).Add(StrCat(unit, ", predicted ", predicted));
+    line.Add(measured, Tone::kStrong).Add(StrCat(unit, ", predicted ", predicted));
     if (!figure.error.has_value()) return;
-    line.Add(" (").Add(Number("%+.1f %%", 100 * *figure.error), ToneOfError(*figure.error));
+    line.Add(" (").Add(
+        Number(std::abs(*figure.error) < 0.1 ? "%+.1f %%" : "%+.0f %%", 100 * *figure.error),
+        ToneOfError(*figure.error));
     line.Add(")");
   }
 
@@ -277,7 +288,7 @@ class FrameWriter {
       low = std::min(low, value);
       high = std::max(high, value);
     }
-    Line();
+    Gap();
     StyledLine& heading = Line();
     heading.Add(label, Tone::kStrong);
     if (!std::isfinite(low) || !std::isfinite(high)) {
@@ -296,6 +307,7 @@ class FrameWriter {
   const RunView& view_;
   const FrameStyle style_;
   const int columns_;
+  const int rows_;
   const std::optional<RunOutcome> outcome_;
   std::vector<StyledLine> lines_;
 };
@@ -308,7 +320,7 @@ std::vector<std::string> DrawFrame(const RunView& view, std::string_view problem
   writer.AddHeader(problem);
   writer.AddLanes();
   writer.AddMemory();
-  writer.AddCurves(size.rows);
+  writer.AddCurves();
   writer.AddFooter();
   std::vector<std::string> texts;
   for (const StyledLine& line : writer.lines()) {

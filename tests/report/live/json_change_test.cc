@@ -42,7 +42,8 @@ TEST(JsonChange, AnArrayThatDidNotOnlyGrowIsSet) {
   EXPECT_EQ(JsonChange(R"({"a": [1]})", R"({"a": [12, 3]})"), R"([["set", ["a"], [12, 3]]])");
   EXPECT_EQ(JsonChange(R"({"a": [1, 2]})", R"({"a": [1]})"), R"([["set", ["a"], [1]]])");
   EXPECT_EQ(JsonChange(R"({"a": [1, 2]})", R"({"a": []})"), R"([["set", ["a"], []]])");
-  EXPECT_EQ(JsonChange(R"({"a": [1, 2]})", R"({"a": [2, 2, 3]})"), R"([["set", ["a"], [2, 2, 3]]])");
+  EXPECT_EQ(JsonChange(R"({"a": [1, 2]})", R"({"a": [2, 2, 3]})"),
+            R"([["set", ["a"], [2, 2, 3]]])");
   EXPECT_EQ(JsonChange(R"({"a": "[1"})", R"({"a": "[1, 2"})"), R"([["set", ["a"], "[1, 2"]])");
 }
 
