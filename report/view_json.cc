@@ -232,22 +232,25 @@ class ViewWriter {
     WriteMemoryOverStep(times, step_seconds);
   }
 
-  // What was in use while the step ran, with what the step before it had left there.
+  // What was in use while the step ran, with what the steps before and after it have there: the
+  // middle one of three.
   void WriteMemoryOverStep(const OperationTimes& times, double step_seconds) {
     const auto period = static_cast<int64_t>(std::llround(step_seconds * 1e9));
-    Timeline twice = TimelineOf(view_.schedule, times);
-    const size_t count = twice.entries.size();
-    twice.steps.push_back(StepKind::kSteady);
-    for (size_t i = 0; i < count; ++i) {
-      TimelineEntry entry = twice.entries[i];
-      entry.step = 1;
-      entry.start_ns += period;
-      entry.end_ns += period;
-      twice.entries.push_back(entry);
+    Timeline three = TimelineOf(view_.schedule, times);
+    const size_t count = three.entries.size();
+    const int64_t end = three.end_ns() + period;
+    for (int32_t step = 1; step < 3; ++step) {
+      three.steps.push_back(StepKind::kSteady);
+      for (size_t i = 0; i < count; ++i) {
+        TimelineEntry entry = three.entries[i];
+        entry.step = step;
+        entry.start_ns += step * period;
+        entry.end_ns += step * period;
+        three.entries.push_back(entry);
+      }
     }
-    const int64_t end = twice.end_ns();
     std::vector<MemoryChange> changes;
-    for (MemoryChange change : MemoryOverTime(view_.schedule, twice)) {
+    for (MemoryChange change : MemoryOverTime(view_.schedule, three)) {
       if (change.time_ns > end) break;
       change.time_ns = std::max<int64_t>(0, change.time_ns - period);
       if (!changes.empty() && changes.back().time_ns == change.time_ns) changes.pop_back();

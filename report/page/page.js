@@ -140,14 +140,20 @@ function renderMemory(data) {
   const charts = [];
   const {memory, metrics} = data;
   if (metrics.step.length > 0) {
-    charts.push(chart({caption: 'Host memory over the run', base: 1024, x: 'step', format: bytes,
-      fromZero: true, series: [
-        line('resident', 'first', metrics.step.map((step, i) => [step, metrics.host_bytes[i]])),
-        line(`predicted peak (${bytes(memory.predicted_host_bytes)})`, 'second',
-            across(metrics.step, memory.predicted_host_bytes), {dashed: true}),
-        line(`machine's limit (${bytes(memory.usable_host_bytes)})`, 'limit',
-            across(metrics.step, memory.usable_host_bytes), {dashed: true}),
-      ]}));
+    const series = [
+      line('resident', 'first', metrics.step.map((step, i) => [step, metrics.host_bytes[i]])),
+      line(`predicted peak (${bytes(memory.predicted_host_bytes)})`, 'second',
+          across(metrics.step, memory.predicted_host_bytes), {dashed: true}),
+    ];
+    // A limit far above would press everything else to the ground: it is told, not drawn.
+    const near = memory.usable_host_bytes < 3 * memory.predicted_host_bytes;
+    const limit = `machine's limit ${bytes(memory.usable_host_bytes)}`;
+    if (near) {
+      series.push(line(limit, 'limit', across(metrics.step, memory.usable_host_bytes),
+          {dashed: true}));
+    }
+    charts.push(chart({caption: 'Host memory over the run' + (near ? '' : `; the ${limit} is beyond`),
+      base: 1024, x: 'step', format: bytes, fromZero: true, series}));
   }
   if (data.timelines) {
     charts.push(stepMemory('Within a step, as predicted', data.timelines.predicted.memory, data));
@@ -168,7 +174,7 @@ function renderMemory(data) {
       table('Predicted, item by item', [['memory', 'text'], ['what', 'text'], ['count', 'number'],
         ['bytes', 'number']], memory.items.map((item) => [item.memory,
         item.what.replaceAll('_', ' '), item.count ? short(item.count) : '', bytes(item.bytes)])));
-  fill('memory', limits, items, element('div', {class: 'charts'}, ...charts));
+  fill('memory', element('div', {class: 'tables'}, limits), items, element('div', {class: 'charts'}, ...charts));
 }
 
 const share = (part, whole) => whole > 0 ? `${number(3).format(100 * part / whole)} %` : '–';
@@ -231,7 +237,7 @@ function renderCompared(data) {
       ['waits for', 'text'], ['of lane', 'text'], ['time', 'number']], data.stalls.map((stall) =>
       [stall.lane, stall.awaited.replaceAll('_', ' '), stall.awaited_lane, seconds(stall.seconds)])));
   }
-  fill('compared', ...parts);
+  fill('compared', element('div', {class: 'tables'}, ...parts.filter(Boolean)));
 }
 
 function fieldText(name, value) {

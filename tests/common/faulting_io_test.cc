@@ -60,6 +60,7 @@ TEST_F(FaultingIoTest, EveryCallOfIoAndFileIsCountedFailsAndIsNotMadeWhenItFails
       [&](Io& io) { return io.FreeSpace(folder_).status(); },
       [&](Io& io) { return io.SyncDirectory(folder_); },
       [&](Io& io) { return io.Lock(other).status(); },
+      [&](Io& io) { return io.IsLocked(other).status(); },
   };
   for (size_t i = 0; i < calls.size(); ++i) {
     for (const Kind kind : {Kind::kFail, Kind::kShort}) {

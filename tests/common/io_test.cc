@@ -371,6 +371,21 @@ TEST_F(IoTest, ALockIsHeldByOneAndNamesItsProcess) {
   EXPECT_THAT(*io_->List(folder_), ElementsAre("lock"));
 }
 
+TEST_F(IoTest, ALockCanBeLookedAtWithoutTakingIt) {
+  const std::string path = Path("looked-at");
+  EXPECT_FALSE(*io_->IsLocked(path));
+  EXPECT_FALSE(io_->Info(path).ok());  // looking makes nothing
+  {
+    const auto lock = io_->Lock(path);
+    ASSERT_TRUE(lock.ok()) << lock.status();
+    EXPECT_TRUE(*io_->IsLocked(path));
+    EXPECT_TRUE(*io_->IsLocked(path));
+    EXPECT_FALSE(io_->Lock(path).ok());
+  }
+  EXPECT_FALSE(*io_->IsLocked(path));
+  EXPECT_TRUE(io_->Lock(path).ok());
+}
+
 TEST_F(IoTest, ALockKeepsOtherProcessesOutAndEndsWithItsOwn) {
   const std::string path = Path("lock");
   {

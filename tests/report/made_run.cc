@@ -1,0 +1,88 @@
+#include "tests/report/made_run.h"
+
+#include <gtest/gtest.h>
+
+#include "common/str_cat.h"
+#include "model/catalog.h"
+#include "model/load_model_spec.h"
+#include "planner/planned_job.h"
+#include "tests/model/test_files.h"
+#include "tests/simulator/test_profile.h"
+
+namespace horizon {
+namespace {
+
+constexpr char kModel[] = "qwen2.5-0.5b";
+
+StepMetrics LineOf(int64_t step) {
+  return {.step = step,
+          .loss = 4.0 / static_cast<double>(step),
+          .gradient_norm = 1.5,
+          .learning_rate = 1e-3,
+          .tokens = 64,
+          .step_time = Seconds{0.25},
+          .host_bytes = 100_MiB,
+          .device_bytes = 20_MiB,
+          .predicted_step_time = Seconds{0.2}};
+}
+
+}  // namespace
+
+RunView MadeView() {
+  const std::unique_ptr<Io> io = MakePosixIo();
+  const ModelConfig config = *LoadModelSpec(*io, kModel);
+  const HardwareProfile machine = TestProfile();
+  TrainingJob job = JobFor(machine, Strategy::kHorizon);
+  job.model = kModel;
+  job.steps = 3;
+  job.sequence = 64;
+  StreamPlan plan = PlanFor(Strategy::kHorizon);
+  NameModel(config.spec, plan);
+  RunView view = *ViewOfPlan("plan.json", config.spec, job, plan, machine, {.process_bytes = 1000});
+  StepTimelines& timelines = *view.timelines;
+  timelines.step = 3;
+  timelines.measured = timelines.predicted;
+  for (int64_t& time : timelines.measured.start_ns) time *= 2;
+  for (int64_t& time : timelines.measured.end_ns) time *= 2;
+  for (size_t i = 0; i < timelines.predicted.start_ns.size(); ++i) {
+    timelines.median_ns.push_back(timelines.measured.end_ns[i] - timelines.measured.start_ns[i]);
+  }
+  return view;
+}
+
+std::string MadeOutcome(int64_t steps, bool interrupted) {
+  const std::string figure = R"({"predicted": 0.2, "measured": 0.25, "error": 0.25})";
+  return StrCat(R"({"steps": )", steps, R"(, "skipped": 1, "interrupted": )",
+                interrupted ? "true" : "false", R"(, "first_loss": 4.0, "last_loss": null, )",
+                R"("step_seconds": )", figure, R"(, "tokens_per_second": )", figure,
+                R"(, "host_bytes": )", figure, R"(, "device_bytes": )", figure,
+                R"(, "lanes": [{"lane": "compute", "operations": 7, "predicted": 1, )",
+                R"("measured": 2, "error": 1}], "kinds": [{"kind": "forward", "lane": "compute", )",
+                R"("operations": 3, "predicted": 0, "measured": 2, "error": null}], )",
+                R"("missed_most": [{"operation": "forward x", "lane": "compute", )",
+                R"("predicted": 1, "measured": 2, "error": 1}], "strategy": "horizon"})");
+}
+
+std::string MadeRun(Io& io, int64_t steps) {
+  const std::string folder = MakeTestFolder(io) + "/run";
+  const RunView view = MadeView();
+  const auto write = [&](std::string_view name, const std::string& text) {
+    EXPECT_TRUE(WriteTextFile(io, JoinPath(folder, name), text).ok()) << name;
+  };
+  EXPECT_TRUE(io.MakeDirectory(folder).ok());
+  EXPECT_TRUE(io.MakeDirectory(folder + "/base").ok());
+  write("base/config.json", std::string(FindInCatalog(kModel)->config));
+  write("job.json", WriteJob(view.job));
+  write("plan.json", WritePlan(view.plan));
+  write("machine.json", WriteProfile(view.machine));
+  write("prediction.json", WriteRunPrediction(view.prediction));
+  write("timelines.json", WriteTimelines(*view.timelines));
+  std::string lines;
+  for (int64_t step = 1; step <= steps; ++step) lines += MetricsLine(LineOf(step)) + "\n";
+  write("metrics.jsonl", lines);
+  write("eval.jsonl", "{\"step\": 2, \"loss\": 2.5, \"perplexity\": 12.2, \"tokens\": 40}\n");
+  write("run.json", MadeOutcome(steps));
+  return folder;
+}
+
+}  // namespace horizon

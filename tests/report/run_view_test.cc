@@ -1,0 +1,171 @@
+#include "report/run_view.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "common/str_cat.h"
+#include "tests/model/test_files.h"
+#include "tests/report/made_run.h"
+
+namespace horizon {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class RunViewTest : public ::testing::Test {
+ protected:
+  std::string Read(const std::string& name) { return *ReadTextFile(*io_, JoinPath(folder_, name)); }
+  void Write(const std::string& name, const std::string& text) {
+    ASSERT_TRUE(WriteTextFile(*io_, JoinPath(folder_, name), text).ok());
+  }
+  // The run with one file changed is torn; the message says which and what to do.
+  void ExpectTorn(const std::string& name, const std::string& text, const std::string& message) {
+    const std::string whole = Read(name);
+    Write(name, text);
+    const absl::Status status = ReadRun(*io_, folder_).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+    EXPECT_THAT(std::string(status.message()), AllOf(HasSubstr(name), HasSubstr(message)));
+    Write(name, whole);
+  }
+
+  std::unique_ptr<Io> io_ = MakePosixIo();
+  const std::string folder_ = MadeRun(*io_);
+};
+
+TEST_F(RunViewTest, ReadsWhatARunLeaves) {
+  const absl::StatusOr<RunView> view = ReadRun(*io_, folder_);
+  ASSERT_TRUE(view.ok()) << view.status();
+  EXPECT_EQ(view->state, RunState::kComplete);
+  EXPECT_EQ(view->steps_done, 3);
+  EXPECT_EQ(view->steps_total, 3);
+  EXPECT_EQ(view->spec.name, "qwen2.5-0.5b");
+  ASSERT_EQ(view->metrics.size(), 3u);
+  EXPECT_EQ(view->metrics[1].loss, 2.0);
+  EXPECT_EQ(view->metrics[1].host_bytes, 100_MiB);
+  ASSERT_EQ(view->evaluations.size(), 1u);
+  EXPECT_EQ(view->evaluations[0].loss, 2.5);
+  EXPECT_EQ(*view->timelines, *MadeView().timelines);
+  EXPECT_EQ(view->outcome->step_seconds.measured, 0.25);
+  EXPECT_FALSE(view->outcome->last_loss.has_value());
+  EXPECT_EQ(view->outcome->lanes[0].operations, 7);
+  EXPECT_FALSE(view->outcome->kinds[0].seconds.error.has_value());
+  EXPECT_EQ(view->schedule.steady.operations.size(),
+            static_cast<size_t>(view->timelines->operations()));
+}
+
+TEST_F(RunViewTest, TellsWhereARunStands) {
+  Write("run.json", MadeOutcome(3, true));
+  EXPECT_EQ(ReadRun(*io_, folder_)->state, RunState::kInterrupted);
+  ASSERT_TRUE(io_->Unlink(folder_ + "/run.json").ok());
+  EXPECT_EQ(ReadRun(*io_, folder_)->state, RunState::kFailed);
+  const auto lock = io_->Lock(folder_ + "/lock");
+  ASSERT_TRUE(lock.ok());
+  EXPECT_EQ(ReadRun(*io_, folder_)->state, RunState::kRunning);
+  // Looking has not taken the lock away.
+  EXPECT_FALSE(io_->Lock(folder_ + "/lock").ok());
+}
+
+TEST_F(RunViewTest, ALineThatIsBeingWrittenIsNoError) {
+  const auto lock = io_->Lock(folder_ + "/lock");
+  const std::string lines = Read("metrics.jsonl");
+  const size_t second = lines.find('\n', lines.find('\n') + 1) + 1;
+  Write("metrics.jsonl", lines.substr(0, second + 20));
+  const absl::StatusOr<RunView> view = ReadRun(*io_, folder_);
+  ASSERT_TRUE(view.ok()) << view.status();
+  EXPECT_EQ(view->steps_done, 2);
+}
+
+TEST_F(RunViewTest, ARefreshAddsWhatHasHappenedSince) {
+  const std::string lines = Read("metrics.jsonl");
+  const size_t first = lines.find('\n') + 1;
+  ASSERT_TRUE(io_->Unlink(folder_ + "/run.json").ok());
+  Write("metrics.jsonl", lines.substr(0, first));
+  absl::StatusOr<RunView> view = ReadRun(*io_, folder_);
+  ASSERT_TRUE(view.ok()) << view.status();
+  view->reasons.push_back({.field = "buffer_depth", .text = "x"});
+  EXPECT_EQ(view->steps_done, 1);
+  Write("metrics.jsonl", lines);
+  Write("run.json", MadeOutcome(3));
+  ASSERT_TRUE(RefreshRun(*io_, *view).ok());
+  EXPECT_EQ(view->steps_done, 3);
+  EXPECT_EQ(view->state, RunState::kComplete);
+  EXPECT_EQ(view->reasons.size(), 1u);
+  // A run that goes on from an earlier step cuts the file.
+  ASSERT_TRUE(io_->Unlink(folder_ + "/run.json").ok());
+  Write("metrics.jsonl", lines.substr(0, first));
+  ASSERT_TRUE(RefreshRun(*io_, *view).ok());
+  EXPECT_EQ(view->steps_done, 1);
+  EXPECT_EQ(view->metrics.size(), 1u);
+}
+
+TEST_F(RunViewTest, WhileARunHasNoOutcomeTheFiguresAreThoseSoFar) {
+  absl::StatusOr<RunView> view = ReadRun(*io_, folder_);
+  ASSERT_TRUE(view.ok());
+  view->outcome.reset();
+  const std::optional<RunOutcome> outcome = OutcomeSoFar(*view);
+  ASSERT_TRUE(outcome.has_value());
+  EXPECT_EQ(outcome->step_seconds.measured, 0.25);
+  EXPECT_EQ(outcome->step_seconds.predicted, view->prediction.prediction.step_seconds);
+  EXPECT_EQ(outcome->tokens_per_second.measured, 256);
+  EXPECT_EQ(outcome->first_loss, 4.0);
+  ASSERT_FALSE(outcome->lanes.empty());
+  for (const ComparedWork& lane : outcome->lanes) EXPECT_NEAR(*lane.seconds.error, 1, 1e-9);
+  view->metrics.clear();
+  EXPECT_FALSE(OutcomeSoFar(*view).has_value());
+}
+
+TEST_F(RunViewTest, ATornOrMixedFolderSaysWhichFileAndWhatToDo) {
+  for (const std::string name : {"job.json", "plan.json", "machine.json", "prediction.json",
+                                 "timelines.json", "run.json", "base/config.json"}) {
+    const std::string text = Read(name);
+    ExpectTorn(name, text.substr(0, text.size() / 2), "--resume auto");
+  }
+  const std::string metrics = Read("metrics.jsonl");
+  const std::string first = metrics.substr(0, metrics.find('\n') + 1);
+  ExpectTorn("metrics.jsonl", metrics + first, "step 1 follows step 3");
+  ExpectTorn("metrics.jsonl", first + first, "line 2: step 1 follows step 1");
+  ExpectTorn("metrics.jsonl", "garbage\n" + metrics, "line 1");
+  std::string more = metrics;
+  more += StrCat("{\"step\": 4", first.substr(first.find(", ")));
+  ExpectTorn("metrics.jsonl", more, "step 4");
+  ExpectTorn("run.json", MadeOutcome(2), "tells of 2 steps");
+  StepTimelines other = *MadeView().timelines;
+  for (std::vector<int64_t>* times :
+       {&other.predicted.start_ns, &other.predicted.end_ns, &other.measured.start_ns,
+        &other.measured.end_ns, &other.median_ns}) {
+    times->pop_back();
+  }
+  other.awaited.assign(other.predicted.start_ns.size(), {});
+  ExpectTorn("timelines.json", WriteTimelines(other), "files of two runs");
+  StreamPlan plan = MadeView().plan;
+  plan.model_fingerprint = "0123456789abcdef";
+  ExpectTorn("plan.json", WritePlan(plan), "for another model");
+  RunPrediction prediction = MadeView().prediction;
+  ++prediction.prediction.operations;
+  ExpectTorn("prediction.json", WriteRunPrediction(prediction), "files of two runs");
+}
+
+TEST_F(RunViewTest, AMissingFileIsToldByWhetherTheRunIsOnlyBeginning) {
+  ASSERT_TRUE(io_->Unlink(folder_ + "/prediction.json").ok());
+  const absl::Status missing = ReadRun(*io_, folder_).status();
+  EXPECT_EQ(missing.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(missing.message()), HasSubstr("has no prediction.json"));
+  const auto lock = io_->Lock(folder_ + "/lock");
+  const absl::Status beginning = ReadRun(*io_, folder_).status();
+  EXPECT_EQ(beginning.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(beginning.message()), HasSubstr("try again"));
+}
+
+TEST_F(RunViewTest, AFolderWithoutARunSaysWhatWasLookedFor) {
+  const absl::Status status = ReadRun(*io_, folder_ + "/base").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("looked for job.json"));
+  EXPECT_FALSE(ReadRun(*io_, folder_ + "/none").ok());
+  EXPECT_FALSE(ReadRun(*io_, folder_ + "/job.json").ok());
+}
+
+}  // namespace
+}  // namespace horizon
