@@ -43,11 +43,16 @@ class PosixScreen final : public Screen {
   Size size() const override { return OutputSize(); }
 
   absl::Status Draw(const std::vector<std::string>& lines) override {
-    std::string text = "\x1b[H";
+    // Each line is cleared before it is written: behind a line that fills its row the cursor still
+    // stands on the last letter, which would be cleared with the rest.
+    std::string text;
     for (size_t i = 0; i < lines.size(); ++i) {
-      text += StrCat(i == 0 ? "" : "\r\n", lines[i], "\x1b[K");
+      text += StrCat("\x1b[", i + 1, ";1H\x1b[K", lines[i]);
     }
-    return write_(text + "\x1b[J");
+    if (lines.size() < static_cast<size_t>(size().rows)) {
+      text += StrCat("\x1b[", lines.size() + 1, ";1H\x1b[J");
+    }
+    return write_(text + "\x1b[H");
   }
 
   Key AwaitKey(std::chrono::milliseconds most) override {

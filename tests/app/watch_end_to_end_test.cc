@@ -141,7 +141,7 @@ kill -INT "$watching"; wait "$watching"; echo "ended with $?")"));
 
 TEST_F(WatchOfAFinishedRun, WhatCannotBeServedIsRefusedInWords) {
   const ProcessResult nothing = RunShell("\"$horizon\" watch nothing --port 0");
-  EXPECT_EQ(nothing.exit_code, 6);
+  EXPECT_EQ(nothing.exit_code, 2);
   EXPECT_THAT(nothing.err, HasSubstr("nothing"));
   const ProcessResult model = RunShell("\"$horizon\" watch model --port 0");
   EXPECT_EQ(model.exit_code, 2);
