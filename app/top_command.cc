@@ -25,7 +25,7 @@ class TopCommand : public Command {
  public:
   std::string_view name() const override { return "top"; }
   std::string_view summary() const override {
-    return "Show a run in the terminal: lanes, memory, loss and throughput, predicted and measured";
+    return "Show a run in the terminal while it trains: lanes, memory, loss, throughput";
   }
   std::string_view details() const override {
     return "Follows the run until q or Ctrl-C. Where there is no terminal, or with --once, one "

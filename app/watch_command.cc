@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/commands.h"
+#include "common/json.h"
 #include "common/signal_flag.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
@@ -49,7 +50,8 @@ class WatchCommand : public Command {
                          .value = &token_,
                          .unit = "text",
                          .help = "Answer only those who know this; made up where one is needed and "
-                                 "none given"}},
+                                 "none given"},
+                        {.name = "json", .value = &json_, .help = "Print the address in JSON"}},
             .positionals = {{.name = "RUN", .value = &run_, .help = "The folder of a run"}}};
   }
 
@@ -75,7 +77,7 @@ class WatchCommand : public Command {
     ASSIGN_OR_RETURN(const std::unique_ptr<HttpServer> server,
                      Listen(address, static_cast<uint16_t>(port_), answer));
     rules.port = server->port();
-    RETURN_IF_ERROR(context.output.Write(UrlOf(rules)));
+    RETURN_IF_ERROR(context.output.Write(AddressText(rules)));
     Say(context.log, feed);
     Nanoseconds next = context.clock.Now() + kPollInterval;
     while (!signals.requested()) {
@@ -91,9 +93,13 @@ class WatchCommand : public Command {
   }
 
  private:
-  static std::string UrlOf(const AccessRules& rules) {
-    return StrCat("http://", rules.address, ":", rules.port, "/",
-                  rules.token.empty() ? "" : "?token=", rules.token, "\n");
+  std::string AddressText(const AccessRules& rules) const {
+    const std::string url = StrCat("http://", rules.address, ":", rules.port, "/",
+                                   rules.token.empty() ? "" : "?token=", rules.token);
+    if (!json_) return url + "\n";
+    JsonWriter json;
+    json.BeginObject().Key("url").String(url).Key("port").Unsigned(rules.port).EndObject();
+    return std::move(json).Finish();
   }
 
   void Say(Log& log, const RunFeed& feed) const {
@@ -109,6 +115,7 @@ class WatchCommand : public Command {
   int64_t port_ = 8042;
   std::string bind_ = "127.0.0.1";
   std::optional<std::string> token_;
+  bool json_ = false;
 };
 
 }  // namespace

@@ -99,6 +99,17 @@ kill -TERM "$watching"; wait "$watching"; echo "ended with $?")"));
   EXPECT_EQ(result.out, "\"state\": \"complete\", \"steps_done\": 8\nended with 0\n") << result.err;
 }
 
+TEST_F(WatchOfAFinishedRun, TellsItsAddressInJsonToo) {
+  const ProcessResult result = RunShell(R"(
+coproc watch { exec "$horizon" watch run --port 0 --json 2>watch.err; }
+watching=$watch_PID
+while read -r -t 60 line <&${watch[0]}; do echo "$line"; [[ $line == '}' ]] && break; done
+kill -TERM "$watching"; wait "$watching")");
+  EXPECT_THAT(result.out, MatchesRegex("\\{\n\"url\": \"http://127\\.0\\.0\\.1:[0-9]+/\",\n"
+                                       "\"port\": [0-9]+\n\\}\n"))
+      << result.err;
+}
+
 TEST_F(WatchOfAFinishedRun, APortInUseIsOneClearLine) {
   const ProcessResult result = RunShell(StrCat(StartWatching(), R"(
 "$horizon" watch run --port "$port"; echo "second: $?"
