@@ -17,6 +17,12 @@ namespace horizon {
 class Command;
 using CommandList = std::vector<std::unique_ptr<Command>>;
 
+// What the environment says of the terminal, if there is one.
+struct TerminalTraits {
+  bool utf8 = false;  // the locale's letters are UTF-8
+  bool dumb = false;  // it can do nothing but print
+};
+
 // What a command may use, built by main and passed down. Owns nothing.
 struct CommandContext {
   Io& io;
@@ -26,6 +32,7 @@ struct CommandContext {
   const CommandList& commands;
   // Where what can be made again is kept for this user; empty when there is no such place.
   std::string cache_folder;
+  TerminalTraits terminal;
 };
 
 // One subcommand of the program: `horizon NAME ...`. It lives in a file of its own; adding one is

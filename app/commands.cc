@@ -20,6 +20,8 @@ CommandList MakeCommands() {
   commands.push_back(MakeSimulateCommand());
   commands.push_back(MakeTrainCommand());
   commands.push_back(MakeReportCommand());
+  commands.push_back(MakeTopCommand());
+  commands.push_back(MakeWatchCommand());
   commands.push_back(MakeCheckpointCommand());
   commands.push_back(MakeExportCommand());
   commands.push_back(MakeEvalCommand());

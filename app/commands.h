@@ -31,10 +31,12 @@ std::unique_ptr<Command> MakeScheduleCommand();
 std::unique_ptr<Command> MakeSelftestCommand();
 std::unique_ptr<Command> MakeSimulateCommand();
 std::unique_ptr<Command> MakeTokenizeCommand();
+std::unique_ptr<Command> MakeTopCommand();
 std::unique_ptr<Command> MakeTrainCommand();
 std::unique_ptr<Command> MakeCalibrateCommand();
 std::unique_ptr<Command> MakeValidateCommand();
 std::unique_ptr<Command> MakeVersionCommand();
+std::unique_ptr<Command> MakeWatchCommand();
 std::unique_ptr<Command> MakeWeightsCommand();
 
 }  // namespace horizon

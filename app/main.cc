@@ -1,3 +1,4 @@
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -22,6 +23,24 @@ std::string CacheFolder() {
   return "";
 }
 
+// As POSIX has it: the first of these that is set and not empty names the locale.
+horizon::TerminalTraits Terminal() {
+  horizon::TerminalTraits traits;
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* locale = std::getenv(name);
+    if (locale == nullptr || locale[0] == '\0') continue;
+    std::string letters;
+    for (const char* at = locale; *at != '\0'; ++at) {
+      if (*at != '-') letters += static_cast<char>(std::tolower(static_cast<unsigned char>(*at)));
+    }
+    traits.utf8 = letters.find("utf8") != std::string::npos;
+    break;
+  }
+  const char* term = std::getenv("TERM");
+  traits.dumb = term == nullptr || term[0] == '\0' || std::string(term) == "dumb";
+  return traits;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -37,7 +56,8 @@ int main(int argc, char** argv) {
       .output = *output,
       .errors = stderr,
       .log_style = horizon::LogStyleFor(stderr, std::getenv("NO_COLOR")),
-      .cache_folder = CacheFolder()};
+      .cache_folder = CacheFolder(),
+      .terminal = Terminal()};
   // argc is 0 when a caller passes no name for the program.
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
   return static_cast<int>(horizon::RunProgram(arguments, commands, world));

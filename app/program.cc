@@ -74,7 +74,8 @@ ExitCode RunProgram(std::span<const std::string> arguments, const CommandList& c
                                                               .log = log,
                                                               .output = world.output,
                                                               .commands = commands,
-                                                              .cache_folder = world.cache_folder})
+                                                              .cache_folder = world.cache_folder,
+                                                              .terminal = world.terminal})
                                   : command.status();
   if (!status.ok() && IoErrno(status) != EPIPE) {
     const absl::string_view message = status.message();

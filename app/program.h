@@ -21,6 +21,7 @@ struct ProgramWorld {
   std::FILE* errors;         // messages, with the level the command line asks for
   LogStyle log_style;        // how they look there
   std::string cache_folder;  // see CommandContext
+  TerminalTraits terminal;
 };
 
 // The whole program but its process: reads `arguments` (without the program's name), runs the

@@ -16,12 +16,14 @@ rule() { rules+="$1"$'\t'"$2"$'\t'"$3"$'\n'; }
 
 posix_io='common/posix_[a-z_]*\.(cc|h)'
 anonymous_memory='common/host_memory\.cc'
+terminal='report/terminal/screen\.cc'
+token='report/live/access_token\.cc'
 # Short names that are also good words for functions of ours count when they name the global one or
 # take a descriptor.
 short='open|creat|read|write|close|stat|truncate|dup|dup2|pipe|link|remove'
 rule 'file access goes through common/io.h' \
   "(^|[^A-Za-z0-9_>])::($short)[[:space:]]*\\(|$(call "$short")(fd|STD(IN|OUT|ERR)_FILENO)" \
-  "$posix_io|app/output\.cc"
+  "$posix_io|app/output\.cc|$terminal"
 rule 'file access goes through common/io.h' \
   "$(call 'openat|pread|readv|pwrite|writev|fsync|fdatasync|ftruncate|rename|renameat2?|unlink|unlinkat|mkdir|mkdirat|rmdir|opendir|readdir|lstat|fstat|statvfs|msync|flock|lockf|fcntl|fopen|freopen|fdopen|tmpfile|mkstemp')" \
   "$posix_io|app/output\.cc"
@@ -32,13 +34,13 @@ rule 'file access goes through common/io.h' \
   "$(include 'fcntl\.h|dirent\.h|sys/stat\.h|sys/statvfs\.h|sys/file\.h|fstream|filesystem')|std::[io]?fstream|std::filesystem" \
   "$posix_io|app/output\.cc"
 rule 'the operating system is asked in few places' "$(include 'unistd\.h|sys/')" \
-  "$posix_io|$anonymous_memory|app/output\.cc|common/(io|log|progress|thread_pool)\.cc"
+  "$posix_io|$anonymous_memory|app/output\.cc|common/(io|log|progress|thread_pool)\.cc|$terminal|$token"
 rule 'time goes through common/clock.h' \
   "_clock::now|sleep_(for|until)|$(call 'time|gettimeofday|clock_gettime|usleep|nanosleep|sleep')|$(include 'ctime|time\.h|sys/time\.h')" \
   'common/clock\.cc'
 rule 'randomness comes from a seed and a counter' \
   "std::(random_device|mt19937|default_random_engine|shuffle)|$(call 'rand|srand|random|drand48|getrandom')|$(include 'random')" \
-  '-'
+  "$token"
 rule 'signals are handled in one place' \
   "$(call 'signal|sigaction|raise|kill|sigprocmask|pthread_sigmask|pthread_kill|alarm')|$(include 'csignal|signal\.h')" \
   'common/signal_flag\.cc'
@@ -50,6 +52,11 @@ rule 'libraries are opened through common/shared_library.h' \
   "$(call 'dlopen|dlmopen|dlsym')|$(include 'dlfcn\.h')" 'common/shared_library\.cc|kernels/cublas_lt_library\.cc'
 # hwloc reads /sys by itself, past Io: only how the machine is built, and with made-up machines in tests.
 rule 'hwloc stays in planner/hwloc_topology.cc' "$(include 'hwloc')" 'planner/hwloc_topology\.cc'
+rule 'sockets stay in report/live/http_server.cc' \
+  "$(call 'socket|socketpair|listen|accept4?|recv|recvfrom|recvmsg|sendto|sendmsg|getaddrinfo')|(^|[^A-Za-z0-9_>])::(bind|connect|send)[[:space:]]*\\(|$(include 'boost/(asio|beast)|sys/socket\.h|netinet/|arpa/|netdb\.h')" \
+  'report/live/http_server\.cc'
+rule 'terminals are asked in report/terminal/screen.cc' \
+  "$(call 'ioctl|tcgetattr|tcsetattr|openpty|forkpty')|$(include 'termios\.h|pty\.h|poll\.h|curses\.h')" "$terminal"
 rule 'Boost.JSON stays in common/json.cc' "$(include 'boost/json')" 'common/json\.cc'
 rule 'yaml-cpp stays in common/yaml.cc' "$(include 'yaml-cpp')" 'common/yaml\.cc'
 rule 'Boost.Program_options stays in app/command_line.cc' "$(include 'boost/program_options')" \

@@ -336,17 +336,7 @@ function setUpTheme() {
   apply();
 }
 
-// A page without data of its own is served: it asks for them, and again whenever it is told to.
-function follow() {
-  const load = () => fetch('view.json').then((answer) => {
-    if (!answer.ok) throw new Error(`view.json: ${answer.status}`);
-    return answer.json();
-  }).then(render);
-  load();
-  new EventSource('events').addEventListener('message', load);
-}
-
 setUpTheme();
+// A page without data of its own is served: report/live/live.js, which follows, calls render().
 const embedded = JSON.parse(byId('data').textContent);
 if (embedded) render(embedded);
-else follow();

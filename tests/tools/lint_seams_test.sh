@@ -53,6 +53,14 @@ sigaction(SIGINT, &a, nullptr);
 const char* x = std::getenv("X");
 system("ls");
 void* l = dlopen("x.so", 0);
+int s = ::socket(AF_INET, SOCK_STREAM, 0);
+if (::bind(s, address, size) != 0) return;
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast.hpp>
+#include <netinet/in.h>
+ioctl(1, TIOCGWINSZ, &window);
+#include <termios.h>
+getrandom(p, 16, 0);
 #include <boost/json.hpp>
 #include "yaml-cpp/yaml.h"
 #include <boost/program_options.hpp>
@@ -64,6 +72,9 @@ assert(size > 0);
 using namespace std;
 // TODO: later
 END
+refused report/live/http_server.h '#include <boost/asio.hpp>'
+refused report/terminal/frame.cc '#include <unistd.h>'
+refused report/live/http_server.cc 'return ::unlink("x");'
 refused kernels/a.cu '#include "absl/status/status.h"'
 while read -r line; do refused kernels/a_cuda.cu "$line"; done <<'END'
 Scale<<<blocks, 256, 0, stream>>>(values);
@@ -112,6 +123,10 @@ accepted common/host_memory.cc '#include <sys/mman.h>' 'madvise(p, 1, 0);' 'munm
 accepted common/signal_flag.cc '#include <signal.h>' 'sigaction(number, &action, nullptr);'
 accepted common/clock.cc 'auto t = std::chrono::steady_clock::now();'
 accepted common/json.cc '#include <boost/json.hpp>'
+accepted report/live/http_server.cc '#include <boost/asio/ip/tcp.hpp>'
+accepted report/live/access_token.cc '#include <sys/random.h>' 'getrandom(p, 16, 0);'
+accepted report/terminal/screen.cc '#include <termios.h>' '#include <unistd.h>' \
+  'ioctl(1, TIOCGWINSZ, &window);' '::read(STDIN_FILENO, &key, 1);'
 accepted common/yaml.cc '#include <yaml-cpp/yaml.h>'
 accepted app/command_line.cc '#include <boost/program_options.hpp>'
 accepted app/main.cc 'std::getenv("NO_COLOR");'

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace horizon {
+
+using HttpFields = std::vector<std::pair<std::string, std::string>>;
+
+// The head of a request as it was sent: nothing in it is to be trusted.
+struct HttpRequest {
+  std::string method;
+  std::string target;  // "/data?token=..."
+  HttpFields fields;   // names as sent; their letters' case does not matter
+
+  // The value of the only field of that name; "" when there is none or more than one.
+  std::string_view Field(std::string_view name) const;
+};
+
+enum class AnswerKind {
+  kWhole,   // `body` is all
+  kEvents,  // `body` begins a stream of events that goes on until the client leaves
+};
+
+struct HttpAnswer {
+  AnswerKind kind = AnswerKind::kWhole;
+  int status = 200;
+  HttpFields fields;  // besides Content-Length and Connection, which the server writes
+  std::shared_ptr<const std::string> body;  // never null
+};
+
+// Whether two texts are equal when 'A' to 'Z' are taken as 'a' to 'z'.
+bool EqualIgnoringCase(std::string_view a, std::string_view b);
+
+}  // namespace horizon

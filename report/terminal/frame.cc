@@ -1,0 +1,333 @@
+#include "report/terminal/frame.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include "common/progress.h"
+#include "common/str_cat.h"
+#include "common/units.h"
+#include "model/stages.h"
+#include "report/terminal/blocks.h"
+#include "schedule/operation.h"
+
+namespace horizon {
+namespace {
+
+constexpr int kLabelColumns = 11;  // "optimizer" and two spaces
+constexpr int kNarrowest = 40;
+constexpr int kUsualCurveRows = 4;
+constexpr int kMostCurveRows = 12;
+// A window of fewer rows has none to spare for empty lines.
+constexpr int kRoomyRows = 32;
+
+std::string Number(const char* format, double value) {
+  char text[64];
+  std::snprintf(text, sizeof(text), format, value);
+  return text;
+}
+std::string Percent(double share) { return Number("%.0f %%", 100 * share); }
+std::string Rate(double value) { return Number(value < 100 ? "%.3g" : "%.0f", value); }
+std::string Size(double bytes) {
+  return ToString(Bytes(CheckedU64(static_cast<uint64_t>(std::clamp(bytes, 0.0, 9e18)))));
+}
+
+Tone ToneOfError(double error) {
+  if (std::abs(error) <= 0.05) return Tone::kGood;
+  return std::abs(error) <= 0.15 ? Tone::kWarning : Tone::kBad;
+}
+
+Tone ToneOf(RunState state) {
+  switch (state) {
+    case RunState::kRunning:
+    case RunState::kComplete:
+      return Tone::kGood;
+    case RunState::kInterrupted:
+      return Tone::kWarning;
+    case RunState::kFailed:
+      return Tone::kBad;
+    case RunState::kPlanned:
+      break;
+  }
+  return Tone::kPlain;
+}
+
+class FrameWriter {
+ public:
+  FrameWriter(const RunView& view, const FrameSize& size, const FrameStyle& style)
+      : view_(view),
+        style_(style),
+        columns_(std::max(size.columns, kNarrowest)),
+        rows_(size.rows),
+        outcome_(OutcomeSoFar(view)) {}
+
+  void AddHeader(std::string_view problem) {
+    StyledLine& title = Line();
+    title.Add("horizon top  ", Tone::kStrong).Add(view_.folder);
+    const std::string_view state = ToString(view_.state);
+    title.PadTo(columns_ - static_cast<int>(state.size())).Add(state, ToneOf(view_.state));
+    const uint64_t parameters = CountParameters(ListStages(view_.spec)).total;
+    Line()
+        .Add(view_.spec.name, Tone::kStrong)
+        .Add(StrCat(", ", WithCommas(parameters), " parameters on ", view_.machine.name));
+    if (!problem.empty()) Line().Add(problem, Tone::kBad);
+    AddProgress();
+    AddFigures();
+  }
+
+  void AddLanes() {
+    Gap();
+    Line()
+        .Add("a steady step", Tone::kStrong)
+        .PadTo(kLabelColumns + 13)
+        .Add(view_.timelines.has_value() ? StrCat("0 to ", ToString(Seconds{StepEnd() * 1e-9}))
+                                         : std::string("no timeline yet"),
+             Tone::kDim);
+    for (const EnumWord<Lane>& lane : WordsOf(Lane{})) AddLane(lane.value, lane.word);
+  }
+
+  void AddMemory() {
+    const Prediction& predicted = view_.prediction.prediction;
+    Gap();
+    Line().Add("memory", Tone::kStrong);
+    const double host =
+        view_.metrics.empty() ? 0 : static_cast<double>(view_.metrics.back().host_bytes.value());
+    AddMemoryBar("host", host, static_cast<double>(predicted.memory.host_bytes()),
+                 static_cast<double>(view_.prediction.usable_host_bytes), "limit");
+    const double device =
+        view_.metrics.empty() ? 0 : static_cast<double>(view_.metrics.back().device_bytes.value());
+    AddMemoryBar("device", device, static_cast<double>(view_.prediction.arena_bytes),
+                 static_cast<double>(view_.prediction.device_memory_bytes), "there is");
+  }
+
+  // Two curves, each as high as half of the rows that are left.
+  void AddCurves() {
+    if (view_.metrics.empty()) {
+      Gap();
+      Line().Add("no step has ended yet", Tone::kDim);
+      return;
+    }
+    // But for two headings, the line below, and what separates them.
+    const int left = rows_ - static_cast<int>(lines_.size()) - 3 - (roomy() ? 3 : 0);
+    const int height = rows_ == 0 ? kUsualCurveRows : std::clamp(left / 2, 1, kMostCurveRows);
+    std::vector<double> losses;
+    std::vector<double> rates;
+    for (const StepMetrics& line : view_.metrics) {
+      losses.push_back(line.loss);
+      rates.push_back(line.tokens_per_second());
+    }
+    AddCurve("loss", losses, std::nullopt, height);
+    AddCurve("tokens/s", rates, view_.prediction.prediction.tokens_per_second, height);
+  }
+
+  void AddFooter() {
+    if (view_.prediction.limits.empty()) return;
+    Gap();
+    StyledLine& line = Line().Add("limits  ", Tone::kStrong);
+    for (size_t i = 0; i < view_.prediction.limits.size(); ++i) {
+      line.Add(StrCat(i == 0 ? "" : ", ", view_.prediction.limits[i]));
+    }
+  }
+
+  const std::vector<StyledLine>& lines() const { return lines_; }
+
+ private:
+  StyledLine& Line() { return lines_.emplace_back(); }
+  bool roomy() const { return rows_ == 0 || rows_ >= kRoomyRows; }
+  void Gap() {
+    if (roomy()) Line();
+  }
+
+  void AddProgress() {
+    const double share = view_.steps_total > 0 ? static_cast<double>(view_.steps_done) /
+                                                     static_cast<double>(view_.steps_total)
+                                               : 0;
+    StyledLine& line = Line();
+    line.Add(StrCat("step ", WithCommas(static_cast<uint64_t>(view_.steps_done)), " of ",
+                    WithCommas(static_cast<uint64_t>(view_.steps_total)), "  "));
+    std::string after = "  " + Percent(std::floor(share * 100) / 100);
+    const int64_t left = view_.steps_total - view_.steps_done;
+    if (view_.state == RunState::kRunning && left > 0) {
+      const double seconds = static_cast<double>(left) *
+                             (outcome_.has_value() ? outcome_->step_seconds.measured
+                                                   : view_.prediction.prediction.step_seconds);
+      // Beyond a century the number only says that it cannot be said.
+      if (seconds < 3e9) {
+        after += StrCat(", ", RoughDuration(Nanoseconds(std::llround(seconds * 1e9))), " left");
+      }
+    }
+    const int width = std::max(8, columns_ - line.width() - static_cast<int>(after.size()));
+    line.Add(BarText(share, -1, width, style_), Tone::kGood).Add(after);
+  }
+
+  void AddFigures() {
+    StyledLine& line = Line();
+    if (!outcome_.has_value()) {
+      line.Add(StrCat("predicted: ", Rate(view_.prediction.prediction.tokens_per_second),
+                      " tokens/s, ", ToString(Seconds{view_.prediction.prediction.step_seconds}),
+                      " a step"));
+      return;
+    }
+    AddCompared(line, outcome_->tokens_per_second, Rate(outcome_->tokens_per_second.measured),
+                Rate(outcome_->tokens_per_second.predicted), " tokens/s");
+    line.Add("   ");
+    AddCompared(line, outcome_->step_seconds, ToString(Seconds{outcome_->step_seconds.measured}),
+                ToString(Seconds{outcome_->step_seconds.predicted}), " a step");
+    AddLoss();
+  }
+
+  void AddLoss() {
+    const auto text = [](std::optional<double> loss) {
+      return loss.has_value() && std::isfinite(*loss) ? Number("%.4f", *loss)
+                                                      : std::string("not finite");
+    };
+    StyledLine& line = Line();
+    line.Add("loss ").Add(text(outcome_->last_loss), Tone::kStrong);
+    line.Add(StrCat(", first ", text(outcome_->first_loss)));
+    if (view_.evaluations.empty()) return;
+    const EvaluationLine& last = view_.evaluations.back();
+    line.Add(StrCat("; evaluated ", text(last.loss), " (perplexity ",
+                    Number("%.4g", last.perplexity), ") at step ", last.step));
+  }
+
+  static void AddCompared(StyledLine& line, const ComparedFigure& figure,
+                          const std::string& measured, const std::string& predicted,
+                          std::string_view unit) {
+    line.Add(measured, Tone::kStrong).Add(StrCat(unit, ", predicted ", predicted));
+    if (!figure.error.has_value()) return;
+    line.Add(" (").Add(
+        Number(std::abs(*figure.error) < 0.1 ? "%+.1f %%" : "%+.0f %%", 100 * *figure.error),
+        ToneOfError(*figure.error));
+    line.Add(")");
+  }
+
+  // Where both timelines of the step end, so that they are drawn to one scale.
+  double StepEnd() const {
+    int64_t end = 1;
+    for (const OperationTimes* times : {&view_.timelines->predicted, &view_.timelines->measured}) {
+      for (const int64_t one : times->end_ns) end = std::max(end, one);
+    }
+    return static_cast<double>(end);
+  }
+
+  void AddLane(Lane lane, std::string_view word) {
+    const double predicted = view_.prediction.prediction.busy_share[static_cast<size_t>(lane)];
+    std::optional<double> measured;
+    if (outcome_.has_value() && outcome_->step_seconds.measured > 0) {
+      for (const ComparedWork& work : outcome_->lanes) {
+        if (work.lane == word) {
+          measured = work.seconds.measured / outcome_->step_seconds.measured;
+        }
+      }
+    }
+    if (predicted == 0 && measured.value_or(0) == 0) return;
+    AddLaneRow(word, "predicted", Tone::kPredicted, lane,
+               view_.timelines.has_value() ? &view_.timelines->predicted : nullptr, predicted);
+    AddLaneRow("", "measured", Tone::kMeasured, lane,
+               view_.timelines.has_value() ? &view_.timelines->measured : nullptr, measured);
+  }
+
+  void AddLaneRow(std::string_view label, std::string_view what, Tone tone, Lane lane,
+                  const OperationTimes* times, std::optional<double> share) {
+    StyledLine& line = Line();
+    line.Add(label).PadTo(kLabelColumns).Add(what, Tone::kDim).PadTo(kLabelColumns + 11);
+    const int width = columns_ - line.width() - 8;
+    line.Add(times != nullptr && !times->end_ns.empty()
+                 ? StripText(BusyShares(lane, *times, width), style_)
+                 : std::string(static_cast<size_t>(width), ' '),
+             tone);
+    const std::string text = share.has_value() ? Percent(*share) : "-";
+    line.PadTo(columns_ - static_cast<int>(text.size())).Add(text);
+  }
+
+  // Of each column's piece of the step, how much of it the lane is busy.
+  std::vector<double> BusyShares(Lane lane, const OperationTimes& times, int width) const {
+    std::vector<double> shares(static_cast<size_t>(width), 0.0);
+    const double piece = StepEnd() / width;
+    const std::vector<Operation>& operations = view_.schedule.steady.operations;
+    for (size_t i = 0; i < std::min(operations.size(), times.end_ns.size()); ++i) {
+      if (operations[i].lane != lane) continue;
+      const auto start = static_cast<double>(times.start_ns[i]);
+      const auto end = static_cast<double>(times.end_ns[i]);
+      for (auto column = static_cast<size_t>(std::max(0.0, start / piece));
+           column < shares.size() && static_cast<double>(column) * piece < end; ++column) {
+        const double from = std::max(start, static_cast<double>(column) * piece);
+        const double to = std::min(end, static_cast<double>(column + 1) * piece);
+        shares[column] += std::max(0.0, to - from) / piece;
+      }
+    }
+    return shares;
+  }
+
+  void AddMemoryBar(std::string_view label, double measured, double predicted, double limit,
+                    std::string_view limit_word) {
+    const double whole = std::max({measured, predicted, limit, 1.0});
+    std::string after = StrCat(" ", measured > 0 ? Size(measured) : std::string("-"),
+                               ", predicted ", Size(predicted));
+    if (limit > 0) after += StrCat(", ", limit_word, " ", Size(limit));
+    StyledLine& line = Line();
+    line.Add(label).PadTo(kLabelColumns);
+    const int width = std::max(8, columns_ - line.width() - static_cast<int>(after.size()));
+    const bool over = limit > 0 && measured > limit;
+    line.Add(BarText(measured / whole, predicted / whole, width, style_),
+             over ? Tone::kBad : Tone::kMeasured);
+    line.Add(after);
+  }
+
+  // From the lowest to the highest finite value; a throughput from 0, with its prediction in view.
+  void AddCurve(std::string_view label, const std::vector<double>& values,
+                std::optional<double> predicted, int height) {
+    double low = predicted.has_value() ? 0 : std::numeric_limits<double>::infinity();
+    double high = predicted.value_or(-std::numeric_limits<double>::infinity());
+    for (const double value : values) {
+      if (!std::isfinite(value)) continue;
+      low = std::min(low, value);
+      high = std::max(high, value);
+    }
+    Gap();
+    StyledLine& heading = Line();
+    heading.Add(label, Tone::kStrong);
+    if (!std::isfinite(low) || !std::isfinite(high)) {
+      heading.Add("  no finite value yet", Tone::kDim);
+      return;
+    }
+    heading.Add(StrCat("  ", Number("%.5g", low), " to ", Number("%.5g", high)), Tone::kDim);
+    if (predicted.has_value()) {
+      heading.Add(StrCat(", predicted ", Rate(*predicted)), Tone::kDim);
+    }
+    for (const std::string& row : CurveText(values, low, high, columns_, height, style_)) {
+      Line().Add(row, Tone::kMeasured);
+    }
+  }
+
+  const RunView& view_;
+  const FrameStyle style_;
+  const int columns_;
+  const int rows_;
+  const std::optional<RunOutcome> outcome_;
+  std::vector<StyledLine> lines_;
+};
+
+}  // namespace
+
+std::vector<std::string> DrawFrame(const RunView& view, std::string_view problem,
+                                   const FrameSize& size, const FrameStyle& style) {
+  FrameWriter writer(view, size, style);
+  writer.AddHeader(problem);
+  writer.AddLanes();
+  writer.AddMemory();
+  writer.AddCurves();
+  writer.AddFooter();
+  std::vector<std::string> texts;
+  for (const StyledLine& line : writer.lines()) {
+    if (size.rows > 0 && static_cast<int>(texts.size()) == size.rows) break;
+    texts.push_back(line.Text(style, size.columns));
+  }
+  return texts;
+}
+
+}  // namespace horizon
