@@ -8,7 +8,7 @@
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "experiments/experiment_data.h"
-#include "experiments/presentation/csv.h"
+#include "presentation/csv.h"
 
 namespace horizon {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/enum_words.h"
-#include "experiments/presentation/csv.h"
+#include "presentation/csv.h"
 #include "schedule/stream_plan.h"
 
 namespace horizon {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/presentation/html.h"
+#include "presentation/html.h"
 
 namespace horizon {
 

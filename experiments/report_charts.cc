@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_join.h"
 #include "common/str_cat.h"
-#include "experiments/presentation/bar_chart.h"
-#include "experiments/presentation/plot.h"
+#include "presentation/bar_chart.h"
+#include "presentation/plot.h"
 
 namespace horizon {
 namespace {

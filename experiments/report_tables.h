@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "experiments/claims.h"
-#include "experiments/presentation/csv.h"
-#include "experiments/presentation/html.h"
 #include "experiments/run_experiments.h"
 #include "planner/calibration.h"
+#include "presentation/csv.h"
+#include "presentation/html.h"
 
 namespace horizon {
 

@@ -2,9 +2,9 @@
 
 #include <string_view>
 
-#include "experiments/presentation/csv.h"
-#include "experiments/presentation/html.h"
 #include "experiments/run_experiments.h"
+#include "presentation/csv.h"
+#include "presentation/html.h"
 
 namespace horizon {
 

@@ -6,11 +6,11 @@
 #include "common/quote.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
-#include "experiments/presentation/csv.h"
-#include "experiments/presentation/html.h"
 #include "experiments/report_charts.h"
 #include "experiments/report_tables.h"
 #include "experiments/row_table.h"
+#include "presentation/csv.h"
+#include "presentation/html.h"
 
 namespace horizon {
 namespace {

@@ -13,9 +13,9 @@
 #include "common/text_table.h"
 #include "common/units.h"
 #include "experiments/accuracy/published_accuracy_data.h"
-#include "experiments/presentation/csv.h"
-#include "experiments/presentation/html.h"
 #include "experiments/report_cells.h"
+#include "presentation/csv.h"
+#include "presentation/html.h"
 
 namespace horizon {
 namespace {

@@ -19,7 +19,7 @@
 #include "experiments/accuracy/accuracy_report.h"
 #include "experiments/accuracy/question_set.h"
 #include "experiments/accuracy/score.h"
-#include "experiments/presentation/csv.h"
+#include "presentation/csv.h"
 #include "tests/model/test_files.h"
 
 namespace horizon {

@@ -7,9 +7,9 @@
 #include <map>
 
 #include "common/faulting_io.h"
-#include "experiments/presentation/csv.h"
+#include "presentation/csv.h"
 #include "tests/experiments/made_runs.h"
-#include "tests/experiments/presentation/xml_check.h"
+#include "tests/presentation/xml_check.h"
 
 namespace horizon {
 namespace {

@@ -1,4 +1,4 @@
-#include "experiments/presentation/escape_xml.h"
+#include "presentation/escape_xml.h"
 
 #include <cstddef>
 

@@ -1,4 +1,4 @@
-#include "experiments/presentation/plot_frame.h"
+#include "presentation/plot_frame.h"
 
 #include <algorithm>
 #include <array>
@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_format.h"
 #include "common/str_cat.h"
-#include "experiments/presentation/escape_xml.h"
-#include "experiments/presentation/text_width.h"
+#include "presentation/escape_xml.h"
+#include "presentation/text_width.h"
 
 namespace horizon {
 namespace {

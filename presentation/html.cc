@@ -1,12 +1,12 @@
-#include "experiments/presentation/html.h"
+#include "presentation/html.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "common/check.h"
 #include "common/str_cat.h"
-#include "experiments/presentation/escape_xml.h"
-#include "experiments/presentation/html_style.h"
+#include "presentation/escape_xml.h"
+#include "presentation/html_style.h"
 
 namespace horizon {
 namespace {

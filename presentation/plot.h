@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/presentation/axis.h"
+#include "presentation/axis.h"
 
 namespace horizon {
 

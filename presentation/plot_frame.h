@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/presentation/axis.h"
+#include "presentation/axis.h"
 
 namespace horizon {
 

@@ -1,4 +1,4 @@
-#include "experiments/presentation/bar_chart.h"
+#include "presentation/bar_chart.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <regex>
 
-#include "tests/experiments/presentation/xml_check.h"
+#include "tests/presentation/xml_check.h"
 
 namespace horizon {
 namespace {

@@ -1,4 +1,4 @@
-#include "experiments/presentation/axis.h"
+#include "presentation/axis.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_format.h"
 #include "common/str_cat.h"
-#include "experiments/presentation/text_width.h"
+#include "presentation/text_width.h"
 
 namespace horizon {
 namespace {

@@ -1,13 +1,13 @@
-#include "experiments/presentation/html.h"
+#include "presentation/html.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "experiments/presentation/bar_chart.h"
-#include "experiments/presentation/plot.h"
-#include "tests/experiments/presentation/xml_check.h"
+#include "presentation/bar_chart.h"
+#include "presentation/plot.h"
+#include "tests/presentation/xml_check.h"
 
 namespace horizon {
 namespace {

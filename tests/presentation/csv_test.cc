@@ -1,4 +1,4 @@
-#include "experiments/presentation/csv.h"
+#include "presentation/csv.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

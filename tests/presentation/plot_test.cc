@@ -1,4 +1,4 @@
-#include "experiments/presentation/plot.h"
+#include "presentation/plot.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <regex>
 
 #include "common/str_cat.h"
-#include "tests/experiments/presentation/xml_check.h"
+#include "tests/presentation/xml_check.h"
 
 namespace horizon {
 namespace {

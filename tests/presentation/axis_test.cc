@@ -1,4 +1,4 @@
-#include "experiments/presentation/axis.h"
+#include "presentation/axis.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <limits>
 #include <set>
 
-#include "experiments/presentation/text_width.h"
+#include "presentation/text_width.h"
 
 namespace horizon {
 namespace {

@@ -1,7 +1,7 @@
-#include "experiments/presentation/plot.h"
+#include "presentation/plot.h"
 
 #include "common/str_cat.h"
-#include "experiments/presentation/plot_frame.h"
+#include "presentation/plot_frame.h"
 
 namespace horizon {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/experiments/presentation/xml_check.h"
+#include "tests/presentation/xml_check.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "experiments/presentation/text_width.h"
+#include "presentation/text_width.h"
 
 #include <algorithm>
 #include <cstddef>

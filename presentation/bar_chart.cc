@@ -1,4 +1,4 @@
-#include "experiments/presentation/bar_chart.h"
+#include "presentation/bar_chart.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,9 +8,9 @@
 
 #include "absl/strings/str_format.h"
 #include "common/str_cat.h"
-#include "experiments/presentation/axis.h"
-#include "experiments/presentation/plot_frame.h"
-#include "experiments/presentation/text_width.h"
+#include "presentation/axis.h"
+#include "presentation/plot_frame.h"
+#include "presentation/text_width.h"
 
 namespace horizon {
 namespace {
