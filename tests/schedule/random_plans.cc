@@ -97,6 +97,7 @@ rc::Gen<RandomCase> RandomAnyCase() {
     random.plan.accumulation_order = AccumulationOrder::kBatchMajor;
     random.plan.anchor_home = AnchorHome::kDevice;
     random.plan.resident_chunks = 0;
+    random.plan.backward_prefetch = true;
     if (random.plan.strategy == Strategy::kResident) return random;
     if (random.plan.strategy == Strategy::kReference) random.plan.recompute = true;
     random.plan.buffer_depth = Pick(1, 2);
