@@ -8,6 +8,7 @@
 #include "app/this_machine.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
+#include "experiments/measured/plan_ranks.h"
 #include "experiments/measured/validation.h"
 #include "planner/machine_catalog.h"
 
@@ -25,10 +26,20 @@ class ValidateCommand : public Command {
            "the profile\n"
            "of this machine, then trained for some steps on device host: step time, peak memory "
            "and the\n"
-           "device's arena, predicted and measured. Other work on the machine shows in the answer.";
+           "device's arena, predicted and measured. Other work on the machine shows in the "
+           "answer.\n"
+           "With --ranks, whether the plans the search finds are the fastest: small models under "
+           "limits of\n"
+           "arena and link, each with the plans predicted fastest and others, predicted rank "
+           "beside "
+           "measured\n"
+           "rank.";
   }
   OptionList Options() override {
     return {.options = {{.name = "quick", .value = &quick_, .help = "Four runs instead of all"},
+                        {.name = "ranks",
+                         .value = &ranks_,
+                         .help = "Compare the predicted order of plans with the measured one"},
                         {.name = "steps",
                          .value = &steps_,
                          .unit = "steps",
@@ -55,6 +66,7 @@ class ValidateCommand : public Command {
     }
     const MeasuredOptions options{
         .io = context.io, .clock = context.clock, .profile = profile, .steps = steps_};
+    if (ranks_) return CompareRanks(context, options);
     const std::vector<MeasuredCase> cases = ValidationCases(
         quick_ ? ValidationSize::kQuick : ValidationSize::kFull, profile.host.cores);
     ASSIGN_OR_RETURN(const Validation validation,
@@ -65,7 +77,18 @@ class ValidateCommand : public Command {
   }
 
  private:
+  absl::Status CompareRanks(const CommandContext& context, const MeasuredOptions& options) const {
+    const auto tell = [&](const std::string& name) {
+      context.log.Info(StrCat("running the plans of: ", name));
+    };
+    ASSIGN_OR_RETURN(const PlanRanks ranks,
+                     MeasurePlanRanks(RankCases(quick_ ? RankSize::kQuick : RankSize::kFull),
+                                      {.measured = options, .tell = tell}));
+    return context.output.Write(json_ ? ranks.Json() : ranks.Text());
+  }
+
   bool quick_ = false;
+  bool ranks_ = false;
   int64_t steps_ = 7;
   std::optional<std::string> machine_;
   bool json_ = false;

@@ -97,7 +97,8 @@ struct MeasuredSetting {
 
 // Makes the runs of a config: every row once a round, in alternating order. Before the first run
 // every row is laid out: FailedPrecondition, naming the row, for one that needs more than the arena
-// of the config, and BuildSchedule's errors. Errors of the runs name experiment and row.
+// of the config, and the errors of BuildSchedule and CheckRunnable. Errors of the runs name
+// experiment and row.
 absl::StatusOr<MeasuredExperiment> RunMeasuredExperiment(const MeasuredConfig& config,
                                                          std::vector<PublishedRow> published,
                                                          const MeasuredSetting& setting);
