@@ -237,8 +237,8 @@ class ExperimentsCommand : public Command {
       text += StrCat(MeasuredText(experiment), "\n");
     }
     return StrCat(text, "simulated: from this machine's profile (", measured.machine,
-                  "); change: of throughput, from the row it is compared with. Report: ", report,
-                  "\n");
+                  ")\nby: the change of throughput from the row compared with; host: peak memory\n",
+                  "Report: ", report, "\n");
   }
 
   // Kept here because details() gives out a view.

@@ -36,21 +36,22 @@ class ValidateCommand : public Command {
            "rank.";
   }
   OptionList Options() override {
-    return {.options = {{.name = "quick", .value = &quick_, .help = "Four runs instead of all"},
-                        {.name = "ranks",
-                         .value = &ranks_,
-                         .help = "Compare the predicted order of plans with the measured one"},
-                        {.name = "steps",
-                         .value = &steps_,
-                         .unit = "steps",
-                         .help = "Of each run; the first is not measured",
-                         .minimum = 2,
-                         .maximum = 1000},
-                        {.name = "machine",
-                         .value = &machine_,
-                         .unit = "file",
-                         .help = "Predict from this profile instead of the one measured here"},
-                        {.name = "json", .value = &json_, .help = "Answer in JSON"}}};
+    return {
+        .options = {{.name = "quick", .value = &quick_, .help = "Four runs instead of all"},
+                    {.name = "ranks",
+                     .value = &ranks_,
+                     .help = "Compare the predicted order of plans with the measured one"},
+                    {.name = "steps",
+                     .value = &steps_,
+                     .unit = "steps",
+                     .help = "Of each run; the first is not measured; not given: 7, with --ranks 4",
+                     .minimum = 2,
+                     .maximum = 1000},
+                    {.name = "machine",
+                     .value = &machine_,
+                     .unit = "file",
+                     .help = "Predict from this profile instead of the one measured here"},
+                    {.name = "json", .value = &json_, .help = "Answer in JSON"}}};
   }
 
   absl::Status Run(const CommandContext& context) override {
@@ -64,8 +65,10 @@ class ValidateCommand : public Command {
       return absl::InvalidArgumentError(
           StrCat("--machine ", *machine_, " has a GPU; these runs are made on device host"));
     }
-    const MeasuredOptions options{
-        .io = context.io, .clock = context.clock, .profile = profile, .steps = steps_};
+    const MeasuredOptions options{.io = context.io,
+                                  .clock = context.clock,
+                                  .profile = profile,
+                                  .steps = steps_.value_or(ranks_ ? 4 : 7)};
     if (ranks_) return CompareRanks(context, options);
     const std::vector<MeasuredCase> cases = ValidationCases(
         quick_ ? ValidationSize::kQuick : ValidationSize::kFull, profile.host.cores);
@@ -89,7 +92,7 @@ class ValidateCommand : public Command {
 
   bool quick_ = false;
   bool ranks_ = false;
-  int64_t steps_ = 7;
+  std::optional<int64_t> steps_;
   std::optional<std::string> machine_;
   bool json_ = false;
 };

@@ -14,7 +14,10 @@
 namespace horizon {
 namespace {
 
-std::string SecondsText(double seconds) { return absl::StrFormat("%.4g s", seconds); }
+std::string SecondsText(double seconds) {
+  return seconds < 1 ? absl::StrFormat("%.1f ms", 1e3 * seconds)
+                     : absl::StrFormat("%.3f s", seconds);
+}
 std::string BytesText(uint64_t bytes) { return ToString(Bytes(CheckedU64(bytes))); }
 std::string ChangeText(const std::optional<double>& change) {
   return change.has_value() ? SignedPercent(*change) : "";
@@ -72,7 +75,7 @@ HtmlTable MeasuredRowsTable(const MeasuredExperiment& experiment) {
   HtmlTable table{.caption = "Runs on this machine: simulated from its profile, and measured"};
   table.header = {TextCell("run")};
   for (const std::string_view name :
-       {"parameters", "link", "simulated s a step", "measured s a step", "error", "spread",
+       {"parameters", "link", "simulated step", "measured step", "error", "spread",
         "GFLOPS (6N) measured", "change simulated", "change measured", "change published",
         "link bytes a step", "arena", "host simulated", "host measured", "host error"}) {
     table.header.push_back(NumberCell(std::string(name)));
@@ -174,8 +177,8 @@ CsvTable MeasuredRowsCsv(const MeasuredExperiment& experiment) {
 }
 
 std::string MeasuredText(const MeasuredExperiment& experiment) {
-  TextTable table({experiment.config.name, "simulated", "measured", "error", "change sim.",
-                   "change meas.", "published", "host sim.", "host meas."});
+  TextTable table({experiment.config.name, "simulated", "measured", "error", "sim. by", "meas. by",
+                   "paper by", "host sim.", "host meas."});
   for (const MeasuredRow& row : experiment.rows) {
     table.AddRow({row.config.name, SecondsText(row.simulated_seconds), SecondsText(row.seconds),
                   SignedPercent(row.step_error()), ChangeText(experiment.SimulatedChange(row)),
