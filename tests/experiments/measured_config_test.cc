@@ -8,6 +8,7 @@
 
 #include "common/str_cat.h"
 #include "experiments/experiment.h"
+#include "schedule/chunk_table.h"
 
 namespace horizon {
 namespace {
@@ -141,6 +142,23 @@ TEST(MeasuredConfigs, AreTheSixOfTheProgramAndNameRowsThePaperHas) {
     }
   }
   EXPECT_GE(published, 14);
+}
+
+// So that prefetch, blocks and slabs are of layers, as the paper has them.
+TEST(MeasuredConfigs, AChunkIsALayer) {
+  for (const MeasuredSize size : {MeasuredSize::kFull, MeasuredSize::kQuick}) {
+    const absl::StatusOr<std::vector<MeasuredConfig>> configs = LoadMeasuredConfigs({}, size);
+    ASSERT_TRUE(configs.ok()) << configs.status();
+    for (const MeasuredConfig& config : *configs) {
+      for (const MeasuredRowConfig& row : config.rows) {
+        if (row.plan.strategy == Strategy::kResident) continue;
+        const absl::StatusOr<ChunkTable> chunks =
+            CutIntoChunks(ModelOf(row.model), row.job, row.plan);
+        ASSERT_TRUE(chunks.ok()) << chunks.status();
+        EXPECT_EQ(chunks->layers.size(), row.model.layers) << config.name << ": " << row.name;
+      }
+    }
+  }
 }
 
 TEST(MeasuredConfigs, AnUnknownNameIsNamedWithTheNearest) {

@@ -301,7 +301,7 @@ TEST(MeasuredReport, HasTheTablesChartsAndFiles) {
   const absl::StatusOr<CsvTable> csv = ParseCsv("made", files["made_measured.csv"]);
   ASSERT_TRUE(csv.ok()) << csv.status();
   ASSERT_EQ(csv->rows.size(), 3u);
-  EXPECT_EQ(CellText(*csv, 1, *Column(*csv, "published_change_percent")), "-31");
+  EXPECT_THAT(CellText(*csv, 1, *Column(*csv, "published_change_percent")), HasSubstr("-31.0"));
   EXPECT_EQ(CellText(*csv, 1, *Column(*csv, "losses_equal")), "yes");
   EXPECT_EQ(CellText(*csv, 0, *Column(*csv, "losses_equal")), "");
   const absl::StatusOr<Document> json = ParseJson("measured", files["measured.json"]);
