@@ -2,6 +2,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "app/commands.h"
 #include "app/device_option.h"
@@ -41,6 +42,10 @@ class ValidateCommand : public Command {
                     {.name = "ranks",
                      .value = &ranks_,
                      .help = "Compare the predicted order of plans with the measured one"},
+                    {.name = "only",
+                     .value = &only_,
+                     .unit = "text",
+                     .help = "Only the runs (with --ranks: cases) whose name contains this"},
                     {.name = "steps",
                      .value = &steps_,
                      .unit = "steps",
@@ -70,8 +75,9 @@ class ValidateCommand : public Command {
                                   .profile = profile,
                                   .steps = steps_.value_or(ranks_ ? 4 : 7)};
     if (ranks_) return CompareRanks(context, options);
-    const std::vector<MeasuredCase> cases = ValidationCases(
+    std::vector<MeasuredCase> cases = ValidationCases(
         quick_ ? ValidationSize::kQuick : ValidationSize::kFull, profile.host.cores);
+    RETURN_IF_ERROR(KeepNamed(cases));
     ASSIGN_OR_RETURN(const Validation validation,
                      Validate(cases, options, [&](const std::string& name) {
                        context.log.Info(StrCat("running: ", name));
@@ -80,18 +86,28 @@ class ValidateCommand : public Command {
   }
 
  private:
+  template <typename Case>
+  absl::Status KeepNamed(std::vector<Case>& cases) const {
+    std::erase_if(cases,
+                  [&](const Case& each) { return each.name.find(only_) == std::string::npos; });
+    if (!cases.empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError(StrCat("--only ", only_, ": no run has that in its name"));
+  }
+
   absl::Status CompareRanks(const CommandContext& context, const MeasuredOptions& options) const {
     const auto tell = [&](const std::string& name) {
       context.log.Info(StrCat("running the plans of: ", name));
     };
+    std::vector<RankLimits> cases = RankCases(quick_ ? RankSize::kQuick : RankSize::kFull);
+    RETURN_IF_ERROR(KeepNamed(cases));
     ASSIGN_OR_RETURN(const PlanRanks ranks,
-                     MeasurePlanRanks(RankCases(quick_ ? RankSize::kQuick : RankSize::kFull),
-                                      {.measured = options, .tell = tell}));
+                     MeasurePlanRanks(cases, {.measured = options, .tell = tell}));
     return context.output.Write(json_ ? ranks.Json() : ranks.Text());
   }
 
   bool quick_ = false;
   bool ranks_ = false;
+  std::string only_;
   std::optional<int64_t> steps_;
   std::optional<std::string> machine_;
   bool json_ = false;
