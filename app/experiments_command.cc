@@ -9,6 +9,8 @@
 
 #include "absl/strings/str_join.h"
 #include "app/commands.h"
+#include "app/device_option.h"
+#include "app/this_machine.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "common/text_table.h"
@@ -16,11 +18,15 @@
 #include "experiments/accuracy/accuracy_report.h"
 #include "experiments/claims.h"
 #include "experiments/experiment.h"
+#include "experiments/measured/measured_config.h"
+#include "experiments/measured/measured_experiment.h"
+#include "experiments/measured/measured_tables.h"
 #include "experiments/report_json.h"
 #include "experiments/report_tables.h"
 #include "experiments/run_experiments.h"
 #include "experiments/write_report.h"
 #include "planner/calibration.h"
+#include "planner/machine_catalog.h"
 
 namespace horizon {
 namespace {
@@ -48,7 +54,7 @@ std::string SummaryText(const std::vector<ExperimentRun>& runs) {
   return std::move(table).Finish();
 }
 
-// The one that is measured.
+// Always measured, and by itself.
 constexpr std::string_view kAccuracy = "accuracy";
 
 std::string DetailsText() {
@@ -57,6 +63,11 @@ std::string DetailsText() {
       "charts as SVG beside it. Ends with exit code 1 if an error is larger than the bound in\n"
       "its experiment's config.json. The experiments:\n";
   for (const std::string& name : ExperimentNames()) text += StrCat("  ", name, "\n");
+  text +=
+      "--measured also makes runs on this machine, minutes of them, and puts what they took and\n"
+      "what was simulated of them from its profile into the same report; exit code 1 if losses\n"
+      "differ, an arena is not exact or host memory was above the prediction. Measured are:\n";
+  for (const std::string& name : MeasuredNames()) text += StrCat("  ", name, "\n");
   text +=
       "One more is measured, not simulated, and so takes minutes and is run only when named:\n"
       "  accuracy   trains small models on word problems, streamed and resident, and compares\n"
@@ -73,51 +84,126 @@ class ExperimentsCommand : public Command {
   }
   std::string_view details() const override { return details_; }
   OptionList Options() override {
-    return {.options = {{.name = "output",
-                         .value = &output_,
-                         .unit = "folder",
-                         .help = "Where the report goes; made if missing"},
-                        {.name = "seeds",
-                         .value = &seeds_,
-                         .unit = "seeds",
-                         .help = "Of accuracy: models trained for each row; not given: 3",
-                         .minimum = 1,
-                         .maximum = 100},
-                        {.name = "quick",
-                         .value = &quick_,
-                         .help = "Of accuracy: a tiny model and few steps, to see that it works"},
-                        {.name = "json", .value = &json_, .help = "Answer in JSON, with all rows"}},
-            .positionals = {
-                {.name = "NAME",
-                 .value = &names_,
-                 .help = "An experiment of the list above; if none is given, all simulated ones"}}};
+    return {
+        .options =
+            {{.name = "output",
+              .value = &output_,
+              .unit = "folder",
+              .help = "Where the report goes; made if missing"},
+             {.name = "measured",
+              .value = &measured_,
+              .help = "Also run the measured half of the experiments on this machine"},
+             {.name = "machine",
+              .value = &machine_,
+              .unit = "file",
+              .help = "Of --measured: simulate from this profile instead of the one "
+                      "measured here"},
+             {.name = "seeds",
+              .value = &seeds_,
+              .unit = "seeds",
+              .help = "Of accuracy: models trained for each row; not given: 3",
+              .minimum = 1,
+              .maximum = 100},
+             {.name = "quick",
+              .value = &quick_,
+              .help = "Of accuracy and --measured: tiny models, few steps, to see that it works"},
+             {.name = "json", .value = &json_, .help = "Answer in JSON, with all rows"}},
+        .positionals = {
+            {.name = "NAME",
+             .value = &names_,
+             .help = "An experiment of the lists above; if none is given, all but accuracy"}}};
   }
 
   absl::Status Run(const CommandContext& context) override {
     if (std::find(names_.begin(), names_.end(), kAccuracy) != names_.end()) {
-      if (names_.size() == 1) return MeasureAccuracy(context);
+      if (names_.size() == 1 && !measured_) return MeasureAccuracy(context);
       return absl::InvalidArgumentError(
           "accuracy is measured and cannot share a run with simulated experiments; name it alone");
     }
-    if (quick_ || seeds_.has_value()) {
+    if (seeds_.has_value() || (!measured_ && (quick_ || machine_.has_value()))) {
       return absl::InvalidArgumentError(
-          "--quick and --seeds are for `horizon experiments accuracy`; the others are simulated");
+          "--quick and --machine are for --measured and `horizon experiments accuracy`, --seeds "
+          "for the latter; the others are simulated");
     }
     const Calibration& calibration = BuiltInCalibration();
-    ASSIGN_OR_RETURN(const std::vector<ExperimentRun> runs,
-                     RunExperiments(context.io, names_, calibration));
+    MeasuredHalf measured;
+    std::vector<ExperimentRun> runs;
+    if (measured_) {
+      ASSIGN_OR_RETURN(measured, Measure(context));
+    }
+    const std::vector<std::string> simulated = SimulatedNames();
+    if (names_.empty() || !simulated.empty()) {
+      ASSIGN_OR_RETURN(runs, RunExperiments(context.io, simulated, calibration));
+    }
     const std::vector<Claim> claims = CheckClaims(runs);
-    RETURN_IF_ERROR(WriteReport(context.io, output_, MakeReport(runs, claims, calibration)));
+    RETURN_IF_ERROR(
+        WriteReport(context.io, output_, MakeReport(runs, claims, calibration, measured)));
     const std::string report = JoinPath(output_, "report.html");
-    RETURN_IF_ERROR(context.output.Write(json_ ? ReportJson(runs, claims, report)
-                                               : AnswerText(runs, claims, report)));
-    const std::vector<std::string> violations = ViolationsOf(runs);
-    if (violations.empty()) return absl::OkStatus();
-    return absl::OutOfRangeError(StrCat("errors have grown past the bounds of experiments/NAME/",
-                                        "config.json:\n  ", absl::StrJoin(violations, "\n  ")));
+    RETURN_IF_ERROR(context.output.Write(json_ ? ReportJson(runs, claims, report, measured)
+                                               : AnswerText(runs, claims, measured, report)));
+    return Verdict(ViolationsOf(runs), measured.Violations());
   }
 
  private:
+  // Those of the names given that have a simulated half.
+  std::vector<std::string> SimulatedNames() const {
+    if (!measured_) return names_;
+    const std::vector<std::string> known = ExperimentNames();
+    std::vector<std::string> names;
+    for (const std::string& name : names_) {
+      if (std::find(known.begin(), known.end(), name) != known.end()) names.push_back(name);
+    }
+    return names;
+  }
+
+  static absl::Status Verdict(const std::vector<std::string>& bounds,
+                              const std::vector<std::string>& measured) {
+    std::string text;
+    if (!bounds.empty()) {
+      text += StrCat("errors have grown past the bounds of experiments/NAME/config.json:\n  ",
+                     absl::StrJoin(bounds, "\n  "));
+    }
+    if (!measured.empty()) {
+      text += StrCat(text.empty() ? "" : "\n", "runs on this machine are not as they must be:\n  ",
+                     absl::StrJoin(measured, "\n  "));
+    }
+    return text.empty() ? absl::OkStatus() : absl::OutOfRangeError(text);
+  }
+
+  absl::StatusOr<MeasuredHalf> Measure(const CommandContext& context) {
+    ASSIGN_OR_RETURN(
+        const std::vector<MeasuredConfig> configs,
+        LoadMeasuredConfigs(names_, quick_ ? MeasuredSize::kQuick : MeasuredSize::kFull));
+    ASSIGN_OR_RETURN(const std::vector<Experiment> published, LoadExperiments());
+    HardwareProfile profile;
+    if (machine_.has_value()) {
+      ASSIGN_OR_RETURN(profile, LoadMachine(context.io, *machine_));
+    } else {
+      ASSIGN_OR_RETURN(profile, ProfileOfThisMachine(context, ChosenDevice{}));
+    }
+    if (profile.device.kind != DeviceKind::kHost) {
+      return absl::InvalidArgumentError(
+          StrCat("--machine ", *machine_, " has a GPU; these runs are made on device host"));
+    }
+    // Before minutes are spent: the folder is made, or refused.
+    RETURN_IF_ERROR(WriteReport(context.io, output_, {}));
+    MeasuredHalf half{.machine = profile.name};
+    for (const MeasuredConfig& config : configs) {
+      std::vector<PublishedRow> rows;
+      for (const Experiment& experiment : published) {
+        if (experiment.name == config.name) rows = experiment.rows;
+      }
+      ASSIGN_OR_RETURN(
+          half.experiments.emplace_back(),
+          RunMeasuredExperiment(config, std::move(rows),
+                                {.io = context.io,
+                                 .clock = context.clock,
+                                 .profile = profile,
+                                 .tell = [&](const std::string& run) { context.log.Info(run); }}));
+    }
+    return half;
+  }
+
   absl::Status MeasureAccuracy(const CommandContext& context) {
     AccuracyOptions options = quick_ ? QuickAccuracy() : AccuracyOptions();
     options.folder = output_;
@@ -139,10 +225,20 @@ class ExperimentsCommand : public Command {
   }
 
   static std::string AnswerText(const std::vector<ExperimentRun>& runs,
-                                const std::vector<Claim>& claims, const std::string& report) {
-    std::string text = SummaryText(runs);
+                                const std::vector<Claim>& claims, const MeasuredHalf& measured,
+                                const std::string& report) {
+    std::string text = runs.empty() ? "" : SummaryText(runs);
     if (!claims.empty()) text += StrCat("\n", TextOf(ClaimsTable(claims), 4));
-    return StrCat(text, "\nAll simulated, nothing measured. Report: ", report, "\n");
+    if (measured.experiments.empty()) {
+      return StrCat(text, "\nAll simulated, nothing measured. Report: ", report, "\n");
+    }
+    if (!text.empty()) text += "\nAll of the above is simulated. Runs on this machine:\n\n";
+    for (const MeasuredExperiment& experiment : measured.experiments) {
+      text += StrCat(MeasuredText(experiment), "\n");
+    }
+    return StrCat(text, "simulated: from this machine's profile (", measured.machine,
+                  ")\nby: the change of throughput from the row compared with; host: peak memory\n",
+                  "Report: ", report, "\n");
   }
 
   // Kept here because details() gives out a view.
@@ -151,6 +247,8 @@ class ExperimentsCommand : public Command {
   std::string output_ = "horizon-experiments";
   std::optional<int64_t> seeds_;
   bool quick_ = false;
+  bool measured_ = false;
+  std::optional<std::string> machine_;
   bool json_ = false;
 };
 

@@ -2,12 +2,14 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "app/commands.h"
 #include "app/device_option.h"
 #include "app/this_machine.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
+#include "experiments/measured/plan_ranks.h"
 #include "experiments/measured/validation.h"
 #include "planner/machine_catalog.h"
 
@@ -25,21 +27,36 @@ class ValidateCommand : public Command {
            "the profile\n"
            "of this machine, then trained for some steps on device host: step time, peak memory "
            "and the\n"
-           "device's arena, predicted and measured. Other work on the machine shows in the answer.";
+           "device's arena, predicted and measured. Other work on the machine shows in the "
+           "answer.\n"
+           "With --ranks, whether the plans the search finds are the fastest: small models under "
+           "limits of\n"
+           "arena and link, each with the plans predicted fastest and others, predicted rank "
+           "beside "
+           "measured\n"
+           "rank.";
   }
   OptionList Options() override {
-    return {.options = {{.name = "quick", .value = &quick_, .help = "Four runs instead of all"},
-                        {.name = "steps",
-                         .value = &steps_,
-                         .unit = "steps",
-                         .help = "Of each run; the first is not measured",
-                         .minimum = 2,
-                         .maximum = 1000},
-                        {.name = "machine",
-                         .value = &machine_,
-                         .unit = "file",
-                         .help = "Predict from this profile instead of the one measured here"},
-                        {.name = "json", .value = &json_, .help = "Answer in JSON"}}};
+    return {
+        .options = {{.name = "quick", .value = &quick_, .help = "Four runs instead of all"},
+                    {.name = "ranks",
+                     .value = &ranks_,
+                     .help = "Compare the predicted order of plans with the measured one"},
+                    {.name = "only",
+                     .value = &only_,
+                     .unit = "text",
+                     .help = "Only the runs (with --ranks: cases) whose name contains this"},
+                    {.name = "steps",
+                     .value = &steps_,
+                     .unit = "steps",
+                     .help = "Of each run; the first is not measured; not given: 7, with --ranks 4",
+                     .minimum = 2,
+                     .maximum = 1000},
+                    {.name = "machine",
+                     .value = &machine_,
+                     .unit = "file",
+                     .help = "Predict from this profile instead of the one measured here"},
+                    {.name = "json", .value = &json_, .help = "Answer in JSON"}}};
   }
 
   absl::Status Run(const CommandContext& context) override {
@@ -54,10 +71,14 @@ class ValidateCommand : public Command {
       return absl::InvalidArgumentError(
           StrCat("--machine ", *machine_, " has a GPU; these runs are made on device host"));
     }
-    const MeasuredOptions options{
-        .io = context.io, .clock = context.clock, .profile = profile, .steps = steps_};
-    const std::vector<MeasuredCase> cases = ValidationCases(
+    const MeasuredOptions options{.io = context.io,
+                                  .clock = context.clock,
+                                  .profile = profile,
+                                  .steps = steps_.value_or(ranks_ ? 4 : 7)};
+    if (ranks_) return CompareRanks(context, options);
+    std::vector<MeasuredCase> cases = ValidationCases(
         quick_ ? ValidationSize::kQuick : ValidationSize::kFull, profile.host.cores);
+    RETURN_IF_ERROR(KeepNamed(cases));
     ASSIGN_OR_RETURN(const Validation validation,
                      Validate(cases, options, [&](const std::string& name) {
                        context.log.Info(StrCat("running: ", name));
@@ -66,8 +87,29 @@ class ValidateCommand : public Command {
   }
 
  private:
+  template <typename Case>
+  absl::Status KeepNamed(std::vector<Case>& cases) const {
+    std::erase_if(cases,
+                  [&](const Case& each) { return each.name.find(only_) == std::string::npos; });
+    if (!cases.empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError(StrCat("--only ", only_, ": no run has that in its name"));
+  }
+
+  absl::Status CompareRanks(const CommandContext& context, const MeasuredOptions& options) const {
+    const auto tell = [&](const std::string& name) {
+      context.log.Info(StrCat("running the plans of: ", name));
+    };
+    std::vector<RankLimits> cases = RankCases(quick_ ? RankSize::kQuick : RankSize::kFull);
+    RETURN_IF_ERROR(KeepNamed(cases));
+    ASSIGN_OR_RETURN(const PlanRanks ranks,
+                     MeasurePlanRanks(cases, {.measured = options, .tell = tell}));
+    return context.output.Write(json_ ? ranks.Json() : ranks.Text());
+  }
+
   bool quick_ = false;
-  int64_t steps_ = 7;
+  bool ranks_ = false;
+  std::string only_;
+  std::optional<int64_t> steps_;
   std::optional<std::string> machine_;
   bool json_ = false;
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/json.h"
+#include "experiments/measured/measured_json.h"
 
 namespace horizon {
 namespace {
@@ -160,8 +161,9 @@ void WriteClaim(JsonWriter& json, const Claim& claim) {
 }  // namespace
 
 std::string ReportJson(std::span<const ExperimentRun> runs, std::span<const Claim> claims,
-                       const std::string& report) {
-  const std::vector<std::string> violations = ViolationsOf(runs);
+                       const std::string& report, const MeasuredHalf& measured) {
+  std::vector<std::string> violations = ViolationsOf(runs);
+  for (std::string& violation : measured.Violations()) violations.push_back(std::move(violation));
   JsonWriter json;
   json.BeginObject();
   json.Key("report").String(report);
@@ -171,7 +173,12 @@ std::string ReportJson(std::span<const ExperimentRun> runs, std::span<const Clai
   for (const ExperimentRun& run : runs) WriteRun(json, run);
   json.EndArray().Key("claims").BeginArray();
   for (const Claim& claim : claims) WriteClaim(json, claim);
-  json.EndArray().EndObject();
+  json.EndArray();
+  if (!measured.experiments.empty()) {
+    json.Key("machine").String(measured.machine).Key("measured");
+    WriteMeasured(measured.experiments, json);
+  }
+  json.EndObject();
   return std::move(json).Finish();
 }
 

@@ -4,14 +4,16 @@
 #include <string>
 
 #include "experiments/claims.h"
+#include "experiments/measured/measured_experiment.h"
 #include "experiments/run_experiments.h"
 
 namespace horizon {
 
 // Everything the report says, as one JSON text: {"report", "within_bounds", "violations",
 // "experiments": [{"name", "summary", "rows", ...}], "claims"}. `report` is the path of
-// report.html. Errors are in percent.
+// report.html. Errors are in percent. Where something was measured, also "machine" and "measured"
+// (measured_json.h).
 std::string ReportJson(std::span<const ExperimentRun> runs, std::span<const Claim> claims,
-                       const std::string& report);
+                       const std::string& report, const MeasuredHalf& measured = {});
 
 }  // namespace horizon

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "common/io.h"
 #include "experiments/claims.h"
+#include "experiments/measured/measured_experiment.h"
 #include "experiments/run_experiments.h"
 #include "planner/calibration.h"
 
@@ -14,7 +15,8 @@ namespace horizon {
 
 // The report as files: report.html, which needs nothing beside it, and for other programs NAME.csv
 // of every experiment, NAME.svg of every chart, summary.csv and claims.csv, and results.json with
-// all of it, from which `horizon report` makes a page.
+// all of it, from which `horizon report` makes a page; of what was measured NAME_measured.csv,
+// NAME_measured.svg and measured.json.
 
 struct ReportFile {
   std::string name;
@@ -23,7 +25,8 @@ struct ReportFile {
 
 // All files, report.html last. Pure: the same runs give the same bytes.
 std::vector<ReportFile> MakeReport(std::span<const ExperimentRun> runs,
-                                   std::span<const Claim> claims, const Calibration& calibration);
+                                   std::span<const Claim> claims, const Calibration& calibration,
+                                   const MeasuredHalf& measured = {});
 
 // Writes them into `folder`, which is made if missing (its parent is not). Each file appears whole
 // or not at all. InvalidArgument where `folder` is no directory, else Io's errors.

@@ -27,6 +27,7 @@ std::string PlanTable(const StreamPlan& plan) {
   row("strategy", std::string(ToString(plan.strategy)));
   row("chunk_bytes", ToString(plan.chunk_bytes));
   row("buffer_depth", StrCat(plan.buffer_depth));
+  if (!plan.backward_prefetch) row("backward_prefetch", "false");
   row("resident_chunks", StrCat(plan.resident_chunks));
   row("recompute", plan.recompute ? "true" : "false");
   if (plan.recompute) {

@@ -20,6 +20,7 @@ struct Candidate {
   int64_t bound = 0;
   uint64_t device_bytes = 0;
   bool simulated = false;
+  bool ranked = false;
 };
 
 // One choice apart; how many chunks are resident follows from what else is on the device.
@@ -65,12 +66,17 @@ class Search {
     result_.fitting = static_cast<int64_t>(candidates_.size());
   }
 
-  SearchResult Best(double tolerance, int64_t most) {
+  SearchResult Best(double tolerance, int64_t most, int64_t keep_best = 0,
+                    int64_t keep_spread = 0) {
     for (Candidate& candidate : candidates_) {
-      if (result_.simulated >= most || Hopeless(candidate.bound, tolerance)) break;
+      const bool enough =
+          Hopeless(candidate.bound, tolerance) && CannotRank(candidate.bound, tolerance, keep_best);
+      if (result_.simulated >= most || enough) break;
       Simulate(candidate);
     }
     Descend(tolerance);
+    Rank(keep_best);
+    Spread(keep_spread);
     for (const Candidate& candidate : candidates_) {
       if (Hopeless(candidate.bound, tolerance)) break;
       if (candidate.simulated) continue;
@@ -88,6 +94,44 @@ class Search {
  private:
   bool Hopeless(int64_t bound, double tolerance) const {
     return static_cast<double>(bound) * 1e-9 >= best_seconds_ * (1 - tolerance);
+  }
+
+  // There are `keep` plans already, all faster than the bound allows.
+  bool CannotRank(int64_t bound, double tolerance, int64_t keep) const {
+    if (static_cast<int64_t>(timed_.size()) < keep) return false;
+    if (keep == 0) return true;
+    std::vector<double> seconds;
+    for (const Timed& timed : timed_) seconds.push_back(timed.seconds);
+    std::nth_element(seconds.begin(), seconds.begin() + (keep - 1), seconds.end());
+    return static_cast<double>(bound) * 1e-9 >=
+           seconds[static_cast<size_t>(keep) - 1] * (1 - tolerance);
+  }
+
+  void Rank(int64_t keep) {
+    std::stable_sort(timed_.begin(), timed_.end(), [](const Timed& a, const Timed& b) {
+      return std::tie(a.seconds, a.candidate->device_bytes) <
+             std::tie(b.seconds, b.candidate->device_bytes);
+    });
+    for (const Timed& timed : timed_) {
+      if (static_cast<int64_t>(result_.ranked.size()) >= keep) return;
+      result_.ranked.push_back({.plan = timed.candidate->plan, .step_seconds = timed.seconds});
+      timed.candidate->ranked = true;
+    }
+  }
+
+  void Spread(int64_t keep) {
+    std::vector<const Candidate*> others;
+    for (const Candidate& candidate : candidates_) {
+      if (!candidate.ranked) others.push_back(&candidate);
+    }
+    const auto count = static_cast<int64_t>(others.size());
+    for (int64_t i = 1; i <= std::min(keep, count); ++i) {
+      const Candidate& candidate =
+          *others[static_cast<size_t>(i * count / std::min(keep, count)) - 1];
+      const absl::StatusOr<Prediction> prediction = Predict(spec_, job_, candidate.plan, setting_);
+      if (!prediction.ok()) continue;
+      result_.spread.push_back({.plan = candidate.plan, .step_seconds = prediction->step_seconds});
+    }
   }
 
   // From the best so far to its best neighbour, as long as that is faster. Bounds alone may favour
@@ -228,6 +272,7 @@ class Search {
     absl::StatusOr<Prediction> prediction = Predict(spec_, job_, candidate.plan, setting_);
     if (!prediction.ok()) return;
     ++result_.simulated;
+    timed_.push_back({.candidate = &candidate, .seconds = prediction->step_seconds});
     const bool faster = prediction->step_seconds < best_seconds_;
     const bool smaller =
         prediction->step_seconds == best_seconds_ && candidate.device_bytes < best_device_bytes_;
@@ -238,6 +283,11 @@ class Search {
     result_.prediction = *std::move(prediction);
   }
 
+  struct Timed {
+    Candidate* candidate;
+    double seconds;
+  };
+
   using Key = std::tuple<uint64_t, int64_t, bool, int64_t, EmbeddingHome, int64_t>;
 
   const ModelSpec& spec_;
@@ -247,6 +297,7 @@ class Search {
   bool has_none_resident_ = true;  // the space has plans without resident chunks
   std::map<Key, absl::StatusOr<CutModel>> cuts_;
   std::vector<Candidate> candidates_;
+  std::vector<Timed> timed_;  // those simulated
   SearchResult result_;
   std::optional<StreamPlan> bounded_;  // the last plan bounded, and its bound
   int64_t bound_ = 0;
@@ -261,7 +312,8 @@ SearchResult SearchPlan(const ModelSpec& spec, const TrainingJob& job, const Pla
                         const Setting& setting, const SearchOptions& options) {
   Search search(spec, job, setting);
   search.Collect(space, Search::Until::kAll);
-  return search.Best(options.tolerance, options.most_simulated);
+  return search.Best(options.tolerance, options.most_simulated, options.keep_best,
+                     options.keep_spread);
 }
 
 SearchResult SearchExhaustively(const ModelSpec& spec, const TrainingJob& job,

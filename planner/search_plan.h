@@ -24,6 +24,16 @@ struct SearchOptions {
   // Most plans to simulate in the order of their bounds; after that only neighbours of the best
   // are, and SearchResult::gap says how far it could be off.
   int64_t most_simulated = 60;
+  // How many of the fastest plans SearchResult::ranked holds: those are within the tolerance of the
+  // fastest of the space too.
+  int64_t keep_best = 0;
+  // How many other plans SearchResult::spread holds, from all over the space.
+  int64_t keep_spread = 0;
+};
+
+struct RankedPlan {
+  StreamPlan plan;
+  double step_seconds = 0;
 };
 
 struct SearchResult {
@@ -33,6 +43,11 @@ struct SearchResult {
   int64_t fitting = 0;
   int64_t simulated = 0;
   double gap = 0;  // 1 - (least bound not simulated) / (best step), where above the tolerance
+  // The fastest plans, best first, ties by device memory; where SearchOptions asks for them.
+  std::vector<RankedPlan> ranked;
+  // Plans that fit and are not among them, at even distances in the order of their bounds, the one
+  // with the highest last.
+  std::vector<RankedPlan> spread;
   // The plan that came nearest to fitting (least bytes lacking), and what it lacks, where none did.
   StreamPlan nearest;
   std::vector<Shortage> shortages;

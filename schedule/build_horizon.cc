@@ -1,3 +1,6 @@
+#include <array>
+#include <span>
+
 #include "common/str_cat.h"
 #include "schedule/pass_emitter.h"
 #include "schedule/ring_assignment.h"
@@ -56,7 +59,7 @@ class Horizon {
     // In training the update has changed the resident chunks: each crosses once, when first used.
     refreshed_.assign(schedule_.chunks.chunks.size(), train() ? 0 : 1);
     RunItems(items_, schedule_, map_.in_flight, emit_,
-             [this](const ComputeItem& item) { return WeightsOf(item.chunk); });
+             [this](const ComputeItem& item) { return WeightsOf(item); });
     if (train()) {
       emit_.SumTiedTable();
       emit_.ClipFactor();
@@ -65,15 +68,24 @@ class Horizon {
     return emit_.writer().EndPhase();
   }
 
-  BufferId WeightsOf(int32_t c) {
+  BufferId WeightsOf(const ComputeItem& item) {
+    const int32_t c = item.chunk;
     if (chunk(c).resident) {
       if (!refreshed_[c]) emit_.LoadChunk(c, map_.resident_weights[c]);
       refreshed_[c] = true;
       return map_.resident_weights[c];
     }
     const RingUse use = ring_[next_use_++];
-    if (use.loads) emit_.LoadChunk(c, map_.ring[use.slot]);
+    if (use.loads) LoadIntoRing(item, map_.ring[use.slot]);
     return map_.ring[use.slot];
+  }
+
+  void LoadIntoRing(const ComputeItem& item, BufferId slot) {
+    const bool backward =
+        item.kind == OperationKind::kRecompute || item.kind == OperationKind::kBackward;
+    if (schedule_.plan.backward_prefetch || !backward) return emit_.LoadChunk(item.chunk, slot);
+    const std::array<int64_t, 1> computed = {emit_.last_compute()};
+    emit_.LoadChunk(item.chunk, slot, computed);
   }
 
   void AddNotes() {

@@ -42,6 +42,9 @@ void VisitFields(Record& plan, Visitor& visit) {
          .minimum = 1,
          .maximum = 1 << 20,
          .help = "slots of the buffer ring; 1: no double buffering"});
+  visit("backward_prefetch", plan.backward_prefetch,
+        {.help = "false: a chunk is loaded for recompute or backward only when compute has come to "
+                 "it (`horizon` only)"});
   visit("resident_chunks", plan.resident_chunks,
         {.unit = "chunks",
          .minimum = 0,
@@ -115,6 +118,9 @@ absl::Status ValidateStrategy(const TrainingJob& job, const StreamPlan& plan) {
   }
   if (plan.resident_chunks != 0) {
     return Refuse(StrCat(who, "decides by itself what is resident: set resident_chunks 0"));
+  }
+  if (!plan.backward_prefetch) {
+    return Refuse(StrCat(who, "decides by itself when it loads: set backward_prefetch true"));
   }
   if (plan.strategy == Strategy::kResident) return absl::OkStatus();
   if (job.optimizer_place != OptimizerPlace::kAfterStep) {

@@ -53,6 +53,7 @@ struct StreamPlan {
   Strategy strategy = Strategy::kHorizon;
   Bytes chunk_bytes = 512_MiB;
   int64_t buffer_depth = 2;
+  bool backward_prefetch = true;
   int64_t resident_chunks = 0;
   int64_t anchor_interval = 1;
   AnchorHome anchor_home = AnchorHome::kDevice;

@@ -39,7 +39,9 @@ struct BufferState {
 };
 
 // Some strategies are slow on purpose: what other systems do one after another may not overlap
-// here, or the comparison would flatter them. Asked for every operation in standing order.
+// here, or the comparison would flatter them. The same goes for a plan without prefetch in
+// backward, which is there to show what prefetching gains. Asked for every operation in standing
+// order.
 class ForbiddenOverlap {
  public:
   explicit ForbiddenOverlap(const Schedule& schedule)
@@ -48,10 +50,13 @@ class ForbiddenOverlap {
         one_buffer_(schedule.plan.strategy == Strategy::kReference &&
                     schedule.plan.buffer_depth == 1),
         one_slab_(schedule.plan.strategy == Strategy::kReference &&
-                  schedule.plan.gradient_slabs == 1) {}
+                  schedule.plan.gradient_slabs == 1),
+        no_backward_prefetch_(!schedule.plan.backward_prefetch) {}
 
-  // The earlier node that must have ended before `op`, which is `node`, starts; -1: none.
-  int64_t Awaited(const Operation& op, int64_t node) {
+  // The earlier node that must have ended before operation `id` of `phase`, which is `node`,
+  // starts; -1: none.
+  int64_t Awaited(const Phase& phase, OperationId id, int64_t node) {
+    const Operation& op = phase.operations[id];
     if (op.kind == OperationKind::kAccumulate &&
         (baseline_ || (one_slab_ && layers_.contains(op.chunk)))) {
       accumulated_ = node;
@@ -62,14 +67,34 @@ class ForbiddenOverlap {
     }
     const bool brings_weights =
         op.kind == OperationKind::kPack || op.kind == OperationKind::kLoadChunk;
-    return brings_weights && (baseline_ || one_buffer_) ? computed_ : -1;
+    if (!brings_weights) return -1;
+    const bool alone =
+        baseline_ || one_buffer_ || (no_backward_prefetch_ && IsForBackward(phase, id));
+    return alone ? computed_ : -1;
   }
 
  private:
+  // The first operation that reads what this load writes recomputes or goes backward.
+  static bool IsForBackward(const Phase& phase, OperationId load) {
+    for (const Access& written : phase.AccessesOf(phase.operations[load])) {
+      if (written.mode != AccessMode::kWrite) continue;
+      for (size_t i = load + 1; i < phase.operations.size(); ++i) {
+        const Operation& reader = phase.operations[i];
+        for (const Access& access : phase.AccessesOf(reader)) {
+          if (access.buffer != written.buffer || access.mode != AccessMode::kRead) continue;
+          return reader.kind == OperationKind::kRecompute ||
+                 reader.kind == OperationKind::kBackward;
+        }
+      }
+    }
+    return false;
+  }
+
   const IndexRange layers_;
   const bool baseline_;
   const bool one_buffer_;
   const bool one_slab_;
+  const bool no_backward_prefetch_;
   int64_t computed_ = -1;     // the last of the compute lane
   int64_t accumulated_ = -1;  // the last gradient that compute waits for
 };
@@ -88,7 +113,8 @@ class Sweep {
         std::vector<int64_t>& lane = lanes_[static_cast<size_t>(node.op().lane)];
         node.place = static_cast<int32_t>(lane.size());
         node.ended.fill(-1);
-        node.awaited = overlap.Awaited(node.op(), static_cast<int64_t>(nodes_.size()));
+        node.awaited =
+            overlap.Awaited(*steps[s], node.operation, static_cast<int64_t>(nodes_.size()));
         lane.push_back(static_cast<int64_t>(nodes_.size()));
         nodes_.push_back(node);
       }
@@ -225,8 +251,8 @@ class Sweep {
     }
     if (node.awaited >= 0 && !EndedBefore(node.awaited, n)) {
       return Broken(StrCat(NameOf(n), " may start before ", NameOf(node.awaited),
-                           " has ended, which strategy ", ToString(schedule_.plan.strategy),
-                           " does not let overlap"));
+                           " has ended, which this plan of strategy ",
+                           ToString(schedule_.plan.strategy), " does not let overlap"));
     }
     const std::span<const Access> accesses = node.phase->AccessesOf(node.op());
     for (const Access& access : accesses) {

@@ -23,7 +23,6 @@
 namespace horizon {
 namespace {
 
-constexpr int64_t kHeadDim = 64;
 constexpr int64_t kSeed = 1;
 
 // Tokens of a step, all of them counted.
@@ -89,6 +88,10 @@ absl::StatusOr<MeasuredRun> RunMeasured(const MeasuredCase& wanted,
                   .prediction = predicted.prediction,
                   .predicted_host_bytes = predicted.prediction.memory.host_bytes(),
                   .arena_bytes = schedule.memory.totals[static_cast<size_t>(Memory::kDevice)]};
+  for (const Operation& operation : schedule.steady.operations) {
+    if (operation.lane == Lane::kH2d) run.h2d_bytes += operation.bytes;
+    if (operation.lane == Lane::kD2h) run.d2h_bytes += operation.bytes;
+  }
   ResetPeakMemory(options.io).IgnoreError();
   ASSIGN_OR_RETURN(const std::unique_ptr<HostDevice> device,
                    HostDevice::Create({.capacity = run.arena_bytes,

@@ -47,6 +47,8 @@ struct MeasuredRun {
   uint64_t predicted_host_bytes = 0;
   uint64_t device_peak_bytes = 0;
   uint64_t arena_bytes = 0;
+  uint64_t h2d_bytes = 0;  // over the link in a steady step
+  uint64_t d2h_bytes = 0;
   TimelineComparison operations;
   std::vector<double> losses;
 
@@ -59,7 +61,9 @@ struct MeasuredRun {
 // CheckRunnable's); errors of the run.
 absl::StatusOr<MeasuredRun> RunMeasured(const MeasuredCase& wanted, const MeasuredOptions& options);
 
-// A model of these sizes, with a head dimension of 64 and as many key heads as heads.
+// A model of these sizes, with as many key heads as heads. `hidden` is a multiple of kHeadDim
+// (CHECK).
+inline constexpr int64_t kHeadDim = 64;
 struct ModelShape {
   int64_t layers = 4;
   int64_t hidden = 256;

@@ -92,8 +92,42 @@ TEST(Experiments, AccuracyIsMeasuredWhenNamed) {
   EXPECT_EQ(streamed, 3);
 }
 
+TEST(Experiments, TheMeasuredHalfStandsInTheSameReport) {
+  const ProcessResult result = RunShell(
+      "\"$horizon\" experiments ablation streaming_against_resident --measured --quick --machine "
+      "cpu-desktop --output half 2>news && ls half >&2 && grep -c 'round 2 of 2' news");
+  EXPECT_EQ(result.exit_code, 0) << result.err << result.out;
+  EXPECT_EQ(result.err,
+            "ablation.csv\nablation.svg\nablation_measured.csv\nablation_measured.svg\nclaims.csv\n"
+            "measured.json\nreport.html\nstreaming_against_resident_measured.csv\n"
+            "streaming_against_resident_measured.svg\nsummary.csv\n");
+  EXPECT_THAT(result.out, HasSubstr("\nablation "));
+  EXPECT_THAT(result.out, HasSubstr("All of the above is simulated. Runs on this machine:"));
+  EXPECT_THAT(result.out, HasSubstr("\nbackward without prefetch "));
+  EXPECT_THAT(result.out, HasSubstr("losses equal bit for bit: 6 rows"));
+  EXPECT_THAT(result.out, HasSubstr("\n11\n"));  // runs of the second round
+  std::istringstream lines(result.out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 110U) << line;
+}
+
+TEST(Experiments, AMeasuredAnswerIsJsonToo) {
+  const ProcessResult result = RunShell(
+      "\"$horizon\" experiments against_reference --measured --quick --machine cpu-desktop --json "
+      "--output half 2>/dev/null");
+  EXPECT_EQ(result.exit_code, 0) << result.out;
+  const absl::StatusOr<Document> answer = ParseJson("answer", result.out);
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(answer->root.Find("experiments")->As<Value::Array>()->size(), 0);
+  const Value& measured = answer->root.Find("measured")->As<Value::Array>()->at(0);
+  EXPECT_EQ(measured.Find("rows")->As<Value::Array>()->size(), 4);
+}
+
 TEST(Experiments, AccuracyStandsAlone) {
   ExpectError("\"$horizon\" experiments accuracy ablation", 2, "name it alone");
+  ExpectError("\"$horizon\" experiments accuracy --measured", 2, "name it alone");
+  ExpectError("\"$horizon\" experiments long_context --measured", 2, "that is measured");
+  ExpectError("\"$horizon\" experiments ablation --measured --machine gh200", 2, "has a GPU");
+  ExpectError("\"$horizon\" experiments ablation --machine cpu-desktop", 2, "--measured");
   ExpectError("\"$horizon\" experiments --quick", 2, "experiments accuracy");
   ExpectError("\"$horizon\" experiments ablation --seeds 2", 2, "experiments accuracy");
   ExpectError("\"$horizon\" experiments accuracy --seeds 0", 2, "--seeds");

@@ -98,10 +98,11 @@ TEST(PlanSpace, WhatIsFixedStaysFixedAndTheRestIsSearched) {
   job.accumulation = 2;
   const size_t all = PlansOf(SpaceFor(spec, job, machine, StreamPlan{}, {})).size();
   for (const std::string assignment :
-       {"chunk_bytes=3MiB", "buffer_depth=5", "resident_chunks=3", "anchor_interval=3",
-        "anchor_home=host", "recompute=false", "gradient_slabs=9", "accumulation_order=chunk_major",
-        "loss_chunk_tokens=256", "embedding_home=device", "h2d_threads=3", "compute_threads=3",
-        "d2h_threads=3", "host_threads=3", "optimizer_threads=3"}) {
+       {"chunk_bytes=3MiB", "buffer_depth=5", "backward_prefetch=false", "resident_chunks=3",
+        "anchor_interval=3", "anchor_home=host", "recompute=false", "gradient_slabs=9",
+        "accumulation_order=chunk_major", "loss_chunk_tokens=256", "embedding_home=device",
+        "h2d_threads=3", "compute_threads=3", "d2h_threads=3", "host_threads=3",
+        "optimizer_threads=3"}) {
     StreamPlan fixed;
     std::vector<std::string> fields;
     ASSERT_TRUE(SetPlanField(assignment, fixed, fields).ok()) << assignment;

@@ -416,5 +416,77 @@ TEST(SearchPlan, AMarginIsKept) {
   EXPECT_GE(kept.prediction.step_seconds, free.prediction.step_seconds);
 }
 
+// By simulating every plan of the space.
+std::vector<double> AllSeconds(const ModelSpec& spec, const TrainingJob& job,
+                               const PlanSpace& space, const Setting& setting) {
+  std::vector<double> seconds;
+  for (const StreamPlan& plan : PlansOf(space)) {
+    const absl::StatusOr<Prediction> prediction = Predict(spec, job, plan, setting);
+    if (prediction.ok() && prediction->fits()) seconds.push_back(prediction->step_seconds);
+  }
+  std::sort(seconds.begin(), seconds.end());
+  return seconds;
+}
+
+TEST(SearchPlan, HandsOutTheFastestPlansInOrder) {
+  const ModelSpec spec = SmallModel();
+  const TrainingJob job = SmallJob();
+  const PlanSpace space = SmallSpace(spec, job);
+  for (const SlowPart slow : kSlowParts) {
+    const HardwareProfile machine = SmallMachine(slow);
+    const Setting setting{.profile = machine};
+    const std::vector<double> all = AllSeconds(spec, job, space, setting);
+    SearchOptions options = kExact;
+    options.keep_best = 5;
+    const SearchResult found = SearchPlan(spec, job, space, setting, options);
+    ASSERT_EQ(found.ranked.size(), 5u);
+    EXPECT_EQ(found.ranked.front().plan, *found.plan);
+    for (size_t i = 0; i < 5; ++i) {
+      EXPECT_EQ(found.ranked[i].step_seconds, all[i]) << i;
+      const absl::StatusOr<Prediction> again = Predict(spec, job, found.ranked[i].plan, setting);
+      ASSERT_TRUE(again.ok()) << again.status();
+      EXPECT_EQ(again->step_seconds, all[i]);
+    }
+  }
+}
+
+TEST(SearchPlan, OtherPlansComeFromAllOverTheSpace) {
+  const ModelSpec spec = SmallModel();
+  const TrainingJob job = SmallJob();
+  const PlanSpace space = SmallSpace(spec, job);
+  const HardwareProfile machine = SmallMachine(SlowPart::kLink);
+  const Setting setting{.profile = machine};
+  SearchOptions options = kExact;
+  options.keep_best = 3;
+  options.keep_spread = 4;
+  const SearchResult found = SearchPlan(spec, job, space, setting, options);
+  ASSERT_EQ(found.spread.size(), 4u);
+  for (const RankedPlan& other : found.spread) {
+    EXPECT_GE(other.step_seconds, found.ranked.back().step_seconds);
+    for (const RankedPlan& best : found.ranked) EXPECT_NE(other.plan, best.plan);
+  }
+  for (size_t i = 1; i < 4; ++i) EXPECT_NE(found.spread[i].plan, found.spread[i - 1].plan);
+  const SearchResult again = SearchPlan(spec, job, space, setting, options);
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(again.spread[i].plan, found.spread[i].plan);
+  // What is asked for beside changes nothing of the answer.
+  const SearchResult plain = SearchPlan(spec, job, space, setting, kExact);
+  EXPECT_EQ(plain.plan, found.plan);
+  EXPECT_TRUE(plain.ranked.empty());
+  EXPECT_TRUE(plain.spread.empty());
+}
+
+TEST(SearchPlan, WherePlansAreFewAllOfThemAreHandedOut) {
+  const ModelSpec spec = SmallModel();
+  const TrainingJob job = SmallJob();
+  PlanSpace space = SmallSpace(spec, job);
+  const HardwareProfile machine = SmallMachine();
+  SearchOptions options = kExact;
+  options.keep_best = 100'000;
+  options.keep_spread = 5;
+  const SearchResult found = SearchPlan(spec, job, space, {.profile = machine}, options);
+  EXPECT_EQ(static_cast<int64_t>(found.ranked.size()), found.fitting);
+  EXPECT_TRUE(found.spread.empty());
+}
+
 }  // namespace
 }  // namespace horizon

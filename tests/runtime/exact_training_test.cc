@@ -71,6 +71,13 @@ std::vector<Variant> PlanVariants(const TrainingJob& job) {
       });
     }
   }
+  for (const int64_t interval : {1, 2}) {
+    add(StrCat("no prefetch in backward, K ", interval), [=](StreamPlan& plan) {
+      plan.backward_prefetch = false;
+      plan.buffer_depth = 3;
+      plan.anchor_interval = interval;
+    });
+  }
   for (const int64_t slabs : {1, 2, 3, 4}) {
     add(StrCat(slabs, " slabs"), [=](StreamPlan& plan) { plan.gradient_slabs = slabs; });
   }

@@ -73,6 +73,42 @@ TEST(BuildSchedule, ALoadWaitsForItsAdamAndItsSlotOnly) {
   FAIL() << "chunk 3 is never loaded";
 }
 
+// Layers 1..5 and a head through three slots. Forward loads 1..5 and the head ahead of compute; the
+// turn keeps 5 and one more; the others are loaded again, each only when all compute before has
+// ended. The first load of a step waits for no compute of its own step either way.
+TEST(BuildSchedule, WithoutPrefetchInBackwardALoadWaitsForTheComputeBeforeIt) {
+  const auto count = [](const Schedule& s, bool backward) {
+    int early = 0;
+    int all = 0;
+    bool turned = false;
+    OperationId computed = -1;
+    for (size_t i = 0; i < s.steady.operations.size(); ++i) {
+      const Operation& op = s.steady.operations[i];
+      turned |= op.kind == OperationKind::kHeadGradient;
+      if (op.lane == Lane::kCompute) computed = static_cast<OperationId>(i);
+      if (op.kind != OperationKind::kLoadChunk || turned != backward) continue;
+      ++all;
+      bool waits = false;
+      for (const Wait& wait : s.steady.WaitsOf(op)) {
+        waits |= !wait.previous_step && wait.operation == computed;
+      }
+      early += waits ? 0 : 1;
+    }
+    return std::pair(early, all);
+  };
+  StreamPlan plan{.buffer_depth = 3};
+  const Schedule ahead = Build(TinyModel(5), ShortJob(), plan);
+  plan.backward_prefetch = false;
+  const Schedule late = Build(TinyModel(5), ShortJob(), plan);
+  EXPECT_EQ(LaneText(late.steady, Lane::kH2d), LaneText(ahead.steady, Lane::kH2d));
+  EXPECT_EQ(LaneText(late.steady, Lane::kCompute), LaneText(ahead.steady, Lane::kCompute));
+  EXPECT_EQ(late.memory.totals, ahead.memory.totals);
+  EXPECT_EQ(count(ahead, false), std::pair(6, 6));
+  EXPECT_EQ(count(late, false), std::pair(6, 6));
+  EXPECT_EQ(count(ahead, true), std::pair(3, 3));
+  EXPECT_EQ(count(late, true), std::pair(0, 3));
+}
+
 TEST(BuildSchedule, InBackwardUpdatesEachChunkAsItsGradientArrives) {
   TrainingJob job = ShortJob();
   job.optimizer_place = OptimizerPlace::kInBackward;

@@ -296,7 +296,7 @@ TEST(OffloadBaselines, AnOverlapIsRefusedWithBothOperations) {
   EXPECT_EQ(status.message(),
             "'load chunk attention_1..feed_forward_1' (step 0, h2d lane) may start before 'forward "
             "attention_0..feed_forward_0, micro-batch 0' (step 0, compute lane) has ended, which "
-            "strategy gemini does not let overlap");
+            "this plan of strategy gemini does not let overlap");
 }
 
 // What a framework keeps beyond the state, for each parameter, and that all of it is page-locked.

@@ -35,6 +35,7 @@ StreamPlan RandomPlan() {
   StreamPlan plan;
   plan.chunk_bytes = Bytes(CheckedU64(static_cast<uint64_t>(Pick(1, 40)) * 64 * 1024));
   plan.buffer_depth = Pick(1, 6);
+  plan.backward_prefetch = Pick(0, 3) > 0;
   plan.resident_chunks = *element<int64_t>(0, 0, 1, 2, 5);
   plan.anchor_interval = Pick(1, 4);
   plan.anchor_home = *element(AnchorHome::kDevice, AnchorHome::kHost);
@@ -96,6 +97,7 @@ rc::Gen<RandomCase> RandomAnyCase() {
     random.plan.accumulation_order = AccumulationOrder::kBatchMajor;
     random.plan.anchor_home = AnchorHome::kDevice;
     random.plan.resident_chunks = 0;
+    random.plan.backward_prefetch = true;
     if (random.plan.strategy == Strategy::kResident) return random;
     if (random.plan.strategy == Strategy::kReference) random.plan.recompute = true;
     random.plan.buffer_depth = Pick(1, 2);

@@ -149,6 +149,7 @@ rc::Gen<StreamPlan> RandomPlanRecord(rc::Gen<std::string> text) {
     plan.strategy = AnyWord<Strategy>();
     plan.chunk_bytes = Bytes(CheckedU64::FromSigned(AnyInteger(1, kMostBytes)));
     plan.buffer_depth = AnyInteger(1, kMost);
+    plan.backward_prefetch = *rc::gen::arbitrary<bool>();
     plan.resident_chunks = AnyInteger(0, kMost);
     plan.anchor_interval = AnyInteger(1, kMost);
     plan.anchor_home = AnyWord<AnchorHome>();

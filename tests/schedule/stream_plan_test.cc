@@ -41,6 +41,7 @@ TEST(StreamPlan, EveryFieldIsReadFromJsonAndYamlAlike) {
   expected.strategy = Strategy::kReference;
   expected.chunk_bytes = Bytes(CheckedU64(uint64_t{3} << 29));
   expected.buffer_depth = 3;
+  expected.backward_prefetch = false;
   expected.resident_chunks = 4;
   expected.anchor_interval = 5;
   expected.anchor_home = AnchorHome::kHost;
@@ -56,7 +57,8 @@ TEST(StreamPlan, EveryFieldIsReadFromJsonAndYamlAlike) {
   expected.optimizer_threads = 11;
   const absl::StatusOr<StreamPlan> from_json = FromJson(R"({
     "version": 1, "model": "tiny", "model_fingerprint": "0123456789abcdef",
-    "strategy": "reference", "chunk_bytes": "1.5 GiB", "buffer_depth": 3, "resident_chunks": 4,
+    "strategy": "reference", "chunk_bytes": "1.5 GiB", "buffer_depth": 3,
+    "backward_prefetch": false, "resident_chunks": 4,
     "anchor_interval": 5, "anchor_home": "host", "recompute": false, "gradient_slabs": 6,
     "accumulation_order": "chunk_major", "loss_chunk_tokens": 256,
     "embedding_home": "streamed", "h2d_threads": 7, "compute_threads": 8, "d2h_threads": 9,
@@ -66,7 +68,8 @@ TEST(StreamPlan, EveryFieldIsReadFromJsonAndYamlAlike) {
   const absl::StatusOr<Document> yaml = ParseYaml(
       "plan.yaml",
       "model: tiny\nmodel_fingerprint: '0123456789abcdef'\nstrategy: reference\n"
-      "chunk_bytes: 1.5 GiB\nbuffer_depth: 3\nresident_chunks: 4\nanchor_interval: 5\n"
+      "chunk_bytes: 1.5 GiB\nbuffer_depth: 3\nbackward_prefetch: false\nresident_chunks: "
+      "4\nanchor_interval: 5\n"
       "anchor_home: host\nrecompute: false\ngradient_slabs: 6\n"
       "accumulation_order: chunk_major\nloss_chunk_tokens: 256\nembedding_home: streamed\n"
       "h2d_threads: 7\ncompute_threads: 8\nd2h_threads: 9\nhost_threads: 10\n"
@@ -292,6 +295,8 @@ const std::vector<Refusal>& CommonRefusals() {
        "keeps anchors on the device: set anchor_home device"},
       {"resident chunks", [](TrainingJob&, StreamPlan& p) { p.resident_chunks = 1; },
        "decides by itself what is resident: set resident_chunks 0"},
+      {"prefetch", [](TrainingJob&, StreamPlan& p) { p.backward_prefetch = false; },
+       "decides by itself when it loads: set backward_prefetch true"},
   };
   return *kRefusals;
 }

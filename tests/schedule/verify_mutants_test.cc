@@ -74,6 +74,10 @@ std::vector<Base> Bases() {
                                                  j.clip_norm = 0;
                                                }),
                                           with(wide, [](StreamPlan& p) { p.recompute = false; }))});
+  bases.push_back({"no prefetch in backward", Build(spec, two, with(wide, [](StreamPlan& p) {
+                                                      p.backward_prefetch = false;
+                                                      p.anchor_interval = 2;
+                                                    }))});
   const auto follow = [&](Strategy strategy) {
     return with(wide, [strategy](StreamPlan& p) {
       p.strategy = strategy;
