@@ -215,12 +215,14 @@ function renderCompared(data) {
     ['error', 'number']];
   const parts = [];
   const {figures} = data;
-  parts.push(table('The run', columns('figure'), [
+  // Of a plan only the first column says something.
+  const shown = figures.step_seconds.measured === null ? 2 : 4;
+  parts.push(table('The run', columns('figure').slice(0, shown), [
     ['a step', ...comparedCells('table.step_seconds', figures.step_seconds, seconds)],
     ['tokens/s', ...comparedCells('table.tokens_per_second', figures.tokens_per_second, short)],
     ['host memory, peak', ...comparedCells('table.host_bytes', figures.host_bytes, bytes)],
     ['device arena', ...comparedCells('table.device_bytes', figures.device_bytes, bytes)],
-  ]));
+  ].map((row) => row.slice(0, shown))));
   const works = (caption, first, list, key) => list.length === 0 ? null : table(caption,
       [...columns(first).slice(0, 1), ['lane', 'text'], ['operations', 'number'],
         ...columns(first).slice(1)],

@@ -82,6 +82,23 @@ TEST(ReportCommand, ARunThatWasStoppedIsShownAsSuch) {
   EXPECT_EQ(NumberAt(times->root, "step"), NumberAt(run->root, "steps"));
 }
 
+// A run that broke has no run.json, but all its steps.
+TEST(ReportCommand, ARunThatFailedIsShownUpToItsLastStep) {
+  PrepareGolden("llama");
+  std::string wild = kGoldenRun;
+  wild.replace(wild.find("--learning-rate 0.01"), 20, "--learning-rate 1000");
+  wild.replace(wild.find("--steps 8"), 9, "--steps 500");
+  const ProcessResult failed = RunShell(Train(wild));
+  ASSERT_EQ(failed.exit_code, 7) << failed.err;
+  EXPECT_THAT(RunShell("\"$horizon\" report run").out, HasSubstr("(failed)"));
+  const absl::StatusOr<Document> times =
+      ParseJson("timelines.json", RunShell("cat run/timelines.json").out);
+  ASSERT_TRUE(times.ok()) << times.status();
+  const size_t steps = Lines(RunShell("cat run/metrics.jsonl").out).size();
+  ASSERT_GT(steps, 1u);
+  EXPECT_EQ(NumberAt(times->root, "step"), static_cast<double>(steps));
+}
+
 TEST(ReportCommand, APlanIsShownOnTheMachineThatIsNamed) {
   ASSERT_EQ(RunShell("\"$horizon\" plan --model qwen2.5-0.5b --machine rtx4090 --output p.json")
                 .exit_code,
