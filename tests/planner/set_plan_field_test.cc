@@ -53,6 +53,8 @@ TEST(SetPlanField, EveryFieldCanBeSet) {
   EXPECT_EQ(Set("anchor_interval=8", "anchor_interval"), (StreamPlan{.anchor_interval = 8}));
   EXPECT_EQ(Set("anchor_home=host", "anchor_home"), (StreamPlan{.anchor_home = AnchorHome::kHost}));
   EXPECT_EQ(Set("recompute=false", "recompute"), (StreamPlan{.recompute = false}));
+  EXPECT_EQ(Set("backward_prefetch=false", "backward_prefetch"),
+            (StreamPlan{.backward_prefetch = false}));
   EXPECT_EQ(Set("gradient_slabs=1", "gradient_slabs"), (StreamPlan{.gradient_slabs = 1}));
   EXPECT_EQ(Set("accumulation_order=chunk_major", "accumulation_order"),
             (StreamPlan{.accumulation_order = AccumulationOrder::kChunkMajor}));
@@ -81,7 +83,7 @@ TEST(SetPlanField, KnowsTheFieldsOfThePlanFile) {
     EXPECT_THAT(message, HasSubstr(name));
     ++settable;
   }
-  EXPECT_EQ(settable, 15);
+  EXPECT_EQ(settable, 16);
 }
 
 TEST(SetPlanField, SeveralFieldsAddUp) {
