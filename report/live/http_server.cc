@@ -119,30 +119,35 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
 
   void Answer(HttpAnswer answer) {
+    if (answer.kind == AnswerKind::kEvents) {
+      // The opening is the first piece that waits: what is published while it is on its way
+      // follows it.
+      following_ = true;
+      ++state_.streams;
+      // A time limit holds for what begins after it was set: the wait for the client to leave has
+      // none, the pieces have.
+      stream_.expires_never();
+      AwaitEnd();
+      return Follow(std::make_shared<const std::string>(HeadOf(answer) + *answer.body));
+    }
     head_ = HeadOf(answer);
     body_ = std::move(answer.body);
     const std::array<asio::const_buffer, 2> pieces = {asio::buffer(head_), asio::buffer(*body_)};
     stream_.expires_after(state_.limits.write_time);
-    asio::async_write(stream_, pieces,
-                      [self = shared_from_this(), kind = answer.kind](
-                          const ErrorCode& error, size_t) { self->OnAnswered(error, kind); });
+    asio::async_write(stream_, pieces, [self = shared_from_this()](const ErrorCode& error, size_t) {
+      self->OnAnswered(error);
+    });
   }
 
-  void OnAnswered(const ErrorCode& error, AnswerKind kind) {
+  void OnAnswered(const ErrorCode& error) {
     if (closed_) return;
     if (error) return Close();
     body_.reset();
-    if (kind == AnswerKind::kEvents) {
-      following_ = true;
-      ++state_.streams;
-      stream_.expires_never();
-    } else {
-      // Closing while something of the client is unread would reset the connection, and the
-      // answer might be lost on its way.
-      ErrorCode ignored;
-      stream_.socket().shutdown(Tcp::socket::shutdown_send, ignored);
-      stream_.expires_after(state_.limits.linger_time);
-    }
+    // Closing while something of the client is unread would reset the connection, and the answer
+    // might be lost on its way.
+    ErrorCode ignored;
+    stream_.socket().shutdown(Tcp::socket::shutdown_send, ignored);
+    stream_.expires_after(state_.limits.linger_time);
     AwaitEnd();
   }
 

@@ -30,7 +30,7 @@ struct HttpServerLimits {
   size_t connections = 32;         // more are told 503, twice as many are closed unanswered
   size_t header_bytes = 8 * 1024;  // more is 431
   size_t waiting_events = 32;      // a client with more of them unread is left behind
-  std::chrono::milliseconds request_time{10'000};  // for the whole head to arrive; then 408
+  std::chrono::milliseconds request_time{10'000};  // for the whole head to arrive
   std::chrono::milliseconds write_time{30'000};    // for an answer, or one event, to be taken
   std::chrono::milliseconds linger_time{2'000};    // for a client to close after its answer
   std::chrono::milliseconds heartbeat{15'000};     // comments between events find dead clients

@@ -37,7 +37,7 @@ struct Verdict {
 Verdict JudgeRequest(const HttpRequest& request, const AccessRules& rules);
 
 // The answer that says a refusal. Also what the server itself sends before there is a request to
-// judge: 400, 408, 431, 503.
+// judge: 400, 431, 503.
 HttpAnswer Refusal(int status, const std::string& text, const HttpFields& fields = {});
 
 // What every answer carries: nothing is kept, guessed at, framed or told to others.
