@@ -77,10 +77,10 @@ class CalibrateCommand : public Command {
     return "A profile is measured kernel by kernel; in a run they follow one another, with cold\n"
            "caches and neighbours. What the operations of runs took, beside what the simulator\n"
            "expects of them from the profile, corrects its rates: by medians, so that single odd\n"
-           "ones do not count, and only where the runs agree. Shows each correction with its "
-           "spread, and what the profile\n"
-           "predicts of the runs before and after. The corrected profile takes the place of the\n"
-           "one that is kept, unless --output names another place.";
+           "ones do not count, and only where the runs agree. Shows each correction with its\n"
+           "spread, and what the profile predicts of the runs before and after. The corrected\n"
+           "profile takes the place of the one that is kept, unless --output names another\n"
+           "place.";
   }
   OptionList Options() override {
     return {.options = {DeviceOption(device_),

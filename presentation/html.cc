@@ -120,12 +120,11 @@ void HtmlPage::AddFigure(std::string_view svg, std::string_view caption) {
 
 std::string HtmlPage::Render() const {
   const std::string title = EscapeXml(title_);
-  std::string html =
-      StrCat("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n",
-             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n",
-             "<meta name=\"generator\" content=\"horizon report\"/>\n<title>",
-             title, "</title>\n<style>", kHtmlStyle, "</style>\n</head>\n<body>\n<main>\n<h1>",
-             title, "</h1>\n", introduction_);
+  std::string html = StrCat(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n",
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n",
+      "<meta name=\"generator\" content=\"horizon report\"/>\n<title>", title, "</title>\n<style>",
+      kHtmlStyle, "</style>\n</head>\n<body>\n<main>\n<h1>", title, "</h1>\n", introduction_);
   if (!sections_.empty()) {
     html += "<nav><strong>Contents</strong>\n<ol>\n";
     for (const Section& section : sections_) {

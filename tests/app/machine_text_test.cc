@@ -141,9 +141,10 @@ TEST(MachineText, NamesNoMoreNoisyFiguresThanAnybodyReads) {
                        &profile.host.pack}) {
     curve->origin = Measured(3, 2.1);
   }
-  EXPECT_THAT(MachineText(profile, kNow),
-              AllOf(HasSubstr("8 of 9 measured figures are noisy"),
-                    HasSubstr("8bit-moments and 2 more; run\n       again"), HasSubstr(" 210 % noisy ")));
+  EXPECT_THAT(
+      MachineText(profile, kNow),
+      AllOf(HasSubstr("8 of 9 measured figures are noisy"),
+            HasSubstr("8bit-moments and 2 more; run\n       again"), HasSubstr(" 210 % noisy ")));
 }
 
 TEST(MachineText, OfACatalogsMachineHasNothingOfMeasurements) {
