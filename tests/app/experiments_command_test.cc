@@ -99,7 +99,7 @@ TEST(Experiments, TheMeasuredHalfStandsInTheSameReport) {
   EXPECT_EQ(result.exit_code, 0) << result.err << result.out;
   EXPECT_EQ(result.err,
             "ablation.csv\nablation.svg\nablation_measured.csv\nablation_measured.svg\nclaims.csv\n"
-            "measured.json\nreport.html\nstreaming_against_resident_measured.csv\n"
+            "measured.json\nreport.html\nresults.json\nstreaming_against_resident_measured.csv\n"
             "streaming_against_resident_measured.svg\nsummary.csv\n");
   EXPECT_THAT(result.out, HasSubstr("\nablation "));
   EXPECT_THAT(result.out, HasSubstr("All of the above is simulated. Runs on this machine:"));

@@ -123,7 +123,7 @@ TEST(ProfileCommand, ACacheThatCannotBeWrittenIsAWarning) {
       "\"$horizon\" profile --quick --device host");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.err, HasSubstr("warning: the profile is not kept for later: "));
-  EXPECT_THAT(result.out, AllOf(HasSubstr("device.gemm_fp32 at dimension 512"),
+  EXPECT_THAT(result.out, AllOf(HasSubstr("device.gemm_fp32 at dimension 768"),
                                 HasSubstr("Where the figures come from")));
 }
 
