@@ -65,6 +65,12 @@ class FigureTable {
     }
   }
 
+  // A figure that is shown elsewhere.
+  void Count(std::string_view name, const Origin& origin) {
+    if (IsMeasured(origin)) ++measured_;
+    if (IsNoisy(origin)) noisy_.emplace_back(name);
+  }
+
   // One line on what is too far apart to be trusted; empty where nothing was measured.
   std::string Noise() const {
     if (measured_ == 0) return "";
@@ -104,11 +110,6 @@ class FigureTable {
   struct Row {
     std::string name, value, repeats, spread, origin, note;
   };
-
-  void Count(std::string_view name, const Origin& origin) {
-    if (IsMeasured(origin)) ++measured_;
-    if (IsNoisy(origin)) noisy_.emplace_back(name);
-  }
 
   void AddRow(std::string name, std::string value, const Origin& origin) {
     const std::string note = SourceText(origin);
@@ -177,6 +178,33 @@ void AddHost(const HostProfile& host, FigureTable& table) {
   table.Add("host.yardstick_bytes_per_second", host.yardstick_bytes_per_second, RateText);
 }
 
+// The contention matrix: a row for each lane's work, a column for each lane beside it.
+std::string ContentionText(const std::vector<LaneContention>& contention) {
+  if (contention.empty()) return "";
+  std::vector<Lane> lanes;
+  for (const EnumWord<Lane>& lane : WordsOf(Lane{})) {
+    const auto is_in = [&](const LaneContention& pair) { return pair.work == lane.value; };
+    if (std::any_of(contention.begin(), contention.end(), is_in)) lanes.push_back(lane.value);
+  }
+  std::vector<std::string> titles = {"work of lane"};
+  for (const Lane lane : lanes) titles.push_back(StrCat("beside ", ToString(lane)));
+  TextTable table(std::move(titles));
+  for (const Lane work : lanes) {
+    std::vector<std::string> cells = {std::string(ToString(work))};
+    for (const Lane beside : lanes) {
+      const auto found = std::find_if(
+          contention.begin(), contention.end(),
+          [&](const LaneContention& pair) { return pair.work == work && pair.beside == beside; });
+      cells.push_back(
+          found == contention.end() ? "" : absl::StrFormat("%.0f %%", 100 * found->speed.value));
+    }
+    table.AddRow(std::move(cells));
+  }
+  return StrCat(
+      "\nWhat work keeps of its speed while another lane works beside it on other cores:\n",
+      std::move(table).Finish());
+}
+
 }  // namespace
 
 std::string MachineText(const HardwareProfile& machine, int64_t now) {
@@ -189,8 +217,12 @@ std::string MachineText(const HardwareProfile& machine, int64_t now) {
     table.Add(StrCat("disk ", disk.path, " write"), disk.write_bytes_per_second, RateText);
     table.Add(StrCat("disk ", disk.path, " free"), disk.free_bytes, MachineBytesText);
   }
+  for (const LaneContention& pair : machine.contention) {
+    table.Count(StrCat(ToString(pair.work), " beside ", ToString(pair.beside)), pair.speed.origin);
+  }
   const std::string noise = table.Noise();
-  return StrCat(MachineSummary(machine, now), noise, "\n", std::move(table).Finish());
+  return StrCat(MachineSummary(machine, now), noise, "\n", std::move(table).Finish(),
+                ContentionText(machine.contention));
 }
 
 }  // namespace horizon

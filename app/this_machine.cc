@@ -28,8 +28,8 @@ struct Times {
   Seconds device;  // where it is not the host
 };
 Times TimesOf(ProfileDepth depth) {
-  if (depth == ProfileDepth::kQuick) return {.host = Seconds{8}, .device = Seconds{6}};
-  return {.host = Seconds{100}, .device = Seconds{50}};
+  if (depth == ProfileDepth::kQuick) return {.host = Seconds{10}, .device = Seconds{6}};
+  return {.host = Seconds{120}, .device = Seconds{50}};
 }
 
 std::string Date(int64_t unix_seconds) {
@@ -155,7 +155,6 @@ absl::StatusOr<std::vector<DiskProfile>> MeasureDisk(const CommandContext& conte
   return disks;
 }
 
-// The path it is kept at; empty, with a warning, where that is not possible.
 }  // namespace
 
 std::string KeepThisMachine(const CommandContext& context, const HardwareProfile& profile) {
@@ -213,19 +212,18 @@ absl::StatusOr<HardwareProfile> ProfileOfThisMachine(const CommandContext& conte
 }
 
 absl::Status WarnOfOtherMachine(const CommandContext& context, const ChosenDevice& device,
-                                const std::string& name, const HardwareProfile& profile) {
+                                const std::string& given, const HardwareProfile& profile) {
   if (!profile.measured_on.has_value()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const ProfiledHardware here, HardwareHere(context, device));
   const std::string difference = DifferenceOf(here, profile.measured_on->hardware);
   if (!difference.empty()) {
-    context.log.Warning(StrCat("--machine ", name, " was measured on another machine (", difference,
+    context.log.Warning(StrCat(given, " was measured on another machine (", difference,
                                "), and the run happens here: predictions may be far "
                                "off; `horizon profile` measures this machine"));
     return absl::OkStatus();
   }
   const int64_t now = context.clock.UnixSeconds();
-  const std::string text =
-      StrCat("--machine ", name, ": ", FreshnessText(*profile.measured_on, now));
+  const std::string text = StrCat(given, ": ", FreshnessText(*profile.measured_on, now));
   if (StaleReason(*profile.measured_on, now).empty()) {
     context.log.Info(text);
   } else {

@@ -40,9 +40,9 @@ absl::StatusOr<HardwareProfile> ProfileOfThisMachine(const CommandContext& conte
 std::string KeepThisMachine(const CommandContext& context, const HardwareProfile& profile);
 
 // For commands whose run happens here though --machine names a profile: warns, with what differs,
-// when that was measured on another machine or is stale. `name` is what --machine was given.
+// when that was measured on another machine or is stale. `given` is the option: "--machine FILE".
 absl::Status WarnOfOtherMachine(const CommandContext& context, const ChosenDevice& device,
-                                const std::string& name, const HardwareProfile& profile);
+                                const std::string& given, const HardwareProfile& profile);
 // For commands that may ask of any machine: says whose profile it is and how old. Nothing of one
 // that was not measured.
 void TellWhoseProfile(const CommandContext& context, const std::string& name,

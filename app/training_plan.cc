@@ -47,7 +47,8 @@ class Planning {
   absl::Status LoadProfile() {
     if (options_.machine.has_value()) {
       ASSIGN_OR_RETURN(profile_, LoadMachine(context_.io, *options_.machine));
-      RETURN_IF_ERROR(WarnOfOtherMachine(context_, device_, *options_.machine, profile_));
+      RETURN_IF_ERROR(
+          WarnOfOtherMachine(context_, device_, StrCat("--machine ", *options_.machine), profile_));
     } else {
       ASSIGN_OR_RETURN(profile_, ProfileOfThisMachine(context_, device_));
     }

@@ -103,6 +103,11 @@ std::string TrainingReport::Text() const {
     };
     table.AddRow({std::string(row.what), show(row.value.predicted), show(row.value.measured),
                   Error(row.value)});
+    if (row.key == "step_seconds" && speed.has_value()) {
+      const Compared during{speed->step_seconds, summary.step_seconds};
+      table.AddRow({"step, at the machine's speed meanwhile", ShortNumber(during.predicted),
+                    ShortNumber(during.measured), Error(during)});
+    }
   }
   const TimelineComparison operations = Operations(*this);
   const auto add = [&](const std::string& what, const Compared& value) {
@@ -123,6 +128,12 @@ std::string TrainingReport::Text() const {
                    ShortNumber(summary.evaluation->perplexity()));
   }
   text += StrCat("\n\n", std::move(table).Finish());
+  if (speed.has_value()) {
+    const auto percent = [](double share) { return StrCat(std::lround(100 * share), " %"); };
+    text += StrCat("\nspeed:    after the run this machine computes at ",
+                   percent(speed->change.products), " of its speed before, its memory is at ",
+                   percent(speed->change.memory));
+  }
   if (saving.saves > 0) {
     text += StrCat("\nsaves:    ", saving.saves, ", ", ToString(Bytes(CheckedU64(saving.bytes))),
                    " in ", ShortNumber(saving.seconds), " s, updates waited ",
@@ -149,6 +160,13 @@ std::string TrainingReport::Json() const {
   for (const Row& row : RowsOf(*this)) {
     json.Key(row.key).BeginObject();
     WriteCompared(row.value, json);
+    json.EndObject();
+  }
+  if (speed.has_value()) {
+    json.Key("speed_change").BeginObject().Key("products").Number(speed->change.products);
+    json.Key("memory").Number(speed->change.memory).EndObject();
+    json.Key("step_seconds_at_speed").BeginObject();
+    WriteCompared({speed->step_seconds, summary.step_seconds}, json);
     json.EndObject();
   }
   WriteOperations(Operations(*this), json);

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "app/training_plan.h"
+#include "planner/machine_speed.h"
 #include "runtime/process_memory.h"
 #include "runtime/training_run.h"
 #include "schedule/schedule.h"
@@ -19,6 +21,12 @@ struct SavingCost {
   double waited = 0;  // that updates stood still
 };
 
+// What the machine did meanwhile.
+struct SpeedDuring {
+  MachineSpeed change;      // after the run, as a share of the speed before it
+  double step_seconds = 0;  // predicted at the mean of both
+};
+
 // What a run did, beside what was predicted: the answer of `train`, and run.json.
 struct TrainingReport {
   const TrainingPlan& planned;
@@ -27,8 +35,9 @@ struct TrainingReport {
   const SavingCost& saving;
   ProcessMemory memory;
   uint64_t device_peak = 0;
-  std::string folder;    // of the run
-  bool exported = true;  // a model is in it
+  std::string folder;                // of the run
+  bool exported = true;              // a model is in it
+  std::optional<SpeedDuring> speed;  // none: not looked at
 
   std::string Text() const;
   std::string Json() const;

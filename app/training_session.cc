@@ -23,8 +23,11 @@
 #include "common/str_cat.h"
 #include "model/load_model_spec.h"
 #include "model/stages.h"
+#include "planner/host_limits.h"
+#include "planner/machine_speed.h"
 #include "planner/plan_report.h"
 #include "planner/probe_disk.h"
+#include "planner/yardstick.h"
 #include "runtime/checkpoint/checkpoint_layout.h"
 #include "runtime/checkpoint/checkpoint_reader.h"
 #include "runtime/checkpoint/remove_folder.h"
@@ -52,6 +55,8 @@ std::string TellSeconds(double seconds) {
   if (seconds < 1) return "a second";
   return RoughDuration(std::chrono::nanoseconds(static_cast<int64_t>(seconds * 1e9)));
 }
+
+constexpr Seconds kLookAfter{0.6};  // at the machine's speed, when all steps are done
 
 class Session {
  public:
@@ -234,6 +239,11 @@ class Session {
     ASSIGN_OR_RETURN(const RunSummary summary, RunTraining(run));
     ASSIGN_OR_RETURN(const ProcessMemory memory, ReadProcessMemory(io_));
     const bool goes_on = summary.interrupted && saves();
+    std::optional<SpeedDuring> speed;
+    // Whoever stopped the run wants it to end.
+    if (!summary.interrupted) {
+      ASSIGN_OR_RETURN(speed, LookAtSpeed(trainer.schedule(), memory));
+    }
     const TrainingReport report{.planned = planned_,
                                 .schedule = trainer.schedule(),
                                 .summary = summary,
@@ -241,7 +251,8 @@ class Session {
                                 .memory = memory,
                                 .device_peak = device.high_water(),
                                 .folder = options_.output,
-                                .exported = !goes_on};
+                                .exported = !goes_on,
+                                .speed = speed};
     if (goes_on) {
       RETURN_IF_ERROR(WriteTextFile(io_, options_.output + "/run.json", report.Json()));
       return Interrupted(summary);
@@ -253,6 +264,30 @@ class Session {
     return absl::CancelledError(StrCat("stopped by a signal after step ", summary.steps, " of ",
                                        job_.steps, "; the model so far is in ", options_.output,
                                        "/model"));
+  }
+
+  // How fast the machine is after the run, and what would have been predicted half-way. None where
+  // the profile has nothing to compare with, or memory is short: looking must not end a run that
+  // fitted.
+  absl::StatusOr<std::optional<SpeedDuring>> LookAtSpeed(const Schedule& schedule,
+                                                         const ProcessMemory& memory) const {
+    const HardwareProfile& profile = planned_.profile;
+    if (!profile.host.yardstick_flops_per_second.has_value()) return std::nullopt;
+    ASSIGN_OR_RETURN(const HostLimits limits, ReadHostLimits(io_));
+    const uint64_t needed = 2 * Yardstick::kMemoryBytes;
+    const uint64_t held = memory.resident().value() + needed;
+    if (limits.available_memory.value() < needed ||
+        limits.memory_limit().value_or(Bytes(CheckedU64(held))).value() < held) {
+      return std::nullopt;
+    }
+    const absl::StatusOr<MachineSpeed> change =
+        MeasureSpeed(context_.clock, profile, profile.host.cores, kLookAfter);
+    if (!change.ok()) return std::nullopt;
+    const HardwareProfile half = AtSpeed(
+        profile, {.products = (1 + change->products) / 2, .memory = (1 + change->memory) / 2});
+    const PredictedRun predicted =
+        PredictRun(spec_, schedule, {.profile = half, .software = planned_.software});
+    return SpeedDuring{.change = *change, .step_seconds = predicted.prediction.step_seconds};
   }
 
   absl::Status Interrupted(const RunSummary& summary) const {

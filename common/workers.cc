@@ -1,6 +1,7 @@
 #include "common/workers.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -13,20 +14,55 @@
 #include "common/str_cat.h"
 
 namespace horizon {
+namespace {
+
+// That the process may run on.
+int UsableCores() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  // Fails where there are more cores than the set has room for.
+  if (sched_getaffinity(0, sizeof(cores), &cores) != 0) return 1024;
+  return CPU_COUNT(&cores);
+}
+
+// What the processor is told while a thread looks again and again.
+void Pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Looks for a while, about 50 us, whether `is_so`, before its caller goes to sleep. A kernel follows
+// another within microseconds, and to wake a thread takes tens of them; of a virtual machine, whose
+// idle processors must be woken by the host, often more than a small kernel itself
+// (docs/runtime.md has the figures).
+constexpr int kLooks = 3000;
+template <typename Condition>
+void LookFor(Condition is_so) {
+  for (int i = 0; i < kLooks && !is_so(); ++i) Pause();
+}
+
+}  // namespace
 
 // A run is announced by a new number under the mutex; a worker that has seen it takes pieces until
 // none is left and reports itself. Run returns when all have reported, so nobody can still be
-// inside an old run when the next begins.
+// inside an old run when the next begins. Before either side sleeps it looks for a while, without
+// the mutex, whether it need not: what it sees there decides nothing.
 struct Workers::Shared {
   std::mutex mutex;
   std::condition_variable begun;
   std::condition_variable ended;
-  uint64_t run = 0;              // guarded by mutex
-  bool stopping = false;         // guarded by mutex
-  int working = 0;               // threads inside the run; guarded by mutex
+  std::atomic<uint64_t> run{0};       // written under mutex
+  std::atomic<bool> stopping{false};  // written under mutex
+  std::atomic<int> working{0};        // threads inside the run; written under mutex
   const Body* body = nullptr;    // guarded by mutex; valid during a run
   int64_t pieces = 0;            // guarded by mutex
   std::atomic<int64_t> next{0};  // the next piece nobody has taken
+  // Whether threads look before they sleep: not where there are more of them than cores, since
+  // whoever looks then keeps another from working.
+  bool looks = false;
   std::vector<std::jthread> threads;
 
   void Take(Body work, int64_t count, int worker) {
@@ -37,9 +73,11 @@ struct Workers::Shared {
 
   void Serve(int worker) {
     uint64_t seen = 0;
-    std::unique_lock lock(mutex);
+    const auto called = [&] { return stopping || run != seen; };
     while (true) {
-      begun.wait(lock, [&] { return stopping || run != seen; });
+      if (looks) LookFor(called);
+      std::unique_lock lock(mutex);
+      begun.wait(lock, called);
       if (stopping) return;
       seen = run;
       const Body work = *body;
@@ -70,6 +108,7 @@ absl::StatusOr<std::unique_ptr<Workers>> Workers::Create(const std::string& name
   }
   std::unique_ptr<Workers> workers(new Workers(std::make_unique<Shared>()));
   Shared* shared = workers->shared_.get();
+  shared->looks = count <= UsableCores();
   try {
     for (int worker = 1; worker < count; ++worker) {
       shared->threads.emplace_back([shared, worker] { shared->Serve(worker); });
@@ -108,8 +147,10 @@ void Workers::Run(int64_t pieces, Body body) {
   }
   shared_->begun.notify_all();
   shared_->Take(body, pieces, 0);
+  const auto over = [&] { return shared_->working == 0; };
+  if (shared_->looks) LookFor(over);
   std::unique_lock lock(shared_->mutex);
-  shared_->ended.wait(lock, [&] { return shared_->working == 0; });
+  shared_->ended.wait(lock, over);
 }
 
 }  // namespace horizon

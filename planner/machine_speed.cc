@@ -57,6 +57,17 @@ absl::StatusOr<MachineSpeed> MeasureSpeed(Clock& clock, const HardwareProfile& p
       .memory = runs * yardstick.bytes() / memory / host.yardstick_bytes_per_second->value};
 }
 
+MachineSpeed AsShareOf(const HardwareProfile& other, const HardwareProfile& profile,
+                       const MachineSpeed& speed) {
+  const auto share = [](const std::optional<Figure>& now, const std::optional<Figure>& there) {
+    return now && there ? now->value / there->value : 1;
+  };
+  return {.products = speed.products * share(profile.host.yardstick_flops_per_second,
+                                             other.host.yardstick_flops_per_second),
+          .memory = speed.memory * share(profile.host.yardstick_bytes_per_second,
+                                         other.host.yardstick_bytes_per_second)};
+}
+
 HardwareProfile AtSpeed(HardwareProfile profile, const MachineSpeed& speed) {
   HostProfile& host = profile.host;
   for (Curve* curve : {&host.dram, &host.pack}) Scale(*curve, speed.memory);

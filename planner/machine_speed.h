@@ -15,6 +15,10 @@ struct MachineSpeed {
   double memory = 1;
 };
 
+// That speed as a share of what another profile of the same machine was measured at.
+MachineSpeed AsShareOf(const HardwareProfile& other, const HardwareProfile& profile,
+                       const MachineSpeed& speed);
+
 // Runs the profile's yardsticks (yardstick.h) again for about `time`, on `threads` threads: those
 // the profile was measured with. Shares of 1 where the profile has no yardsticks (a machine of the
 // catalog). ResourceExhausted without memory or threads.

@@ -9,6 +9,18 @@
 
 namespace horizon {
 
+Spread SpreadOf(std::vector<double> values) {
+  CHECK(!values.empty());
+  std::sort(values.begin(), values.end());
+  const double median = values[values.size() / 2];
+  // One run in a thousand that was held up says nothing of the others.
+  const size_t out = values.size() < kFewRuns ? 0 : values.size() / 4;
+  const double apart = values[values.size() - 1 - out] - values[out];
+  return {.median = median,
+          .repeats = static_cast<int64_t>(values.size()),
+          .apart = std::min(kMostSpread, apart / median)};
+}
+
 void AddPoint(Curve& curve, double x, double work, const Measured& measured) {
   Origin& origin = curve.origin;
   origin.repeats =
@@ -73,14 +85,8 @@ absl::StatusOr<Measured> MeasuringTime::MeasureTold(
   } while (clock_.Now() < end && static_cast<int64_t>(seconds.size()) < kMostRepeats);
   ++done_;
   if (on_measured_) on_measured_(done_);
-  std::sort(seconds.begin(), seconds.end());
-  const double median = seconds[seconds.size() / 2];
-  // One run in a thousand that was held up says nothing of the others.
-  const size_t out = seconds.size() < kFewRuns ? 0 : seconds.size() / 4;
-  const double apart = seconds[seconds.size() - 1 - out] - seconds[out];
-  return Measured{.seconds = median,
-                  .repeats = static_cast<int64_t>(seconds.size()),
-                  .spread = std::min(kMostSpread, apart / median)};
+  const Spread spread = SpreadOf(std::move(seconds));
+  return Measured{.seconds = spread.median, .repeats = spread.repeats, .spread = spread.apart};
 }
 
 }  // namespace horizon

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
@@ -10,6 +11,9 @@
 #include "simulator/curve.h"
 
 namespace horizon {
+
+inline constexpr size_t kFewRuns = 8;
+inline constexpr double kMostSpread = 1e6;  // as a profile takes it
 
 // How long a piece of work takes: the median of several runs, since a machine is never alone with
 // us.
@@ -20,6 +24,14 @@ struct Measured {
   // third quartile; of fewer than kFewRuns from the shortest to the longest.
   double spread = 0;
 };
+
+// The middle of several values and how far they are apart, as Measured has it.
+struct Spread {
+  double median = 0;
+  int64_t repeats = 0;
+  double apart = 0;
+};
+Spread SpreadOf(std::vector<double> values);  // at least one (CHECK), above zero
 
 // Adds a measured point to a rate that depends on a size: `work` (bytes, flops, ...) took that long
 // at `x`. The curve's repeats are those of the point with the fewest, its spread that of the
@@ -51,8 +63,6 @@ class MeasuringTime {
 
   static constexpr int64_t kMostRepeats = 1000;
   static constexpr int64_t kMostAtOnce = 100;  // runs between two of a yardstick
-  static constexpr size_t kFewRuns = 8;
-  static constexpr double kMostSpread = 1e6;  // as a profile takes it
 
  private:
   Clock& clock_;

@@ -25,7 +25,8 @@ struct CudaProbe {
 };
 
 // This machine with a CUDA device: its host as ProbeHost measures it, the device and its link as
-// MeasureDeviceRates does. Errors of both.
+// MeasureDeviceRates does, and what copies, Adam and passes over host memory lose to each other.
+// Errors of all.
 absl::StatusOr<HardwareProfile> ProbeCuda(Io& io, Clock& clock, const CudaProbe& probe);
 
 }  // namespace horizon

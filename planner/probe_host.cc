@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <utility>
 
 #include "common/check.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
+#include "planner/host_lane_works.h"
 #include "planner/host_limits.h"
 #include "planner/host_rates.h"
+#include "planner/measure_contention.h"
 #include "runtime/process_memory.h"
 
 namespace horizon {
@@ -52,6 +55,35 @@ void DescribeMachine(const HostLimits& limits, const HostProbe& probe, int64_t c
   device.reserved_bytes = Assumed(1 << 20, "1 MiB: the arena is the plan's alone");
 }
 
+// Of the time of all measurements.
+constexpr double kContentionShare = 0.2;
+constexpr int64_t kFewRounds = 3;
+constexpr int64_t kManyRounds = 9;
+
+// One core has nothing to work beside itself.
+int64_t PairsOf(int64_t cores) { return cores < 2 ? 0 : ContentionPairs(HostLaneWorks::kWorks); }
+
+// The contention matrix, after all rates.
+absl::Status MeasureBeside(Clock& clock, const HostProbe& probe, uint64_t arena_bytes,
+                           HardwareProfile& profile) {
+  const int64_t cores = profile.host.cores;
+  if (cores < 2) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::unique_ptr<HostLaneWorks> lanes,
+                   HostLaneWorks::Create(cores, arena_bytes));
+  ContentionTime time{.time = {probe.time.value * kContentionShare},
+                      .rounds = probe.quick ? kFewRounds : kManyRounds,
+                      .when = probe.when};
+  if (probe.on_measured) {
+    const int64_t before =
+        HostRateCount({.cores = cores, .arena_bytes = arena_bytes, .quick = probe.quick});
+    time.on_measured = [&probe, before, total = before + PairsOf(cores)](int64_t done) {
+      probe.on_measured(before + done, total);
+    };
+  }
+  ASSIGN_OR_RETURN(profile.contention, MeasureContention(clock, lanes->works(), time));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void SetHostMemory(const HostLimits& limits, HardwareProfile& profile) {
@@ -92,17 +124,18 @@ absl::StatusOr<HardwareProfile> ProbeHost(Io& io, Clock& clock, const HostProbe&
         StrCat("cannot measure this machine: ", ToString(Bytes(4 * kLeastArenaBytes)),
                " of RAM are needed and ", ToString(Bytes(4 * arena)), " may be used"));
   }
-  HostRates rates{.time = probe.time,
+  HostRates rates{.time = {probe.time.value * (1 - kContentionShare)},
                   .cores = cores,
                   .arena_bytes = arena,
                   .when = probe.when,
                   .quick = probe.quick};
   if (probe.on_measured) {
-    rates.on_measured = [&, total = HostRateCount(rates)](int64_t done) {
+    rates.on_measured = [&, total = HostRateCount(rates) + PairsOf(cores)](int64_t done) {
       probe.on_measured(done, total);
     };
   }
   RETURN_IF_ERROR(MeasureHostRates(clock, rates, profile));
+  RETURN_IF_ERROR(MeasureBeside(clock, probe, arena, profile));
   ASSIGN_OR_RETURN(const ProcessMemory memory, ReadProcessMemory(io));
   profile.host.process_bytes =
       Told(memory.held() + kProcessGrowth,

@@ -31,9 +31,10 @@ void SetHostMemory(const HostLimits& limits, HardwareProfile& profile);
 
 // Measures this machine as device `host` uses it: our own kernels, on our own threads, over arrays
 // too large for caches where a step streams them. Every rate is marked `measured`, with repeats and
-// spread; sizes of memory are what the kernel tells (host_limits.h). Uses the calling thread and as
-// many others as there are cores, up to 192 MiB and 2 MiB a thread, and leaves nothing behind.
-// ResourceExhausted when there is too little memory to measure in; errors of ReadHostLimits.
+// spread; sizes of memory are what the kernel tells (host_limits.h). Last comes what lanes lose to
+// each other, where there are two cores or more. Uses the calling thread and as many others as
+// there are cores, up to 192 MiB and 2 MiB a thread, and leaves nothing behind. ResourceExhausted
+// when there is too little memory to measure in; errors of ReadHostLimits.
 absl::StatusOr<HardwareProfile> ProbeHost(Io& io, Clock& clock, const HostProbe& probe);
 
 }  // namespace horizon

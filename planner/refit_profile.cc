@@ -43,15 +43,15 @@ std::optional<RateGroup> GroupOf(const Operation& operation) {
 }
 
 // The profile as it was when the run was made: at its speed, with its limits.
-HardwareProfile AsOfRun(const HardwareProfile& base, const HardwareProfile& machine) {
-  const auto share = [](const std::optional<Figure>& then, const std::optional<Figure>& usual) {
-    return then && usual ? then->value / usual->value : 1;
-  };
-  HardwareProfile profile =
-      AtSpeed(base, {.products = share(machine.host.yardstick_flops_per_second,
-                                       base.host.yardstick_flops_per_second),
-                     .memory = share(machine.host.yardstick_bytes_per_second,
-                                     base.host.yardstick_bytes_per_second)});
+HardwareProfile AsOfRun(const HardwareProfile& base, const RunEvidence& run) {
+  const HardwareProfile& machine = run.machine;
+  // Half-way between before and after, where both are known.
+  MachineSpeed speed;
+  if (run.speed_change.has_value()) {
+    speed.products = (1 + run.speed_change->products) / 2;
+    speed.memory = (1 + run.speed_change->memory) / 2;
+  }
+  HardwareProfile profile = AtSpeed(base, AsShareOf(base, machine, speed));
   profile.link.limit_bytes_per_second = machine.link.limit_bytes_per_second;
   profile.host.cores = machine.host.cores;
   return profile;
@@ -210,7 +210,7 @@ constexpr double kBoundShare = 0.9;  // of a step that compute is busy
 void CorrectForSteps(std::span<const RunEvidence> runs, Refit& refit) {
   std::vector<Sample> beyond;
   for (const RunEvidence& run : runs) {
-    const Prediction now = PredictAgain(run, AsOfRun(refit.profile, run.machine)).prediction;
+    const Prediction now = PredictAgain(run, AsOfRun(refit.profile, run)).prediction;
     if (now.busy_share[static_cast<size_t>(Lane::kCompute)] < kBoundShare) continue;
     beyond.push_back({.ratio = run.step_seconds / now.step_seconds, .weight = 1});
   }
@@ -253,7 +253,7 @@ Refit RefitProfile(const HardwareProfile& base, std::span<const RunEvidence> run
   Refit refit{.profile = base};
   double step_seconds = 0;
   for (const RunEvidence& run : runs) {
-    const HardwareProfile profile = AsOfRun(base, run.machine);
+    const HardwareProfile profile = AsOfRun(base, run);
     const PredictedRun predicted = PredictAgain(run, profile);
     Collect(run, profile, predicted, samples.emplace_back());
     step_seconds += predicted.prediction.step_seconds;
@@ -268,7 +268,7 @@ Refit RefitProfile(const HardwareProfile& base, std::span<const RunEvidence> run
   CorrectForSteps(runs, refit);
   for (size_t i = 0; i < runs.size(); ++i) {
     refit.runs[i].after =
-        PredictAgain(runs[i], AsOfRun(refit.profile, runs[i].machine)).prediction.step_seconds;
+        PredictAgain(runs[i], AsOfRun(refit.profile, runs[i])).prediction.step_seconds;
   }
   return refit;
 }

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "model/model_spec.h"
+#include "planner/machine_speed.h"
 #include "schedule/compare_timelines.h"
 #include "schedule/schedule.h"
 #include "simulator/cost_model.h"
@@ -25,6 +27,8 @@ struct RunEvidence {
   const Schedule& schedule;
   // What its prediction was made from: the machine's speed then, limits of the link, cores.
   const HardwareProfile& machine;
+  // How fast the machine was after the run, as a share of its speed before; none: not looked at.
+  std::optional<MachineSpeed> speed_change;
   Software software;
   StepDurations durations;  // of a steady step, as measured
   double step_seconds = 0;  // measured

@@ -39,6 +39,7 @@ class Reader {
     RETURN_IF_ERROR(Figure(fields, "tokens_per_second", outcome.tokens_per_second));
     RETURN_IF_ERROR(Figure(fields, "host_bytes", outcome.host_bytes));
     RETURN_IF_ERROR(Figure(fields, "device_bytes", outcome.device_bytes));
+    RETURN_IF_ERROR(Speed(fields, outcome));
     RETURN_IF_ERROR(Works(fields, "lanes", "lane", outcome.lanes));
     RETURN_IF_ERROR(Works(fields, "kinds", "kind", outcome.kinds));
     RETURN_IF_ERROR(Works(fields, "missed_most", "operation", outcome.missed_most));
@@ -65,6 +66,28 @@ class Reader {
     ObjectReader reader(document_, *value, std::string(key));
     Compared(reader, figure);
     return reader.Finish();
+  }
+
+  // What runs that were not looked at after their steps do not have.
+  absl::Status Speed(ObjectReader& fields, RunOutcome& outcome) const {
+    if (const Value* value = fields.Take("speed_change"); value != nullptr) {
+      ObjectReader reader(document_, *value, "speed_change");
+      RunOutcome::SpeedChange& change = outcome.speed_change.emplace();
+      for (const auto& [key, share] :
+           {std::pair("products", &change.products), std::pair("memory", &change.memory)}) {
+        reader.Required(key, share);
+        if (reader.ok() && !(*share > 0 && std::isfinite(*share))) {
+          reader.Fail(key, StrCat("needs a number above zero, found ", *share));
+        }
+      }
+      RETURN_IF_ERROR(reader.Finish());
+    }
+    if (const Value* value = fields.Take("step_seconds_at_speed"); value != nullptr) {
+      ObjectReader reader(document_, *value, "step_seconds_at_speed");
+      Compared(reader, outcome.step_seconds_at_speed.emplace());
+      RETURN_IF_ERROR(reader.Finish());
+    }
+    return absl::OkStatus();
   }
 
   absl::Status Works(ObjectReader& fields, std::string_view key, std::string_view name,

@@ -36,6 +36,14 @@ struct RunOutcome {
   std::optional<double> first_loss;  // nothing: not finite
   std::optional<double> last_loss;
   ComparedFigure step_seconds;
+  // How fast the machine was after the run, as shares of its speed before: products, memory.
+  struct SpeedChange {
+    double products = 1;
+    double memory = 1;
+  };
+  std::optional<SpeedChange> speed_change;
+  // The step as it would have been predicted at the mean of both.
+  std::optional<ComparedFigure> step_seconds_at_speed;
   ComparedFigure tokens_per_second;
   ComparedFigure host_bytes;
   ComparedFigure device_bytes;

@@ -132,6 +132,9 @@ class ViewWriter {
         .device_bytes = {.predicted = static_cast<double>(view_.prediction.arena_bytes)}});
     json_.Key("figures").BeginObject();
     WriteFigure("step_seconds", figures.step_seconds, measured, json_);
+    if (figures.step_seconds_at_speed.has_value()) {
+      WriteFigure("step_seconds_at_speed", *figures.step_seconds_at_speed, measured, json_);
+    }
     WriteFigure("tokens_per_second", figures.tokens_per_second, measured, json_);
     WriteFigure("host_bytes", figures.host_bytes, measured, json_);
     WriteFigure("device_bytes", figures.device_bytes, measured, json_);

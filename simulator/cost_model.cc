@@ -134,6 +134,16 @@ ResourceAmounts CostModel::capacity() const {
           profile_.link.both_ways_bytes_per_second.value * 1e-9};
 }
 
+LaneSlowdowns CostModel::slowdowns() const {
+  LaneSlowdowns slowdowns{};
+  for (const LaneContention& pair : profile_.contention) {
+    // A neighbour makes nothing faster; what was measured so is noise.
+    slowdowns[static_cast<size_t>(pair.work)][static_cast<size_t>(pair.beside)] =
+        std::max(0.0, 1 / pair.speed.value - 1);
+  }
+  return slowdowns;
+}
+
 OperationCost CostModel::ComputeCost(const Work& work, int64_t threads) const {
   const double share = ThreadShare(threads);
   const DeviceProfile& device = profile_.device;
@@ -203,10 +213,11 @@ OperationCost CostModel::Copy(Lane lane, uint64_t bytes, Pages pages, int64_t th
   const double seconds = limit.has_value() ? std::max(busy, size / limit->value) : busy;
   // On device `host` a copy is a memcpy by our threads: both sides of it are DRAM. A core that
   // waits for the limit is free for others.
-  if (on_host()) {
-    return Finish(seconds, static_cast<double>(threads) * busy / seconds, 2 * size, 0);
-  }
-  return Finish(seconds, 0, size, size);
+  OperationCost cost =
+      on_host() ? Finish(seconds, static_cast<double>(threads) * busy / seconds, 2 * size, 0)
+                : Finish(seconds, 0, size, size);
+  cost.duty = busy / seconds;
+  return cost;
 }
 
 OperationCost CostModel::HostPass(uint64_t bytes, int64_t threads) const {
@@ -333,6 +344,7 @@ CostTable CostsOf(const Schedule& schedule, const CostModel& model) {
   fill(schedule.steady, table.steady);
   fill(schedule.drain, table.drain);
   table.capacity = model.capacity();
+  table.slowdowns = model.slowdowns();
   return table;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <tuple>
@@ -18,6 +19,9 @@ namespace horizon {
 struct OperationCost {
   int64_t nanoseconds = 0;
   ResourceAmounts draw{};
+  // Share of its time that it works; the rest it waits for the limit of a link and neither slows
+  // others nor is slowed by them.
+  double duty = 1;
 };
 inline constexpr int64_t kLongestNanoseconds = int64_t{1} << 42;  // 73 minutes
 
@@ -28,6 +32,10 @@ struct Software {
   uint64_t process_bytes = 0;  // of the program itself on the host; 0: as the profile has it
   friend bool operator==(const Software&, const Software&) = default;
 };
+
+// How much longer work of a lane takes for each lane that works beside it, as a share of its time
+// alone: [work][beside]. Shares of several lanes add up.
+using LaneSlowdowns = std::array<std::array<double, kLaneCount>, kLaneCount>;
 
 // Operation + profile -> nanoseconds: rooflines over the profile's curves, each formula in
 // docs/cost_model.md. Pure: the same question has the same answer. Keeps references to what it is
@@ -42,6 +50,7 @@ class CostModel {
   OperationCost CostOf(const Schedule& schedule, const Phase& phase,
                        const Operation& operation) const;
   ResourceAmounts capacity() const;
+  LaneSlowdowns slowdowns() const;  // the profile's contention matrix
 
   // The parts, for closed forms and tests.
   enum class Direction { kForward, kBackward };
@@ -98,6 +107,7 @@ struct CostTable {
   std::vector<OperationCost> steady;
   std::vector<OperationCost> drain;
   ResourceAmounts capacity{};
+  LaneSlowdowns slowdowns{};
 };
 CostTable CostsOf(const Schedule& schedule, const CostModel& model);
 

@@ -16,11 +16,12 @@ inline constexpr int kResourceCount = 3;
 using ResourceAmounts = std::array<double, kResourceCount>;
 
 // The speed of each running operation, 1 being alone on the machine: the largest speeds for which
-// no resource is overdrawn and no operation could be faster without making a slower one slower
-// still (max-min fairness, by progressive filling: all speeds rise together until a resource is
-// full; whoever draws on it stays there, the others go on). Exact, deterministic, at most
-// kResourceCount + 1 rounds. `speeds` has the size of `draws`.
-void ShareFairly(std::span<const ResourceAmounts* const> draws, const ResourceAmounts& capacity,
-                 std::span<double> speeds);
+// nobody is above its ceiling (0 to 1), no resource is overdrawn and no operation could be faster
+// without making a slower one slower still (max-min fairness, by progressive filling: all speeds
+// rise together until one is at its ceiling, where it stays, or a resource is full; then whoever
+// draws on it stays and the others go on). Exact, deterministic, at most one round for each
+// resource and each operation. `ceilings` and `speeds` have the size of `draws`.
+void ShareFairly(std::span<const ResourceAmounts* const> draws, std::span<const double> ceilings,
+                 const ResourceAmounts& capacity, std::span<double> speeds);
 
 }  // namespace horizon

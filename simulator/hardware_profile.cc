@@ -89,6 +89,11 @@ void VisitProfile(Profile& profile, Visitor& visit) {
     visit.OptionalSection("allowance", host.allowance,
                           [&](auto& allowance) { VisitAllowance(allowance, visit); });
   });
+  visit.List("contention", profile.contention, [&](auto& pair) {
+    visit("work", pair.work, {.help = "whose work it is"});
+    visit("beside", pair.beside, {.help = "the lane that works beside it, on other cores"});
+    visit("speed", pair.speed, {.unit = "share", .help = "what the work keeps of its speed"});
+  });
   visit.List("disks", profile.disks, [&](auto& disk) {
     visit("path", disk.path, {.help = "where it is mounted"});
     visit("read_bytes_per_second", disk.read_bytes_per_second, {.unit = "bytes/s"});
@@ -367,6 +372,20 @@ absl::StatusOr<HardwareProfile> ReadProfile(const Document& document) {
   ProfileReader visit(document);
   VisitProfile(profile, visit);
   RETURN_IF_ERROR(visit.Finish());
+  for (size_t i = 0; i < profile.contention.size(); ++i) {
+    const LaneContention& pair = profile.contention[i];
+    const bool again =
+        std::any_of(profile.contention.begin(), profile.contention.begin() + static_cast<long>(i),
+                    [&](const LaneContention& earlier) {
+                      return earlier.work == pair.work && earlier.beside == pair.beside;
+                    });
+    if (!again && pair.work != pair.beside) continue;
+    return absl::InvalidArgumentError(
+        StrCat(document.file, ": contention[", i, "]: ",
+               again ? StrCat("lane ", ToString(pair.work), " beside ", ToString(pair.beside),
+                              " is there twice")
+                     : StrCat("lane ", ToString(pair.work), " cannot work beside itself")));
+  }
   return profile;
 }
 

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "common/document.h"
 #include "common/io.h"
+#include "schedule/operation.h"
 #include "schedule/training_job.h"
 #include "simulator/curve.h"
 #include "simulator/machine_facts.h"
@@ -74,6 +75,14 @@ struct HostProfile {
   std::optional<HostAllowance> allowance;
 };
 
+// What the work of one lane keeps of its speed while another lane works beside it, each on cores of
+// its own: caches and memory are shared all the same.
+struct LaneContention {
+  Lane work = Lane::kCompute;
+  Lane beside = Lane::kOptimizer;
+  Figure speed;  // 1: as alone
+};
+
 struct DiskProfile {
   std::string path;
   Figure read_bytes_per_second;
@@ -88,6 +97,9 @@ struct HardwareProfile {
   DeviceProfile device;
   LinkProfile link;
   HostProfile host;
+  // The contention matrix, an entry for each pair that was measured, both ways; others lose nothing
+  // but what cores, DRAM and link have too little of.
+  std::vector<LaneContention> contention;
   std::vector<DiskProfile> disks;
   std::optional<MeasuredOn> measured_on;  // none: not measured, as a catalog's
 

@@ -147,25 +147,39 @@ class Run {
 
   void Share() {
     std::array<const ResourceAmounts*, kLaneCount> draws;
+    std::array<double, kLaneCount> ceilings;
     std::array<double, kLaneCount> speeds;
     size_t count = 0;
     ResourceAmounts wanted{};
     for (int lane = 0; lane < kLaneCount; ++lane) {
       if ((running_ >> lane & 1) == 0) continue;
+      ceilings[count] = CeilingOf(lane);
       draws[count++] = &heads_[lane].cost->draw;
       for (int r = 0; r < kResourceCount; ++r) wanted[r] += heads_[lane].cost->draw[r];
     }
     bool enough = true;
     for (int r = 0; r < kResourceCount; ++r) enough &= wanted[r] <= costs_.capacity[r];
     if (enough) {
-      speeds.fill(1);
+      speeds = ceilings;
     } else {
-      ShareFairly({draws.data(), count}, costs_.capacity, {speeds.data(), count});
+      ShareFairly({draws.data(), count}, {ceilings.data(), count}, costs_.capacity,
+                  {speeds.data(), count});
     }
     size_t next = 0;
     for (int lane = 0; lane < kLaneCount; ++lane) {
       if ((running_ >> lane & 1) != 0) heads_[lane].speed = speeds[next++];
     }
+  }
+
+  // What the lanes that run beside it leave of a lane's speed, whatever there is of cores and DRAM.
+  // Work that waits for the limit of a link may take longer as long as there is time to wait.
+  double CeilingOf(int lane) const {
+    double longer = 1;
+    for (int beside = 0; beside < kLaneCount; ++beside) {
+      if ((running_ >> beside & 1) == 0) continue;
+      longer += heads_[beside].cost->duty * costs_.slowdowns[lane][beside];
+    }
+    return 1 / std::max(1.0, heads_[lane].cost->duty * longer);
   }
 
   void AdvanceToNextEnd() {

@@ -73,7 +73,8 @@ absl::StatusOr<std::vector<MeasuredCase>> CasesOf(const MeasuredConfig& config,
 
 void AddRound(MeasuredRun run, MeasuredRow& row) {
   const bool first = row.round_seconds.empty();
-  row.round_seconds.push_back(run.step_seconds);
+  row.round_seconds.push_back(run.step_at_usual_speed());
+  row.raw_seconds.push_back(run.step_seconds());
   row.seconds = MedianOf(row.round_seconds);
   // A prediction of a round differs from another's by what the process has taken before.
   if (first || run.host_peak_bytes > row.host_bytes) {
@@ -81,7 +82,7 @@ void AddRound(MeasuredRun run, MeasuredRow& row) {
     row.simulated_host_bytes = run.predicted_host_bytes;
   }
   row.operations = run.prediction.operations;
-  row.simulated_seconds = run.prediction.step_seconds;
+  row.simulated_seconds = run.usual_step_seconds;
   row.arena_bytes = run.arena_bytes;
   row.device_bytes = run.device_peak_bytes;
   row.h2d_bytes = run.h2d_bytes;

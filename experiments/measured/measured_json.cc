@@ -44,6 +44,8 @@ void WriteRow(JsonWriter& json, const MeasuredExperiment& experiment, const Meas
   json.Key("device_bytes").Unsigned(row.device_bytes);
   json.Key("rounds").BeginArray();
   for (const double seconds : row.round_seconds) json.Number(seconds);
+  json.EndArray().Key("raw_rounds").BeginArray();
+  for (const double seconds : row.raw_seconds) json.Number(seconds);
   json.EndArray().Key("losses").BeginArray();
   for (const double loss : row.losses) json.Number(loss);
   json.EndArray().EndObject();

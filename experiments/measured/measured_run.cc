@@ -1,6 +1,7 @@
 #include "experiments/measured/measured_run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <span>
 #include <utility>
@@ -49,12 +50,77 @@ StepInput InputOf(const ModelSpec& spec, const TrainingJob& job, int64_t step) {
 
 double Median(std::vector<double> values) {
   CHECK(!values.empty());
-  std::nth_element(values.begin(), values.begin() + static_cast<int64_t>(values.size() / 2),
-                   values.end());
-  return values[values.size() / 2];
+  std::sort(values.begin(), values.end());
+  const size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
+// The median of what `of` says of each burst.
+template <typename Of>
+double MedianOver(const std::vector<MeasuredBurst>& bursts, Of of) {
+  std::vector<double> values;
+  for (const MeasuredBurst& burst : bursts) values.push_back(of(burst));
+  return Median(std::move(values));
+}
+
+MachineSpeed Mean(const MachineSpeed& a, const MachineSpeed& b) {
+  return {.products = (a.products + b.products) / 2, .memory = (a.memory + b.memory) / 2};
+}
+
+// What a case is predicted to take, at any speed of the machine.
+class Predictor {
+ public:
+  Predictor(const MeasuredCase& wanted, const Schedule& schedule, const HardwareProfile& profile,
+            const Software& software)
+      : wanted_(wanted), schedule_(schedule), profile_(profile), software_(software) {}
+
+  PredictedRun At(const MachineSpeed& speed) const {
+    const HardwareProfile profile =
+        WithOverrides(AtSpeed(profile_, speed), {.link_limit = wanted_.link});
+    return PredictRun(wanted_.spec, schedule_, {.profile = profile, .software = software_});
+  }
+  double SecondsAt(const MachineSpeed& speed) const { return At(speed).prediction.step_seconds; }
+
+ private:
+  const MeasuredCase& wanted_;
+  const Schedule& schedule_;
+  const HardwareProfile& profile_;
+  const Software software_;
+};
+
 }  // namespace
+
+double MeasuredRun::predicted_seconds() const {
+  return MedianOver(bursts, [](const MeasuredBurst& burst) { return burst.predicted; });
+}
+double MeasuredRun::step_seconds() const {
+  return MedianOver(bursts, [](const MeasuredBurst& burst) { return burst.measured; });
+}
+double MeasuredRun::step_error() const {
+  return MedianOver(bursts,
+                    [](const MeasuredBurst& burst) { return burst.measured / burst.predicted; }) -
+         1;
+}
+double MeasuredRun::other_error() const {
+  return MedianOver(
+             bursts,
+             [](const MeasuredBurst& burst) { return burst.measured / burst.predicted_by_other; }) -
+         1;
+}
+double MeasuredRun::error_during() const {
+  return MedianOver(
+             bursts,
+             [](const MeasuredBurst& burst) { return burst.measured / burst.predicted_during; }) -
+         1;
+}
+double MeasuredRun::drift() const {
+  double furthest = 0;
+  for (const MeasuredBurst& burst : bursts) {
+    const double moved = burst.after.products / burst.before.products - 1;
+    if (std::abs(moved) > std::abs(furthest)) furthest = moved;
+  }
+  return furthest;
+}
 
 ModelSpec ModelOf(const ModelShape& shape) {
   CHECK(shape.hidden % kHeadDim == 0);
@@ -75,17 +141,17 @@ absl::StatusOr<MeasuredRun> RunMeasured(const MeasuredCase& wanted,
   CHECK(options.steps >= 2);
   ASSIGN_OR_RETURN(const Schedule schedule, BuildSchedule(wanted.spec, wanted.job, wanted.plan));
   RETURN_IF_ERROR(CheckRunnable(wanted.spec, schedule));
-  ASSIGN_OR_RETURN(const MachineSpeed speed,
-                   MeasureSpeed(options.clock, options.profile, options.profile.host.cores));
-  const HardwareProfile profile =
-      WithOverrides(AtSpeed(options.profile, speed), {.link_limit = wanted.link});
+  const auto look = [&] {
+    return MeasureSpeed(options.clock, options.profile, options.profile.host.cores, options.look);
+  };
+  ASSIGN_OR_RETURN(MachineSpeed speed, look());
   Software software = BuiltInCalibration().SoftwareOf(wanted.plan.strategy);
   ASSIGN_OR_RETURN(const ProcessMemory before, ReadProcessMemory(options.io));
   software.process_bytes = ProcessBytesOfRun(before, wanted.plan, DeviceKind::kHost);
-  const PredictedRun predicted =
-      PredictRun(wanted.spec, schedule, {.profile = profile, .software = software});
-  MeasuredRun run{.speed_before = speed,
-                  .prediction = predicted.prediction,
+  const Predictor predictor(wanted, schedule, options.profile, software);
+  const PredictedRun predicted = predictor.At(speed);
+  MeasuredRun run{.prediction = predicted.prediction,
+                  .usual_step_seconds = predictor.SecondsAt({}),
                   .predicted_host_bytes = predicted.prediction.memory.host_bytes(),
                   .arena_bytes = schedule.memory.totals[static_cast<size_t>(Memory::kDevice)]};
   for (const Operation& operation : schedule.steady.operations) {
@@ -107,31 +173,48 @@ absl::StatusOr<MeasuredRun> RunMeasured(const MeasuredCase& wanted,
         FillRandomTensor(wanted.spec, tensor, kSeed, first, into);
         return absl::OkStatus();
       }));
-  std::vector<double> seconds;
   MedianDurations durations(static_cast<size_t>(options.steps));
-  RETURN_IF_ERROR(trainer->Train(
-      1, options.steps,
-      [&](int64_t step) -> absl::StatusOr<StepInput> {
-        return InputOf(wanted.spec, wanted.job, step);
-      },
-      [&](const Trainer::Report& report) -> absl::StatusOr<Trainer::Next> {
-        run.losses.push_back(report.result.loss);
-        if (report.result.number > 1) {
-          seconds.push_back(report.seconds);
-          durations.Add(DurationsOf(trainer->schedule(), report.timeline, 0));
-        }
-        return Trainer::Next::kGoOn;
-      }));
-  run.step_seconds = Median(std::move(seconds));
+  for (int64_t first = 1; first <= options.steps;) {
+    // What is left over and has no step to measure goes with the last burst.
+    const int64_t left = options.steps - first + 1;
+    const int64_t last = first + (left < kBurstSteps + 2 ? left : kBurstSteps) - 1;
+    std::vector<double> seconds;
+    RETURN_IF_ERROR(trainer->Train(
+        first, last,
+        [&](int64_t step) -> absl::StatusOr<StepInput> {
+          return InputOf(wanted.spec, wanted.job, step);
+        },
+        [&](const Trainer::Report& report) -> absl::StatusOr<Trainer::Next> {
+          run.losses.push_back(report.result.loss);
+          if (report.result.number > first) {
+            seconds.push_back(report.seconds);
+            durations.Add(DurationsOf(trainer->schedule(), report.timeline, 0));
+          }
+          return Trainer::Next::kGoOn;
+        }));
+    // Looking takes memory that is no part of the run.
+    ASSIGN_OR_RETURN(const ProcessMemory after, ReadProcessMemory(options.io));
+    run.host_peak_bytes = std::max(run.host_peak_bytes, after.peak_resident.value());
+    ASSIGN_OR_RETURN(const MachineSpeed now, look());
+    ResetPeakMemory(options.io).IgnoreError();
+    run.bursts.push_back({.before = speed,
+                          .after = now,
+                          .predicted = predictor.SecondsAt(speed),
+                          .predicted_during = predictor.SecondsAt(Mean(speed, now)),
+                          .measured = Median(std::move(seconds))});
+    if (options.other != nullptr) {
+      run.bursts.back().predicted_by_other =
+          Predictor(wanted, schedule, *options.other, software)
+              .SecondsAt(AsShareOf(*options.other, options.profile, speed));
+    }
+    speed = now;
+    first = last + 1;
+  }
   run.operations = CompareDurations(
       schedule,
       DurationsOf(schedule, predicted.steady.simulation.timeline, predicted.steady.reported_step),
       durations.Median());
-  ASSIGN_OR_RETURN(const ProcessMemory after, ReadProcessMemory(options.io));
-  run.host_peak_bytes = after.peak_resident.value();
   run.device_peak_bytes = device->high_water();
-  ASSIGN_OR_RETURN(run.speed_after,
-                   MeasureSpeed(options.clock, options.profile, options.profile.host.cores));
   return run;
 }
 

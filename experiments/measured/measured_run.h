@@ -32,17 +32,29 @@ struct MeasuredCase {
 struct MeasuredOptions {
   Io& io;
   Clock& clock;
-  const HardwareProfile& profile;  // of this machine, without the link limit
-  int64_t steps = 7;               // the first is not measured; at least 2
+  const HardwareProfile& profile;          // of this machine, without the link limit
+  const HardwareProfile* other = nullptr;  // predicted from beside it; may be null
+  // Made in bursts of kBurstSteps, of which the first step is not measured; at least 2.
+  int64_t steps = 12;
+  Seconds look{0.6};  // at the machine's speed, before each burst and after the last
+};
+inline constexpr int64_t kBurstSteps = 3;
+
+// Some steps in a row between two looks at the machine's speed. A machine that is shared with
+// others does not keep its speed for a whole run; for a second or two it mostly does.
+struct MeasuredBurst {
+  MachineSpeed before;  // which the prediction is made from
+  MachineSpeed after;
+  double predicted = 0;           // seconds a step, at the speed before
+  double predicted_during = 0;    // at the mean of both speeds, which is known only afterwards
+  double predicted_by_other = 0;  // as `predicted`, from the other profile
+  double measured = 0;            // median over the steps after the first
 };
 
 struct MeasuredRun {
-  // How fast the machine was just before the run, which the prediction is made from, and just
-  // after.
-  MachineSpeed speed_before;
-  MachineSpeed speed_after;
-  Prediction prediction;
-  double step_seconds = 0;  // median over the steps after the first
+  std::vector<MeasuredBurst> bursts;  // at least one
+  Prediction prediction;              // at the speed before the first burst
+  double usual_step_seconds = 0;      // predicted at the profile's own speed
   uint64_t host_peak_bytes = 0;
   uint64_t predicted_host_bytes = 0;
   uint64_t device_peak_bytes = 0;
@@ -52,9 +64,19 @@ struct MeasuredRun {
   TimelineComparison operations;
   std::vector<double> losses;
 
-  double step_error() const { return step_seconds / prediction.step_seconds - 1; }
-  // How much quicker (above zero) or slower the machine became meanwhile, by its products.
-  double drift() const { return speed_after.products / speed_before.products - 1; }
+  // Medians over the bursts: what was predicted before, what was measured, and how far off that
+  // was.
+  double predicted_seconds() const;
+  double step_seconds() const;
+  double step_error() const;
+  double other_error() const;  // of the other profile's predictions
+  // How far off predictions are that know the speed the machine had during the burst.
+  double error_during() const;
+  // What a step would have taken with the machine as fast as when it was profiled: for comparing
+  // runs that were made at different speeds.
+  double step_at_usual_speed() const { return usual_step_seconds * (1 + error_during()); }
+  // The furthest that the speed of products moved within a burst.
+  double drift() const;
 };
 
 // FailedPrecondition and InvalidArgument where the case cannot run (BuildSchedule's,

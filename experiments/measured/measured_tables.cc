@@ -72,7 +72,9 @@ std::string LinkText(const MeasuredExperiment& experiment) {
 }
 
 HtmlTable MeasuredRowsTable(const MeasuredExperiment& experiment) {
-  HtmlTable table{.caption = "Runs on this machine: simulated from its profile, and measured"};
+  HtmlTable table{.caption =
+                      "Runs on this machine: simulated from its profile, and measured (steps "
+                      "at the speed the machine had when it was profiled)"};
   table.header = {TextCell("run")};
   for (const std::string_view name :
        {"parameters", "link", "simulated step", "measured step", "error", "spread",

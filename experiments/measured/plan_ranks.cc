@@ -48,12 +48,31 @@ absl::StatusOr<RankCase> ChoosePlans(const RankLimits& limits, const RankOptions
       limits.spec, limits.job, SpaceFor(limits.spec, limits.job, limited, StreamPlan{}, {}),
       setting, {.keep_best = options.best, .keep_spread = options.other});
   RankCase chosen{.name = limits.name, .arena = arena, .link = link};
+  const auto add_choice_of_other = [&]() -> absl::Status {
+    if (options.measured.other == nullptr) return absl::OkStatus();
+    const HardwareProfile there =
+        WithOverrides(*options.measured.other, {.device_memory = arena, .link_limit = link});
+    const SearchResult theirs = SearchPlan(
+        limits.spec, limits.job, SpaceFor(limits.spec, limits.job, there, StreamPlan{}, {}),
+        {.profile = there, .software = setting.software}, {.keep_best = 1});
+    if (!theirs.plan.has_value()) return absl::OkStatus();
+    for (RankedRun& run : chosen.runs) {
+      run.chosen_by_other = run.plan == *theirs.plan;
+      if (run.chosen_by_other) return absl::OkStatus();
+    }
+    ASSIGN_OR_RETURN(const Prediction ours,
+                     Predict(limits.spec, limits.job, *theirs.plan, setting));
+    chosen.runs.push_back(
+        {.plan = *theirs.plan, .chosen_by_other = true, .predicted = ours.step_seconds});
+    return absl::OkStatus();
+  };
   for (const RankedPlan& plan : found.ranked) {
     chosen.runs.push_back({.plan = plan.plan, .among_best = true, .predicted = plan.step_seconds});
   }
   for (const RankedPlan& plan : found.spread) {
     chosen.runs.push_back({.plan = plan.plan, .predicted = plan.step_seconds});
   }
+  RETURN_IF_ERROR(add_choice_of_other());
   if (chosen.runs.size() >= 2) return chosen;
   return absl::FailedPreconditionError(StrCat(limits.name, ": ", chosen.runs.size(),
                                               " plans fit an arena of ", ToString(arena),
@@ -82,7 +101,8 @@ absl::Status RunAll(const RankLimits& limits, const RankOptions& options, RankCa
                             StrCat(limits.name, ", plan ", ShortPlan(run.plan), ": ",
                                    std::string(made.status().message())));
       }
-      run.rounds.push_back(made->step_seconds);
+      run.rounds.push_back(made->step_at_usual_speed());
+      run.raw_rounds.push_back(made->step_seconds());
     }
   }
   for (RankedRun& run : chosen.runs) run.measured = MedianOf(run.rounds);
@@ -124,6 +144,13 @@ double RankCase::regret() const {
   double best = runs.front().measured;
   for (const RankedRun& run : runs) best = std::min(best, run.measured);
   return runs.front().measured / best - 1;
+}
+
+std::optional<double> RankCase::other_change() const {
+  for (const RankedRun& run : runs) {
+    if (run.chosen_by_other) return run.measured / runs.front().measured - 1;
+  }
+  return std::nullopt;
 }
 
 PairCounts PlanRanks::pairs() const {
@@ -196,7 +223,11 @@ std::string ShortPlan(const StreamPlan& plan) {
 
 std::string PlanRanks::Text() const {
   std::string text;
-  TextTable summary({"case", "arena", "link", "plans", "tau-b", "best was best", "slower by"});
+  std::vector<std::string> titles = {"case",  "arena",         "link",     "plans",
+                                     "tau-b", "best was best", "slower by"};
+  const bool beside = !cases.empty() && cases.front().other_change().has_value();
+  if (beside) titles.push_back("the other's choice");
+  TextTable summary(titles);
   int64_t best = 0;
   for (const RankCase& each : cases) {
     TextTable table({each.name, "predicted", "measured", "rank", "measured rank", "of the best"});
@@ -206,16 +237,31 @@ std::string PlanRanks::Text() const {
                     run.among_best ? "yes" : ""});
     }
     text += StrCat(std::move(table).Finish(), "\n");
-    summary.AddRow({each.name, ToString(each.arena), ToString(each.link), StrCat(each.runs.size()),
-                    TauText(each.pairs()), each.best_was_best() ? "yes" : "no",
-                    absl::StrFormat("%.1f %%", 100 * each.regret())});
+    std::vector<std::string> cells = {each.name,
+                                      ToString(each.arena),
+                                      ToString(each.link),
+                                      StrCat(each.runs.size()),
+                                      TauText(each.pairs()),
+                                      each.best_was_best() ? "yes" : "no",
+                                      absl::StrFormat("%.1f %%", 100 * each.regret())};
+    if (beside) {
+      const std::optional<double> change = each.other_change();
+      cells.push_back(!change.has_value() ? "none fits"
+                      : each.runs.front().chosen_by_other
+                          ? "the same plan"
+                          : absl::StrFormat("%+.1f %%", 100 * *change));
+    }
+    summary.AddRow(std::move(cells));
     best += each.best_was_best() ? 1 : 0;
   }
   return StrCat(text, std::move(summary).Finish(),
                 "\nKendall's tau-b over all cases: ", TauText(pairs()),
                 "; the plan predicted best was measured best in ", best, " of ", cases.size(),
                 " cases\nslower by: of the plan predicted best, against the plan "
-                "measured best\n");
+                "measured best; steps are measured at the profile's speed of the machine\n",
+                beside ? "the other's choice: the measured step of the plan that --beside finds, "
+                         "against that of the plan predicted best\n"
+                       : "");
 }
 
 std::string PlanRanks::Json() const {
@@ -229,7 +275,12 @@ std::string PlanRanks::Json() const {
     json.Key("link_bytes_per_second").Number(each.link.value);
     WritePairs(json, each.pairs());
     json.Key("best_was_best").Bool(each.best_was_best());
-    json.Key("regret").Number(each.regret()).Key("runs").BeginArray();
+    json.Key("regret").Number(each.regret());
+    if (const std::optional<double> change = each.other_change(); change.has_value()) {
+      json.Key("other_change").Number(*change);
+      json.Key("other_is_same").Bool(each.runs.front().chosen_by_other);
+    }
+    json.Key("runs").BeginArray();
     for (const RankedRun& run : each.runs) {
       json.BeginObject().Key("among_best").Bool(run.among_best);
       json.Key("predicted_step_seconds").Number(run.predicted);
@@ -238,6 +289,8 @@ std::string PlanRanks::Json() const {
       json.Key("measured_rank").Integer(run.measured_rank);
       json.Key("rounds").BeginArray();
       for (const double seconds : run.rounds) json.Number(seconds);
+      json.EndArray().Key("raw_rounds").BeginArray();
+      for (const double seconds : run.raw_rounds) json.Number(seconds);
       json.EndArray().Key("plan");
       WritePlan(run.plan, json);
       json.EndObject();

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,11 +19,15 @@ namespace horizon {
 
 struct RankedRun {
   StreamPlan plan;
-  bool among_best = false;  // of those predicted fastest
-  double predicted = 0;     // seconds a step
+  bool among_best = false;       // of those predicted fastest
+  bool chosen_by_other = false;  // what a search with the other profile finds
+  double predicted = 0;          // seconds a step, at the profile's speed
+  // Measured, at the profile's speed (MeasuredRun::step_at_usual_speed): plans are run one after
+  // the other, and the machine is not as fast for one as for the next.
   std::vector<double> rounds;
-  double measured = 0;         // their median
-  int64_t predicted_rank = 0;  // from 1
+  std::vector<double> raw_rounds;  // as they were
+  double measured = 0;             // the median of rounds
+  int64_t predicted_rank = 0;      // from 1
   int64_t measured_rank = 0;
 };
 
@@ -36,6 +41,9 @@ struct RankCase {
   bool best_was_best() const { return runs.front().measured_rank == 1; }
   // Of the plan predicted best: its measured step over that of the plan measured best, minus 1.
   double regret() const;
+  // Measured step of the plan that a search with the other profile finds, over that of ours, minus
+  // 1: below zero where the other chooses better. Nothing without another profile.
+  std::optional<double> other_change() const;
 };
 
 struct PlanRanks {

@@ -106,19 +106,15 @@ absl::StatusOr<Validation> Validate(const std::vector<MeasuredCase>& cases,
   return validation;
 }
 
-double Validation::median_error() const {
+StepErrors Validation::errors(double (MeasuredRun::*of)() const) const {
   std::vector<double> errors;
-  for (const ValidationRow& row : rows) errors.push_back(std::abs(row.run.step_error()));
-  if (errors.empty()) return 0;
+  for (const ValidationRow& row : rows) errors.push_back(std::abs((row.run.*of)()));
+  if (errors.empty()) return {};
   std::sort(errors.begin(), errors.end());
   const size_t middle = errors.size() / 2;
-  return errors.size() % 2 == 1 ? errors[middle] : (errors[middle - 1] + errors[middle]) / 2;
-}
-
-double Validation::worst_error() const {
-  double worst = 0;
-  for (const ValidationRow& row : rows) worst = std::max(worst, std::abs(row.run.step_error()));
-  return worst;
+  return {
+      .median = errors.size() % 2 == 1 ? errors[middle] : (errors[middle - 1] + errors[middle]) / 2,
+      .worst = errors.back()};
 }
 
 std::vector<std::string> Validation::memory_misses() const {
@@ -134,11 +130,11 @@ Validation::Order Validation::order(double apart) const {
   Order order;
   for (size_t i = 0; i < rows.size(); ++i) {
     for (size_t j = i + 1; j < rows.size(); ++j) {
-      const double a = rows[i].run.prediction.step_seconds;
-      const double b = rows[j].run.prediction.step_seconds;
+      const double a = rows[i].run.predicted_seconds();
+      const double b = rows[j].run.predicted_seconds();
       if (std::max(a, b) / std::min(a, b) - 1 <= apart) continue;
       ++order.pairs;
-      const bool same = (a < b) == (rows[i].run.step_seconds < rows[j].run.step_seconds);
+      const bool same = (a < b) == (rows[i].run.step_seconds() < rows[j].run.step_seconds());
       if (!same) ++order.wrong;
     }
   }
@@ -146,28 +142,44 @@ Validation::Order Validation::order(double apart) const {
 }
 
 std::string Validation::Text() const {
-  TextTable table(
-      {"run", "predicted", "measured", "error", "drift", "host", "peak", "missed most"});
+  std::vector<std::string> titles = {"run",   "predicted", "measured", "error",      "at its speed",
+                                     "drift", "host",      "peak",     "missed most"};
+  if (!other.empty()) titles.insert(titles.begin() + 5, "the other's error");
+  TextTable table(titles);
   for (const ValidationRow& row : rows) {
     const MeasuredRun& run = row.run;
     std::string missed = "-";
     if (!run.operations.kinds.empty()) {
       const KindComparison& kind = run.operations.kinds.front();
       missed = StrCat(std::string(ToString(kind.kind)), " ",
-                      Percent(kind.seconds.difference() / run.step_seconds));
+                      Percent(kind.seconds.difference() / run.step_seconds()));
     }
-    table.AddRow({row.name, StrCat(ShortNumber(run.prediction.step_seconds), " s"),
-                  StrCat(ShortNumber(run.step_seconds), " s"), Percent(run.step_error()),
-                  Percent(run.drift()), BytesText(run.predicted_host_bytes),
-                  BytesText(run.host_peak_bytes), missed});
+    std::vector<std::string> cells = {row.name,
+                                      StrCat(ShortNumber(run.predicted_seconds()), " s"),
+                                      StrCat(ShortNumber(run.step_seconds()), " s"),
+                                      Percent(run.step_error()),
+                                      Percent(run.error_during()),
+                                      Percent(run.drift()),
+                                      BytesText(run.predicted_host_bytes),
+                                      BytesText(run.host_peak_bytes),
+                                      missed};
+    if (!other.empty()) cells.insert(cells.begin() + 5, Percent(run.other_error()));
+    table.AddRow(std::move(cells));
   }
   const Order pairs = order(0.15);
+  const auto off = [&](double (MeasuredRun::*of)() const) {
+    const StepErrors found = errors(of);
+    return StrCat("off by ", ShortNumber(100 * found.median), " % (median), ",
+                  ShortNumber(100 * found.worst), " % (worst)");
+  };
   std::string text = StrCat(
-      std::move(table).Finish(), "\nstep: off by ", ShortNumber(100 * median_error()),
-      " % (median), ", ShortNumber(100 * worst_error()), " % (worst); of ", pairs.pairs,
+      std::move(table).Finish(), "\nstep: ", off(&MeasuredRun::step_error), "; of ", pairs.pairs,
       " pairs predicted more than 15 % apart ", pairs.wrong, " were measured the other way round\n",
+      "at the speed the machine had during the steps: ", off(&MeasuredRun::error_during), "\n");
+  if (!other.empty()) text += StrCat(other, ": ", off(&MeasuredRun::other_error), "\n");
+  text +=
       "missed most: the kind of operation whose time was furthest from the prediction, as a share "
-      "of the step\n");
+      "of the step\n";
   const std::vector<std::string> misses = memory_misses();
   text +=
       misses.empty() ? "memory: every peak at or below the prediction, every arena exact\n" : "";
@@ -177,8 +189,18 @@ std::string Validation::Text() const {
 
 std::string Validation::Json() const {
   JsonWriter json;
-  json.BeginObject().Key("median_error").Number(median_error());
-  json.Key("worst_error").Number(worst_error());
+  json.BeginObject();
+  const auto write = [&](const std::string& prefix, double (MeasuredRun::*of)() const) {
+    const StepErrors found = errors(of);
+    json.Key(prefix + "median_error").Number(found.median);
+    json.Key(prefix + "worst_error").Number(found.worst);
+  };
+  write("", &MeasuredRun::step_error);
+  write("during_", &MeasuredRun::error_during);
+  if (!other.empty()) {
+    json.Key("other").String(other);
+    write("other_", &MeasuredRun::other_error);
+  }
   const Order pairs = order(0.15);
   json.Key("pairs").Integer(pairs.pairs).Key("pairs_in_the_wrong_order").Integer(pairs.wrong);
   json.Key("memory_misses").BeginArray();
@@ -187,12 +209,22 @@ std::string Validation::Json() const {
   for (const ValidationRow& row : rows) {
     const MeasuredRun& run = row.run;
     json.BeginObject().Key("name").String(row.name);
-    json.Key("predicted_step_seconds").Number(run.prediction.step_seconds);
-    json.Key("step_seconds").Number(run.step_seconds).Key("error").Number(run.step_error());
-    json.Key("speed_before").Number(run.speed_before.products);
-    json.Key("memory_speed_before").Number(run.speed_before.memory);
-    json.Key("speed_after").Number(run.speed_after.products);
-    json.Key("memory_speed_after").Number(run.speed_after.memory);
+    json.Key("predicted_step_seconds").Number(run.predicted_seconds());
+    json.Key("step_seconds").Number(run.step_seconds()).Key("error").Number(run.step_error());
+    json.Key("error_during").Number(run.error_during()).Key("drift").Number(run.drift());
+    if (!other.empty()) json.Key("other_error").Number(run.other_error());
+    json.Key("bursts").BeginArray();
+    for (const MeasuredBurst& burst : run.bursts) {
+      json.BeginObject().Key("predicted").Number(burst.predicted);
+      json.Key("predicted_during").Number(burst.predicted_during);
+      if (!other.empty()) json.Key("predicted_by_other").Number(burst.predicted_by_other);
+      json.Key("measured").Number(burst.measured);
+      json.Key("speed_before").Number(burst.before.products);
+      json.Key("memory_speed_before").Number(burst.before.memory);
+      json.Key("speed_after").Number(burst.after.products);
+      json.Key("memory_speed_after").Number(burst.after.memory).EndObject();
+    }
+    json.EndArray();
     json.Key("predicted_host_bytes").Unsigned(run.predicted_host_bytes);
     json.Key("host_peak_bytes").Unsigned(run.host_peak_bytes);
     json.Key("arena_bytes").Unsigned(run.arena_bytes);

@@ -22,12 +22,17 @@ struct ValidationRow {
   MeasuredRun run;
 };
 
+struct StepErrors {
+  double median = 0;
+  double worst = 0;
+};
+
 struct Validation {
   std::vector<ValidationRow> rows;
+  std::string other;  // whose predictions stand beside: a name; empty: nobody's
 
-  // Of |measured / predicted - 1| of the step.
-  double median_error() const;
-  double worst_error() const;
+  // Of |measured / predicted - 1| of the steps: `of` is step_error, error_during or other_error.
+  StepErrors errors(double (MeasuredRun::*of)() const) const;
   // Rows whose peak was above the prediction, or more than 3 % and 64 MiB below; whose arena was
   // not exact.
   std::vector<std::string> memory_misses() const;

@@ -219,6 +219,9 @@ function renderCompared(data) {
   const shown = figures.step_seconds.measured === null ? 2 : 4;
   parts.push(table('The run', columns('figure').slice(0, shown), [
     ['a step', ...comparedCells('table.step_seconds', figures.step_seconds, seconds)],
+    ...(figures.step_seconds_at_speed ? [['a step, at the machine’s speed meanwhile',
+      ...comparedCells('table.step_seconds_at_speed', figures.step_seconds_at_speed, seconds)]] :
+      []),
     ['tokens/s', ...comparedCells('table.tokens_per_second', figures.tokens_per_second, short)],
     ['host memory, peak', ...comparedCells('table.host_bytes', figures.host_bytes, bytes)],
     ['device arena', ...comparedCells('table.device_bytes', figures.device_bytes, bytes)],
@@ -265,12 +268,13 @@ function renderPlan(data) {
 function machineFormat(name) {
   const rate = (unit) => (value) => scaled(value, 1000, ['', 'k', 'M', 'G', 'T', 'P'].map(
       (prefix) => prefix + unit));
-  if (name.endsWith('bytes_per_second') || /(^|\.)(dram|pack)$|_pinned$|_pageable$/.test(name)) {
+  if (name.endsWith('bytes_per_second') || /(^|\.)(dram|pack|accumulate|norm)$|_pinned$|_pageable$/.test(name)) {
     return rate('B/s');
   }
   if (name.endsWith('bytes')) return bytes;
   if (name.endsWith('seconds')) return seconds;
-  if (/gemm|attention/.test(name)) return rate('FLOPS');
+  if (name.endsWith('gemm_share')) return (value) => share(value, 1);
+  if (/gemm|attention|flops_per_second$/.test(name)) return rate('FLOPS');
   if (/adam/.test(name)) return rate(' parameters/s');
   return short;
 }
@@ -300,14 +304,29 @@ function curveText(points, format) {
   return `${format(first[1])} at ${short(first[0])} … ${format(last[1])} at ${short(last[0])}`;
 }
 
+// A row for each lane's work, a column for each lane beside it; null where nothing was measured.
+function contentionTable(pairs) {
+  if (pairs.length === 0) return null;
+  const lanes = [...new Set(pairs.map((pair) => pair.work))];
+  return table('What work keeps of its speed while another lane works beside it on other cores',
+      [['work of lane', 'text'], ...lanes.map((lane) => [`beside ${lane}`, 'number'])],
+      lanes.map((work) => [work, ...lanes.map((beside) => {
+        const found = pairs.find((pair) => pair.work === work && pair.beside === beside);
+        return found ? {text: share(found.speed.value, 1), key: `contention.${work}.${beside}`,
+          value: found.speed.value} : '';
+      })]));
+}
+
 function renderMachine(data) {
   const rows = [];
-  machineRows('', data.machine, rows);
   const {machine} = data;
+  const {contention, ...figures} = machine;
+  machineRows('', figures, rows);
   fill('machine', element('p', {}, `${machine.name}: ${machine.summary}. Device: ` +
       `${machine.device.name}. Host: ${machine.host.name}.`),
   table('What the prediction was made from', [['figure', 'text'], ['value', 'number'],
-    ['origin', 'text'], ['spread', 'number'], ['source', 'text']], rows));
+    ['origin', 'text'], ['spread', 'number'], ['source', 'text']], rows),
+  contentionTable(contention));
 }
 
 function render(data) {

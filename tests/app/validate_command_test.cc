@@ -24,6 +24,16 @@ TEST(Validate, RunsWhoseNameIsGivenAreMade) {
   EXPECT_EQ(*runs[0].Find("name")->As<std::string>(), "deep");
 }
 
+TEST(Validate, AnotherProfileStandsBeside) {
+  const ProcessResult result = RunShell(
+      "\"$horizon\" machines cpu-desktop --json > other.json && "
+      "\"$horizon\" validate --quick --only deep --steps 2 --machine cpu-desktop "
+      "--beside other.json 2>/dev/null");
+  EXPECT_EQ(result.exit_code, 0) << result.out;
+  EXPECT_THAT(result.out, HasSubstr("the other's error"));
+  EXPECT_THAT(result.out, HasSubstr("\nother.json: off by "));
+}
+
 TEST(Validate, RanksArePredictedAndMeasured) {
   const ProcessResult result = RunShell(
       "\"$horizon\" validate --ranks --quick --only 'fast link' --steps 2 --machine cpu-desktop "
@@ -44,6 +54,8 @@ TEST(Validate, MisuseIsNamed) {
   EXPECT_THAT(refusal("--ranks --only nothing --machine cpu-desktop"), HasSubstr("no run"));
   EXPECT_THAT(refusal("--ranks --machine gh200"), HasSubstr("has a GPU"));
   EXPECT_THAT(refusal("--steps 1"), HasSubstr("--steps"));
+  EXPECT_THAT(refusal("--machine cpu-desktop --beside gh200"),
+              HasSubstr("--beside gh200 has a GPU"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <set>
 #include <string>
@@ -59,6 +60,31 @@ TEST_F(Ranks, TheBestPlansAndOthersAreRunAndRanked) {
   }
   EXPECT_EQ(measured, (std::set<int64_t>{1, 2, 3, 4, 5}));
   EXPECT_GE(tiny.regret(), 0);
+}
+
+TEST_F(Ranks, ThePlanThatAnotherProfileFindsIsRunToo) {
+  RankOptions options = Options();
+  options.rounds = 1;
+  // The same profile finds the same plan; one without a second core finds another.
+  options.measured.other = &profile_;
+  absl::StatusOr<PlanRanks> ranks = MeasurePlanRanks({TinyLimits()}, options);
+  ASSERT_TRUE(ranks.ok()) << ranks.status();
+  EXPECT_TRUE(ranks->cases[0].runs[0].chosen_by_other);
+  EXPECT_EQ(ranks->cases[0].other_change(), 0);
+  EXPECT_THAT(ranks->Text(), HasSubstr("the same plan"));
+  HardwareProfile small = profile_;
+  small.host.cores = 1;
+  options.measured.other = &small;
+  ranks = MeasurePlanRanks({TinyLimits()}, options);
+  ASSERT_TRUE(ranks.ok()) << ranks.status();
+  const RankCase& tiny = ranks->cases[0];
+  EXPECT_EQ(std::count_if(tiny.runs.begin(), tiny.runs.end(),
+                          [](const RankedRun& run) { return run.chosen_by_other; }),
+            1);
+  EXPECT_FALSE(tiny.runs[0].chosen_by_other);
+  ASSERT_TRUE(tiny.other_change().has_value());
+  EXPECT_GT(*tiny.other_change(), -1);
+  EXPECT_THAT(ranks->Json(), HasSubstr("other_change"));
 }
 
 TEST_F(Ranks, AnArenaNoPlanFitsIsNamed) {

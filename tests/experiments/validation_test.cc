@@ -54,7 +54,76 @@ TEST_F(MeasuredRuns, MemoryIsAsPredictedAndEveryOperationIsCompared) {
     EXPECT_GT(lane.busy.measured, 0);
   }
   EXPECT_EQ(operations, run->prediction.operations);
-  EXPECT_GT(run->step_seconds, 0);
+  EXPECT_GT(run->step_seconds(), 0);
+}
+
+// Seven steps are a burst of three and one of four: one that has no step to measure goes with it.
+TEST_F(MeasuredRuns, StepsAreMadeInBurstsThatChangeNoLoss) {
+  const MeasuredCase wanted = Case("one", 2, 2);
+  MeasuredOptions options = Options();
+  options.steps = 7;
+  const absl::StatusOr<MeasuredRun> run = RunMeasured(wanted, options);
+  ASSERT_TRUE(run.ok()) << run.status();
+  ASSERT_EQ(run->bursts.size(), 2u);
+  EXPECT_EQ(run->losses.size(), 7u);
+  options.steps = 4;
+  const absl::StatusOr<MeasuredRun> whole = RunMeasured(wanted, options);
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  ASSERT_EQ(whole->bursts.size(), 1u);
+  EXPECT_EQ(whole->losses, std::vector<double>(run->losses.begin(), run->losses.begin() + 4));
+  // The machine of a catalog has no yardsticks: its speed is always the profile's.
+  for (const MeasuredBurst& burst : run->bursts) {
+    EXPECT_EQ(burst.predicted, run->usual_step_seconds);
+    EXPECT_EQ(burst.predicted_during, run->usual_step_seconds);
+    EXPECT_GT(burst.measured, 0);
+  }
+}
+
+TEST(MeasuredRun, IsJudgedByTheMedianOfItsBursts) {
+  MeasuredRun run{.usual_step_seconds = 4};
+  run.bursts = {{.before = {.products = 1},
+                 .after = {.products = 0.8},
+                 .predicted = 2,
+                 .predicted_during = 2.2,
+                 .predicted_by_other = 1,
+                 .measured = 2.2},
+                {.before = {.products = 0.8},
+                 .after = {.products = 1},
+                 .predicted = 3,
+                 .predicted_during = 2.5,
+                 .predicted_by_other = 2,
+                 .measured = 2.5},
+                {.before = {.products = 1},
+                 .after = {.products = 1},
+                 .predicted = 2,
+                 .predicted_during = 2,
+                 .predicted_by_other = 4,
+                 .measured = 2.5}};
+  EXPECT_EQ(run.predicted_seconds(), 2);
+  EXPECT_EQ(run.step_seconds(), 2.5);
+  EXPECT_NEAR(run.step_error(), 0.1, 1e-12);
+  EXPECT_NEAR(run.error_during(), 0, 1e-12);
+  EXPECT_NEAR(run.other_error(), 0.25, 1e-12);
+  EXPECT_NEAR(run.step_at_usual_speed(), 4, 1e-12);
+  EXPECT_NEAR(run.drift(), 0.25, 1e-12);
+}
+
+TEST_F(MeasuredRuns, AnotherProfileIsPredictedFromBesideThis) {
+  HardwareProfile twice = profile_;
+  twice.device.gemm_fp32 = Scaled(twice.device.gemm_fp32, 1e-3);
+  MeasuredOptions options = Options();
+  options.other = &twice;
+  absl::StatusOr<Validation> made = Validate({Case("a", 2, 2)}, options, nullptr);
+  ASSERT_TRUE(made.ok()) << made.status();
+  const MeasuredBurst& burst = made->rows[0].run.bursts[0];
+  EXPECT_GT(burst.predicted_by_other, 10 * burst.predicted);
+  EXPECT_EQ(made->Text().find("the other's error"), std::string::npos);
+  made->other = "slow.json";
+  EXPECT_NE(made->Text().find("the other's error"), std::string::npos) << made->Text();
+  EXPECT_NE(made->Text().find("slow.json: off by"), std::string::npos) << made->Text();
+  const absl::StatusOr<Document> json = ParseJson("answer", made->Json());
+  ASSERT_TRUE(json.ok()) << json.status();
+  EXPECT_NE(json->root.Find("other_median_error"), nullptr);
 }
 
 TEST_F(MeasuredRuns, TheSamePlanUnderALinkLimitGivesTheSameLosses) {
@@ -77,12 +146,11 @@ TEST_F(MeasuredRuns, AValidationCountsWhatItFinds) {
   Validation changed = *made;
   MeasuredRun& a = changed.rows[0].run;
   MeasuredRun& b = changed.rows[1].run;
-  a.prediction.step_seconds = 1.0;
-  a.step_seconds = 1.1;
-  b.prediction.step_seconds = 2.0;
-  b.step_seconds = 1.0;
-  EXPECT_NEAR(changed.median_error(), (0.1 + 0.5) / 2, 1e-12);
-  EXPECT_NEAR(changed.worst_error(), 0.5, 1e-12);
+  a.bursts = {{.predicted = 1.0, .predicted_during = 1.1, .measured = 1.1}};
+  b.bursts = {{.predicted = 2.0, .predicted_during = 1.25, .measured = 1.0}};
+  EXPECT_NEAR(changed.errors(&MeasuredRun::step_error).median, (0.1 + 0.5) / 2, 1e-12);
+  EXPECT_NEAR(changed.errors(&MeasuredRun::step_error).worst, 0.5, 1e-12);
+  EXPECT_NEAR(changed.errors(&MeasuredRun::error_during).worst, 0.2, 1e-12);
   EXPECT_EQ(changed.order(0.15).pairs, 1);
   EXPECT_EQ(changed.order(0.15).wrong, 1);
   EXPECT_EQ(changed.order(1.5).pairs, 0);

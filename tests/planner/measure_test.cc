@@ -135,7 +135,7 @@ TEST(MeasuringTime, ARunThatSleptForSecondsStillFitsAProfile) {
   Work work(clock, {0, 0, 0, 5000});
   const absl::StatusOr<Measured> measured = time.Measure([&] { return work.Run(); });
   EXPECT_EQ(measured->repeats, 3);
-  EXPECT_EQ(measured->spread, MeasuringTime::kMostSpread);
+  EXPECT_EQ(measured->spread, kMostSpread);
 }
 
 // Of many runs a few that were held up do not count.

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <memory>
@@ -20,11 +21,11 @@ namespace {
 
 class TickingClock final : public Clock {
  public:
-  Nanoseconds Now() override { return now_ += std::chrono::seconds(1); }
+  Nanoseconds Now() override { return std::chrono::seconds(++seconds_); }
   bool WaitUntil(Nanoseconds, std::stop_token) override { return true; }
 
  private:
-  Nanoseconds now_{0};
+  std::atomic<int64_t> seconds_{0};
 };
 
 std::vector<double> XsOf(const Curve& curve) {
@@ -104,6 +105,9 @@ TEST(ProbeHost, GivesAProfileThatCanBeWrittenAndReadBack) {
   EXPECT_EQ(profile->host.cores, 2);
   ExpectMeasured(profile->host.process_bytes.origin);
   EXPECT_GT(profile->host.process_bytes.value, 16 << 20);
+  // Five lanes, each beside the four others.
+  EXPECT_EQ(profile->contention.size(), 20u);
+  for (const LaneContention& pair : profile->contention) ExpectMeasured(pair.speed.origin);
   const absl::StatusOr<HostLimits> limits = ReadHostLimits(*io);
   ASSERT_TRUE(limits.ok());
   EXPECT_LE(profile->host.memory_bytes.value, static_cast<double>(limits->total_memory.value()));
@@ -123,6 +127,20 @@ TEST(ProbeHost, TakesTheMachinesCoresAndAQuarterOfItsRamWhereNothingIsSaid) {
   EXPECT_EQ(profile->host.cores, ReadHostLimits(*io)->cores);
   EXPECT_EQ(XsOf(profile->host.dram).back(), static_cast<double>(profile->host.cores));
   EXPECT_EQ(profile->device.memory_bytes.value, std::floor(profile->usable_host_bytes() / 4));
+}
+
+TEST(ProbeHost, OneCoreHasNothingBesideIt) {
+  TickingClock clock;
+  const std::unique_ptr<Io> io = MakePosixIo();
+  std::vector<int64_t> told;
+  const absl::StatusOr<HardwareProfile> profile = ProbeHost(
+      *io, clock, {.time = {0.001}, .threads = 1, .on_measured = [&](int64_t done, int64_t total) {
+                     told.push_back(total - done);
+                   }});
+  ASSERT_TRUE(profile.ok()) << profile.status();
+  EXPECT_TRUE(profile->contention.empty());
+  ASSERT_FALSE(told.empty());
+  EXPECT_EQ(told.back(), 0);
 }
 
 // A profile that was measured some time ago, on a machine that is fuller now.

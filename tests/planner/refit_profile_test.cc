@@ -115,6 +115,20 @@ TEST(RefitProfile, ASlowMomentOfTheMachineIsNotAFaultOfItsProfile) {
   for (const GroupFit& fit : refit.groups) EXPECT_NEAR(fit.ratio, 1, 1e-6) << ToString(fit.group);
 }
 
+// It fell from its usual speed to half of it: the run had three quarters.
+TEST(RefitProfile, AMachineThatSlowedDownDuringTheRunIsNotAFaultOfItsProfile) {
+  HardwareProfile base = Machine();
+  base.device.kind = DeviceKind::kHost;
+  base.device.gemm_fp32 = base.device.gemm_bf16;
+  const HardwareProfile meanwhile = AtSpeed(base, {.products = 0.75, .memory = 0.75});
+  MadeRun run(2, base, meanwhile);
+  RunEvidence evidence = run.Evidence();
+  EXPECT_GT(RefitProfile(base, {{evidence}}).groups[0].ratio, 1.2);
+  evidence.speed_change = MachineSpeed{.products = 0.5, .memory = 0.5};
+  const Refit refit = RefitProfile(base, {{evidence}});
+  for (const GroupFit& fit : refit.groups) EXPECT_NEAR(fit.ratio, 1, 1e-6) << ToString(fit.group);
+}
+
 TEST(RefitProfile, OneOddOperationDoesNotCount) {
   const HardwareProfile base = Machine();
   MadeRun run(2, base, base);

@@ -56,6 +56,26 @@ TEST_F(RunViewTest, ReadsWhatARunLeaves) {
             static_cast<size_t>(view->timelines->operations()));
 }
 
+TEST_F(RunViewTest, ReadsHowTheMachinesSpeedChangedMeanwhile) {
+  EXPECT_FALSE(ReadRun(*io_, folder_)->outcome->speed_change.has_value());
+  std::string text = MadeOutcome(3);
+  text.insert(1,
+              R"("speed_change": {"products": 0.5, "memory": 2}, )"
+              R"("step_seconds_at_speed": {"predicted": 0.2, "measured": 0.25, "error": 0.25}, )");
+  Write("run.json", text);
+  const absl::StatusOr<RunView> view = ReadRun(*io_, folder_);
+  ASSERT_TRUE(view.ok()) << view.status();
+  EXPECT_EQ(view->outcome->speed_change->products, 0.5);
+  EXPECT_EQ(view->outcome->speed_change->memory, 2);
+  EXPECT_EQ(view->outcome->step_seconds_at_speed->error, 0.25);
+  for (const std::string wrong : {R"({"products": 0, "memory": 2})", R"({"products": 1})", "7",
+                                  R"({"products": 1, "memory": -2})"}) {
+    std::string torn = MadeOutcome(3);
+    torn.insert(1, R"("speed_change": )" + wrong + ", ");
+    ExpectTorn("run.json", torn, "speed_change");
+  }
+}
+
 TEST_F(RunViewTest, TellsWhereARunStands) {
   Write("run.json", MadeOutcome(3, true));
   EXPECT_EQ(ReadRun(*io_, folder_)->state, RunState::kInterrupted);

@@ -57,6 +57,21 @@ struct Made {
   const CostModel* operator->() { return &**this; }
 };
 
+// What keeps 80 % of its speed takes a quarter longer; what seems to gain loses nothing.
+TEST(CostModel, SlowdownsAreTheContentionMatrix) {
+  Made made;
+  made.profile.contention = {{Lane::kCompute, Lane::kOptimizer, {.value = 0.8}},
+                             {Lane::kOptimizer, Lane::kCompute, {.value = 1.1}}};
+  const LaneSlowdowns slowdowns = made->slowdowns();
+  for (size_t work = 0; work < kLaneCount; ++work) {
+    for (size_t beside = 0; beside < kLaneCount; ++beside) {
+      const bool slowed = work == static_cast<size_t>(Lane::kCompute) &&
+                          beside == static_cast<size_t>(Lane::kOptimizer);
+      EXPECT_NEAR(slowdowns[work][beside], slowed ? 0.25 : 0, 1e-12);
+    }
+  }
+}
+
 // Launches that take nothing.
 Made WithoutLaunches(int64_t sequence = 1000) {
   Made made(sequence);

@@ -12,12 +12,13 @@ namespace horizon {
 namespace {
 
 std::vector<double> Speeds(const std::vector<ResourceAmounts>& draws,
-                           const ResourceAmounts& capacity) {
+                           const ResourceAmounts& capacity, std::vector<double> ceilings = {}) {
   std::vector<const ResourceAmounts*> pointers;
   pointers.reserve(draws.size());
   for (const ResourceAmounts& draw : draws) pointers.push_back(&draw);
   std::vector<double> speeds(draws.size(), -1);
-  ShareFairly(pointers, capacity, speeds);
+  if (ceilings.empty()) ceilings.assign(draws.size(), 1);
+  ShareFairly(pointers, ceilings, capacity, speeds);
   return speeds;
 }
 
@@ -65,9 +66,28 @@ TEST(FairShare, EveryResourceCanBeFull) {
   EXPECT_EQ(speeds, (std::vector<double>{0.25, 0.25, 0.5, 0.75, 1}));
 }
 
+// Nothing is scarce: everybody is as fast as its ceiling allows.
+TEST(FairShare, NobodyRisesAboveItsCeiling) {
+  EXPECT_EQ(Speeds({{1, 1, 0}, {1, 0, 1}}, {100, 100, 100}, {0.25, 1}),
+            (std::vector<double>{0.25, 1}));
+}
+
+// DRAM (10): both want 10. The first stays at 1/4 and takes 2.5, which leaves 7.5 for the other.
+TEST(FairShare, WhatACeilingLeavesGoesToTheOthers) {
+  EXPECT_EQ(Speeds({{0, 10, 0}, {0, 10, 0}}, {1, 10, 1}, {0.25, 1}),
+            (std::vector<double>{0.25, 0.75}));
+}
+
+// Both ceilings lie above what the DRAM gives: they change nothing.
+TEST(FairShare, ACeilingAboveOnesShareChangesNothing) {
+  EXPECT_EQ(Speeds({{0, 10, 0}, {0, 10, 0}}, {1, 10, 1}, {0.75, 0.5}),
+            (std::vector<double>{0.5, 0.5}));
+}
+
 struct Demands {
   std::vector<ResourceAmounts> draws;
   ResourceAmounts capacity{};
+  std::vector<double> ceilings;
 };
 
 Demands RandomDemands() {
@@ -80,6 +100,7 @@ Demands RandomDemands() {
       draw[r] = share * demands.capacity[r];
     }
     demands.draws.push_back(draw);
+    demands.ceilings.push_back(*rc::gen::element(1.0, *rc::gen::inRange(1, 1001) / 1000.0));
   }
   return demands;
 }
@@ -94,20 +115,22 @@ constexpr double kRounding = 1e-9;
 
 RC_GTEST_PROP(FairShare, NoResourceIsOverdrawnAndNobodyStandsStill, ()) {
   const Demands demands = RandomDemands();
-  const std::vector<double> speeds = Speeds(demands.draws, demands.capacity);
+  const std::vector<double> speeds = Speeds(demands.draws, demands.capacity, demands.ceilings);
   for (int r = 0; r < kResourceCount; ++r) {
     RC_ASSERT(Used(demands, speeds, r) <= demands.capacity[r] * (1 + kRounding));
   }
-  for (const double speed : speeds) RC_ASSERT(speed > 0 && speed <= 1);
+  for (size_t i = 0; i < speeds.size(); ++i) {
+    RC_ASSERT(speeds[i] > 0 && speeds[i] <= demands.ceilings[i]);
+  }
 }
 
-// Max-min: whoever is below full speed has a full resource on which nobody is faster than it, so
+// Max-min: whoever is below its ceiling has a full resource on which nobody is faster than it, so
 // that it could rise only by making a slower or equal one slower.
 RC_GTEST_PROP(FairShare, NobodyCouldRiseWithoutASlowerOneFalling, ()) {
   const Demands demands = RandomDemands();
-  const std::vector<double> speeds = Speeds(demands.draws, demands.capacity);
+  const std::vector<double> speeds = Speeds(demands.draws, demands.capacity, demands.ceilings);
   for (size_t i = 0; i < speeds.size(); ++i) {
-    if (speeds[i] == 1) continue;
+    if (speeds[i] == demands.ceilings[i]) continue;
     bool held = false;
     for (int r = 0; r < kResourceCount; ++r) {
       const bool full = Used(demands, speeds, r) >= demands.capacity[r] * (1 - kRounding);
@@ -130,17 +153,18 @@ RC_GTEST_PROP(FairShare, UnitsDoNotMatter, ()) {
     scaled.capacity[r] *= factor;
     for (ResourceAmounts& draw : scaled.draws) draw[r] *= factor;
   }
-  const std::vector<double> one = Speeds(demands.draws, demands.capacity);
-  const std::vector<double> other = Speeds(scaled.draws, scaled.capacity);
+  const std::vector<double> one = Speeds(demands.draws, demands.capacity, demands.ceilings);
+  const std::vector<double> other = Speeds(scaled.draws, scaled.capacity, scaled.ceilings);
   for (size_t i = 0; i < one.size(); ++i) RC_ASSERT(std::abs(one[i] - other[i]) <= kRounding);
 }
 
 RC_GTEST_PROP(FairShare, OrderDoesNotMatter, ()) {
   const Demands demands = RandomDemands();
   std::vector<ResourceAmounts> reversed(demands.draws.rbegin(), demands.draws.rend());
-  std::vector<double> other = Speeds(reversed, demands.capacity);
+  const std::vector<double> ceilings(demands.ceilings.rbegin(), demands.ceilings.rend());
+  std::vector<double> other = Speeds(reversed, demands.capacity, ceilings);
   std::reverse(other.begin(), other.end());
-  const std::vector<double> one = Speeds(demands.draws, demands.capacity);
+  const std::vector<double> one = Speeds(demands.draws, demands.capacity, demands.ceilings);
   for (size_t i = 0; i < one.size(); ++i) RC_ASSERT(std::abs(one[i] - other[i]) <= kRounding);
 }
 

@@ -55,6 +55,12 @@ bool Equal(const HardwareProfile& a, const HardwareProfile& b) {
   return a.version == b.version && a.name == b.name && a.summary == b.summary &&
          Equal(a.device, b.device) && Equal(a.link, b.link) && Equal(a.host, b.host) &&
          a.measured_on == b.measured_on &&
+         std::equal(a.contention.begin(), a.contention.end(), b.contention.begin(),
+                    b.contention.end(),
+                    [](const LaneContention& one, const LaneContention& other) {
+                      return one.work == other.work && one.beside == other.beside &&
+                             one.speed == other.speed;
+                    }) &&
          std::equal(a.disks.begin(), a.disks.end(), b.disks.begin(), b.disks.end(),
                     [](const DiskProfile& one, const DiskProfile& other) {
                       return one.path == other.path &&
@@ -124,6 +130,10 @@ RC_GTEST_PROP(HardwareProfile, AnyProfileIsReadBackAsItWasWritten, ()) {
     if (*rc::gen::arbitrary<bool>()) profile.disks.back().free_bytes = Figure{7, RandomOrigin()};
   }
   if (*rc::gen::arbitrary<bool>()) AddFacts(profile);
+  if (*rc::gen::arbitrary<bool>()) {
+    profile.contention = {{Lane::kCompute, Lane::kHost, {0.75, RandomOrigin()}},
+                          {Lane::kHost, Lane::kCompute, {1.0 / 3, RandomOrigin()}}};
+  }
   const std::string text = WriteProfile(profile);
   const absl::StatusOr<HardwareProfile> read = Read(text);
   RC_LOG() << read.status().ToString();
@@ -167,6 +177,20 @@ TEST(HardwareProfile, MayUseNoMoreThanTheSystemAllows) {
 }
 
 // --- what is refused ---
+
+TEST(HardwareProfile, ALaneBesideItselfOrAPairThatIsThereTwiceIsNamed) {
+  HardwareProfile profile = TestProfile();
+  const LaneContention pair{Lane::kCompute, Lane::kHost, {.value = 0.5}};
+  profile.contention = {pair, {Lane::kHost, Lane::kCompute, {.value = 0.5}}};
+  for (LaneContention& each : profile.contention) each.speed.origin.source = "made up";
+  ASSERT_TRUE(Read(WriteProfile(profile)).ok()) << Read(WriteProfile(profile)).status();
+  profile.contention.push_back(profile.contention[0]);
+  EXPECT_EQ(Read(WriteProfile(profile)).status().message(),
+            "machine.json: contention[2]: lane compute beside host is there twice");
+  profile.contention[2].beside = Lane::kCompute;
+  EXPECT_EQ(Read(WriteProfile(profile)).status().message(),
+            "machine.json: contention[2]: lane compute cannot work beside itself");
+}
 
 TEST(HardwareProfile, AFactOutOfRangeOrMissingInItsSectionIsNamed) {
   HardwareProfile profile = TestProfile();

@@ -55,6 +55,44 @@ TEST(Simulate, AWaitThatEndsWithTheLaneIsNoStall) {
   EXPECT_EQ(RunOnce(made).awaited, (std::vector<int32_t>{-1, -1, -1}));
 }
 
+// Beside h2d compute takes 1.5 times as long, beside d2h 2 times: beside both 2.5 times. They begin
+// together; the copies lose nothing. Until 10 compute does 10 / 2.5 = 4 of its 20, until 30 beside
+// d2h alone 10 more, the last 6 alone: 36.
+TEST(Simulate, WhatNeighboursTakeAddsUp) {
+  HandMade made = OneStep({{.lane = Lane::kH2d, .nanoseconds = 10},
+                           {.lane = Lane::kCompute, .nanoseconds = 20},
+                           {.lane = Lane::kD2h, .nanoseconds = 30}});
+  made.costs.slowdowns[kCompute][kH2d] = 0.5;
+  made.costs.slowdowns[kCompute][static_cast<size_t>(Lane::kD2h)] = 1;
+  EXPECT_EQ(Times(RunOnce(made)), "0-10 0-36 0-30");
+  EXPECT_EQ(Times(RunOnce(made, Contention::kNone)), "0-10 0-20 0-30");
+}
+
+// A copy that works a quarter of its time and else waits for the link's limit: beside it compute,
+// which would take twice as long beside a copy, takes a quarter longer. The copy itself would take
+// three times as long, three quarters of its time: it waits less and ends when it would have.
+TEST(Simulate, WhatWaitsForALimitSlowsAndIsSlowedForTheShareThatItWorks) {
+  HandMade made = OneStep({{.lane = Lane::kH2d, .nanoseconds = 100},
+                           {.lane = Lane::kCompute, .nanoseconds = 80}});
+  made.costs.first[0].duty = 0.25;
+  made.costs.slowdowns[kCompute][kH2d] = 1;
+  made.costs.slowdowns[kH2d][kCompute] = 2;
+  EXPECT_EQ(Times(RunOnce(made)), "0-100 0-100");
+  // Five times as long is a quarter more than all its time.
+  made.costs.slowdowns[kH2d][kCompute] = 4;
+  EXPECT_EQ(Times(RunOnce(made)), "0-120 0-100");
+}
+
+// DRAM is enough for 10 of 8 + 8. Compute may do no more than half of its speed beside the copy and
+// draws 4, which leaves 6 for the copy: 3/4. The copy of 12 ends at 16; compute has done 8 of 12
+// then and ends alone at 20.
+TEST(Simulate, WhatANeighbourKeepsOneFromTheOthersHave) {
+  HandMade made = OneStep({{.lane = Lane::kH2d, .nanoseconds = 12, .draw = Dram(8)},
+                           {.lane = Lane::kCompute, .nanoseconds = 12, .draw = Dram(8)}});
+  made.costs.slowdowns[kCompute][kH2d] = 1;
+  EXPECT_EQ(Times(RunOnce(made)), "0-16 0-20");
+}
+
 TEST(Simulate, AWaitCanReachOneStepBack) {
   const std::vector<HandOperation> body = {
       {.lane = Lane::kH2d, .nanoseconds = 4},

@@ -88,6 +88,16 @@ rc::Gen<HardwareProfile> RandomProfile() {
     profile.link.d2h_pageable = Scaled(profile.link.d2h_pinned, std::min(1.0, RandomFactor()));
     profile.host.cores = *rc::gen::inRange<int64_t>(1, 17);
     device.kind = *rc::gen::element(DeviceKind::kCuda, DeviceKind::kCuda, DeviceKind::kHost);
+    if (*rc::gen::arbitrary<bool>()) {
+      for (const Lane work : {Lane::kH2d, Lane::kCompute, Lane::kOptimizer}) {
+        for (const Lane beside : {Lane::kD2h, Lane::kHost}) {
+          // Above 1 is noise that changes nothing.
+          profile.contention.push_back(
+              {work, beside, {.value = *rc::gen::inRange(100, 1100) / 1000.0}});
+          profile.contention.back().speed.origin.source = "made up";
+        }
+      }
+    }
     return profile;
   });
 }
