@@ -26,7 +26,7 @@ std::string Percent(double share) { return absl::StrFormat("%+.1f %%", 100 * sha
 std::string TextOf(const Refit& refit) {
   TextTable groups({"rates", "operations", "measured / predicted", "quartiles", "corrected"});
   for (const GroupFit& fit : refit.groups) {
-    groups.AddRow({std::string(ToString(fit.group)), StrCat(fit.operations),
+    groups.AddRow({std::string(DescribeGroup(fit.group)), StrCat(fit.operations),
                    absl::StrFormat("%.3f", fit.ratio),
                    absl::StrFormat("%.3f to %.3f", fit.first_quartile, fit.third_quartile),
                    fit.counts() ? "yes" : "no"});
@@ -50,7 +50,7 @@ std::string JsonOf(const Refit& refit, const std::string& kept) {
   JsonWriter json;
   json.BeginObject().Key("groups").BeginArray();
   for (const GroupFit& fit : refit.groups) {
-    json.BeginObject().Key("group").String(ToString(fit.group));
+    json.BeginObject().Key("group").String(DescribeGroup(fit.group));
     json.Key("operations").Integer(fit.operations).Key("ratio").Number(fit.ratio);
     json.Key("first_quartile").Number(fit.first_quartile);
     json.Key("third_quartile").Number(fit.third_quartile);

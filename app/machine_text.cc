@@ -220,6 +220,10 @@ std::string MachineText(const HardwareProfile& machine, int64_t now) {
   for (const LaneContention& pair : machine.contention) {
     table.Count(StrCat(ToString(pair.work), " beside ", ToString(pair.beside)), pair.speed.origin);
   }
+  for (const EnumWord<RateGroup>& group : WordsOf(RateGroup{})) {
+    table.Add(StrCat("in_runs.", group.word), machine.in_runs[static_cast<size_t>(group.value)],
+              ShareText);
+  }
   const std::string noise = table.Noise();
   return StrCat(MachineSummary(machine, now), noise, "\n", std::move(table).Finish(),
                 ContentionText(machine.contention));

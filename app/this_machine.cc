@@ -10,6 +10,7 @@
 #include "app/show_progress.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
+#include "experiments/measured/rates_in_runs.h"
 #include "planner/host_limits.h"
 #include "planner/host_topology.h"
 #include "planner/probe_cuda.h"
@@ -28,8 +29,8 @@ struct Times {
   Seconds device;  // where it is not the host
 };
 Times TimesOf(ProfileDepth depth) {
-  if (depth == ProfileDepth::kQuick) return {.host = Seconds{10}, .device = Seconds{6}};
-  return {.host = Seconds{120}, .device = Seconds{50}};
+  if (depth == ProfileDepth::kQuick) return {.host = Seconds{7}, .device = Seconds{6}};
+  return {.host = Seconds{110}, .device = Seconds{50}};
 }
 
 std::string Date(int64_t unix_seconds) {
@@ -85,7 +86,9 @@ class Measuring {
     const double all = times_.host.value + (on_cuda() ? times_.device.value : 0);
     context_.log.Info(StrCat("measuring this machine", on_cuda() ? " and its device" : "",
                              " for about ", static_cast<int64_t>(all), " s"));
-    return on_cuda() ? MeasureCuda() : ProbeHost(context_.io, context_.clock, host_);
+    if (on_cuda()) return MeasureCuda();
+    ASSIGN_OR_RETURN(HardwareProfile profile, ProbeHost(context_.io, context_.clock, host_));
+    return InRuns(std::move(profile));
   }
 
  private:
@@ -109,6 +112,22 @@ class Measuring {
                                 .name = device_.model,
                                 .free_bytes = device_.free_bytes}));
     ASSIGN_OR_RETURN(profile.link.pcie, MeasureLink(*device.device));
+    return profile;
+  }
+
+  // What operations reach in a run of the rates they have alone. A machine with little memory has
+  // a profile without it.
+  absl::StatusOr<HardwareProfile> InRuns(HardwareProfile profile) {
+    if (profile.usable_host_bytes() < 2.0 * kRunsForProfileBytes) return profile;
+    context_.log.Info("making small runs, for what the rates are in a run");
+    const absl::StatusOr<Refit> refit =
+        MeasureRatesInRuns(profile, {.io = context_.io,
+                                     .clock = context_.clock,
+                                     .depth = host_.quick ? RunsDepth::kQuick : RunsDepth::kFull,
+                                     .when = host_.when});
+    if (refit.ok()) return refit->profile;
+    if (!absl::IsResourceExhausted(refit.status())) return refit.status();
+    context_.log.Warning(StrCat("the profile has no rates in runs: ", refit.status().message()));
     return profile;
   }
 

@@ -37,30 +37,31 @@ class ValidateCommand : public Command {
            "rank.";
   }
   OptionList Options() override {
-    return {.options = {{.name = "quick", .value = &quick_, .help = "Four runs instead of all"},
-                        {.name = "ranks",
-                         .value = &ranks_,
-                         .help = "Compare the predicted order of plans with the measured one"},
-                        {.name = "only",
-                         .value = &only_,
-                         .unit = "text",
-                         .help = "Only the runs (with --ranks: cases) whose name contains this"},
-                        {.name = "steps",
-                         .value = &steps_,
-                         .unit = "steps",
-                         .help = "Of each run, in bursts of three whose first is not measured; not "
-                                 "given: 12, with --ranks 4",
-                         .minimum = 2,
-                         .maximum = 1000},
-                        {.name = "machine",
-                         .value = &machine_,
-                         .unit = "file",
-                         .help = "Predict from this profile instead of the one measured here"},
-                        {.name = "beside",
-                         .value = &beside_,
-                         .unit = "file",
-                         .help = "Predict from this profile too, and show how far off both are"},
-                        {.name = "json", .value = &json_, .help = "Answer in JSON"}}};
+    return {.options = {
+                {.name = "quick", .value = &quick_, .help = "Four runs instead of all"},
+                {.name = "ranks",
+                 .value = &ranks_,
+                 .help = "Compare the predicted order of plans with the measured one"},
+                {.name = "only",
+                 .value = &only_,
+                 .unit = "text",
+                 .help = "Only the runs (with --ranks: cases) whose name contains this"},
+                {.name = "steps",
+                 .value = &steps_,
+                 .unit = "steps",
+                 .help = "Of each run, in bursts of five whose first is not measured; not given: "
+                         "15, with --ranks 5",
+                 .minimum = 2,
+                 .maximum = 1000},
+                {.name = "machine",
+                 .value = &machine_,
+                 .unit = "file",
+                 .help = "Predict from this profile instead of the one measured here"},
+                {.name = "beside",
+                 .value = &beside_,
+                 .unit = "file",
+                 .help = "Predict from this profile too, and show how far off both are"},
+                {.name = "json", .value = &json_, .help = "Answer in JSON"}}};
   }
 
   absl::Status Run(const CommandContext& context) override {
@@ -90,7 +91,7 @@ class ValidateCommand : public Command {
                                   .clock = context.clock,
                                   .profile = profile,
                                   .other = other.has_value() ? &*other : nullptr,
-                                  .steps = steps_.value_or(ranks_ ? 4 : 12)};
+                                  .steps = steps_.value_or(ranks_ ? 5 : 15)};
     if (ranks_) return CompareRanks(context, options);
     std::vector<MeasuredCase> cases = ValidationCases(
         quick_ ? ValidationSize::kQuick : ValidationSize::kFull, profile.host.cores);

@@ -34,9 +34,9 @@ void Pause() {
 #endif
 }
 
-// Looks for a while, about 50 us, whether `is_so`, before its caller goes to sleep. A kernel follows
-// another within microseconds, and to wake a thread takes tens of them; of a virtual machine, whose
-// idle processors must be woken by the host, often more than a small kernel itself
+// Looks for a while, about 50 us, whether `is_so`, before its caller goes to sleep. A kernel
+// follows another within microseconds, and to wake a thread takes tens of them; of a virtual
+// machine, whose idle processors must be woken by the host, often more than a small kernel itself
 // (docs/runtime.md has the figures).
 constexpr int kLooks = 3000;
 template <typename Condition>
@@ -46,20 +46,25 @@ void LookFor(Condition is_so) {
 
 }  // namespace
 
-// A run is announced by a new number under the mutex; a worker that has seen it takes pieces until
-// none is left and reports itself. Run returns when all have reported, so nobody can still be
-// inside an old run when the next begins. Before either side sleeps it looks for a while, without
-// the mutex, whether it need not: what it sees there decides nothing.
+// A run is announced by a new number under the mutex and stays open until every piece is taken; a
+// worker that comes while it is open is inside until it finds no piece left. Run closes it and
+// returns when nobody is inside, so nobody can still be in an old run when the next begins. It does
+// not wait for workers that never came: a thread whose core others use may be late by milliseconds,
+// and the caller has done its pieces by then.
+//
+// Before either side sleeps it looks for a while, without the mutex, whether it need not: what it
+// sees there decides nothing.
 struct Workers::Shared {
   std::mutex mutex;
   std::condition_variable begun;
   std::condition_variable ended;
   std::atomic<uint64_t> run{0};       // written under mutex
   std::atomic<bool> stopping{false};  // written under mutex
-  std::atomic<int> working{0};        // threads inside the run; written under mutex
-  const Body* body = nullptr;    // guarded by mutex; valid during a run
-  int64_t pieces = 0;            // guarded by mutex
-  std::atomic<int64_t> next{0};  // the next piece nobody has taken
+  std::atomic<int> inside{0};         // threads in the run; written under mutex
+  bool open = false;                  // guarded by mutex
+  const Body* body = nullptr;         // guarded by mutex; valid while a run is open
+  int64_t pieces = 0;                 // likewise
+  std::atomic<int64_t> next{0};       // the next piece nobody has taken
   // Whether threads look before they sleep: not where there are more of them than cores, since
   // whoever looks then keeps another from working.
   bool looks = false;
@@ -80,12 +85,14 @@ struct Workers::Shared {
       begun.wait(lock, called);
       if (stopping) return;
       seen = run;
+      if (!open) continue;
+      ++inside;
       const Body work = *body;
       const int64_t count = pieces;
       lock.unlock();
       Take(work, count, worker);
       lock.lock();
-      if (--working == 0) ended.notify_one();
+      if (--inside == 0) ended.notify_one();
     }
   }
 
@@ -138,16 +145,20 @@ void Workers::Run(int64_t pieces, Body body) {
   }
   {
     const std::scoped_lock lock(shared_->mutex);
-    CHECK(shared_->working == 0);
+    CHECK(shared_->inside == 0);
     shared_->body = &body;
     shared_->pieces = pieces;
     shared_->next = 0;
-    shared_->working = static_cast<int>(shared_->threads.size());
+    shared_->open = true;
     ++shared_->run;
   }
   shared_->begun.notify_all();
   shared_->Take(body, pieces, 0);
-  const auto over = [&] { return shared_->working == 0; };
+  {
+    const std::scoped_lock lock(shared_->mutex);
+    shared_->open = false;
+  }
+  const auto over = [&] { return shared_->inside == 0; };
   if (shared_->looks) LookFor(over);
   std::unique_lock lock(shared_->mutex);
   shared_->ended.wait(lock, over);

@@ -38,6 +38,9 @@ namespace {
 constexpr double kLargeProduct = 1e9;
 // Sides of a matrix; three of them fit a third of the least arena each.
 constexpr int64_t kLongestSide = 1408;
+// Weights that products walk through: more than the caches of cores, about as much as the chunks
+// that a step has at hand.
+constexpr uint64_t kWalkedBytes = uint64_t{16} << 20;
 constexpr std::array<int64_t, 4> kFewRows = {16, 64, 256, 768};
 constexpr std::array<int64_t, 8> kManyRows = {8, 16, 32, 64, 128, 256, 512, 1024};
 // Of cubes, small to large.
@@ -181,8 +184,13 @@ absl::Status Prober::Look(HostProfile& host) {
   return absl::OkStatus();
 }
 
-// A layer's three products in a row, each with m x n outputs or m x n inputs.
+// A layer's three products in a row, each with m x n outputs or m x n inputs. Like those of a step
+// they find weights that were not used just before, and write their gradient to another place than
+// the last one's.
 absl::Status Prober::ThreeProducts(int64_t rows, int64_t side) {
+  const uint64_t weights = static_cast<uint64_t>(side * side) * sizeof(float);
+  const uint64_t at = turn_ + weights > std::min(third_, kWalkedBytes) ? 0 : turn_;
+  turn_ = at + weights;
   const auto product = [&](GemmForm form, int64_t m, int64_t k) {
     return GemmHost(All(), {.form = form,
                             .m = m,
@@ -190,9 +198,9 @@ absl::Status Prober::ThreeProducts(int64_t rows, int64_t side) {
                             .k = k,
                             .a = Floats(third_),
                             .a_stride = side,
-                            .b = Floats(0),
+                            .b = Floats(at),
                             .b_stride = side,
-                            .c = Floats(2 * third_),
+                            .c = Floats(2 * third_ + at),
                             .c_stride = side});
   };
   RETURN_IF_ERROR(product(GemmForm::kForward, rows, side));

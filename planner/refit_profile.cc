@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <utility>
@@ -20,27 +21,6 @@ struct Sample {
   double weight = 0;
 };
 using Samples = std::array<std::vector<Sample>, kRateGroupCount>;
-
-std::optional<RateGroup> GroupOf(const Operation& operation) {
-  if (operation.lane == Lane::kCompute) return RateGroup::kCompute;
-  if (operation.lane == Lane::kH2d) return RateGroup::kCopiesIn;
-  if (operation.lane == Lane::kD2h) return RateGroup::kCopiesOut;
-  switch (operation.kind) {
-    case OperationKind::kAdam:
-      return RateGroup::kAdam;
-    case OperationKind::kNorm:
-      return RateGroup::kNorm;
-    case OperationKind::kAccumulate:
-      return RateGroup::kAccumulate;
-    case OperationKind::kGather:
-    case OperationKind::kScatter:
-    case OperationKind::kTiedSum:
-    case OperationKind::kClipGradient:
-      return RateGroup::kPasses;
-    default:
-      return std::nullopt;  // too short to say anything
-  }
-}
 
 // The profile as it was when the run was made: at its speed, with its limits.
 HardwareProfile AsOfRun(const HardwareProfile& base, const RunEvidence& run) {
@@ -138,71 +118,17 @@ std::vector<GroupFit> FitGroups(std::vector<Samples>& samples, double step_secon
   return fits;
 }
 
-// Divides rates by the ratio and says so.
-class Corrector {
- public:
-  Corrector(const GroupFit& fit, size_t runs) : fit_(fit), runs_(runs) {}
-
-  void Correct(Curve& curve) const {
-    Origin origin = Corrected(curve.origin);
-    curve = Scaled(std::move(curve), 1 / fit_.ratio);
-    curve.origin = std::move(origin);
-  }
-  void Correct(std::optional<Curve>& curve) const {
-    if (curve.has_value()) Correct(*curve);
-  }
-  void Correct(Figure& figure) const {
-    figure.value /= fit_.ratio;
-    figure.origin = Corrected(figure.origin);
-  }
-
- private:
-  // The words of an earlier correction go: this one starts from what it left.
-  Origin Corrected(const Origin& origin) const {
-    const std::string measured = origin.source.substr(0, origin.source.find(kMark));
-    return {.kind = OriginKind::kFitted,
-            .source = StrCat(measured, kMark, fit_.operations, " operations of ", runs_,
-                             runs_ == 1 ? " run" : " runs")};
-  }
-
-  static constexpr std::string_view kMark = "; corrected by ";
-  const GroupFit& fit_;
-  const size_t runs_;
-};
-
+// What operations reach in runs becomes less by the ratio. The words of an earlier correction go:
+// this one starts from what it left.
 void Apply(const GroupFit& fit, size_t runs, HardwareProfile& profile) {
-  const Corrector corrector(fit, runs);
-  DeviceProfile& device = profile.device;
-  HostProfile& host = profile.host;
-  LinkProfile& link = profile.link;
-  switch (fit.group) {
-    case RateGroup::kCompute:
-      for (Curve* curve : {&device.gemm_bf16, &device.gemm_fp32, &device.attention}) {
-        corrector.Correct(*curve);
-      }
-      corrector.Correct(device.element_bytes_per_second);
-      break;
-    case RateGroup::kCopiesIn:
-      corrector.Correct(link.h2d_pinned);
-      corrector.Correct(link.h2d_pageable);
-      break;
-    case RateGroup::kCopiesOut:
-      corrector.Correct(link.d2h_pinned);
-      corrector.Correct(link.d2h_pageable);
-      break;
-    case RateGroup::kAdam:
-      for (Curve& curve : host.adam) corrector.Correct(curve);
-      break;
-    case RateGroup::kNorm:
-      corrector.Correct(host.norm);
-      break;
-    case RateGroup::kAccumulate:
-      corrector.Correct(host.accumulate);
-      break;
-    case RateGroup::kPasses:
-      corrector.Correct(host.dram);
-      break;
-  }
+  std::optional<Figure>& share = profile.in_runs[static_cast<size_t>(fit.group)];
+  const double before = share.has_value() ? share->value : 1;
+  const double spread = (fit.third_quartile - fit.first_quartile) / fit.ratio;
+  share = Figure{.value = before / fit.ratio,
+                 .origin = {.kind = OriginKind::kFitted,
+                            .source = StrCat(fit.operations, " operations of ", runs,
+                                             runs == 1 ? " run" : " runs", ", quartiles ",
+                                             std::lround(100 * spread), " % apart")}};
 }
 
 constexpr double kBoundShare = 0.9;  // of a step that compute is busy
@@ -227,7 +153,7 @@ void CorrectForSteps(std::span<const RunEvidence> runs, Refit& refit) {
 
 }  // namespace
 
-std::string_view ToString(RateGroup group) {
+std::string_view DescribeGroup(RateGroup group) {
   switch (group) {
     case RateGroup::kCompute:
       return "compute";

@@ -13,6 +13,7 @@
 #include "schedule/schedule.h"
 #include "simulator/cost_model.h"
 #include "simulator/hardware_profile.h"
+#include "simulator/rate_group.h"
 
 namespace horizon {
 
@@ -34,10 +35,7 @@ struct RunEvidence {
   double step_seconds = 0;  // measured
 };
 
-// Rates that are corrected together, by one factor.
-enum class RateGroup { kCompute, kCopiesIn, kCopiesOut, kAdam, kNorm, kAccumulate, kPasses };
-inline constexpr int kRateGroupCount = 7;
-std::string_view ToString(RateGroup group);  // "compute", "copies to the device", ...
+std::string_view DescribeGroup(RateGroup group);  // "compute", "copies to the device", ...
 
 struct GroupFit {
   RateGroup group = RateGroup::kCompute;
@@ -61,7 +59,7 @@ struct RunFit {
 };
 
 struct Refit {
-  HardwareProfile profile;  // corrected; those rates are marked `fitted`, with the runs' number
+  HardwareProfile profile;  // its `in_runs` corrected and marked `fitted`, with the runs' number
   std::vector<GroupFit> groups;  // with operations, in the order of RateGroup
   // What steps bound by compute took beyond their corrected operations: the median of an operation
   // leaves out the moments in which the machine held it up, and a step has its share of them.
@@ -71,10 +69,10 @@ struct Refit {
   std::vector<RunFit> runs;
 };
 
-// Divides rates of `base` by the ratios that count; there is at least one run (CHECK). Asking again
-// with the result and the same runs changes next to nothing: predictions are made anew from `base`.
-// Copies that a limit held up, and groups with less than kLeastShare of the time of all runs, say
-// nothing.
+// Divides what `base` says operations reach in runs by the ratios that count; there is at least one
+// run (CHECK). Asking again with the result and the same runs changes next to nothing: predictions
+// are made anew from `base`. Copies that a limit held up, and groups with less than kLeastShare of
+// the time of all runs, say nothing.
 inline constexpr double kLeastShare = 0.002;
 Refit RefitProfile(const HardwareProfile& base, std::span<const RunEvidence> runs);
 

@@ -111,6 +111,11 @@ double CostModel::ThreadShare(int64_t threads) const {
   return std::min(1.0, static_cast<double>(threads) / static_cast<double>(profile_.host.cores));
 }
 
+double CostModel::InRun(RateGroup group, double seconds) const {
+  const std::optional<Figure>& share = profile_.in_runs[static_cast<size_t>(group)];
+  return share.has_value() ? seconds / share->value : seconds;
+}
+
 OperationCost CostModel::Finish(double seconds, double cores, double dram_bytes,
                                 double link_bytes) const {
   const double nanoseconds =
@@ -153,7 +158,8 @@ OperationCost CostModel::ComputeCost(const Work& work, int64_t threads) const {
                                    static_cast<double>(work.kernels) * device.launch_seconds.value);
   const double attention = static_cast<double>(work.attention_flops) /
                            device.attention.At(static_cast<double>(batch_.sequence));
-  const double seconds = (work.gemm_seconds + elements + attention) / share;
+  const double seconds =
+      InRun(RateGroup::kCompute, (work.gemm_seconds + elements + attention) / share);
   if (!on_host()) return Finish(seconds, 0, 0, 0);
   return Finish(seconds, static_cast<double>(threads), work.gemm_bytes + bytes, 0);
 }
@@ -194,9 +200,10 @@ OperationCost CostModel::HeadGradient(int32_t chunk, int64_t threads) const {
 
 OperationCost CostModel::Elements(uint64_t bytes, int64_t threads) const {
   const double seconds =
-      std::max(static_cast<double>(bytes) / profile_.device.element_bytes_per_second.value /
-                   ThreadShare(threads),
-               profile_.device.launch_seconds.value);
+      InRun(RateGroup::kCompute,
+            std::max(static_cast<double>(bytes) / profile_.device.element_bytes_per_second.value /
+                         ThreadShare(threads),
+                     profile_.device.launch_seconds.value));
   if (!on_host()) return Finish(seconds, 0, 0, 0);
   return Finish(seconds, static_cast<double>(threads), static_cast<double>(bytes), 0);
 }
@@ -207,8 +214,9 @@ OperationCost CostModel::Copy(Lane lane, uint64_t bytes, Pages pages, int64_t th
   const Curve& curve = pages == Pages::kPinned ? (in ? link.h2d_pinned : link.d2h_pinned)
                                                : (in ? link.h2d_pageable : link.d2h_pageable);
   const double size = static_cast<double>(bytes);
-  const double busy = link.latency_seconds.value +
-                      (bytes == 0 ? 0 : size / (curve.At(size) * software_.link_share));
+  const double busy = InRun(in ? RateGroup::kCopiesIn : RateGroup::kCopiesOut,
+                            link.latency_seconds.value +
+                                (bytes == 0 ? 0 : size / (curve.At(size) * software_.link_share)));
   const std::optional<Figure>& limit = link.limit_bytes_per_second;
   const double seconds = limit.has_value() ? std::max(busy, size / limit->value) : busy;
   // On device `host` a copy is a memcpy by our threads: both sides of it are DRAM. A core that
@@ -221,24 +229,26 @@ OperationCost CostModel::Copy(Lane lane, uint64_t bytes, Pages pages, int64_t th
 }
 
 OperationCost CostModel::HostPass(uint64_t bytes, int64_t threads) const {
-  return PassAt(profile_.host.dram, bytes, threads);
+  return PassAt(RateGroup::kPasses, profile_.host.dram, bytes, threads);
 }
 
 OperationCost CostModel::Norm(uint64_t bytes, int64_t threads) const {
-  return PassAt(profile_.host.norm.value_or(profile_.host.dram), bytes, threads);
+  return PassAt(RateGroup::kNorm, profile_.host.norm.value_or(profile_.host.dram), bytes, threads);
 }
 
 OperationCost CostModel::Accumulate(uint64_t bytes, int64_t threads) const {
   const bool as_bf16 = BytesOfParameter(job_).kept_gradient == 2;
   return PassAt(
+      RateGroup::kAccumulate,
       as_bf16 ? profile_.host.accumulate.value_or(profile_.host.dram) : profile_.host.dram, bytes,
       threads);
 }
 
-OperationCost CostModel::PassAt(const Curve& curve, uint64_t bytes, int64_t threads) const {
+OperationCost CostModel::PassAt(RateGroup group, const Curve& curve, uint64_t bytes,
+                                int64_t threads) const {
   const auto size = static_cast<double>(bytes);
-  return Finish(size / curve.At(static_cast<double>(threads)), static_cast<double>(threads), size,
-                0);
+  return Finish(InRun(group, size / curve.At(static_cast<double>(threads))),
+                static_cast<double>(threads), size, 0);
 }
 
 OperationCost CostModel::Pack(uint64_t payload_bytes, int64_t threads) const {
@@ -249,9 +259,10 @@ OperationCost CostModel::Pack(uint64_t payload_bytes, int64_t threads) const {
 
 OperationCost CostModel::Adam(uint64_t parameters, uint64_t bytes, int64_t threads) const {
   const Curve& curve = profile_.host.adam[static_cast<size_t>(job_.state_format)];
-  return Finish(static_cast<double>(parameters) /
-                    (curve.At(static_cast<double>(threads)) * software_.adam_speed),
-                static_cast<double>(threads), static_cast<double>(bytes), 0);
+  return Finish(
+      InRun(RateGroup::kAdam, static_cast<double>(parameters) /
+                                  (curve.At(static_cast<double>(threads)) * software_.adam_speed)),
+      static_cast<double>(threads), static_cast<double>(bytes), 0);
 }
 
 OperationCost CostModel::Write(uint64_t bytes) const {

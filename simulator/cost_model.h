@@ -84,8 +84,10 @@ class CostModel {
   double GemmSeconds(const GemmShape& gemm) const;
   // Of the device, when it is the host and only some of its cores compute.
   double ThreadShare(int64_t threads) const;
-  OperationCost PassAt(const Curve& curve, uint64_t bytes, int64_t threads) const;
+  OperationCost PassAt(RateGroup group, const Curve& curve, uint64_t bytes, int64_t threads) const;
   OperationCost ComputeCost(const Work& work, int64_t threads) const;
+  // What operations take in a run of this many seconds alone.
+  double InRun(RateGroup group, double seconds) const;
   OperationCost Finish(double seconds, double cores, double dram_bytes, double link_bytes) const;
 
   const ModelSpec& spec_;

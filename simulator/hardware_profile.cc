@@ -18,8 +18,8 @@ constexpr StateFormat kStateFormats[kStateFormatCount] = {
     StateFormat::kBf16Weights};
 
 // Every field once: read, written and documented from here. `visit` is called with a name, a field
-// and its info; Section with a name and what lies in it, OptionalSection where it may be missing;
-// List for the disks.
+// and its info; Section with a name and what lies in it, OptionalSection where it may be missing,
+// SparseSection where nothing in it need be there; List for what there may be several of.
 template <typename Profile, typename Visitor>
 void VisitProfile(Profile& profile, Visitor& visit) {
   visit("version", profile.version, {.minimum = 1, .maximum = 1, .help = "version of this format"});
@@ -94,6 +94,12 @@ void VisitProfile(Profile& profile, Visitor& visit) {
     visit("beside", pair.beside, {.help = "the lane that works beside it, on other cores"});
     visit("speed", pair.speed, {.unit = "share", .help = "what the work keeps of its speed"});
   });
+  visit.SparseSection("in_runs", [&] {
+    for (const EnumWord<RateGroup>& group : WordsOf(RateGroup{})) {
+      visit(group.word, profile.in_runs[static_cast<size_t>(group.value)],
+            {.unit = "share", .help = "reached in runs of what is reached alone; missing: all"});
+    }
+  });
   visit.List("disks", profile.disks, [&](auto& disk) {
     visit("path", disk.path, {.help = "where it is mounted"});
     visit("read_bytes_per_second", disk.read_bytes_per_second, {.unit = "bytes/s"});
@@ -115,6 +121,13 @@ class ProfileReader {
     if (!status_.ok()) return;
     const Value* object = Needed(name);
     if (object != nullptr) Within(*object, top().PathOf(name), body);
+  }
+  template <typename Body>
+  void SparseSection(std::string_view name, Body body) {
+    if (!status_.ok()) return;
+    if (const Value* object = top().Take(name); object != nullptr) {
+      Within(*object, top().PathOf(name), body);
+    }
   }
   template <typename T, typename Body>
   void OptionalSection(std::string_view name, std::optional<T>& section, Body body) {
@@ -269,6 +282,10 @@ class ProfileWriter {
     body();
     writer_.EndObject();
   }
+  template <typename Body>
+  void SparseSection(std::string_view name, Body body) {
+    Section(name, body);
+  }
   template <typename T, typename Body>
   void OptionalSection(std::string_view name, const std::optional<T>& section, Body body) {
     if (section.has_value()) Section(name, [&] { body(*section); });
@@ -327,6 +344,11 @@ class ProfileTable {
     prefix_ = StrCat(prefix_, name, ".");
     body();
     prefix_ = outer;
+  }
+  template <typename Body>
+  void SparseSection(std::string_view name, Body body) {
+    text_ += StrCat("| `", prefix_, name, "` | section, may be missing | | |\n");
+    Section(name, body);
   }
   template <typename T, typename Body>
   void OptionalSection(std::string_view name, const std::optional<T>&, Body body) {

@@ -13,6 +13,7 @@
 #include "schedule/training_job.h"
 #include "simulator/curve.h"
 #include "simulator/machine_facts.h"
+#include "simulator/rate_group.h"
 
 namespace horizon {
 
@@ -100,6 +101,9 @@ struct HardwareProfile {
   // The contention matrix, an entry for each pair that was measured, both ways; others lose nothing
   // but what cores, DRAM and link have too little of.
   std::vector<LaneContention> contention;
+  // What operations reach in a run of the rates above, at which they were measured alone, by
+  // RateGroup; none: all of it. Caches are cold there, and one kernel follows another.
+  std::array<std::optional<Figure>, kRateGroupCount> in_runs;
   std::vector<DiskProfile> disks;
   std::optional<MeasuredOn> measured_on;  // none: not measured, as a catalog's
 

@@ -113,6 +113,16 @@ double MeasuredRun::error_during() const {
              [](const MeasuredBurst& burst) { return burst.measured / burst.predicted_during; }) -
          1;
 }
+MachineSpeed MeasuredRun::mean_speed() const {
+  MachineSpeed sum{.products = 0, .memory = 0};
+  for (const MeasuredBurst& burst : bursts) {
+    const MachineSpeed mean = Mean(burst.before, burst.after);
+    sum.products += mean.products;
+    sum.memory += mean.memory;
+  }
+  const auto count = static_cast<double>(bursts.size());
+  return {.products = sum.products / count, .memory = sum.memory / count};
+}
 double MeasuredRun::drift() const {
   double furthest = 0;
   for (const MeasuredBurst& burst : bursts) {
@@ -175,9 +185,9 @@ absl::StatusOr<MeasuredRun> RunMeasured(const MeasuredCase& wanted,
       }));
   MedianDurations durations(static_cast<size_t>(options.steps));
   for (int64_t first = 1; first <= options.steps;) {
-    // What is left over and has no step to measure goes with the last burst.
+    // What is left over and makes no whole burst goes with the last one.
     const int64_t left = options.steps - first + 1;
-    const int64_t last = first + (left < kBurstSteps + 2 ? left : kBurstSteps) - 1;
+    const int64_t last = first + (left < 2 * kBurstSteps ? left : kBurstSteps) - 1;
     std::vector<double> seconds;
     RETURN_IF_ERROR(trainer->Train(
         first, last,
@@ -210,11 +220,14 @@ absl::StatusOr<MeasuredRun> RunMeasured(const MeasuredCase& wanted,
     speed = now;
     first = last + 1;
   }
+  run.durations = durations.Median();
   run.operations = CompareDurations(
       schedule,
       DurationsOf(schedule, predicted.steady.simulation.timeline, predicted.steady.reported_step),
-      durations.Median());
+      run.durations);
   run.device_peak_bytes = device->high_water();
+  run.schedule = schedule;
+  run.software = software;
   return run;
 }
 

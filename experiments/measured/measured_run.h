@@ -12,8 +12,10 @@
 #include "model/model_spec.h"
 #include "planner/machine_speed.h"
 #include "schedule/compare_timelines.h"
+#include "schedule/schedule.h"
 #include "schedule/stream_plan.h"
 #include "schedule/training_job.h"
+#include "simulator/cost_model.h"
 #include "simulator/hardware_profile.h"
 #include "simulator/prediction.h"
 
@@ -35,10 +37,10 @@ struct MeasuredOptions {
   const HardwareProfile& profile;          // of this machine, without the link limit
   const HardwareProfile* other = nullptr;  // predicted from beside it; may be null
   // Made in bursts of kBurstSteps, of which the first step is not measured; at least 2.
-  int64_t steps = 12;
-  Seconds look{0.6};  // at the machine's speed, before each burst and after the last
+  int64_t steps = 15;
+  Seconds look{1.2};  // at the machine's speed, before each burst and after the last
 };
-inline constexpr int64_t kBurstSteps = 3;
+inline constexpr int64_t kBurstSteps = 5;
 
 // Some steps in a row between two looks at the machine's speed. A machine that is shared with
 // others does not keep its speed for a whole run; for a second or two it mostly does.
@@ -61,6 +63,9 @@ struct MeasuredRun {
   uint64_t arena_bytes = 0;
   uint64_t h2d_bytes = 0;  // over the link in a steady step
   uint64_t d2h_bytes = 0;
+  Schedule schedule;
+  Software software;        // that predictions were made with
+  StepDurations durations;  // of a steady step, medians
   TimelineComparison operations;
   std::vector<double> losses;
 
@@ -77,6 +82,7 @@ struct MeasuredRun {
   double step_at_usual_speed() const { return usual_step_seconds * (1 + error_during()); }
   // The furthest that the speed of products moved within a burst.
   double drift() const;
+  MachineSpeed mean_speed() const;  // over the bursts
 };
 
 // FailedPrecondition and InvalidArgument where the case cannot run (BuildSchedule's,

@@ -273,7 +273,7 @@ function machineFormat(name) {
   }
   if (name.endsWith('bytes')) return bytes;
   if (name.endsWith('seconds')) return seconds;
-  if (name.endsWith('gemm_share')) return (value) => share(value, 1);
+  if (name.endsWith('gemm_share') || name.startsWith('in_runs.')) return (value) => share(value, 1);
   if (/gemm|attention|flops_per_second$/.test(name)) return rate('FLOPS');
   if (/adam/.test(name)) return rate(' parameters/s');
   return short;

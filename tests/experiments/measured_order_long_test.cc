@@ -77,7 +77,7 @@ TEST(MeasuredOrder, PredictionsAreNearAndOrderPlansOfAModelAsMeasured) {
       ProbeHost(*io, clock, {.time = Seconds{15}, .when = "now"});
   ASSERT_TRUE(profile.ok()) << profile.status();
   const Validation validation = Measure(
-      Cases(profile->host.cores), {.io = *io, .clock = clock, .profile = *profile, .steps = 9});
+      Cases(profile->host.cores), {.io = *io, .clock = clock, .profile = *profile, .steps = 10});
   ASSERT_EQ(validation.rows.size(), 12u);
   const StepErrors errors = validation.errors(&MeasuredRun::error_during);
   EXPECT_LE(errors.median, 0.1) << validation.Text();

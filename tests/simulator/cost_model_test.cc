@@ -72,6 +72,46 @@ TEST(CostModel, SlowdownsAreTheContentionMatrix) {
   }
 }
 
+// What reaches half of its rate in runs takes twice as long; each group by itself. A copy that a
+// limit holds up works more of its time.
+TEST(CostModel, RatesInRunsAreSharesOfThoseAlone) {
+  Made alone;
+  Made made;
+  const auto both = [&](RateGroup group, const auto& cost) {
+    made.profile.in_runs = {};
+    made.profile.in_runs[static_cast<size_t>(group)] = Figure{.value = 0.5};
+    const double ratio = static_cast<double>(cost(*made).nanoseconds) /
+                         static_cast<double>(cost(*alone).nanoseconds);
+    EXPECT_NEAR(ratio, 2, 0.01) << ToString(group);
+    for (std::optional<Figure>& share : made.profile.in_runs) {
+      share = share.has_value() ? std::nullopt : std::optional(Figure{.value = 0.5});
+    }
+    EXPECT_EQ(cost(*made).nanoseconds, cost(*alone).nanoseconds) << ToString(group);
+  };
+  constexpr uint64_t kBytes = 1'000'000;
+  both(RateGroup::kCompute,
+       [](const CostModel& model) { return model.Compute(1, Direction::kForward, 1); });
+  both(RateGroup::kCompute, [](const CostModel& model) { return model.Elements(kBytes, 1); });
+  both(RateGroup::kCopiesIn,
+       [](const CostModel& model) { return model.Copy(Lane::kH2d, kBytes, Pages::kPinned, 1); });
+  both(RateGroup::kCopiesOut,
+       [](const CostModel& model) { return model.Copy(Lane::kD2h, kBytes, Pages::kPinned, 1); });
+  both(RateGroup::kAdam, [](const CostModel& model) { return model.Adam(kBytes, kBytes, 1); });
+  both(RateGroup::kNorm, [](const CostModel& model) { return model.Norm(kBytes, 1); });
+  both(RateGroup::kAccumulate, [](const CostModel& model) { return model.Accumulate(kBytes, 1); });
+  both(RateGroup::kPasses, [](const CostModel& model) { return model.HostPass(kBytes, 1); });
+  // 1 ms at the limit, of which a copy works for so long as it takes alone.
+  for (Made* one : {&alone, &made}) {
+    one->profile.in_runs = {};
+    one->profile.link.limit_bytes_per_second = Figure{.value = 1e9};
+  }
+  made.profile.in_runs[static_cast<size_t>(RateGroup::kCopiesIn)] = Figure{.value = 0.5};
+  const OperationCost plain = alone->Copy(Lane::kH2d, kBytes, Pages::kPinned, 1);
+  const OperationCost slower = made->Copy(Lane::kH2d, kBytes, Pages::kPinned, 1);
+  EXPECT_EQ(plain.nanoseconds, slower.nanoseconds);
+  EXPECT_NEAR(slower.duty / plain.duty, 2, 1e-9);
+}
+
 // Launches that take nothing.
 Made WithoutLaunches(int64_t sequence = 1000) {
   Made made(sequence);

@@ -54,7 +54,7 @@ bool Equal(const HostProfile& a, const HostProfile& b) {
 bool Equal(const HardwareProfile& a, const HardwareProfile& b) {
   return a.version == b.version && a.name == b.name && a.summary == b.summary &&
          Equal(a.device, b.device) && Equal(a.link, b.link) && Equal(a.host, b.host) &&
-         a.measured_on == b.measured_on &&
+         a.measured_on == b.measured_on && a.in_runs == b.in_runs &&
          std::equal(a.contention.begin(), a.contention.end(), b.contention.begin(),
                     b.contention.end(),
                     [](const LaneContention& one, const LaneContention& other) {
@@ -131,6 +131,7 @@ RC_GTEST_PROP(HardwareProfile, AnyProfileIsReadBackAsItWasWritten, ()) {
   }
   if (*rc::gen::arbitrary<bool>()) AddFacts(profile);
   if (*rc::gen::arbitrary<bool>()) {
+    profile.in_runs[*rc::gen::inRange<size_t>(0, kRateGroupCount)] = Figure{0.9, RandomOrigin()};
     profile.contention = {{Lane::kCompute, Lane::kHost, {0.75, RandomOrigin()}},
                           {Lane::kHost, Lane::kCompute, {1.0 / 3, RandomOrigin()}}};
   }

@@ -72,8 +72,8 @@ TEST(Simulate, WhatNeighboursTakeAddsUp) {
 // which would take twice as long beside a copy, takes a quarter longer. The copy itself would take
 // three times as long, three quarters of its time: it waits less and ends when it would have.
 TEST(Simulate, WhatWaitsForALimitSlowsAndIsSlowedForTheShareThatItWorks) {
-  HandMade made = OneStep({{.lane = Lane::kH2d, .nanoseconds = 100},
-                           {.lane = Lane::kCompute, .nanoseconds = 80}});
+  HandMade made = OneStep(
+      {{.lane = Lane::kH2d, .nanoseconds = 100}, {.lane = Lane::kCompute, .nanoseconds = 80}});
   made.costs.first[0].duty = 0.25;
   made.costs.slowdowns[kCompute][kH2d] = 1;
   made.costs.slowdowns[kH2d][kCompute] = 2;
