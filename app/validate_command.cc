@@ -91,7 +91,8 @@ class ValidateCommand : public Command {
                                   .clock = context.clock,
                                   .profile = profile,
                                   .other = other.has_value() ? &*other : nullptr,
-                                  .steps = steps_.value_or(ranks_ ? 5 : 15)};
+                                  .steps = steps_.value_or(ranks_ ? 5 : 15),
+                                  .look = Seconds{ranks_ ? 0.5 : 1.2}};
     if (ranks_) return CompareRanks(context, options);
     std::vector<MeasuredCase> cases = ValidationCases(
         quick_ ? ValidationSize::kQuick : ValidationSize::kFull, profile.host.cores);

@@ -19,7 +19,7 @@ namespace horizon {
 
 // What runs say about a profile. A profile is measured kernel by kernel, each alone; a run has them
 // one after another, with cold caches and neighbours. So what its operations took, beside what the
-// simulator expects of them, corrects the profile's rates.
+// simulator expects of them, corrects what the profile says operations reach in runs (`in_runs`).
 
 // A run that was made on the machine.
 struct RunEvidence {

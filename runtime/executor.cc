@@ -9,6 +9,7 @@
 #include "common/check.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
+#include "common/thread_turns.h"
 
 namespace horizon {
 namespace {
@@ -249,6 +250,8 @@ absl::Status Executor::CollectTimes(const Slot& slot) {
 }
 
 void Executor::Serve(Lane lane) {
+  // These mostly wait, and compute waits for what they bring and take away.
+  if (lane != Lane::kCompute && lane != Lane::kOptimizer) AskForShortTurns();
   LaneState& state = lanes_[static_cast<size_t>(lane)];
   for (int64_t step = 0;; ++step) {
     {

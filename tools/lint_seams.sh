@@ -34,7 +34,7 @@ rule 'file access goes through common/io.h' \
   "$(include 'fcntl\.h|dirent\.h|sys/stat\.h|sys/statvfs\.h|sys/file\.h|fstream|filesystem')|std::[io]?fstream|std::filesystem" \
   "$posix_io|app/output\.cc"
 rule 'the operating system is asked in few places' "$(include 'unistd\.h|sys/')" \
-  "$posix_io|$anonymous_memory|app/output\.cc|common/(io|log|progress|thread_pool)\.cc|$terminal|$token"
+  "$posix_io|$anonymous_memory|app/output\.cc|common/(io|log|progress|thread_pool|thread_turns)\.cc|$terminal|$token"
 rule 'time goes through common/clock.h' \
   "_clock::now|sleep_(for|until)|$(call 'time|gettimeofday|clock_gettime|usleep|nanosleep|sleep')|$(include 'ctime|time\.h|sys/time\.h')" \
   'common/clock\.cc'

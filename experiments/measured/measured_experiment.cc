@@ -18,6 +18,8 @@
 namespace horizon {
 namespace {
 
+constexpr Seconds kLook{0.6};  // at the machine's speed: there are many short runs
+
 std::string BytesText(uint64_t bytes) { return ToString(Bytes(CheckedU64(bytes))); }
 
 double MedianOf(std::vector<double> values) {
@@ -129,7 +131,8 @@ absl::StatusOr<MeasuredExperiment> RunMeasuredExperiment(const MeasuredConfig& c
       absl::StatusOr<MeasuredRun> run = RunMeasured(cases[i], {.io = setting.io,
                                                                .clock = setting.clock,
                                                                .profile = setting.profile,
-                                                               .steps = config.steps});
+                                                               .steps = config.steps,
+                                                               .look = kLook});
       if (!run.ok()) return Named(run.status(), config, cases[i].name);
       AddRound(*std::move(run), experiment.rows[i]);
     }

@@ -64,6 +64,31 @@ TEST(Workers, ManyRunsInARowDoNotMix) {
   }
 }
 
+TEST(Workers, ARunIsOverWhenItsPiecesAreThoughNotAllWorkersCame) {
+  // Many more threads than any machine here has cores: most are late for a run of two short pieces.
+  const auto workers = Make(64);
+  std::atomic<int64_t> pieces = 0;
+  for (int64_t run = 0; run < 500; ++run) {
+    workers->Run(2, [&](int64_t, int) { ++pieces; });
+    ASSERT_EQ(pieces, 2 * (run + 1));
+  }
+}
+
+// A caller that left with a worker still in its piece would find the flag unset.
+TEST(Workers, ARunIsNotOverWhileAWorkerIsInside) {
+  const auto workers = Make(2);
+  for (int run = 0; run < 200; ++run) {
+    std::latch both(2);
+    bool done[2] = {false, false};
+    workers->Run(2, [&](int64_t piece, int worker) {
+      both.arrive_and_wait();
+      if (worker == 1) std::this_thread::yield();
+      done[piece] = true;
+    });
+    ASSERT_TRUE(done[0] && done[1]);
+  }
+}
+
 TEST(Workers, CanBeUsedByOneThreadAfterAnother) {
   const auto workers = Make(3);
   std::atomic<int> pieces = 0;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/measured/rates_in_runs.h"
 #include "experiments/measured/validation.h"
 #include "planner/host_limits.h"
 #include "planner/probe_host.h"
@@ -73,9 +74,13 @@ Validation Measure(const std::vector<MeasuredCase>& cases, const MeasuredOptions
 TEST(MeasuredOrder, PredictionsAreNearAndOrderPlansOfAModelAsMeasured) {
   const std::unique_ptr<Io> io = MakePosixIo();
   RealClock clock;
-  const absl::StatusOr<HardwareProfile> profile =
-      ProbeHost(*io, clock, {.time = Seconds{15}, .when = "now"});
+  absl::StatusOr<HardwareProfile> profile =
+      ProbeHost(*io, clock, {.time = Seconds{30}, .when = "now", .quick = false});
   ASSERT_TRUE(profile.ok()) << profile.status();
+  const absl::StatusOr<Refit> refit = MeasureRatesInRuns(
+      *profile, {.io = *io, .clock = clock, .depth = RunsDepth::kFull, .when = "now"});
+  ASSERT_TRUE(refit.ok()) << refit.status();
+  profile = refit->profile;
   const Validation validation = Measure(
       Cases(profile->host.cores), {.io = *io, .clock = clock, .profile = *profile, .steps = 10});
   ASSERT_EQ(validation.rows.size(), 12u);

@@ -23,26 +23,75 @@ def rows(header, body):
     return "\n".join(lines + ["| " + " | ".join(str(cell) for cell in row) + " |" for row in body])
 
 
+def errors(answer, kind=""):
+    return f"{100 * answer[kind + 'median_error']:.1f} % (median) and {100 * answer[kind + 'worst_error']:.1f} % (worst)"
+
+
+def speeds(run):
+    looks = [burst["speed_before"] for burst in run["bursts"]] + [run["bursts"][-1]["speed_after"]]
+    return ", ".join(f"{look:.2f}" for look in looks)
+
+
 def validate(answer):
     runs = answer["runs"]
     table = rows(
-        ["run", "predicted", "measured", "error", "machine's speed before, after", "host memory over its peak"],
+        ["run", "predicted", "measured", "error", "at its speed", "machine's speed, look by look",
+         "host memory over its peak"],
         [[run["name"], f"{run['predicted_step_seconds']:.3f} s", f"{run['step_seconds']:.3f} s", percent(run["error"]),
-          f"{run['speed_before']:.2f}, {run['speed_after']:.2f}",
-          mib(run["predicted_host_bytes"] - run["host_peak_bytes"])] for run in runs])
+          percent(run["error_during"]), speeds(run), mib(run["predicted_host_bytes"] - run["host_peak_bytes"])]
+         for run in runs])
     exact = sum(run["arena_bytes"] == run["device_peak_bytes"] for run in runs)
     misses = answer["memory_misses"]
-    return (f"Wanted: step time within 5 % (median) and 12 % (worst). Measured: **{100 * answer['median_error']:.1f} % and "
-            f"{100 * answer['worst_error']:.1f} %** over {len(runs)} runs. Of {answer['pairs']} pairs predicted more than 15 % "
-            f"apart {answer['pairs_in_the_wrong_order']} were measured the other way round. Arenas exact: {exact} of "
-            f"{len(runs)}; memory outside its bounds: {'; '.join(misses) if misses else 'none'}.\n\n{table}")
+    return (f"Wanted: step time within 5 % (median) and 12 % (worst). Measured over {len(runs)} runs: **{errors(answer)}**; with "
+            f"the speed the machine had during the steps known, {errors(answer, 'during_')}. Of {answer['pairs']} pairs predicted "
+            f"more than 15 % apart {answer['pairs_in_the_wrong_order']} were measured the other way round. Arenas exact: {exact} "
+            f"of {len(runs)}; memory outside its bounds: {'; '.join(misses) if misses else 'none'}.\n\n{table}")
+
+
+def calibrate(answer):
+    groups = rows(["rates", "operations", "measured / predicted", "quartiles over the runs", "corrected"],
+                  [[group["group"], group["operations"], f"{group['ratio']:.3f}",
+                    f"{group['first_quartile']:.3f} to {group['third_quartile']:.3f}", "yes" if group["corrected"] else "no"]
+                   for group in answer["groups"]])
+    runs = rows(["run", "measured", "before", "after"],
+                [[run["run"], f"{run['step_seconds']:.3f} s", percent(run["step_seconds"] / run["predicted_before"] - 1),
+                  percent(run["step_seconds"] / run["predicted_after"] - 1)] for run in answer["runs"]])
+    return (f"Six runs of `train`, none of them one of `validate`'s. Steps bound by compute took "
+            f"{answer['beyond_operations']:.3f} times what the medians of their operations come to.\n\n{groups}\n\n{runs}")
+
+
+def calibrated(answer):
+    table = rows(["run", "error before", "error after"],
+                 [[run["name"], percent(run["error"]), percent(run["other_error"])] for run in answer["runs"]])
+    return (f"The same steps predicted from both profiles: as measured {errors(answer)}; corrected "
+            f"**{errors(answer, 'other_')}**.\n\n{table}")
 
 
 def ranks(answer):
-    table = rows(["case", "plans", "Kendall tau-b", "best predicted, over the best measured"],
-                 [[case["name"], len(case["runs"]), f"{case['tau_b']:.2f}", percent(case["regret"])]
-                  for case in answer["cases"]])
-    return f"Kendall's tau-b over all: **{answer['tau_b']:.2f}**.\n\n{table}"
+    header = ["case", "plans", "Kendall tau-b", "best predicted, over the best measured"]
+    beside = any("other_change" in case for case in answer["cases"])
+    if beside:
+        header.append("plan chosen after calibration, over that before")
+
+    def change(case):
+        if "other_change" not in case:
+            return "none fits"
+        return "the same plan" if case["other_is_same"] else percent(case["other_change"])
+
+    table = rows(header, [[case["name"], len(case["runs"]), f"{case['tau_b']:.2f}", percent(case["regret"])] +
+                          ([change(case)] if beside else []) for case in answer["cases"]])
+    best = sum(case["best_was_best"] for case in answer["cases"])
+    text = (f"Kendall's tau-b over all pairs of a case: **{answer['tau_b']:.2f}**; the plan predicted best was measured best in "
+            f"{best} of {len(answer['cases'])} cases.")
+    if beside:
+        changes = sorted(case.get("other_change", 0) for case in answer["cases"])
+        middle = len(changes) // 2
+        median = changes[middle] if len(changes) % 2 else (changes[middle - 1] + changes[middle]) / 2
+        same = sum(case.get("other_is_same", False) for case in answer["cases"])
+        text += (f" The plan that a search with the calibrated profile picks is the same in {same} cases; its step is "
+                 f"{percent(median)} (median), {percent(changes[0])} to {percent(changes[-1])}, beside that of the plan "
+                 f"picked before.")
+    return f"{text}\n\n{table}"
 
 
 def experiments(answer):
@@ -52,24 +101,51 @@ def experiments(answer):
         for run in one["rows"]:
             simulated, measured = run["simulated"]["step_seconds"], run["measured"]["step_seconds"]
             change = run.get("change_percent", {})
-            changes = [f"{change[kind]:+.1f} %" if kind in change else "" for kind in ("simulated", "measured", "published")]
-            body.append([run["run"], f"{simulated:.3f} s", f"{measured:.3f} s", percent(measured / simulated - 1), *changes])
-        header = ["run", "simulated", "measured", "error", "change simulated", "measured", "published"]
-        parts.append(f"**{one['title']}**\n\n" + rows(header, body))
+            changes = [f"{change[kind]:+.1f} %" if change.get(kind) is not None else ""
+                       for kind in ("simulated", "measured", "published")]
+            body.append([run["run"], f"{simulated:.3f} s", f"{measured:.3f} s", percent(measured / simulated - 1), *changes,
+                         mib(run["measured"]["device_bytes"]), mib(run["measured"]["host_bytes"])])
+        header = ["run", "simulated", "measured", "error", "change simulated", "measured", "published", "arena", "host peak"]
+        lines = [f"host memory{', ' + line['line'] if line['line'] else ''}: {line['measured']['bytes_per_parameter']:.2f} bytes "
+                 f"a parameter measured, {line['simulated']['bytes_per_parameter']:.2f} simulated "
+                 f"(R^2 {line['measured']['r_squared']:.5f})" for line in one["host_lines"]]
+        violated = one["violations"]
+        lines.append("violated: " + "; ".join(violated) if violated else "nothing that must hold was violated (losses, arenas, "
+                     "memory)")
+        parts.append(f"**{one['title']}** Step off by {one['median_error_percent']:.1f} % (median), "
+                     f"{one['worst_error_percent']:.1f} % (worst); {'; '.join(lines)}.\n\n" + rows(header, body))
     return "\n\n".join(parts)
+
+
+def contention(profile):
+    lanes = []
+    for pair in profile["contention"]:
+        if pair["work"] not in lanes:
+            lanes.append(pair["work"])
+    share = {(pair["work"], pair["beside"]): pair["speed"]["value"] for pair in profile["contention"]}
+    matrix = rows(["work of lane"] + [f"beside {lane}" for lane in lanes],
+                  [[work] + [f"{100 * share[work, beside]:.0f} %" if (work, beside) in share else "" for beside in lanes]
+                   for work in lanes])
+    runs = ", ".join(f"{name} {figure['value']:.2f}" for name, figure in profile["in_runs"].items())
+    return f"What operations reach in runs of their rates alone: {runs}; the others all of it.\n\n{matrix}"
+
+
+# Table, the answer it is made from, what makes it. `validate` of the script gives two answers.
+TABLES = (("profile", "profile", contention), ("validate", "validate", validate), ("calibrate", "calibrate", calibrate),
+          ("calibrated", "validate", calibrated), ("ranks", "ranks", ranks), ("experiments", "experiments", experiments))
 
 
 def main():
     results, document = sys.argv[1:]
     with open(document, encoding="utf-8") as file:
         text = file.read()
-    for name, write in (("validate", validate), ("ranks", ranks), ("experiments", experiments)):
-        path = os.path.join(results, name + ".json")
+    for name, answer, write in TABLES:
+        path = os.path.join(results, answer + ".json")
         if not os.path.exists(path):
             continue
         with open(path, encoding="utf-8") as file:
             table = write(json.load(file))
-        with open(os.path.join(results, name + ".date"), encoding="utf-8") as file:
+        with open(os.path.join(results, ("validate" if answer == "calibrate" else answer) + ".date"), encoding="utf-8") as file:
             day = file.read().strip()
         begin, end = f"<!-- begin measured: {name} -->", f"<!-- end measured: {name} -->"
         text, count = re.subn(f"{begin}.*?{end}", lambda _: f"{begin}\nOn {day}. {table}\n{end}", text, flags=re.S)
