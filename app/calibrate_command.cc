@@ -29,7 +29,7 @@ std::string TextOf(const Refit& refit) {
     groups.AddRow({std::string(DescribeGroup(fit.group)), StrCat(fit.operations),
                    absl::StrFormat("%.3f", fit.ratio),
                    absl::StrFormat("%.3f to %.3f", fit.first_quartile, fit.third_quartile),
-                   fit.counts() ? "yes" : "no"});
+                   fit.corrected ? "yes" : "no"});
   }
   TextTable runs({"run", "measured", "before", "error", "after", "error"});
   for (const RunFit& run : refit.runs) {
@@ -54,7 +54,7 @@ std::string JsonOf(const Refit& refit, const std::string& kept) {
     json.Key("operations").Integer(fit.operations).Key("ratio").Number(fit.ratio);
     json.Key("first_quartile").Number(fit.first_quartile);
     json.Key("third_quartile").Number(fit.third_quartile);
-    json.Key("corrected").Bool(fit.counts()).EndObject();
+    json.Key("corrected").Bool(fit.corrected).EndObject();
   }
   json.EndArray().Key("beyond_operations").Number(refit.beyond_operations);
   json.Key("runs").BeginArray();

@@ -133,7 +133,7 @@ void Apply(const GroupFit& fit, size_t runs, HardwareProfile& profile) {
 
 constexpr double kBoundShare = 0.9;  // of a step that compute is busy
 
-void CorrectForSteps(std::span<const RunEvidence> runs, Refit& refit) {
+void CorrectForSteps(std::span<const RunEvidence> runs, RefitRule rule, Refit& refit) {
   std::vector<Sample> beyond;
   for (const RunEvidence& run : runs) {
     const Prediction now = PredictAgain(run, AsOfRun(refit.profile, run)).prediction;
@@ -146,7 +146,7 @@ void CorrectForSteps(std::span<const RunEvidence> runs, Refit& refit) {
   if (beyond.empty() || compute == refit.groups.end()) return;
   GroupFit again = FitOf(RateGroup::kCompute, beyond);
   again.operations = compute->operations;
-  if (!again.counts()) return;
+  if (rule == RefitRule::kWhereRunsAgree && !again.agrees()) return;
   refit.beyond_operations = again.ratio;
   Apply(again, runs.size(), refit.profile);
 }
@@ -173,7 +173,7 @@ std::string_view DescribeGroup(RateGroup group) {
   return "";
 }
 
-Refit RefitProfile(const HardwareProfile& base, std::span<const RunEvidence> runs) {
+Refit RefitProfile(const HardwareProfile& base, std::span<const RunEvidence> runs, RefitRule rule) {
   CHECK(!runs.empty());
   std::vector<Samples> samples;
   Refit refit{.profile = base};
@@ -188,10 +188,11 @@ Refit RefitProfile(const HardwareProfile& base, std::span<const RunEvidence> run
                           .before = predicted.prediction.step_seconds});
   }
   refit.groups = FitGroups(samples, step_seconds);
-  for (const GroupFit& fit : refit.groups) {
-    if (fit.counts()) Apply(fit, runs.size(), refit.profile);
+  for (GroupFit& fit : refit.groups) {
+    fit.corrected = rule == RefitRule::kAlways || fit.agrees();
+    if (fit.corrected) Apply(fit, runs.size(), refit.profile);
   }
-  CorrectForSteps(runs, refit);
+  CorrectForSteps(runs, rule, refit);
   for (size_t i = 0; i < runs.size(); ++i) {
     refit.runs[i].after =
         PredictAgain(runs[i], AsOfRun(refit.profile, runs[i])).prediction.step_seconds;

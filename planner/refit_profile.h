@@ -46,9 +46,10 @@ struct GroupFit {
   double ratio = 1;
   double first_quartile = 1;
   double third_quartile = 1;
+  bool corrected = false;  // the profile was
 
   // The quartiles lie on one side of 1: what differs from run to run is no fault of the profile.
-  bool counts() const { return first_quartile > 1 || third_quartile < 1; }
+  bool agrees() const { return first_quartile > 1 || third_quartile < 1; }
 };
 
 struct RunFit {
@@ -63,17 +64,22 @@ struct Refit {
   std::vector<GroupFit> groups;  // with operations, in the order of RateGroup
   // What steps bound by compute took beyond their corrected operations: the median of an operation
   // leaves out the moments in which the machine held it up, and a step has its share of them.
-  // Compute is corrected by it too, where the quartiles over the runs lie on one side of 1. 1 where
-  // no run is bound by compute.
+  // Compute is corrected by it too, by the same rule. 1 where no run is bound by compute, or they
+  // do not agree.
   double beyond_operations = 1;
   std::vector<RunFit> runs;
 };
+
+// Runs that people made are taken where they agree, since nobody knows what else went on beside
+// them; runs that were made to measure, one right after the other, are taken as they are.
+enum class RefitRule { kWhereRunsAgree, kAlways };
 
 // Divides what `base` says operations reach in runs by the ratios that count; there is at least one
 // run (CHECK). Asking again with the result and the same runs changes next to nothing: predictions
 // are made anew from `base`. Copies that a limit held up, and groups with less than kLeastShare of
 // the time of all runs, say nothing.
 inline constexpr double kLeastShare = 0.002;
-Refit RefitProfile(const HardwareProfile& base, std::span<const RunEvidence> runs);
+Refit RefitProfile(const HardwareProfile& base, std::span<const RunEvidence> runs,
+                   RefitRule rule = RefitRule::kWhereRunsAgree);
 
 }  // namespace horizon

@@ -13,7 +13,7 @@
 namespace horizon {
 namespace {
 
-std::vector<MeasuredCase> CasesFor(int64_t cores) {
+std::vector<MeasuredCase> CasesFor(RunsDepth depth, int64_t cores) {
   std::vector<MeasuredCase> cases;
   const auto add = [&](std::string name, const ModelShape& shape, int64_t sequence,
                        int64_t interval) {
@@ -27,6 +27,9 @@ std::vector<MeasuredCase> CasesFor(int64_t cores) {
   add("narrow", {.layers = 10, .hidden = 128, .intermediate = 384, .vocab = 1024}, 192, 2);
   add("middle", {.layers = 5, .hidden = 384, .intermediate = 1024, .vocab = 2048}, 192, 1);
   add("broad", {.layers = 2, .hidden = 640, .intermediate = 1728, .vocab = 2048}, 192, 1);
+  if (depth == RunsDepth::kQuick) return cases;
+  add("long", {.layers = 4, .hidden = 320, .intermediate = 896, .vocab = 2048}, 512, 2);
+  add("tall", {.layers = 16, .hidden = 192, .intermediate = 512, .vocab = 1024}, 160, 4);
   return cases;
 }
 
@@ -37,7 +40,7 @@ absl::StatusOr<Refit> MeasureRatesInRuns(const HardwareProfile& profile,
   const bool quick = runs.depth == RunsDepth::kQuick;
   HardwareProfile alone = profile;
   alone.in_runs = {};
-  const std::vector<MeasuredCase> cases = CasesFor(alone.host.cores);
+  const std::vector<MeasuredCase> cases = CasesFor(runs.depth, alone.host.cores);
   const auto total = static_cast<int64_t>(cases.size());
   std::vector<MeasuredRun> made;
   std::vector<HardwareProfile> machines;
@@ -61,7 +64,7 @@ absl::StatusOr<Refit> MeasureRatesInRuns(const HardwareProfile& profile,
                         .durations = made[i].durations,
                         .step_seconds = made[i].step_seconds()});
   }
-  Refit refit = RefitProfile(alone, evidence);
+  Refit refit = RefitProfile(alone, evidence, RefitRule::kAlways);
   // A fit to other runs than these would be no figure of this profile; these are part of it.
   for (const GroupFit& fit : refit.groups) {
     std::optional<Figure>& share = refit.profile.in_runs[static_cast<size_t>(fit.group)];

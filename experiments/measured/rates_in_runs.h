@@ -14,7 +14,7 @@ namespace horizon {
 
 // The last part of a profile of device `host`: its rates are measured kernel by kernel, and what
 // operations reach of them in a run is found by making some. The runs are small ones of three
-// shapes, others than those of `validate`.
+// shapes (in full: five), others than those of `validate`.
 
 enum class RunsDepth { kQuick, kFull };
 struct RunsForProfile {

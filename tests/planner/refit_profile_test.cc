@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "planner/machine_speed.h"
 #include "planner/planned_job.h"
@@ -70,7 +71,8 @@ TEST(RefitProfile, ARunAsPredictedChangesNothing) {
   const HardwareProfile base = Machine();
   const MadeRun run(2, base, base);
   const Refit refit = RefitProfile(base, {{run.Evidence()}});
-  for (const GroupFit& fit : refit.groups) EXPECT_NEAR(fit.ratio, 1, 1e-9) << DescribeGroup(fit.group);
+  for (const GroupFit& fit : refit.groups)
+    EXPECT_NEAR(fit.ratio, 1, 1e-9) << DescribeGroup(fit.group);
   EXPECT_NEAR(refit.beyond_operations, 1, 1e-6);
   EXPECT_NEAR(ComputeRate(refit.profile), ComputeRate(base), 1e-6 * ComputeRate(base));
   EXPECT_DOUBLE_EQ(refit.runs[0].before, refit.runs[0].measured);
@@ -119,7 +121,8 @@ TEST(RefitProfile, ASlowMomentOfTheMachineIsNotAFaultOfItsProfile) {
   const HardwareProfile then = AtSpeed(base, {.products = 0.5, .memory = 0.5});
   MadeRun run(2, then, then);
   const Refit refit = RefitProfile(base, {{run.Evidence()}});
-  for (const GroupFit& fit : refit.groups) EXPECT_NEAR(fit.ratio, 1, 1e-6) << DescribeGroup(fit.group);
+  for (const GroupFit& fit : refit.groups)
+    EXPECT_NEAR(fit.ratio, 1, 1e-6) << DescribeGroup(fit.group);
 }
 
 // It fell from its usual speed to half of it: the run had three quarters.
@@ -133,7 +136,27 @@ TEST(RefitProfile, AMachineThatSlowedDownDuringTheRunIsNotAFaultOfItsProfile) {
   EXPECT_GT(RefitProfile(base, {{evidence}}).groups[0].ratio, 1.2);
   evidence.speed_change = MachineSpeed{.products = 0.5, .memory = 0.5};
   const Refit refit = RefitProfile(base, {{evidence}});
-  for (const GroupFit& fit : refit.groups) EXPECT_NEAR(fit.ratio, 1, 1e-6) << DescribeGroup(fit.group);
+  for (const GroupFit& fit : refit.groups)
+    EXPECT_NEAR(fit.ratio, 1, 1e-6) << DescribeGroup(fit.group);
+}
+
+TEST(RefitProfile, RunsThatWereMadeToMeasureCountAlsoWhereTheyDisagree) {
+  const HardwareProfile base = Machine();
+  std::vector<HardwareProfile> real(3, base);
+  const double rates[] = {0.6, 0.8, 1.2};
+  for (size_t i = 0; i < 3; ++i) {
+    real[i].device.gemm_bf16 = Scaled(base.device.gemm_bf16, rates[i]);
+    real[i].device.attention = Scaled(base.device.attention, rates[i]);
+    real[i].device.element_bytes_per_second.value *= rates[i];
+  }
+  const MadeRun first(2, base, real[0]);
+  const MadeRun second(2, base, real[1]);
+  const MadeRun third(1, base, real[2]);
+  const std::vector<RunEvidence> runs = {first.Evidence(), second.Evidence(), third.Evidence()};
+  EXPECT_FALSE(ComputeInRuns(RefitProfile(base, runs).profile).has_value());
+  const Refit refit = RefitProfile(base, runs, RefitRule::kAlways);
+  EXPECT_NEAR(ComputeInRuns(refit.profile)->value, 0.8, 0.02);
+  EXPECT_TRUE(Find(refit, RateGroup::kCompute)->corrected);
 }
 
 TEST(RefitProfile, OneOddOperationDoesNotCount) {
@@ -162,7 +185,7 @@ TEST(RefitProfile, RunsThatDisagreeCorrectNothing) {
   const MadeRun fourth(1, base, slow);
   const Refit refit = RefitProfile(
       base, {{first.Evidence(), second.Evidence(), third.Evidence(), fourth.Evidence()}});
-  EXPECT_FALSE(Find(refit, RateGroup::kCompute)->counts());
+  EXPECT_FALSE(Find(refit, RateGroup::kCompute)->corrected);
   EXPECT_EQ(refit.profile.device.gemm_bf16, base.device.gemm_bf16);
 }
 
