@@ -76,10 +76,11 @@ class CalibrateCommand : public Command {
   std::string_view details() const override {
     return "A profile is measured kernel by kernel; in a run they follow one another, with cold\n"
            "caches and neighbours. What the operations of runs took, beside what the simulator\n"
-           "expects of them from the profile, corrects what it says of rates in runs: by medians, so\n"
-           "that single odd ones do not count, and only where the runs agree. Shows each correction\n"
-           "with its spread, and what the profile predicts of the runs before and after. The\n"
-           "corrected profile takes the place of the one that is kept, unless --output names\n"
+           "expects of them from the profile, corrects what it says of rates in runs: by medians,\n"
+           "so that single odd ones do not count, and only where the runs agree. Shows each\n"
+           "correction with its spread, and what the profile predicts of the runs before and "
+           "after.\n"
+           "The corrected profile takes the place of the one that is kept, unless --output names\n"
            "another place.";
   }
   OptionList Options() override {

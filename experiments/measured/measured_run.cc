@@ -63,8 +63,18 @@ double MedianOver(const std::vector<MeasuredBurst>& bursts, Of of) {
   return Median(std::move(values));
 }
 
+MachineSpeed Mean(std::span<const MachineSpeed> speeds) {
+  MachineSpeed sum{.products = 0, .memory = 0};
+  for (const MachineSpeed& speed : speeds) {
+    sum.products += speed.products;
+    sum.memory += speed.memory;
+  }
+  const auto count = static_cast<double>(speeds.size());
+  return {.products = sum.products / count, .memory = sum.memory / count};
+}
 MachineSpeed Mean(const MachineSpeed& a, const MachineSpeed& b) {
-  return {.products = (a.products + b.products) / 2, .memory = (a.memory + b.memory) / 2};
+  const MachineSpeed both[] = {a, b};
+  return Mean(both);
 }
 
 // What a case is predicted to take, at any speed of the machine.
@@ -114,14 +124,9 @@ double MeasuredRun::error_during() const {
          1;
 }
 MachineSpeed MeasuredRun::mean_speed() const {
-  MachineSpeed sum{.products = 0, .memory = 0};
-  for (const MeasuredBurst& burst : bursts) {
-    const MachineSpeed mean = Mean(burst.before, burst.after);
-    sum.products += mean.products;
-    sum.memory += mean.memory;
-  }
-  const auto count = static_cast<double>(bursts.size());
-  return {.products = sum.products / count, .memory = sum.memory / count};
+  std::vector<MachineSpeed> speeds;
+  for (const MeasuredBurst& burst : bursts) speeds.push_back(Mean(burst.before, burst.after));
+  return Mean(speeds);
 }
 double MeasuredRun::drift() const {
   double furthest = 0;
@@ -151,15 +156,17 @@ absl::StatusOr<MeasuredRun> RunMeasured(const MeasuredCase& wanted,
   CHECK(options.steps >= 2);
   ASSIGN_OR_RETURN(const Schedule schedule, BuildSchedule(wanted.spec, wanted.job, wanted.plan));
   RETURN_IF_ERROR(CheckRunnable(wanted.spec, schedule));
-  const auto look = [&] {
-    return MeasureSpeed(options.clock, options.profile, options.profile.host.cores, options.look);
+  const auto look = [&](double times) {
+    return MeasureSpeed(options.clock, options.profile, options.profile.host.cores,
+                        Seconds{times * options.look.value});
   };
-  ASSIGN_OR_RETURN(MachineSpeed speed, look());
+  ASSIGN_OR_RETURN(const MachineSpeed first_look, look(2));
+  std::vector<MachineSpeed> looks = {first_look};
   Software software = BuiltInCalibration().SoftwareOf(wanted.plan.strategy);
   ASSIGN_OR_RETURN(const ProcessMemory before, ReadProcessMemory(options.io));
   software.process_bytes = ProcessBytesOfRun(before, wanted.plan, DeviceKind::kHost);
   const Predictor predictor(wanted, schedule, options.profile, software);
-  const PredictedRun predicted = predictor.At(speed);
+  const PredictedRun predicted = predictor.At(first_look);
   MeasuredRun run{.prediction = predicted.prediction,
                   .usual_step_seconds = predictor.SecondsAt({}),
                   .predicted_host_bytes = predicted.prediction.memory.host_bytes(),
@@ -205,19 +212,21 @@ absl::StatusOr<MeasuredRun> RunMeasured(const MeasuredCase& wanted,
     // Looking takes memory that is no part of the run.
     ASSIGN_OR_RETURN(const ProcessMemory after, ReadProcessMemory(options.io));
     run.host_peak_bytes = std::max(run.host_peak_bytes, after.peak_resident.value());
-    ASSIGN_OR_RETURN(const MachineSpeed now, look());
+    ASSIGN_OR_RETURN(const MachineSpeed now, look(1));
     ResetPeakMemory(options.io).IgnoreError();
-    run.bursts.push_back({.before = speed,
+    const MachineSpeed recent =
+        Mean(std::span(std::as_const(looks)).last(std::min(looks.size(), kRecentLooks)));
+    run.bursts.push_back({.before = looks.back(),
                           .after = now,
-                          .predicted = predictor.SecondsAt(speed),
-                          .predicted_during = predictor.SecondsAt(Mean(speed, now)),
+                          .predicted = predictor.SecondsAt(recent),
+                          .predicted_during = predictor.SecondsAt(Mean(looks.back(), now)),
                           .measured = Median(std::move(seconds))});
     if (options.other != nullptr) {
       run.bursts.back().predicted_by_other =
           Predictor(wanted, schedule, *options.other, software)
-              .SecondsAt(AsShareOf(*options.other, options.profile, speed));
+              .SecondsAt(AsShareOf(*options.other, options.profile, recent));
     }
-    speed = now;
+    looks.push_back(now);
     first = last + 1;
   }
   run.durations = durations.Median();

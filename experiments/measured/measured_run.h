@@ -38,16 +38,20 @@ struct MeasuredOptions {
   const HardwareProfile* other = nullptr;  // predicted from beside it; may be null
   // Made in bursts of kBurstSteps, of which the first step is not measured; at least 2.
   int64_t steps = 15;
-  Seconds look{1.2};  // at the machine's speed, before each burst and after the last
+  // At the machine's speed, before each burst and after the last; the first is twice as long.
+  Seconds look{1.2};
 };
 inline constexpr int64_t kBurstSteps = 5;
+inline constexpr size_t kRecentLooks = 3;
 
 // Some steps in a row between two looks at the machine's speed. A machine that is shared with
 // others does not keep its speed for a whole run; for a second or two it mostly does.
 struct MeasuredBurst {
-  MachineSpeed before;  // which the prediction is made from
+  MachineSpeed before;
   MachineSpeed after;
-  double predicted = 0;           // seconds a step, at the speed before
+  // Seconds a step, at the mean of the last kRecentLooks looks before it: one alone says little of
+  // a machine that is held up now and then.
+  double predicted = 0;
   double predicted_during = 0;    // at the mean of both speeds, which is known only afterwards
   double predicted_by_other = 0;  // as `predicted`, from the other profile
   double measured = 0;            // median over the steps after the first

@@ -66,7 +66,8 @@ TEST(Machines, OneIsShownWithEveryFieldOfTheFormat) {
       if (row.find("| curve |") == row.npos) continue;
     }
     const std::string field = row.substr(begin + 1, row.find('`', begin + 1) - begin - 1);
-    if (field.starts_with("disks")) continue;
+    // A catalog's machine has other disks, and nobody measured its lanes beside each other.
+    if (field.starts_with("disks") || field.starts_with("contention")) continue;
     EXPECT_THAT(result.out, HasSubstr("\n" + field + " ")) << row;
     ++figures;
   }

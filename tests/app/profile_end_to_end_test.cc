@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 
 #include "common/json.h"
@@ -40,6 +41,12 @@ TEST(ProfileCommand, IsMeasuredOnceAndUsedByPlansFromThenOn) {
   ASSERT_TRUE(profile->host.topology.has_value());
   EXPECT_GE(profile->host.topology->hardware_threads, profile->host.cores);
   ASSERT_TRUE(profile->host.allowance.has_value());
+  // Five lanes beside each other where there are cores for two, and rates in runs where there is
+  // memory for them.
+  EXPECT_EQ(profile->contention.size(), profile->host.cores < 2 ? 0u : 20u);
+  const std::optional<Figure>& compute = profile->in_runs[static_cast<size_t>(RateGroup::kCompute)];
+  ASSERT_TRUE(compute.has_value());
+  EXPECT_EQ(compute->origin.kind, OriginKind::kMeasured);
   // What is kept is the same file.
   EXPECT_EQ(RunShell("cat cache/horizon/profile-*").out, measured.out);
   // Whoever plans for this machine finds it, and measures nothing.
@@ -60,8 +67,10 @@ TEST(ProfileCommand, IsMeasuredOnceAndUsedByPlansFromThenOn) {
                     HasSubstr(", device host; new, quick\n"), Not(HasSubstr("warning"))));
   const ProcessResult shown = RunShell("\"$horizon\" machines this");
   EXPECT_EQ(shown.exit_code, 0) << shown.err;
-  EXPECT_THAT(shown.out, AllOf(HasSubstr("\nmeasured: "), HasSubstr("\nmemory: "),
-                               HasSubstr("\npages: "), HasSubstr("measured figures")));
+  EXPECT_THAT(shown.out,
+              AllOf(HasSubstr("\nmeasured: "), HasSubstr("\nmemory: "), HasSubstr("\npages: "),
+                    HasSubstr("measured figures"), HasSubstr("\nin_runs.compute ")));
+  if (profile->host.cores >= 2) EXPECT_THAT(shown.out, HasSubstr("beside optimizer\n"));
   // A file that was torn is measured again, not stumbled over.
   const ProcessResult torn = RunShell(
       "for f in cache/horizon/profile-*; do echo '{' > \"$f\"; done; "

@@ -18,13 +18,11 @@ TEST(RatesInRuns, AreMeasuredByThreeRunsWhateverTheProfileSaidBefore) {
   HardwareProfile profile = *LoadMachine(*io, "cpu-desktop");
   profile.host.cores = 2;
   std::vector<int64_t> told;
-  const RunsForProfile runs{.io = *io,
-                            .clock = clock,
-                            .when = "2026-11-17",
-                            .on_run = [&](int64_t done, int64_t total) {
-                              told.push_back(done);
-                              EXPECT_EQ(total, 3);
-                            }};
+  const RunsForProfile runs{
+      .io = *io, .clock = clock, .when = "2026-11-17", .on_run = [&](int64_t done, int64_t total) {
+        told.push_back(done);
+        EXPECT_EQ(total, 3);
+      }};
   // The desktop of the catalog is far from this machine, in whichever direction, so that some rate
   // is corrected.
   const absl::StatusOr<Refit> refit = MeasureRatesInRuns(profile, runs);
@@ -44,8 +42,7 @@ TEST(RatesInRuns, AreMeasuredByThreeRunsWhateverTheProfileSaidBefore) {
   // Rates alone stay as they were measured.
   EXPECT_EQ(refit->profile.device.gemm_fp32, profile.device.gemm_fp32);
   EXPECT_EQ(refit->profile.host.dram, profile.host.dram);
-  const absl::StatusOr<Document> written =
-      ParseJson("profile.json", WriteProfile(refit->profile));
+  const absl::StatusOr<Document> written = ParseJson("profile.json", WriteProfile(refit->profile));
   ASSERT_TRUE(written.ok()) << written.status();
   EXPECT_TRUE(ReadProfile(*written).ok()) << ReadProfile(*written).status();
 }
