@@ -163,7 +163,7 @@ class CalibrateCommand : public Command {
                       .durations = view.timelines->median_ns,
                       .step_seconds = OutcomeSoFar(view)->step_seconds.measured});
       if (view.outcome.has_value() && view.outcome->speed_change.has_value()) {
-        const RunOutcome::SpeedChange& change = *view.outcome->speed_change;
+        const SpeedChange& change = *view.outcome->speed_change;
         runs.back().speed_change = {.products = change.products, .memory = change.memory};
       }
     }

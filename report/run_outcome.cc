@@ -72,7 +72,7 @@ class Reader {
   absl::Status Speed(ObjectReader& fields, RunOutcome& outcome) const {
     if (const Value* value = fields.Take("speed_change"); value != nullptr) {
       ObjectReader reader(document_, *value, "speed_change");
-      RunOutcome::SpeedChange& change = outcome.speed_change.emplace();
+      SpeedChange& change = outcome.speed_change.emplace();
       for (const auto& [key, share] :
            {std::pair("products", &change.products), std::pair("memory", &change.memory)}) {
         reader.Required(key, share);

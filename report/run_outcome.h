@@ -29,6 +29,12 @@ struct ComparedWork {
   ComparedFigure seconds;
 };
 
+// How fast the machine was after the run, as shares of its speed before.
+struct SpeedChange {
+  double products = 1;
+  double memory = 1;
+};
+
 struct RunOutcome {
   int64_t steps = 0;  // done in all
   int64_t skipped = 0;
@@ -36,11 +42,6 @@ struct RunOutcome {
   std::optional<double> first_loss;  // nothing: not finite
   std::optional<double> last_loss;
   ComparedFigure step_seconds;
-  // How fast the machine was after the run, as shares of its speed before: products, memory.
-  struct SpeedChange {
-    double products = 1;
-    double memory = 1;
-  };
   std::optional<SpeedChange> speed_change;
   // The step as it would have been predicted at the mean of both.
   std::optional<ComparedFigure> step_seconds_at_speed;

@@ -59,6 +59,7 @@ double Median(std::vector<double> values) {
 template <typename Of>
 double MedianOver(const std::vector<MeasuredBurst>& bursts, Of of) {
   std::vector<double> values;
+  values.reserve(bursts.size());
   for (const MeasuredBurst& burst : bursts) values.push_back(of(burst));
   return Median(std::move(values));
 }
@@ -125,6 +126,7 @@ double MeasuredRun::error_during() const {
 }
 MachineSpeed MeasuredRun::mean_speed() const {
   std::vector<MachineSpeed> speeds;
+  speeds.reserve(bursts.size());
   for (const MeasuredBurst& burst : bursts) speeds.push_back(Mean(burst.before, burst.after));
   return Mean(speeds);
 }
