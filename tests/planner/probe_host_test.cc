@@ -84,7 +84,7 @@ TEST(HostRates, AreTheWorkOfOneSecond) {
   EXPECT_EQ(profile.host.norm->points[2].y, kThird);
   EXPECT_EQ(profile.host.yardstick_flops_per_second->value, 2.0 * 512 * 512 * 512);
   // Half the least arena in two arrays of three pieces, 12 bytes a value.
-  EXPECT_EQ(profile.host.yardstick_bytes_per_second->value, (12 << 20) / 24 * 12.0);
+  EXPECT_EQ(profile.host.yardstick_bytes_per_second->value, (12 << 20) / 24.0 * 12);
   EXPECT_EQ(device.memory_bytes_per_second.value, profile.host.dram.Highest());
   for (const Curve& adam : profile.host.adam) {
     EXPECT_EQ(XsOf(adam), threads);
