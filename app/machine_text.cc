@@ -173,6 +173,7 @@ void AddHost(const HostProfile& host, FigureTable& table) {
     table.Add("host.accumulate", *host.accumulate, ThreadsText, RateText);
   }
   if (host.norm.has_value()) table.Add("host.norm", *host.norm, ThreadsText, RateText);
+  table.Add("host.compute_weight", host.compute_weight, ShareText);
   table.Add("host.process_bytes", host.process_bytes, MachineBytesText);
   table.Add("host.yardstick_flops_per_second", host.yardstick_flops_per_second, FlopsText);
   table.Add("host.yardstick_bytes_per_second", host.yardstick_bytes_per_second, RateText);

@@ -110,9 +110,9 @@ struct HostLaneWorks::Parts {
   }
 };
 
-absl::StatusOr<std::unique_ptr<HostLaneWorks>> HostLaneWorks::Create(int64_t cores,
+absl::StatusOr<std::unique_ptr<HostLaneWorks>> HostLaneWorks::Create(int64_t compute_threads,
                                                                      uint64_t memory_bytes) {
-  CHECK(cores >= 2 && memory_bytes >= kLeastLaneBytes);
+  CHECK(compute_threads >= 1 && memory_bytes >= kLeastLaneBytes);
   auto parts = std::make_unique<Parts>();
   const uint64_t each = memory_bytes / kWorks / kMiB * kMiB;
   ASSIGN_OR_RETURN(parts->arena, HostMemory::Create(kWorks * each));
@@ -121,13 +121,13 @@ absl::StatusOr<std::unique_ptr<HostLaneWorks>> HostLaneWorks::Create(int64_t cor
   // Moments and masters begin at zero.
   std::fill_n(parts->arena.data() + kAdam * each, each, std::byte{0});
   ASSIGN_OR_RETURN(parts->scratch,
-                   HostMemory::Create(static_cast<uint64_t>(cores - 1) * kWorkerScratchBytes,
+                   HostMemory::Create(static_cast<uint64_t>(compute_threads) * kWorkerScratchBytes,
                                       {.populate = false}));
   for (size_t lane = 0; lane < kWorks; ++lane) {
     parts->workers.push_back(Workers::Inline());
     if (lane == kMultiply) {
       ASSIGN_OR_RETURN(parts->workers.back(),
-                       Workers::Create("beside", static_cast<int>(cores - 1)));
+                       Workers::Create("beside", static_cast<int>(compute_threads)));
     }
     parts->contexts.push_back(
         {.workers = parts->workers.back().get(),

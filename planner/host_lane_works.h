@@ -11,14 +11,13 @@ namespace horizon {
 
 // What each lane of a step does on device `host`, piece by piece, by the kernels a run uses:
 // weights expanded into a slot, products, a gradient copied out, a gradient accumulated and normed,
-// Adam. Each walks through memory of its own that no cache holds together, as a step does. The
-// compute lane has `cores` - 1 threads, the others one each, so that two of them have cores of
-// their own.
+// Adam. Each walks through memory of its own that no cache holds together, as a step does.
 class HostLaneWorks {
  public:
-  // `cores` at least 2 (CHECK); memory_bytes (at least kLeastLaneBytes) for all lanes together.
-  // ResourceExhausted without memory or threads.
-  static absl::StatusOr<std::unique_ptr<HostLaneWorks>> Create(int64_t cores,
+  // The compute lane has `compute_threads` (at least 1; CHECK), the others one each: with all cores
+  // but one, two lanes have cores of their own. memory_bytes (at least kLeastLaneBytes) for all
+  // lanes together. ResourceExhausted without memory or threads.
+  static absl::StatusOr<std::unique_ptr<HostLaneWorks>> Create(int64_t compute_threads,
                                                                uint64_t memory_bytes);
   HostLaneWorks(const HostLaneWorks&) = delete;
   HostLaneWorks& operator=(const HostLaneWorks&) = delete;

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <numeric>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -176,6 +177,30 @@ absl::StatusOr<std::vector<LaneContention>> MeasureContention(Clock& clock,
     }
   }
   return matrix;
+}
+
+absl::StatusOr<Figure> MeasureCrowdedWeight(Clock& clock, const LaneWork& crowded,
+                                            std::span<const LaneWork> others,
+                                            const ContentionTime& time) {
+  CHECK(!others.empty());
+  ContentionTime each{.time = {time.time.value / static_cast<double>(others.size())},
+                      .rounds = time.rounds,
+                      .when = time.when};
+  std::vector<double> shares;
+  for (const LaneWork& other : others) {
+    const LaneWork pair[] = {crowded, other};
+    // In the order of the pair: what the first keeps, then the second.
+    ASSIGN_OR_RETURN(const std::vector<LaneContention> kept, MeasureContention(clock, pair, each));
+    shares.push_back(kept[0].speed.value / kept[1].speed.value);
+    if (time.on_measured) time.on_measured(static_cast<int64_t>(shares.size()));
+  }
+  const double mean =
+      std::accumulate(shares.begin(), shares.end(), 0.0) / static_cast<double>(shares.size());
+  Figure weight =
+      FigureOf(std::move(shares),
+               StrCat(crowded.what, ", beside one thread more of each other lane"), time.when);
+  weight.value = mean;
+  return weight;
 }
 
 }  // namespace horizon

@@ -42,4 +42,10 @@ absl::StatusOr<std::vector<LaneContention>> MeasureContention(Clock& clock,
                                                               std::span<const LaneWork> works,
                                                               const ContentionTime& time);
 
+// Work that keeps all cores busy, beside each of `others`, which want one of them too: the speed it
+// has then as a share of what they have, the mean over the others. Measured as above.
+absl::StatusOr<Figure> MeasureCrowdedWeight(Clock& clock, const LaneWork& crowded,
+                                            std::span<const LaneWork> others,
+                                            const ContentionTime& time);
+
 }  // namespace horizon

@@ -25,7 +25,7 @@ absl::StatusOr<std::vector<LaneContention>> MeasureBeside(Clock& clock, const Cu
   std::vector<LaneContention> none;
   if (cores < 2) return none;
   ASSIGN_OR_RETURN(const std::unique_ptr<HostLaneWorks> host,
-                   HostLaneWorks::Create(cores, kLaneBytes));
+                   HostLaneWorks::Create(cores - 1, kLaneBytes));
   ASSIGN_OR_RETURN(const std::unique_ptr<DeviceLinkWorks> link,
                    DeviceLinkWorks::Create(probe.rated.device));
   std::vector<LaneWork> works = link->works();

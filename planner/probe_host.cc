@@ -60,27 +60,51 @@ constexpr double kContentionShare = 0.2;
 constexpr int64_t kFewRounds = 3;
 constexpr int64_t kManyRounds = 9;
 
-// One core has nothing to work beside itself.
-int64_t PairsOf(int64_t cores) { return cores < 2 ? 0 : ContentionPairs(HostLaneWorks::kWorks); }
+// Of pairs of lanes; one core has nothing to work beside itself. Each pair has cores of its own,
+// then compute has all of them beside each other lane.
+int64_t PairsOf(int64_t cores) {
+  if (cores < 2) return 0;
+  return ContentionPairs(HostLaneWorks::kWorks) + static_cast<int64_t>(HostLaneWorks::kWorks) - 1;
+}
 
-// The contention matrix, after all rates.
+// What lanes lose to each other, after all rates.
 absl::Status MeasureBeside(Clock& clock, const HostProbe& probe, uint64_t arena_bytes,
                            HardwareProfile& profile) {
   const int64_t cores = profile.host.cores;
   if (cores < 2) return absl::OkStatus();
+  const double pair_seconds =
+      probe.time.value * kContentionShare / static_cast<double>(PairsOf(cores));
+  const int64_t before =
+      HostRateCount({.cores = cores, .arena_bytes = arena_bytes, .quick = probe.quick});
+  // The time of so many pairs, the first after `done` others.
+  const auto time_of = [&](int64_t pairs, int64_t done) {
+    ContentionTime time{.time = {static_cast<double>(pairs) * pair_seconds},
+                        .rounds = probe.quick ? kFewRounds : kManyRounds,
+                        .when = probe.when};
+    if (probe.on_measured) {
+      time.on_measured = [&probe, first = before + done, total = before + PairsOf(cores)](
+                             int64_t now) { probe.on_measured(first + now, total); };
+    }
+    return time;
+  };
+  const int64_t matrix = ContentionPairs(HostLaneWorks::kWorks);
+  {
+    ASSIGN_OR_RETURN(const std::unique_ptr<HostLaneWorks> lanes,
+                     HostLaneWorks::Create(cores - 1, arena_bytes));
+    ASSIGN_OR_RETURN(profile.contention,
+                     MeasureContention(clock, lanes->works(), time_of(matrix, 0)));
+  }
   ASSIGN_OR_RETURN(const std::unique_ptr<HostLaneWorks> lanes,
                    HostLaneWorks::Create(cores, arena_bytes));
-  ContentionTime time{.time = {probe.time.value * kContentionShare},
-                      .rounds = probe.quick ? kFewRounds : kManyRounds,
-                      .when = probe.when};
-  if (probe.on_measured) {
-    const int64_t before =
-        HostRateCount({.cores = cores, .arena_bytes = arena_bytes, .quick = probe.quick});
-    time.on_measured = [&probe, before, total = before + PairsOf(cores)](int64_t done) {
-      probe.on_measured(before + done, total);
-    };
-  }
-  ASSIGN_OR_RETURN(profile.contention, MeasureContention(clock, lanes->works(), time));
+  std::vector<LaneWork> others = lanes->works();
+  const auto compute = std::find_if(others.begin(), others.end(), [](const LaneWork& work) {
+    return work.lane == Lane::kCompute;
+  });
+  const LaneWork crowded = *compute;
+  others.erase(compute);
+  ASSIGN_OR_RETURN(
+      profile.host.compute_weight,
+      MeasureCrowdedWeight(clock, crowded, others, time_of(PairsOf(cores) - matrix, matrix)));
   return absl::OkStatus();
 }
 

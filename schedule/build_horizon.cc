@@ -42,6 +42,10 @@ class Horizon {
     return train() && schedule_.job.optimizer_place == OptimizerPlace::kBehindForward;
   }
 
+  bool after_step() const {
+    return train() && schedule_.job.optimizer_place == OptimizerPlace::kAfterStep;
+  }
+
   // Updates of the step before, or resident chunks that a pass without updates loads once.
   void Prologue(Position position) {
     if (behind_forward() && position == Position::kLater) emit_.UpdateAll(1);
@@ -55,6 +59,7 @@ class Horizon {
     emit_.writer().BeginPhase();
     Prologue(position);
     emit_.BeginBody();
+    if (after_step()) emit_.NextBatchAwaitsUpdates();
     next_use_ = 0;
     // In training the update has changed the resident chunks: each crosses once, when first used.
     refreshed_.assign(schedule_.chunks.chunks.size(), train() ? 0 : 1);
@@ -63,7 +68,7 @@ class Horizon {
     if (train()) {
       emit_.SumTiedTable();
       emit_.ClipFactor();
-      if (schedule_.job.optimizer_place == OptimizerPlace::kAfterStep) emit_.UpdateAll(0);
+      if (after_step()) emit_.UpdateAll(0);
     }
     return emit_.writer().EndPhase();
   }

@@ -175,6 +175,7 @@ class UnbuiltStep {
     const bool table = plan_.embedding_home != EmbeddingHome::kHost;
     const IndexRange shards = table ? chunks_.embedding : chunks_.links.front();
     const bool in_backward = job_.optimizer_place == OptimizerPlace::kInBackward;
+    const bool after_step = job_.optimizer_place == OptimizerPlace::kAfterStep;
     const bool chunk_major = plan_.accumulation_order == AccumulationOrder::kChunkMajor;
     const int64_t fetched = chunk_major ? job_.accumulation : 1;
 
@@ -185,8 +186,14 @@ class UnbuiltStep {
     const int64_t rows_left = gradient_left + fetched * Link(Lane::kD2h, model_.hidden_bytes());
     const Ends host = HostTurn(last, gradient_left, rows_left);
 
+    // The host fetches the batch once it has the norms; after_step, once all is updated.
+    int64_t batch = host.norms;
+    for (int32_t c = 0; after_step && c < static_cast<int32_t>(chunks_.chunks.size()); ++c) {
+      batch += AdamOf(c).nanoseconds;
+    }
     const int64_t token_bytes = static_cast<int64_t>(kTokenBytes) * job_.micro_batch_tokens();
-    int64_t h2d = host.norms + Host(token_bytes) + fetched * Link(Lane::kH2d, token_bytes);
+    batch += Host(token_bytes);
+    int64_t h2d = batch + fetched * Link(Lane::kH2d, token_bytes);
     // Updates go in forward order: a table on the host is updated before the first layer. In
     // backward it is after, and only its last shard is sure to be still to come.
     int64_t updated = host.norms;
@@ -195,8 +202,7 @@ class UnbuiltStep {
                              table ? 0 : chunks_.embedding.end};
     for (int32_t c = awaited.begin; c < awaited.end; ++c) updated += AdamOf(c).nanoseconds;
     if (!table) {
-      const int64_t gathered =
-          std::max(updated, host.norms + Host(token_bytes)) + Host(2 * model_.hidden_bytes());
+      const int64_t gathered = std::max(updated, batch) + Host(2 * model_.hidden_bytes());
       h2d = std::max(h2d, gathered) + fetched * Link(Lane::kH2d, model_.hidden_bytes());
     }
     const int64_t update = AdamOf(shards.begin).nanoseconds;

@@ -134,6 +134,16 @@ OperationCost CostModel::Finish(double seconds, double cores, double dram_bytes,
   return cost;
 }
 
+// A GPU takes nothing of the host. On device `host` threads that work on one kernel wait for each
+// other again and again, and whoever else wants a core has it meanwhile.
+OperationCost CostModel::FinishCompute(double seconds, int64_t threads, double dram_bytes) const {
+  if (!on_host()) return Finish(seconds, 0, 0, 0);
+  OperationCost cost = Finish(seconds, static_cast<double>(threads), dram_bytes, 0);
+  const std::optional<Figure>& weight = profile_.host.compute_weight;
+  if (weight.has_value() && threads > 1) cost.weight = std::min(1.0, weight->value);
+  return cost;
+}
+
 ResourceAmounts CostModel::capacity() const {
   return {static_cast<double>(profile_.host.cores), profile_.host.dram.Highest() * 1e-9,
           profile_.link.both_ways_bytes_per_second.value * 1e-9};
@@ -160,8 +170,7 @@ OperationCost CostModel::ComputeCost(const Work& work, int64_t threads) const {
                            device.attention.At(static_cast<double>(batch_.sequence));
   const double seconds =
       InRun(RateGroup::kCompute, (work.gemm_seconds + elements + attention) / share);
-  if (!on_host()) return Finish(seconds, 0, 0, 0);
-  return Finish(seconds, static_cast<double>(threads), work.gemm_bytes + bytes, 0);
+  return FinishCompute(seconds, threads, work.gemm_bytes + bytes);
 }
 
 OperationCost CostModel::Compute(int32_t chunk, Direction direction, int64_t threads) const {
@@ -204,8 +213,7 @@ OperationCost CostModel::Elements(uint64_t bytes, int64_t threads) const {
             std::max(static_cast<double>(bytes) / profile_.device.element_bytes_per_second.value /
                          ThreadShare(threads),
                      profile_.device.launch_seconds.value));
-  if (!on_host()) return Finish(seconds, 0, 0, 0);
-  return Finish(seconds, static_cast<double>(threads), static_cast<double>(bytes), 0);
+  return FinishCompute(seconds, threads, static_cast<double>(bytes));
 }
 
 OperationCost CostModel::Copy(Lane lane, uint64_t bytes, Pages pages, int64_t threads) const {

@@ -22,6 +22,7 @@ struct OperationCost {
   // Share of its time that it works; the rest it waits for the limit of a link and neither slows
   // others nor is slowed by them.
   double duty = 1;
+  double weight = 1;  // beside others that want the same resource (fair_share.h)
 };
 inline constexpr int64_t kLongestNanoseconds = int64_t{1} << 42;  // 73 minutes
 
@@ -89,6 +90,7 @@ class CostModel {
   // What operations take in a run of this many seconds alone.
   double InRun(RateGroup group, double seconds) const;
   OperationCost Finish(double seconds, double cores, double dram_bytes, double link_bytes) const;
+  OperationCost FinishCompute(double seconds, int64_t threads, double dram_bytes) const;
 
   const ModelSpec& spec_;
   const TrainingJob& job_;

@@ -78,6 +78,11 @@ void VisitProfile(Profile& profile, Visitor& visit) {
            .help = "bf16 gradients put to the kept ones; missing: as `dram`"});
     visit("norm", host.norm,
           {.unit = "bytes/s by threads", .help = "squares of gradients; missing: as `dram`"});
+    visit(
+        "compute_weight", host.compute_weight,
+        {.unit = "share",
+         .help = "speed of compute on all cores while another lane wants one, beside that lane's; "
+                 "missing: 1"});
     visit("process_bytes", host.process_bytes,
           {.unit = "bytes", .help = "of the program itself: code, heap, libraries"});
     visit("yardstick_flops_per_second", host.yardstick_flops_per_second,

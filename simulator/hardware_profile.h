@@ -68,7 +68,10 @@ struct HostProfile {
   // bytes/s by threads of passes that are no plain streams; none: as `dram`.
   std::optional<Curve> accumulate;  // bf16 gradients that arrive, put to the kept ones
   std::optional<Curve> norm;        // squares of gradients, summed in fp64
-  Figure process_bytes;             // of the program itself: code, heap, libraries
+  // Speed of compute on all cores while a thread of another lane wants one too, as a share of that
+  // thread's; none: 1. At most 1 counts.
+  std::optional<Figure> compute_weight;
+  Figure process_bytes;  // of the program itself: code, heap, libraries
   // How fast the machine was while all of this was measured (planner/yardstick.h).
   std::optional<Figure> yardstick_flops_per_second;
   std::optional<Figure> yardstick_bytes_per_second;

@@ -146,25 +146,21 @@ class Run {
   }
 
   void Share() {
-    std::array<const ResourceAmounts*, kLaneCount> draws;
-    std::array<double, kLaneCount> ceilings;
+    std::array<Sharer, kLaneCount> sharers;
     std::array<double, kLaneCount> speeds;
     size_t count = 0;
     ResourceAmounts wanted{};
     for (int lane = 0; lane < kLaneCount; ++lane) {
       if ((running_ >> lane & 1) == 0) continue;
-      ceilings[count] = CeilingOf(lane);
-      draws[count++] = &heads_[lane].cost->draw;
-      for (int r = 0; r < kResourceCount; ++r) wanted[r] += heads_[lane].cost->draw[r];
+      const OperationCost& cost = *heads_[lane].cost;
+      speeds[count] = CeilingOf(lane);
+      sharers[count] = {.draw = &cost.draw, .ceiling = speeds[count], .weight = cost.weight};
+      ++count;
+      for (int r = 0; r < kResourceCount; ++r) wanted[r] += cost.draw[r];
     }
     bool enough = true;
     for (int r = 0; r < kResourceCount; ++r) enough &= wanted[r] <= costs_.capacity[r];
-    if (enough) {
-      speeds = ceilings;
-    } else {
-      ShareFairly({draws.data(), count}, {ceilings.data(), count}, costs_.capacity,
-                  {speeds.data(), count});
-    }
+    if (!enough) ShareFairly({sharers.data(), count}, costs_.capacity, {speeds.data(), count});
     size_t next = 0;
     for (int lane = 0; lane < kLaneCount; ++lane) {
       if ((running_ >> lane & 1) != 0) heads_[lane].speed = speeds[next++];

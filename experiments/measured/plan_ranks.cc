@@ -85,25 +85,42 @@ double MedianOf(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
+// One run of a plan of `chosen`, added to its rounds.
+absl::Status RunOnce(const RankLimits& limits, const RankOptions& options, const RankCase& chosen,
+                     RankedRun& run) {
+  const absl::StatusOr<MeasuredRun> made = RunMeasured({.name = limits.name,
+                                                        .spec = limits.spec,
+                                                        .job = limits.job,
+                                                        .plan = run.plan,
+                                                        .link = chosen.link},
+                                                       options.measured);
+  if (!made.ok()) {
+    return absl::Status(made.status().code(), StrCat(limits.name, ", plan ", ShortPlan(run.plan),
+                                                     ": ", std::string(made.status().message())));
+  }
+  run.rounds.push_back(made->step_at_usual_speed());
+  run.raw_rounds.push_back(made->step_seconds());
+  return absl::OkStatus();
+}
+
 absl::Status RunAll(const RankLimits& limits, const RankOptions& options, RankCase& chosen) {
-  for (int64_t round = 0; round < options.rounds; ++round) {
-    for (size_t place = 0; place < chosen.runs.size(); ++place) {
-      const size_t i = round % 2 == 0 ? place : chosen.runs.size() - 1 - place;
-      RankedRun& run = chosen.runs[i];
-      const absl::StatusOr<MeasuredRun> made = RunMeasured({.name = limits.name,
-                                                            .spec = limits.spec,
-                                                            .job = limits.job,
-                                                            .plan = run.plan,
-                                                            .link = chosen.link},
-                                                           options.measured);
-      if (!made.ok()) {
-        return absl::Status(made.status().code(),
-                            StrCat(limits.name, ", plan ", ShortPlan(run.plan), ": ",
-                                   std::string(made.status().message())));
+  const auto run_rounds = [&](const std::vector<RankedRun*>& runs, int64_t rounds) -> absl::Status {
+    for (int64_t round = 0; round < rounds; ++round) {
+      for (size_t place = 0; place < runs.size(); ++place) {
+        const size_t i = round % 2 == 0 ? place : runs.size() - 1 - place;
+        RETURN_IF_ERROR(RunOnce(limits, options, chosen, *runs[i]));
       }
-      run.rounds.push_back(made->step_at_usual_speed());
-      run.raw_rounds.push_back(made->step_seconds());
     }
+    return absl::OkStatus();
+  };
+  std::vector<RankedRun*> all;
+  for (RankedRun& run : chosen.runs) all.push_back(&run);
+  RETURN_IF_ERROR(run_rounds(all, options.rounds));
+  RankedRun* const ours = all.front();
+  const auto theirs = std::find_if(all.begin(), all.end(),
+                                   [](const RankedRun* run) { return run->chosen_by_other; });
+  if (theirs != all.end() && *theirs != ours) {
+    RETURN_IF_ERROR(run_rounds({ours, *theirs}, options.more_rounds_of_choices));
   }
   for (RankedRun& run : chosen.runs) run.measured = MedianOf(run.rounds);
   RankRuns(chosen.runs);

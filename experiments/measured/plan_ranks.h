@@ -72,11 +72,14 @@ struct RankOptions {
   int64_t best = 5;   // plans predicted fastest
   int64_t other = 5;  // others
   int64_t rounds = 2;
+  // Of the plan predicted best and of what the other profile chooses, where that is another one,
+  // after all: the two are mostly nearly as fast.
+  int64_t more_rounds_of_choices = 6;
   std::function<void(const std::string&)> tell;  // hears of each case before it begins; may be null
 };
 
-// Runs all plans of a case once a round, in alternating order. FailedPrecondition, naming the case,
-// where fewer than two plans fit; errors of the runs.
+// Runs all plans of a case once a round, in alternating order, then those that were chosen.
+// FailedPrecondition, naming the case, where fewer than two plans fit; errors of the runs.
 absl::StatusOr<PlanRanks> MeasurePlanRanks(const std::vector<RankLimits>& cases,
                                            const RankOptions& options);
 

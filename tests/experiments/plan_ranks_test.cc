@@ -65,12 +65,14 @@ TEST_F(Ranks, TheBestPlansAndOthersAreRunAndRanked) {
 TEST_F(Ranks, ThePlanThatAnotherProfileFindsIsRunToo) {
   RankOptions options = Options();
   options.rounds = 1;
+  options.more_rounds_of_choices = 2;
   // The same profile finds the same plan; one without a second core finds another.
   options.measured.other = &profile_;
   absl::StatusOr<PlanRanks> ranks = MeasurePlanRanks({TinyLimits()}, options);
   ASSERT_TRUE(ranks.ok()) << ranks.status();
   EXPECT_TRUE(ranks->cases[0].runs[0].chosen_by_other);
   EXPECT_EQ(ranks->cases[0].other_change(), 0);
+  EXPECT_EQ(ranks->cases[0].runs[0].rounds.size(), 1u);
   EXPECT_THAT(ranks->Text(), HasSubstr("the same plan"));
   HardwareProfile small = profile_;
   small.host.cores = 1;
@@ -82,6 +84,10 @@ TEST_F(Ranks, ThePlanThatAnotherProfileFindsIsRunToo) {
                           [](const RankedRun& run) { return run.chosen_by_other; }),
             1);
   EXPECT_FALSE(tiny.runs[0].chosen_by_other);
+  // What both choose is run more often, and nothing else.
+  for (size_t i = 0; i < tiny.runs.size(); ++i) {
+    EXPECT_EQ(tiny.runs[i].rounds.size(), i == 0 || tiny.runs[i].chosen_by_other ? 3u : 1u) << i;
+  }
   ASSERT_TRUE(tiny.other_change().has_value());
   EXPECT_GT(*tiny.other_change(), -1);
   EXPECT_THAT(ranks->Json(), HasSubstr("other_change"));

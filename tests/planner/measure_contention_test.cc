@@ -89,6 +89,29 @@ TEST(MeasureContention, FindsWhatEachKeepsBesideEachOther) {
   EXPECT_EQ(neighbours, 0);
 }
 
+// Compute keeps 1/2 beside Adam, which keeps 4/5, and 1/4 beside copies, which keep 1: shares of
+// 5/8 and 1/4.
+TEST(MeasureCrowdedWeight, IsWhatCrowdedWorkKeepsBesideWhatTheOthersKeep) {
+  Slowed slowed({{{Lane::kCompute, Lane::kOptimizer}, 2},
+                 {{Lane::kOptimizer, Lane::kCompute}, 1.25},
+                 {{Lane::kCompute, Lane::kH2d}, 4},
+                 {{Lane::kH2d, Lane::kCompute}, 1}});
+  const std::vector<LaneWork> others = {slowed.Of(Lane::kOptimizer), slowed.Of(Lane::kH2d)};
+  ThreadClock clock;
+  std::vector<int64_t> told;
+  const absl::StatusOr<Figure> weight = MeasureCrowdedWeight(
+      clock, slowed.Of(Lane::kCompute), others,
+      {.time = {1}, .rounds = 4, .when = "2026-11-17", .on_measured = [&](int64_t done) {
+         told.push_back(done);
+       }});
+  ASSERT_TRUE(weight.ok()) << weight.status();
+  EXPECT_NEAR(weight->value, (0.625 + 0.25) / 2, 1e-9);
+  EXPECT_EQ(weight->origin.kind, OriginKind::kMeasured);
+  EXPECT_EQ(weight->origin.repeats, 2);
+  EXPECT_EQ(weight->origin.when, "2026-11-17");
+  EXPECT_EQ(told, (std::vector<int64_t>{1, 2}));
+}
+
 TEST(MeasureContention, OneLaneHasNobodyBesideIt) {
   Slowed slowed({});
   ThreadClock clock;
@@ -131,7 +154,7 @@ TEST(MeasureContention, AnyPieceMayFail) {
 
 TEST(HostLaneWorks, EveryLaneWorksAloneAndBesideTheOthers) {
   const absl::StatusOr<std::unique_ptr<HostLaneWorks>> lanes =
-      HostLaneWorks::Create(3, kLeastLaneBytes);
+      HostLaneWorks::Create(2, kLeastLaneBytes);
   ASSERT_TRUE(lanes.ok()) << lanes.status();
   const std::vector<LaneWork>& works = (*lanes)->works();
   ASSERT_EQ(works.size(), HostLaneWorks::kWorks);

@@ -108,6 +108,9 @@ TEST(ProbeHost, GivesAProfileThatCanBeWrittenAndReadBack) {
   // Five lanes, each beside the four others.
   EXPECT_EQ(profile->contention.size(), 20u);
   for (const LaneContention& pair : profile->contention) ExpectMeasured(pair.speed.origin);
+  ASSERT_TRUE(profile->host.compute_weight.has_value());
+  ExpectMeasured(profile->host.compute_weight->origin);
+  EXPECT_EQ(profile->host.compute_weight->origin.repeats, 4);
   const absl::StatusOr<HostLimits> limits = ReadHostLimits(*io);
   ASSERT_TRUE(limits.ok());
   EXPECT_LE(profile->host.memory_bytes.value, static_cast<double>(limits->total_memory.value()));

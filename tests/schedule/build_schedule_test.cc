@@ -127,6 +127,24 @@ TEST(BuildSchedule, AfterStepUpdatesOnceAllGradientsAreThere) {
   EXPECT_TRUE(s.drain.operations.empty());
 }
 
+// Nothing of a step begins before all that the one before updates: everything waits for its batch.
+TEST(BuildSchedule, AfterStepTheNextStepAwaitsTheLastUpdate) {
+  TrainingJob job = ShortJob();
+  job.optimizer_place = OptimizerPlace::kAfterStep;
+  const Schedule s = Build(TinyModel(2), job, StreamPlan{});
+  const Operation& batch = s.steady.operations.front();
+  ASSERT_EQ(batch.kind, OperationKind::kNextBatch);
+  int awaited = 0;
+  for (const Wait& wait : s.steady.WaitsOf(batch)) {
+    if (!wait.previous_step) continue;
+    const Operation& before = s.steady.operations[s.steady.body_begin + wait.operation];
+    if (before.kind != OperationKind::kAdam) continue;
+    ++awaited;
+    EXPECT_EQ(before.chunk, 3);
+  }
+  EXPECT_EQ(awaited, 1);
+}
+
 // Chunk-major: both micro-batches pass a chunk while it is loaded; its gradient leaves once.
 TEST(BuildSchedule, ChunkMajorLoadsEachChunkForAllMicroBatches) {
   TrainingJob job = ShortJob();

@@ -200,6 +200,25 @@ TEST(CostModel, ComputeOnTheHostUsesSomeOfItsCores) {
   EXPECT_EQ(all.draw[kCores], 8);
 }
 
+// Threads that wait for each other are given less than others; one alone waits for nobody.
+TEST(CostModel, ComputeOfSeveralThreadsHasItsWeight) {
+  Made made = ComputeBound();
+  made.profile.device.kind = DeviceKind::kHost;
+  made.job.device = DeviceKind::kHost;
+  EXPECT_EQ(made->Compute(1, Direction::kForward, 2).weight, 1);
+  made.profile.host.compute_weight = Figure{.value = 0.625};
+  EXPECT_EQ(made->Compute(1, Direction::kForward, 2).weight, 0.625);
+  EXPECT_EQ(made->Elements(1 << 20, 8).weight, 0.625);
+  EXPECT_EQ(made->Compute(1, Direction::kForward, 1).weight, 1);
+  EXPECT_EQ(made->Copy(Lane::kH2d, 5000, Pages::kPinned, 2).weight, 1);
+  EXPECT_EQ(made->Adam(1000, 0, 2).weight, 1);
+  made.profile.host.compute_weight->value = 1.25;  // noise
+  EXPECT_EQ(made->Compute(1, Direction::kForward, 2).weight, 1);
+  made.profile.device.kind = DeviceKind::kCuda;
+  made.profile.host.compute_weight->value = 0.625;
+  EXPECT_EQ(made->Compute(1, Direction::kForward, 2).weight, 1);
+}
+
 TEST(CostModel, ComputeOnADeviceDrawsNothingFromTheHost) {
   EXPECT_EQ(Made()->Compute(1, Direction::kForward, 7).draw, ResourceAmounts{});
   EXPECT_EQ(Made()->Elements(1 << 20, 7).draw, ResourceAmounts{});

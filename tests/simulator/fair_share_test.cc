@@ -12,13 +12,17 @@ namespace horizon {
 namespace {
 
 std::vector<double> Speeds(const std::vector<ResourceAmounts>& draws,
-                           const ResourceAmounts& capacity, std::vector<double> ceilings = {}) {
-  std::vector<const ResourceAmounts*> pointers;
-  pointers.reserve(draws.size());
-  for (const ResourceAmounts& draw : draws) pointers.push_back(&draw);
+                           const ResourceAmounts& capacity,
+                           const std::vector<double>& ceilings = {},
+                           const std::vector<double>& weights = {}) {
+  std::vector<Sharer> sharers;
+  for (size_t i = 0; i < draws.size(); ++i) {
+    sharers.push_back({.draw = &draws[i],
+                       .ceiling = ceilings.empty() ? 1 : ceilings[i],
+                       .weight = weights.empty() ? 1 : weights[i]});
+  }
   std::vector<double> speeds(draws.size(), -1);
-  if (ceilings.empty()) ceilings.assign(draws.size(), 1);
-  ShareFairly(pointers, ceilings, capacity, speeds);
+  ShareFairly(sharers, capacity, speeds);
   return speeds;
 }
 
@@ -84,10 +88,31 @@ TEST(FairShare, ACeilingAboveOnesShareChangesNothing) {
             (std::vector<double>{0.5, 0.5}));
 }
 
+// Two cores: one wants both, the other one of them. At level 1 they take 2 x 1/2 + 1: all there is.
+TEST(FairShare, SpeedsRiseInProportionToTheirWeights) {
+  EXPECT_EQ(Speeds({{2, 0, 0}, {1, 0, 0}}, {2, 1, 1}, {1, 1}, {0.5, 1}),
+            (std::vector<double>{0.5, 1}));
+  // A third of weight 1: level 2/3.
+  const std::vector<double> three =
+      Speeds({{2, 0, 0}, {1, 0, 0}, {1, 0, 0}}, {2, 1, 1}, {1, 1, 1}, {0.5, 1, 1});
+  EXPECT_DOUBLE_EQ(three[0], 1.0 / 3);
+  EXPECT_DOUBLE_EQ(three[1], 2.0 / 3);
+  EXPECT_DOUBLE_EQ(three[2], 2.0 / 3);
+}
+
+// The other stays at its ceiling; what it leaves goes to the one of little weight, up to 3/4.
+TEST(FairShare, ALowWeightIsNoCeiling) {
+  EXPECT_EQ(Speeds({{2, 0, 0}, {1, 0, 0}}, {2, 1, 1}, {1, 0.5}, {0.125, 1}),
+            (std::vector<double>{0.75, 0.5}));
+  EXPECT_EQ(Speeds({{2, 0, 0}}, {2, 1, 1}, {1}, {0.125}), (std::vector<double>{1}));
+}
+
 struct Demands {
   std::vector<ResourceAmounts> draws;
   ResourceAmounts capacity{};
   std::vector<double> ceilings;
+  std::vector<double> weights;
+  std::vector<double> Speeds() const { return horizon::Speeds(draws, capacity, ceilings, weights); }
 };
 
 Demands RandomDemands() {
@@ -101,6 +126,7 @@ Demands RandomDemands() {
     }
     demands.draws.push_back(draw);
     demands.ceilings.push_back(*rc::gen::element(1.0, *rc::gen::inRange(1, 1001) / 1000.0));
+    demands.weights.push_back(*rc::gen::element(1.0, *rc::gen::inRange(1, 1001) / 1000.0));
   }
   return demands;
 }
@@ -115,7 +141,7 @@ constexpr double kRounding = 1e-9;
 
 RC_GTEST_PROP(FairShare, NoResourceIsOverdrawnAndNobodyStandsStill, ()) {
   const Demands demands = RandomDemands();
-  const std::vector<double> speeds = Speeds(demands.draws, demands.capacity, demands.ceilings);
+  const std::vector<double> speeds = demands.Speeds();
   for (int r = 0; r < kResourceCount; ++r) {
     RC_ASSERT(Used(demands, speeds, r) <= demands.capacity[r] * (1 + kRounding));
   }
@@ -124,11 +150,11 @@ RC_GTEST_PROP(FairShare, NoResourceIsOverdrawnAndNobodyStandsStill, ()) {
   }
 }
 
-// Max-min: whoever is below its ceiling has a full resource on which nobody is faster than it, so
-// that it could rise only by making a slower or equal one slower.
+// Max-min: whoever is below its ceiling has a full resource on which nobody is faster than it by
+// weight, so that it could rise only by making a slower or equal one slower.
 RC_GTEST_PROP(FairShare, NobodyCouldRiseWithoutASlowerOneFalling, ()) {
   const Demands demands = RandomDemands();
-  const std::vector<double> speeds = Speeds(demands.draws, demands.capacity, demands.ceilings);
+  const std::vector<double> speeds = demands.Speeds();
   for (size_t i = 0; i < speeds.size(); ++i) {
     if (speeds[i] == demands.ceilings[i]) continue;
     bool held = false;
@@ -137,7 +163,9 @@ RC_GTEST_PROP(FairShare, NobodyCouldRiseWithoutASlowerOneFalling, ()) {
       if (demands.draws[i][r] == 0 || !full) continue;
       bool is_fastest = true;
       for (size_t j = 0; j < speeds.size(); ++j) {
-        is_fastest &= demands.draws[j][r] == 0 || speeds[j] <= speeds[i] * (1 + kRounding);
+        is_fastest &=
+            demands.draws[j][r] == 0 ||
+            speeds[j] / demands.weights[j] <= speeds[i] / demands.weights[i] * (1 + kRounding);
       }
       held |= is_fastest;
     }
@@ -153,18 +181,20 @@ RC_GTEST_PROP(FairShare, UnitsDoNotMatter, ()) {
     scaled.capacity[r] *= factor;
     for (ResourceAmounts& draw : scaled.draws) draw[r] *= factor;
   }
-  const std::vector<double> one = Speeds(demands.draws, demands.capacity, demands.ceilings);
-  const std::vector<double> other = Speeds(scaled.draws, scaled.capacity, scaled.ceilings);
+  const std::vector<double> one = demands.Speeds();
+  const std::vector<double> other = scaled.Speeds();
   for (size_t i = 0; i < one.size(); ++i) RC_ASSERT(std::abs(one[i] - other[i]) <= kRounding);
 }
 
 RC_GTEST_PROP(FairShare, OrderDoesNotMatter, ()) {
   const Demands demands = RandomDemands();
-  std::vector<ResourceAmounts> reversed(demands.draws.rbegin(), demands.draws.rend());
-  const std::vector<double> ceilings(demands.ceilings.rbegin(), demands.ceilings.rend());
-  std::vector<double> other = Speeds(reversed, demands.capacity, ceilings);
+  Demands reversed = demands;
+  std::reverse(reversed.draws.begin(), reversed.draws.end());
+  std::reverse(reversed.ceilings.begin(), reversed.ceilings.end());
+  std::reverse(reversed.weights.begin(), reversed.weights.end());
+  std::vector<double> other = reversed.Speeds();
   std::reverse(other.begin(), other.end());
-  const std::vector<double> one = Speeds(demands.draws, demands.capacity, demands.ceilings);
+  const std::vector<double> one = demands.Speeds();
   for (size_t i = 0; i < one.size(); ++i) RC_ASSERT(std::abs(one[i] - other[i]) <= kRounding);
 }
 

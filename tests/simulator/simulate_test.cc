@@ -93,6 +93,16 @@ TEST(Simulate, WhatANeighbourKeepsOneFromTheOthersHave) {
   EXPECT_EQ(Times(RunOnce(made)), "0-16 0-20");
 }
 
+// DRAM is enough for 12 of 8 + 8. With half the weight compute has half the copy's speed, 1/2 and
+// 1: the copy loses nothing and ends at 12, when compute has done 6 of its 12.
+TEST(Simulate, WhoeverHasLessWeightIsGivenLess) {
+  HandMade made = OneStep({{.lane = Lane::kH2d, .nanoseconds = 12, .draw = Dram(8)},
+                           {.lane = Lane::kCompute, .nanoseconds = 12, .draw = Dram(8)}});
+  made.costs.capacity[static_cast<size_t>(Resource::kDram)] = 12;
+  made.costs.first[1].weight = 0.5;
+  EXPECT_EQ(Times(RunOnce(made)), "0-12 0-18");
+}
+
 TEST(Simulate, AWaitCanReachOneStepBack) {
   const std::vector<HandOperation> body = {
       {.lane = Lane::kH2d, .nanoseconds = 4},
