@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # tools/measure_validation.sh [RESULT...]: measures this machine and how far predictions are off on it (profile, validate,
 # ranks, experiments; not given: all, about half an hour on an otherwise idle machine), keeps the answers in docs/results/
-# and writes the tables of docs/validation.md anew from what is kept there. `validate` also corrects the profile by six
-# runs (horizon calibrate), keeps the one there is, and judges both by the same runs; `ranks` then runs what both pick.
+# and writes the tables of docs/validation.md anew from what is kept there. `validate` and `ranks` also correct the
+# profile by six runs (horizon calibrate) and keep the one there is: both are judged by the same runs, and what both pick is run.
 set -euo pipefail
 root=$(readlink -f "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/..")
 cd "$root"
@@ -27,7 +27,9 @@ EOF
     --output "$scratch/$name/run" --steps 20 --sequence "$sequence" "$@" >/dev/null
 }
 
-validate() {
+# Corrects the profile by six runs, once.
+calibrate() {
+  ((${#beside[@]} == 0)) || return 0
   seq 1 200000 >"$scratch/data.txt"
   run_for_calibration a 8 320 832 256 --micro-batch 2
   run_for_calibration b 16 192 512 128 --micro-batch 2
@@ -39,6 +41,10 @@ validate() {
   ./horizon calibrate "$scratch"/[a-f]/run --output "$scratch/corrected.json" --json |
     sed "s|$scratch/||g" >"$results/calibrate.json"
   beside=(--beside "$scratch/corrected.json")
+}
+
+validate() {
+  calibrate
   ./horizon validate "${beside[@]}" --json | sed "s|$scratch/||g" >"$results/validate.json"
 }
 
@@ -46,7 +52,9 @@ measure() {
   case $1 in
     profile) ./horizon profile --json >"$results/profile.json" ;;
     validate) validate ;;
-    ranks) ./horizon validate --ranks "${beside[@]}" --json >"$results/ranks.json" ;;
+    ranks)
+      calibrate
+      ./horizon validate --ranks "${beside[@]}" --json >"$results/ranks.json" ;;
     experiments)
       ./horizon experiments --measured --output "$scratch/report" >/dev/null
       cp "$scratch/report/measured.json" "$results/experiments.json" ;;

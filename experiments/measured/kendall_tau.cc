@@ -1,5 +1,6 @@
 #include "experiments/measured/kendall_tau.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 
@@ -24,11 +25,13 @@ double PairCounts::TauB() const {
   return static_cast<double>(concordant - discordant) / std::sqrt(first * second);
 }
 
-PairCounts CountPairs(std::span<const double> first, std::span<const double> second) {
+PairCounts CountPairs(std::span<const double> first, std::span<const double> second, double apart) {
   CHECK(first.size() == second.size());
   PairCounts counts;
   for (size_t i = 0; i < first.size(); ++i) {
     for (size_t j = i + 1; j < first.size(); ++j) {
+      const auto [lesser, greater] = std::minmax(first[i], first[j]);
+      if (apart > 0 && greater <= lesser * (1 + apart)) continue;
       const bool tied_first = first[i] == first[j];
       const bool tied_second = second[i] == second[j];
       if (tied_first || tied_second) {

@@ -20,7 +20,10 @@ struct PairCounts {
   double TauB() const;
 };
 
-// `first[i]` and `second[i]` are the values of thing i (CHECK: as many of each).
-PairCounts CountPairs(std::span<const double> first, std::span<const double> second);
+// `first[i]` and `second[i]` are the values of thing i, above 0 (CHECK: as many of each). Pairs
+// whose first values differ by no more than `apart`, a share of the lesser, count nowhere, unless
+// it is 0.
+PairCounts CountPairs(std::span<const double> first, std::span<const double> second,
+                      double apart = 0);
 
 }  // namespace horizon

@@ -20,6 +20,9 @@
 namespace horizon {
 namespace {
 
+// Plans that are predicted nearer to each other than this are as good as equal.
+constexpr double kApart = 0.05;
+
 // The least arena of any plan: what a search on a device without memory finds lacking.
 absl::StatusOr<uint64_t> LeastArena(const RankLimits& limits, const HardwareProfile& profile) {
   const HardwareProfile none = WithOverrides(profile, {.device_memory = Bytes(CheckedU64(1))});
@@ -138,23 +141,29 @@ void WritePairs(JsonWriter& json, const PairCounts& pairs) {
 }  // namespace
 
 void RankRuns(std::vector<RankedRun>& runs) {
-  const auto rank = [&](double RankedRun::*seconds, int64_t RankedRun::*place) {
-    std::stable_sort(runs.begin(), runs.end(), [&](const RankedRun& a, const RankedRun& b) {
-      return a.*seconds < b.*seconds;
-    });
-    for (size_t i = 0; i < runs.size(); ++i) runs[i].*place = static_cast<int64_t>(i) + 1;
-  };
-  rank(&RankedRun::measured, &RankedRun::measured_rank);
-  rank(&RankedRun::predicted, &RankedRun::predicted_rank);
+  std::stable_sort(runs.begin(), runs.end(), [](const RankedRun& a, const RankedRun& b) {
+    return a.predicted < b.predicted;
+  });
+  std::vector<RankedRun*> by_measured;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    runs[i].predicted_rank = static_cast<int64_t>(i) + 1;
+    by_measured.push_back(&runs[i]);
+  }
+  std::stable_sort(
+      by_measured.begin(), by_measured.end(),
+      [](const RankedRun* a, const RankedRun* b) { return a->measured < b->measured; });
+  for (size_t i = 0; i < by_measured.size(); ++i) {
+    by_measured[i]->measured_rank = static_cast<int64_t>(i) + 1;
+  }
 }
 
-PairCounts RankCase::pairs() const {
+PairCounts RankCase::pairs(double apart) const {
   std::vector<double> predicted, measured;
   for (const RankedRun& run : runs) {
     predicted.push_back(run.predicted);
     measured.push_back(run.measured);
   }
-  return CountPairs(predicted, measured);
+  return CountPairs(predicted, measured, apart);
 }
 
 double RankCase::regret() const {
@@ -170,9 +179,9 @@ std::optional<double> RankCase::other_change() const {
   return std::nullopt;
 }
 
-PairCounts PlanRanks::pairs() const {
+PairCounts PlanRanks::pairs(double apart) const {
   PairCounts all;
-  for (const RankCase& each : cases) all += each.pairs();
+  for (const RankCase& each : cases) all += each.pairs(apart);
   return all;
 }
 
@@ -271,8 +280,11 @@ std::string PlanRanks::Text() const {
     summary.AddRow(std::move(cells));
     best += each.best_was_best() ? 1 : 0;
   }
+  const PairCounts apart = pairs(kApart);
   return StrCat(text, std::move(summary).Finish(),
-                "\nKendall's tau-b over all cases: ", TauText(pairs()),
+                "\nKendall's tau-b over all cases: ", TauText(pairs()), "; of ",
+                apart.concordant + apart.discordant, " pairs predicted more than 5 % apart ",
+                apart.discordant, " were measured the other way round",
                 "; the plan predicted best was measured best in ", best, " of ", cases.size(),
                 " cases\nslower by: of the plan predicted best, against the plan "
                 "measured best; steps are measured at the profile's speed of the machine\n",
@@ -285,6 +297,9 @@ std::string PlanRanks::Json() const {
   JsonWriter json;
   json.BeginObject();
   WritePairs(json, pairs());
+  json.Key("apart").BeginObject().Key("least_apart").Number(kApart);
+  WritePairs(json, pairs(kApart));
+  json.EndObject();
   json.Key("cases").BeginArray();
   for (const RankCase& each : cases) {
     json.BeginObject().Key("name").String(each.name);

@@ -37,7 +37,8 @@ struct RankCase {
   BytesPerSecond link;
   std::vector<RankedRun> runs;  // in predicted order
 
-  PairCounts pairs() const;
+  // Of predicted and measured steps; of plans predicted more than `apart` (a share) apart.
+  PairCounts pairs(double apart = 0) const;
   bool best_was_best() const { return runs.front().measured_rank == 1; }
   // Of the plan predicted best: its measured step over that of the plan measured best, minus 1.
   double regret() const;
@@ -49,7 +50,7 @@ struct RankCase {
 struct PlanRanks {
   std::vector<RankCase> cases;
 
-  PairCounts pairs() const;  // of all cases together; a pair is of one case
+  PairCounts pairs(double apart = 0) const;  // of all cases together; a pair is of one case
   std::string Text() const;
   std::string Json() const;
 };
@@ -86,7 +87,8 @@ absl::StatusOr<PlanRanks> MeasurePlanRanks(const std::vector<RankLimits>& cases,
 // The fields in which a plan differs from the default, "buffer_depth 3, recompute false".
 std::string ShortPlan(const StreamPlan& plan);
 // Sets the ranks from predicted and measured seconds and sorts by the former; ties keep their
-// order.
+// order: of plans predicted alike the one that was found first stays the first, however long it
+// took.
 void RankRuns(std::vector<RankedRun>& runs);
 
 }  // namespace horizon

@@ -135,6 +135,34 @@ TEST(PlanRanks, TheAnswerHasRanksTauAndWhatAWrongChoiceCosts) {
             nullptr);
 }
 
+// Plans predicted alike stay in the order in which they were found: being measured faster makes
+// none of them the one that was chosen.
+TEST(PlanRanks, OfPlansPredictedAlikeTheFirstStaysFirst) {
+  RankCase made{.name = "made", .arena = 3_MiB, .link = BytesPerSecond{1e9}};
+  made.runs = {Made(1, 0.030), Made(1, 0.020), Made(1, 0.010), Made(2, 0.040)};
+  made.runs[0].chosen_by_other = true;
+  RankRuns(made.runs);
+  EXPECT_EQ(made.runs[0].measured, 0.030);
+  EXPECT_EQ(made.runs[0].measured_rank, 3);
+  EXPECT_FALSE(made.best_was_best());
+  EXPECT_NEAR(made.regret(), 2, 1e-12);
+  EXPECT_EQ(made.other_change(), 0);
+}
+
+// 1, 1.04 and 1.06: only the first and the last are more than 5 % apart, and they are the other way
+// round.
+TEST(PlanRanks, PairsThatArePredictedApartAreCountedByThemselves) {
+  RankCase made{.name = "made", .arena = 3_MiB, .link = BytesPerSecond{1e9}};
+  made.runs = {Made(1, 0.030), Made(1.04, 0.020), Made(1.06, 0.010)};
+  RankRuns(made.runs);
+  EXPECT_EQ(made.pairs().discordant, 3);
+  EXPECT_EQ(made.pairs(0.05).discordant, 1);
+  EXPECT_EQ(made.pairs(0.05).concordant, 0);
+  const PlanRanks ranks{.cases = {made}};
+  EXPECT_THAT(ranks.Text(), HasSubstr("of 1 pairs predicted more than 5 % apart 1 were measured"));
+  EXPECT_THAT(ranks.Json(), HasSubstr("\"least_apart\""));
+}
+
 TEST(PlanRanks, APlanIsSaidInOneLine) {
   StreamPlan plan{.chunk_bytes = 2_MiB, .buffer_depth = 3, .resident_chunks = 4};
   plan.anchor_home = AnchorHome::kHost;

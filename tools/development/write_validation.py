@@ -29,13 +29,13 @@ def errors(answer, kind=""):
 
 def speeds(run):
     looks = [burst["speed_before"] for burst in run["bursts"]] + [run["bursts"][-1]["speed_after"]]
-    return ", ".join(f"{look:.2f}" for look in looks)
+    return f"{min(looks):.2f} to {max(looks):.2f}"
 
 
 def validate(answer):
     runs = answer["runs"]
     table = rows(
-        ["run", "predicted", "measured", "error", "at its speed", "machine's speed, look by look",
+        ["run", "predicted", "measured", "error", "at its speed", "machine's speed, over all looks",
          "host memory over its peak"],
         [[run["name"], f"{run['predicted_step_seconds']:.3f} s", f"{run['step_seconds']:.3f} s", percent(run["error"]),
           percent(run["error_during"]), speeds(run), mib(run["predicted_host_bytes"] - run["host_peak_bytes"])]
@@ -83,6 +83,9 @@ def ranks(answer):
     best = sum(case["best_was_best"] for case in answer["cases"])
     text = (f"Kendall's tau-b over all pairs of a case: **{answer['tau_b']:.2f}**; the plan predicted best was measured best in "
             f"{best} of {len(answer['cases'])} cases.")
+    apart = answer["apart"]
+    text += (f" Of {apart['concordant'] + apart['discordant']} pairs predicted more than {100 * apart['least_apart']:.0f} % apart "
+             f"{apart['discordant']} were measured the other way round (tau-b {apart['tau_b']:.2f}).")
     if beside:
         changes = sorted(case.get("other_change", 0) for case in answer["cases"])
         middle = len(changes) // 2
@@ -127,7 +130,9 @@ def contention(profile):
                   [[work] + [f"{100 * share[work, beside]:.0f} %" if (work, beside) in share else "" for beside in lanes]
                    for work in lanes])
     runs = ", ".join(f"{name} {figure['value']:.2f}" for name, figure in profile["in_runs"].items())
-    return f"What operations reach in runs of their rates alone: {runs}; the others all of it.\n\n{matrix}"
+    weight = profile["host"].get("compute_weight", {}).get("value", 1)
+    return (f"What operations reach in runs of their rates alone: {runs}; the others all of it. Compute on all cores, beside one "
+            f"thread more, has {weight:.2f} of that thread's speed.\n\n{matrix}")
 
 
 # Table, the answer it is made from, what makes it. `validate` of the script gives two answers.
