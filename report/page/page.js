@@ -231,7 +231,10 @@ function renderCompared(data) {
         ...columns(first).slice(1)],
       list.map((work, i) => [work.name.replaceAll('_', ' '), work.lane, short(work.operations),
         ...comparedCells(`${key}.${i}`, work.seconds, seconds)]));
-  parts.push(works('Busy seconds of each lane in a steady step', 'lane', data.lanes, 'lanes'),
+  parts.push(data.lanes.length === 0 ? null : table('Busy seconds of each lane in a steady step',
+      [...columns('lane').slice(0, 1), ['operations', 'number'], ...columns('lane').slice(1)],
+      data.lanes.map((work, i) => [work.lane, short(work.operations),
+        ...comparedCells(`lanes.${i}`, work.seconds, seconds)])),
       works('By kind of operation, largest difference first', 'kind', data.kinds, 'kinds'),
       works('The operations that missed most', 'operation', data.missed_most, 'missed_most'));
   const shares = Object.entries(data.busy_share).filter(([, value]) => value > 0);
