@@ -51,8 +51,6 @@ class Run {
       trained = Segment(metrics);
     }
     TellMeasured(true);
-    // A stop may be heard while the last step is under way.
-    summary_.interrupted &= summary_.steps < job_.steps;
     // What was being saved when something went wrong is saved still, if its state is whole.
     if (run_.saving != nullptr) {
       for (const SaveReport& report : run_.saving->saver.Finish()) trained.Update(Heard(report));
@@ -102,6 +100,8 @@ class Run {
     if (SaveIsDue(summary_.steps) && !SavesBesides()) {
       RETURN_IF_ERROR(Heard(run_.saving->saver.SaveNow(summary_.steps, FactsOf(summary_.steps))));
     }
+    // A stop that was heard while the last step was under way stopped nothing.
+    summary_.interrupted &= summary_.steps < job_.steps;
     const bool evaluates = !summary_.interrupted && EvaluationIsDue(summary_.steps);
     return evaluates ? EvaluateNow() : absl::OkStatus();
   }
@@ -211,19 +211,24 @@ class Run {
   absl::Status EvaluateNow() {
     const RunEvaluation& held_out = *run_.evaluation;
     RETURN_IF_ERROR(held_out.data.Seek({}));
+    // The last one is made whatever signals say: behind the last step nothing is left to go on
+    // with, and a run that is complete is not evaluated again.
+    const auto stops = [&] {
+      return summary_.steps < job_.steps && run_.stop_requested && run_.stop_requested();
+    };
     bool ended = false;
     ASSIGN_OR_RETURN(
         const Evaluation evaluation,
         Evaluate(held_out.pass, [&]() -> absl::StatusOr<std::optional<std::vector<TokenRecord>>> {
-          ended |= run_.stop_requested && run_.stop_requested();
+          ended |= stops();
           if (ended) return std::nullopt;
           std::vector<TokenRecord> tokens(static_cast<size_t>(job_.micro_batch_tokens()));
           RETURN_IF_ERROR(held_out.data.Fill(tokens).status());
           ended = held_out.data_ended();
           return tokens;
         }));
-    if (run_.stop_requested && run_.stop_requested()) {
-      summary_.interrupted = summary_.steps < job_.steps;
+    if (stops()) {
+      summary_.interrupted = true;
       return absl::OkStatus();
     }
     summary_.evaluation = evaluation;

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,6 +69,7 @@ struct Request {
   std::string resume;  // a checkpoint
   bool must_succeed = false;
   int64_t stop_after = 0;
+  bool evaluates = false;  // after the last step, one batch
   Io* io = nullptr;
   int64_t keep = 100;
 };
@@ -132,6 +134,19 @@ class Resume : public testing::Test {
         .must_succeed = request.must_succeed,
         .on_save = [&](const SaveReport& report) { outcome.saves.push_back(report); }};
     if (request.every != 0) run.saving = &saving;
+    std::unique_ptr<ModelPass> held_out;
+    DrawnTokens held_out_data(spec_, job_);
+    std::optional<RunEvaluation> evaluation;
+    if (request.evaluates) {
+      ASSIGN_OR_RETURN(
+          held_out,
+          ModelPass::CreateBeside(
+              {.spec = spec_, .job = job_, .plan = request.plan, .kind = PassKind::kEvaluate},
+              trainer->pass()));
+      evaluation.emplace(RunEvaluation{
+          .pass = *held_out, .data = held_out_data, .data_ended = [] { return true; }});
+      run.evaluation = &*evaluation;
+    }
     run.stop_requested = [&] { return stopping_; };
     run.on_step = [&](const StepNews& news) { stopping_ = news.step == request.stop_after; };
     stopping_ = false;
@@ -361,6 +376,26 @@ TEST_F(Resume, ACheckpointOfAnotherModelIsRefused) {
   spec_.intermediate = 22;
   status = Run({.folder = NewFolder(), .resume = path}).status;
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+}
+
+// A stop that is heard behind the last step, or while it is under way, stops nothing: the run is
+// complete, and nobody would make its last evaluation later.
+TEST_F(Resume, AStopAtTheEndDoesNotTakeTheLastEvaluation) {
+  const Outcome whole =
+      Run({.plan = Plain(), .every = 3, .folder = NewFolder(), .evaluates = true});
+  ASSERT_TRUE(whole.status.ok()) << whole.status;
+  ASSERT_TRUE(whole.summary.evaluation.has_value());
+  for (const int64_t stop : {job_.steps - 1, job_.steps}) {
+    const std::string folder = NewFolder();
+    const Outcome stopped =
+        Run({.plan = Plain(), .every = 3, .folder = folder, .stop_after = stop, .evaluates = true});
+    ASSERT_TRUE(stopped.status.ok()) << stopped.status;
+    EXPECT_EQ(stopped.summary.steps, job_.steps) << stop;
+    EXPECT_FALSE(stopped.summary.interrupted) << stop;
+    ASSERT_TRUE(stopped.summary.evaluation.has_value()) << stop;
+    EXPECT_EQ(stopped.summary.evaluation->loss(), whole.summary.evaluation->loss());
+    EXPECT_TRUE(io_->Info(folder + "/eval.jsonl").ok());
+  }
 }
 
 }  // namespace
