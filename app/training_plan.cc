@@ -16,9 +16,9 @@
 #include "planner/plan_report.h"
 #include "planner/planned_job.h"
 #include "planner/process_estimate.h"
-#include "runtime/operation_bodies.h"
 #include "runtime/process_memory.h"
 #include "schedule/build_schedule.h"
+#include "schedule/check_runnable.h"
 #include "schedule/load_files.h"
 
 namespace horizon {
@@ -101,8 +101,8 @@ class Planning {
       if (!answer.feasible) return DoesNotFit(answer);
       plan_ = *answer.search.plan;
     }
+    RETURN_IF_ERROR(CheckRunnable(spec_, job_, plan_));
     ASSIGN_OR_RETURN(const Schedule schedule, BuildSchedule(spec_, job_, plan_));
-    RETURN_IF_ERROR(CheckRunnable(spec_, schedule));
     const Setting setting{.profile = profile_,
                           .software = BuiltInCalibration().SoftwareOf(plan_.strategy)};
     PredictedRun predicted = PredictRun(spec_, schedule, setting);

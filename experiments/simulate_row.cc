@@ -124,6 +124,7 @@ absl::StatusOr<std::optional<RowResult>> SimulateRow(Io& io, const PublishedRow&
   ASSIGN_OR_RETURN(HardwareProfile profile, LoadMachine(io, row.machine));
   profile = WithCalibration(std::move(profile), calibration);
   TrainingJob job = JobFor(profile, *strategy);
+  if (*strategy == Strategy::kReference) job = AsPublished(job);
   job.sequence = row.sequence;
   RowResult result{.row = row};
   const StrategyCalibration none;

@@ -102,31 +102,43 @@ class ForwardParts {
     if (m > 0 && n > 0 && k > 0 && count > 0) gemms_.push_back({m, n, k, count});
   }
 
-  // The norm before a part and the residual after it are not cut: the first shard has them.
+  bool Has(int64_t unit) const { return range_.begin <= unit && unit < range_.end; }
+
+  // The norm before a stage belongs to its first unit, the residual after it to its last.
   void NormAndResidual() {
-    if (range_.begin == 0) values_ += TokenValues(spec_.hidden) * (costs_.norm + costs_.residual);
+    if (Has(0)) values_ += TokenValues(spec_.hidden) * costs_.norm;
+    if (Has(stage_.units - 1)) values_ += TokenValues(spec_.hidden) * costs_.residual;
   }
 
   void Attention() {
-    const int64_t heads = units() * (spec_.heads / spec_.kv_heads);
-    const int64_t query = heads * spec_.head_dim;
-    const int64_t key = units() * spec_.head_dim;
-    Gemm(batch_.tokens(), query, spec_.hidden);
-    Gemm(batch_.tokens(), key, spec_.hidden, 2);
+    const int64_t query = spec_.heads * spec_.head_dim;
+    const int64_t key = spec_.kv_heads * spec_.head_dim;
+    const CheckedU64 each_head = costs_.rotary + (spec_.qk_norm ? costs_.norm : uint64_t{0});
+    NormAndResidual();
+    if (Has(kQueryUnit)) {
+      Gemm(batch_.tokens(), query, spec_.hidden);
+      values_ += TokenValues(query) * each_head;
+    }
+    if (Has(kKeyUnit)) {
+      Gemm(batch_.tokens(), key, spec_.hidden);
+      values_ += TokenValues(key) * each_head;
+    }
+    if (Has(kValueUnit)) Gemm(batch_.tokens(), key, spec_.hidden);
+    if (!Has(kOutputUnit)) return;
     Gemm(batch_.tokens(), spec_.hidden, query);
     const int64_t window = spec_.layers[stage_.layer].sliding_window;
     attention_flops_ =
         CheckedU64(4) * Count(batch_.batch) * VisiblePairs(batch_.sequence, window) * Count(query);
-    NormAndResidual();
-    values_ +=
-        TokenValues(query + key) * (costs_.rotary + (spec_.qk_norm ? costs_.norm : uint64_t{0}));
   }
 
   void FeedForward() {
-    Gemm(batch_.tokens(), units(), spec_.hidden, 2);
-    Gemm(batch_.tokens(), spec_.hidden, units());
+    const int64_t width = spec_.intermediate;
     NormAndResidual();
-    values_ += TokenValues(units()) * costs_.swiglu;
+    if (Has(kGateUnit)) Gemm(batch_.tokens(), width, spec_.hidden);
+    if (Has(kUpUnit)) Gemm(batch_.tokens(), width, spec_.hidden);
+    if (!Has(kDownUnit)) return;
+    Gemm(batch_.tokens(), spec_.hidden, width);
+    values_ += TokenValues(width) * costs_.swiglu;
   }
 
   void ExpertGemms(int64_t pairs, int64_t experts) {
@@ -211,20 +223,21 @@ StageActivations AttentionActivations(const ModelSpec& spec, CheckedU64 tokens) 
     kept.values += query + key + heads;
     kept.scalars += heads;
   }
-  // Normed input and its gradient; gradients of q, k, v and of the output before o_proj; and the
-  // product of output and its gradient, a number a head.
+  // Normed input and the fp32 sum of its gradient; gradients of q, k, v and of the output before
+  // o_proj; and the product of output and its gradient, a number a head.
   const CheckedU64 backward = Count(spec.hidden) * 2 + query + key * 2 + query + Count(spec.heads);
   return MakeActivations(tokens, Count(spec.hidden), kept,
-                         {.values = backward, .scalars = Count(spec.heads)});
+                         {.values = backward, .scalars = Count(spec.hidden) + Count(spec.heads)});
 }
 
 StageActivations FeedForwardActivations(const ModelSpec& spec, CheckedU64 tokens) {
   const CheckedU64 width = Count(spec.intermediate);
-  // Normed input and its gradient; SwiGLU's output and gradients of gate, up and that output.
-  const CheckedU64 backward = Count(spec.hidden) * 2 + width * 4;
+  // Normed input and the fp32 sum of its gradient; SwiGLU's output and the gradients of gate (in
+  // whose place that output's was) and up.
+  const CheckedU64 backward = Count(spec.hidden) * 2 + width * 3;
   return MakeActivations(tokens, Count(spec.hidden),
                          {.values = CheckedU64(1) + width * 2, .scalars = 1},
-                         {.values = backward, .scalars = 0});
+                         {.values = backward, .scalars = Count(spec.hidden)});
 }
 
 StageActivations ExpertsActivations(const ModelSpec& spec, CheckedU64 tokens) {
@@ -233,14 +246,14 @@ StageActivations ExpertsActivations(const ModelSpec& spec, CheckedU64 tokens) {
   const CheckedU64 experts = Count(spec.experts.experts);
   // Inverse rms, router probabilities; for each chosen expert its number, weight, gate and up.
   const CheckedU64 kept = CheckedU64(1) + experts + chosen * (CheckedU64(2) + width * 2);
-  // Normed input and its gradient, the router's gradient; for each pair the gathered input and its
-  // gradient, SwiGLU's output and the gradients of gate, up and that output.
+  // Normed input and the fp32 sum of its gradient, the router's gradient; for each pair the
+  // gathered input and its gradient, SwiGLU's output and the gradients of gate and up.
   const CheckedU64 backward =
-      Count(spec.hidden) * 2 + experts + chosen * (Count(spec.hidden) * 2 + width * 4);
+      Count(spec.hidden) * 2 + experts + chosen * (Count(spec.hidden) * 2 + width * 3);
   return MakeActivations(
       tokens, Count(spec.hidden),
       {.values = kept, .scalars = CheckedU64(1) + experts + chosen * CheckedU64(2)},
-      {.values = backward, .scalars = experts});
+      {.values = backward, .scalars = Count(spec.hidden) + experts});
 }
 
 }  // namespace
@@ -296,11 +309,12 @@ StageWork BackwardWork(const ModelSpec& spec, const Stage& stage, UnitRange rang
 
 uint64_t CacheFlops(const ModelSpec& spec, const Stage& stage, UnitRange range, int64_t batch,
                     int64_t positions) {
-  if (stage.kind != StageKind::kAttention) return 0;
+  const bool attends = range.begin <= kOutputUnit && kOutputUnit < range.end;
+  if (stage.kind != StageKind::kAttention || !attends) return 0;
   const int64_t window = spec.layers[stage.layer].sliding_window;
   const int64_t seen = window > 0 ? std::min(window, positions) : positions;
-  const int64_t heads = spec.heads / stage.units * (range.end - range.begin);
-  return (CheckedU64(4) * Count(batch) * Count(seen) * Count(heads) * Count(spec.head_dim)).value();
+  return (CheckedU64(4) * Count(batch) * Count(seen) * Count(spec.heads) * Count(spec.head_dim))
+      .value();
 }
 
 StageActivations ActivationsOf(const ModelSpec& spec, const Stage& stage, TokenBatch tokens) {

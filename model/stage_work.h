@@ -45,9 +45,9 @@ struct StageWork {
 uint64_t VisiblePairs(int64_t sequence, int64_t window);
 
 // Forward over the units in `range` (all: {0, stage.units}). Experts count the chosen ones only
-// (spread evenly over experts); the head is included with its logits. What is not cut (norm,
-// router, residual) belongs to the range that begins at 0, so the works of a partition add up to
-// the whole.
+// (spread evenly over experts); the head is included with its logits. Norm and router belong to the
+// first unit, attention, activation function and residual to the last one of their stage, so the
+// works of a partition add up to the whole.
 StageWork ForwardWork(const ModelSpec& spec, const Stage& stage, UnitRange range,
                       TokenBatch tokens);
 // Backward: two products for each forward GEMM; attention recomputes scores, so 2.5 times forward.
@@ -55,8 +55,8 @@ StageWork BackwardWork(const ModelSpec& spec, const Stage& stage, UnitRange rang
                        TokenBatch tokens);
 
 // The attention of one new token of each of `batch` sequences over a cache of `positions` (fewer
-// where the layer has a window): what ForwardWork of a sequence of 1 leaves out. 0 for other
-// stages.
+// where the layer has a window): what ForwardWork of a sequence of 1 leaves out. 0 for other stages
+// and for units that attention does not belong to.
 uint64_t CacheFlops(const ModelSpec& spec, const Stage& stage, UnitRange range, int64_t batch,
                     int64_t positions);
 

@@ -9,10 +9,10 @@ namespace horizon {
 namespace {
 
 constexpr int64_t kVocabularyTile = 512;
-constexpr int64_t kIntermediateTile = 128;
 
 enum class Decay { kNo, kYes };
 constexpr int kWhole = -1;
+constexpr int kByUnits = 0;  // the first axis counts units
 
 // Collects the tensors of one stage under a common prefix of names and adds up its counts.
 class StageBuilder {
@@ -32,34 +32,47 @@ class StageBuilder {
     stage_.unit_tile = tile;
   }
 
-  void Add(std::string_view name, std::vector<int64_t> shape, int split_axis, Decay decay,
-           int64_t expert = -1) {
-    TensorSpec tensor;
-    tensor.name = StrCat(prefix_, name);
-    tensor.shape = std::move(shape);
-    tensor.split_axis = split_axis;
-    tensor.expert = expert;
-    tensor.decays = decay == Decay::kYes;
-    tensor.parameters = 1;
-    for (int64_t length : tensor.shape) tensor.parameters *= static_cast<uint64_t>(length);
-    stage_.parameters += tensor.parameters;
-    if (split_axis != kWhole || expert >= 0) cut_parameters_ += tensor.parameters;
-    stage_.tensors.push_back(std::move(tensor));
+  // A tensor of which every unit has a part.
+  void Split(TensorRole role, std::string_view name, std::vector<int64_t> shape, Decay decay) {
+    Add({.name = StrCat(prefix_, name),
+         .role = role,
+         .shape = std::move(shape),
+         .split_axis = kByUnits,
+         .decays = decay == Decay::kYes});
+  }
+  void Matrix(TensorRole role, int64_t unit, std::string_view name, int64_t rows, int64_t columns,
+              int64_t expert = -1) {
+    Add({.name = StrCat(prefix_, name),
+         .role = role,
+         .shape = {rows, columns},
+         .split_axis = kWhole,
+         .unit = unit,
+         .expert = expert,
+         .decays = true});
+  }
+  void Vector(TensorRole role, int64_t unit, std::string_view name, int64_t length) {
+    Add({.name = StrCat(prefix_, name),
+         .role = role,
+         .shape = {length},
+         .split_axis = kWhole,
+         .unit = unit});
   }
 
-  void Matrix(std::string_view name, int64_t rows, int64_t columns, int split_axis) {
-    Add(name, {rows, columns}, split_axis, Decay::kYes);
-  }
-  void Vector(std::string_view name, int64_t length, int split_axis) {
-    Add(name, {length}, split_axis, Decay::kNo);
-  }
-
-  // `active_units`: how many of the units one token touches.
+  // `active_units`: how many of the units one token touches, where they are experts.
   Stage Finish(int64_t active_units) && {
-    stage_.parameters_per_unit = cut_parameters_ / static_cast<uint64_t>(stage_.units);
-    CHECK(stage_.parameters_per_unit * static_cast<uint64_t>(stage_.units) == cut_parameters_);
-    stage_.active_parameters = stage_.parameters - cut_parameters_ +
-                               stage_.parameters_per_unit * static_cast<uint64_t>(active_units);
+    const auto units = static_cast<uint64_t>(stage_.units);
+    CHECK(split_parameters_ % units == 0 && expert_parameters_ % units == 0);
+    stage_.parameters_per_unit = split_parameters_ / units;
+    stage_.active_parameters = stage_.parameters - expert_parameters_ +
+                               expert_parameters_ / units * static_cast<uint64_t>(active_units);
+    if (split_parameters_ < stage_.parameters) {
+      stage_.whole_before.assign(units + 1, 0);
+      for (const TensorSpec& tensor : stage_.tensors) {
+        if (tensor.split_axis != kWhole) continue;
+        stage_.whole_before[static_cast<size_t>(tensor.unit) + 1] += tensor.parameters;
+      }
+      for (size_t i = 0; i < units; ++i) stage_.whole_before[i + 1] += stage_.whole_before[i];
+    }
     return std::move(stage_);
   }
   Stage Finish() && {
@@ -68,61 +81,81 @@ class StageBuilder {
   }
 
  private:
+  void Add(TensorSpec tensor) {
+    tensor.parameters = 1;
+    for (const int64_t length : tensor.shape) tensor.parameters *= static_cast<uint64_t>(length);
+    stage_.parameters += tensor.parameters;
+    if (tensor.split_axis != kWhole) split_parameters_ += tensor.parameters;
+    if (tensor.split_axis != kWhole || tensor.expert >= 0) expert_parameters_ += tensor.parameters;
+    stage_.tensors.push_back(std::move(tensor));
+  }
+
   Stage stage_;
   std::string prefix_;
-  uint64_t cut_parameters_ = 0;
+  uint64_t split_parameters_ = 0;
+  uint64_t expert_parameters_ = 0;  // of what a stage of experts has in every unit
 };
 
 Stage AttentionStage(const ModelSpec& spec, int64_t layer) {
   const int64_t query = spec.heads * spec.head_dim;
   const int64_t key = spec.kv_heads * spec.head_dim;
   StageBuilder builder(StageKind::kAttention, layer);
-  builder.Units(spec.kv_heads, 1);
-  builder.Vector("input_layernorm.weight", spec.hidden, kWhole);
-  builder.Matrix("self_attn.q_proj.weight", query, spec.hidden, 0);
-  builder.Matrix("self_attn.k_proj.weight", key, spec.hidden, 0);
-  builder.Matrix("self_attn.v_proj.weight", key, spec.hidden, 0);
-  builder.Matrix("self_attn.o_proj.weight", spec.hidden, query, 1);
-  if (spec.qkv_bias) {
-    builder.Vector("self_attn.q_proj.bias", query, 0);
-    builder.Vector("self_attn.k_proj.bias", key, 0);
-    builder.Vector("self_attn.v_proj.bias", key, 0);
-  }
-  if (spec.output_bias) builder.Vector("self_attn.o_proj.bias", spec.hidden, kWhole);
+  builder.Units(kAttentionUnits, 1);
+  using Role = TensorRole;
+  builder.Vector(Role::kNorm, kQueryUnit, "input_layernorm.weight", spec.hidden);
+  builder.Matrix(Role::kQuery, kQueryUnit, "self_attn.q_proj.weight", query, spec.hidden);
+  if (spec.qkv_bias) builder.Vector(Role::kQueryBias, kQueryUnit, "self_attn.q_proj.bias", query);
   if (spec.qk_norm) {
-    builder.Vector("self_attn.q_norm.weight", spec.head_dim, kWhole);
-    builder.Vector("self_attn.k_norm.weight", spec.head_dim, kWhole);
+    builder.Vector(Role::kQueryNorm, kQueryUnit, "self_attn.q_norm.weight", spec.head_dim);
   }
-  if (spec.attention_sinks) builder.Vector("self_attn.sinks", spec.heads, 0);
+  builder.Matrix(Role::kKey, kKeyUnit, "self_attn.k_proj.weight", key, spec.hidden);
+  if (spec.qkv_bias) builder.Vector(Role::kKeyBias, kKeyUnit, "self_attn.k_proj.bias", key);
+  if (spec.qk_norm) {
+    builder.Vector(Role::kKeyNorm, kKeyUnit, "self_attn.k_norm.weight", spec.head_dim);
+  }
+  builder.Matrix(Role::kValue, kValueUnit, "self_attn.v_proj.weight", key, spec.hidden);
+  if (spec.qkv_bias) builder.Vector(Role::kValueBias, kValueUnit, "self_attn.v_proj.bias", key);
+  builder.Matrix(Role::kOutput, kOutputUnit, "self_attn.o_proj.weight", spec.hidden, query);
+  if (spec.output_bias) {
+    builder.Vector(Role::kOutputBias, kOutputUnit, "self_attn.o_proj.bias", spec.hidden);
+  }
+  if (spec.attention_sinks) {
+    builder.Vector(Role::kSinks, kOutputUnit, "self_attn.sinks", spec.heads);
+  }
   return std::move(builder).Finish();
 }
 
 Stage FeedForwardStage(const ModelSpec& spec, int64_t layer) {
   StageBuilder builder(StageKind::kFeedForward, layer);
-  builder.Units(spec.intermediate, kIntermediateTile);
-  builder.Vector("post_attention_layernorm.weight", spec.hidden, kWhole);
-  builder.Matrix("mlp.gate_proj.weight", spec.intermediate, spec.hidden, 0);
-  builder.Matrix("mlp.up_proj.weight", spec.intermediate, spec.hidden, 0);
-  builder.Matrix("mlp.down_proj.weight", spec.hidden, spec.intermediate, 1);
-  if (spec.mlp_bias) {
-    builder.Vector("mlp.gate_proj.bias", spec.intermediate, 0);
-    builder.Vector("mlp.up_proj.bias", spec.intermediate, 0);
-    builder.Vector("mlp.down_proj.bias", spec.hidden, kWhole);
-  }
+  builder.Units(kFeedForwardUnits, 1);
+  using Role = TensorRole;
+  const int64_t width = spec.intermediate;
+  builder.Vector(Role::kNorm, kGateUnit, "post_attention_layernorm.weight", spec.hidden);
+  builder.Matrix(Role::kGate, kGateUnit, "mlp.gate_proj.weight", width, spec.hidden);
+  if (spec.mlp_bias) builder.Vector(Role::kGateBias, kGateUnit, "mlp.gate_proj.bias", width);
+  builder.Matrix(Role::kUp, kUpUnit, "mlp.up_proj.weight", width, spec.hidden);
+  if (spec.mlp_bias) builder.Vector(Role::kUpBias, kUpUnit, "mlp.up_proj.bias", width);
+  builder.Matrix(Role::kDown, kDownUnit, "mlp.down_proj.weight", spec.hidden, width);
+  if (spec.mlp_bias) builder.Vector(Role::kDownBias, kDownUnit, "mlp.down_proj.bias", spec.hidden);
   return std::move(builder).Finish();
 }
 
 // gpt_oss: the experts of a layer lie in one tensor each, stored input-major.
 void AddFusedExperts(const ModelSpec& spec, StageBuilder& builder) {
+  using Role = TensorRole;
   const int64_t experts = spec.experts.experts;
   const int64_t width = spec.experts.intermediate;
-  builder.Matrix("mlp.router.weight", experts, spec.hidden, kWhole);
-  if (spec.expert_bias) builder.Vector("mlp.router.bias", experts, kWhole);
-  builder.Add("mlp.experts.gate_up_proj", {experts, spec.hidden, 2 * width}, 0, Decay::kYes);
-  builder.Add("mlp.experts.down_proj", {experts, width, spec.hidden}, 0, Decay::kYes);
+  builder.Matrix(Role::kRouter, 0, "mlp.router.weight", experts, spec.hidden);
+  if (spec.expert_bias) builder.Vector(Role::kRouterBias, 0, "mlp.router.bias", experts);
+  builder.Split(Role::kGateUp, "mlp.experts.gate_up_proj", {experts, spec.hidden, 2 * width},
+                Decay::kYes);
+  builder.Split(Role::kExpertsDown, "mlp.experts.down_proj", {experts, width, spec.hidden},
+                Decay::kYes);
   if (spec.expert_bias) {
-    builder.Add("mlp.experts.gate_up_proj_bias", {experts, 2 * width}, 0, Decay::kNo);
-    builder.Add("mlp.experts.down_proj_bias", {experts, spec.hidden}, 0, Decay::kNo);
+    builder.Split(Role::kGateUpBias, "mlp.experts.gate_up_proj_bias", {experts, 2 * width},
+                  Decay::kNo);
+    builder.Split(Role::kExpertsDownBias, "mlp.experts.down_proj_bias", {experts, spec.hidden},
+                  Decay::kNo);
   }
 }
 
@@ -135,22 +168,23 @@ void AddSeparateExperts(const ModelSpec& spec, StageBuilder& builder) {
                                 ? ExpertNames{"block_sparse_moe", "w1", "w3", "w2"}
                                 : ExpertNames{"mlp", "gate_proj", "up_proj", "down_proj"};
   const int64_t width = spec.experts.intermediate;
-  builder.Matrix(StrCat(names.block, ".gate.weight"), spec.experts.experts, spec.hidden, kWhole);
+  builder.Matrix(TensorRole::kRouter, 0, StrCat(names.block, ".gate.weight"), spec.experts.experts,
+                 spec.hidden);
   for (int64_t expert = 0; expert < spec.experts.experts; ++expert) {
     const std::string prefix = StrCat(names.block, ".experts.", expert, ".");
-    const auto add = [&](std::string_view name, int64_t rows, int64_t columns) {
-      builder.Add(StrCat(prefix, name, ".weight"), {rows, columns}, kWhole, Decay::kYes, expert);
+    const auto add = [&](TensorRole role, std::string_view name, int64_t rows, int64_t columns) {
+      builder.Matrix(role, expert, StrCat(prefix, name, ".weight"), rows, columns, expert);
     };
-    add(names.gate, width, spec.hidden);
-    add(names.up, width, spec.hidden);
-    add(names.down, spec.hidden, width);
+    add(TensorRole::kGate, names.gate, width, spec.hidden);
+    add(TensorRole::kUp, names.up, width, spec.hidden);
+    add(TensorRole::kDown, names.down, spec.hidden, width);
   }
 }
 
 Stage ExpertsStage(const ModelSpec& spec, int64_t layer) {
   StageBuilder builder(StageKind::kExperts, layer);
   builder.Units(spec.experts.experts, 1);
-  builder.Vector("post_attention_layernorm.weight", spec.hidden, kWhole);
+  builder.Vector(TensorRole::kNorm, 0, "post_attention_layernorm.weight", spec.hidden);
   if (spec.experts.fused_tensors) {
     AddFusedExperts(spec, builder);
   } else {
@@ -162,17 +196,18 @@ Stage ExpertsStage(const ModelSpec& spec, int64_t layer) {
 Stage VocabularyStage(const ModelSpec& spec, StageKind kind) {
   StageBuilder builder(kind, -1);
   builder.Units(spec.vocab, kVocabularyTile);
+  const std::vector<int64_t> shape = {spec.vocab, spec.hidden};
   if (kind == StageKind::kEmbedding) {
-    builder.Matrix("model.embed_tokens.weight", spec.vocab, spec.hidden, 0);
+    builder.Split(TensorRole::kTable, "model.embed_tokens.weight", shape, Decay::kYes);
   } else if (!spec.tied) {
-    builder.Matrix("lm_head.weight", spec.vocab, spec.hidden, 0);
+    builder.Split(TensorRole::kTable, "lm_head.weight", shape, Decay::kYes);
   }
   return std::move(builder).Finish();
 }
 
 Stage FinalNormStage(const ModelSpec& spec) {
   StageBuilder builder(StageKind::kFinalNorm, -1);
-  builder.Vector("model.norm.weight", spec.hidden, kWhole);
+  builder.Vector(TensorRole::kNorm, 0, "model.norm.weight", spec.hidden);
   return std::move(builder).Finish();
 }
 
@@ -212,10 +247,12 @@ std::vector<Stage> ListStages(const ModelSpec& spec) {
 
 uint64_t ParametersInUnits(const Stage& stage, UnitRange range) {
   CHECK(0 <= range.begin && range.begin <= range.end && range.end <= stage.units);
-  if (range.begin == range.end) return 0;
-  const uint64_t cut = stage.parameters_per_unit * static_cast<uint64_t>(range.end - range.begin);
-  if (range.begin != 0) return cut;
-  return cut + stage.parameters - stage.parameters_per_unit * static_cast<uint64_t>(stage.units);
+  uint64_t parameters = stage.parameters_per_unit * static_cast<uint64_t>(range.end - range.begin);
+  if (!stage.whole_before.empty()) {
+    parameters += stage.whole_before[static_cast<size_t>(range.end)] -
+                  stage.whole_before[static_cast<size_t>(range.begin)];
+  }
+  return parameters;
 }
 
 ParameterCounts CountParameters(const std::vector<Stage>& stages) {

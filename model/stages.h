@@ -14,18 +14,66 @@ namespace horizon {
 // A model as the list of stages a token passes through: embedding, then attention and feed-forward
 // (or experts) of each layer, final norm, head. A stage is the smallest part with a name of its
 // own; one too large to be streamed whole can be cut into shards along its units.
+//
+// Units are what is never cut: a row of a vocabulary table, an expert, or a matrix of a layer with
+// its bias and its norm. So a shard of attention or feed-forward is a run of whole matrices (norm
+// and q | k | v | o; norm and gate | up | down), and every sum over a matrix is taken in one go
+// whatever the cut.
 
 enum class StageKind { kEmbedding, kAttention, kFeedForward, kExperts, kFinalNorm, kHead };
 // "embedding", "attention", "feed_forward", "experts", "final_norm", "head".
 std::string_view ToString(StageKind kind);
 
+// What a tensor is to its stage.
+enum class TensorRole : uint8_t {
+  kTable,  // embedding or head
+  kNorm,   // of the stage's input
+  kQuery,
+  kQueryBias,
+  kQueryNorm,
+  kKey,
+  kKeyBias,
+  kKeyNorm,
+  kValue,
+  kValueBias,
+  kOutput,
+  kOutputBias,
+  kSinks,
+  kGate,
+  kGateBias,
+  kUp,
+  kUpBias,
+  kDown,
+  kDownBias,
+  kRouter,
+  kRouterBias,
+  kGateUp,  // of all experts in one tensor, as kExpertsDown and their biases
+  kGateUpBias,
+  kExpertsDown,
+  kExpertsDownBias,
+};
+inline constexpr int kTensorRoles = static_cast<int>(TensorRole::kExpertsDownBias) + 1;
+
+// The units of the stages whose units are matrices, in the order of forward.
+inline constexpr int64_t kQueryUnit = 0;
+inline constexpr int64_t kKeyUnit = 1;
+inline constexpr int64_t kValueUnit = 2;
+inline constexpr int64_t kOutputUnit = 3;  // attention itself belongs to it
+inline constexpr int64_t kAttentionUnits = 4;
+inline constexpr int64_t kGateUnit = 0;
+inline constexpr int64_t kUpUnit = 1;
+inline constexpr int64_t kDownUnit = 2;  // the activation function belongs to it
+inline constexpr int64_t kFeedForwardUnits = 3;
+
 // A tensor as it lies in a Hugging Face file.
 struct TensorSpec {
-  std::string name;            // "model.layers.0.self_attn.q_proj.weight"
+  std::string name;  // "model.layers.0.self_attn.q_proj.weight"
+  TensorRole role = TensorRole::kTable;
   std::vector<int64_t> shape;  // row-major
-  // The axis that is cut when the stage is sharded; its length is a multiple of the stage's units.
-  // -1: not cut.
+  // The axis along which each unit of the stage has its equal part (vocabulary tables, tensors that
+  // hold all experts). -1: the tensor belongs to `unit` as a whole.
   int split_axis = -1;
+  int64_t unit = 0;
   // For a tensor that belongs to one expert: that expert's number. -1: none.
   int64_t expert = -1;
   // Matrices decay by default, norms, biases and sinks do not.
@@ -48,13 +96,15 @@ struct Stage {
   std::vector<TensorSpec> tensors;  // a tied head has none: it uses the embedding's
   uint64_t parameters = 0;
   uint64_t active_parameters = 0;  // those one token touches (experts: only the chosen ones)
-  // How the stage can be sharded: `units` equal parts (vocabulary rows, kv-head groups,
-  // intermediate channels, experts), cut only at multiples of `unit_tile` so that the sums of a
-  // shard are whole tiles and sharding never changes a bit. units = 1: cannot be cut.
+  // How the stage can be sharded: between its units, at multiples of `unit_tile` only, so that the
+  // sums of a shard are whole tiles and sharding never changes a bit. units = 1: cannot be cut.
   int64_t units = 1;
   int64_t unit_tile = 1;
-  // Of the tensors that are cut; the rest belongs to the range that begins at 0.
+  // Of the tensors that have a part in every unit.
   uint64_t parameters_per_unit = 0;
+  // Parameters of the other tensors in the units before each, `units` + 1 numbers; empty: there are
+  // no such tensors.
+  std::vector<uint64_t> whole_before;
 };
 
 // Most layers a model may have, and most tensors: a file cannot make us build an endless list.
@@ -64,8 +114,7 @@ inline constexpr uint64_t kMaxTensors = 1'000'000;
 // All stages in forward order. `spec` must be valid (ValidateSpec).
 std::vector<Stage> ListStages(const ModelSpec& spec);
 
-// Parameters of the units in `range`, in constant time. Tensors that are not cut belong to the
-// range that begins at 0 (an empty range has nothing), so the ranges of any partition add up to
+// Parameters of the units in `range`, in constant time. The ranges of any partition add up to
 // stage.parameters. For a tied head pass the embedding.
 uint64_t ParametersInUnits(const Stage& stage, UnitRange range);
 

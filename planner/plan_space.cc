@@ -3,45 +3,48 @@
 #include <algorithm>
 
 #include "model/stages.h"
+#include "schedule/chunk_table.h"
 
 namespace horizon {
 namespace {
 
+// Smaller shards than this are looked at only as the least there is.
 constexpr uint64_t kSmallestChunk = uint64_t{8} << 20;
 
-Bytes InBytes(uint64_t count) { return Bytes(CheckedU64(count)); }
-
-// A layer, its parts and their halves, two layers: chunks end where stages or shards do, so sizes
-// in between only change what is left unused.
+// A layer, its larger stage, two layers, and what the larger stage can be cut into: chunks end
+// where stages, matrices or experts do, so sizes in between only change what is left unused. None
+// is smaller than the largest part that is never cut.
 std::vector<Bytes> ChunkSizes(const ModelSpec& spec, const TrainingJob& job) {
+  const std::vector<Stage> stages = ListStages(spec);
   const uint64_t each = BytesOfParameter(job).link;
-  uint64_t largest_stage = 0;
+  const Stage* largest_stage = nullptr;
   uint64_t largest_layer = 0;
   uint64_t layer_sum = 0;
   int64_t layer = -1;
-  for (const Stage& stage : ListStages(spec)) {
+  for (const Stage& stage : stages) {
     if (stage.layer < 0) continue;
     if (stage.layer != layer) layer_sum = 0;
     layer = stage.layer;
-    layer_sum += stage.parameters * each;
-    largest_stage = std::max(largest_stage, stage.parameters * each);
+    layer_sum += stage.parameters;
     largest_layer = std::max(largest_layer, layer_sum);
+    if (largest_stage == nullptr || stage.parameters > largest_stage->parameters) {
+      largest_stage = &stage;
+    }
   }
+  const Bytes least = LeastChunkBytes(stages, job);
   std::vector<Bytes> sizes;
-  const auto add = [&](uint64_t bytes) {
-    const Bytes size = InBytes(std::max<uint64_t>(bytes, 1));
+  const auto add = [&](uint64_t parameters) {
+    const Bytes size = std::max(least, Bytes(CheckedU64(parameters) * each));
     if (std::find(sizes.begin(), sizes.end(), size) == sizes.end()) sizes.push_back(size);
   };
   add(largest_layer);
-  add(largest_stage);
+  add(largest_stage->parameters);
   add(2 * largest_layer);
-  // Device `host` runs layer stages whole.
-  const bool cuts_stages = job.device != DeviceKind::kHost;
-  for (uint64_t part = 2; cuts_stages && part <= 8 && largest_stage / part >= kSmallestChunk;
-       part *= 4) {
-    // A little more than the share, since shards are whole tiles.
-    add(largest_stage / part + largest_stage / part / 16);
+  for (const int64_t shards : {2, 3, 8}) {
+    const uint64_t largest = LargestOfShards(*largest_stage, shards);
+    if (largest * each >= kSmallestChunk) add(largest);
   }
+  add(0);  // the least
   return sizes;
 }
 

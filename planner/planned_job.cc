@@ -10,9 +10,13 @@ TrainingJob JobFor(const HardwareProfile& profile, Strategy strategy) {
   job.optimizer_place = OptimizerPlace::kAfterStep;
   if (strategy == Strategy::kReference || strategy == Strategy::kResident) {
     job.state_format = StateFormat::kBf16Weights;
-  } else {
-    job.gradient_type = NumberType::kFp32;
   }
+  if (strategy != Strategy::kResident) job.gradient_type = NumberType::kFp32;
+  return job;
+}
+
+TrainingJob AsPublished(TrainingJob job) {
+  job.gradient_type = NumberType::kBf16;
   return job;
 }
 

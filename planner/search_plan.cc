@@ -9,6 +9,7 @@
 
 #include "common/status_macros.h"
 #include "schedule/build_schedule.h"
+#include "schedule/check_runnable.h"
 #include "schedule/lay_out_memory.h"
 #include "simulator/bounds.h"
 
@@ -57,6 +58,7 @@ class Search {
 
   void Collect(const PlanSpace& space, Until until) {
     until_ = until;
+    must_run_ = CheckRunnable(spec_, job_, space.base).ok();
     has_none_resident_ = std::find(space.resident_chunks.begin(), space.resident_chunks.end(), 0) !=
                          space.resident_chunks.end();
     ForEachPlan(space, [this](const StreamPlan& plan) { Consider(plan); });
@@ -205,6 +207,7 @@ class Search {
 
   absl::StatusOr<MemoryNeed> NeedOf(const StreamPlan& plan) {
     RETURN_IF_ERROR(ValidatePlan(spec_, job_, plan));
+    if (must_run_) RETURN_IF_ERROR(CheckRunnable(spec_, job_, plan));
     const absl::StatusOr<CutModel>& cut = CutFor(plan);
     RETURN_IF_ERROR(cut.status());
     RETURN_IF_ERROR(CheckRingHoldsBlock(cut->chunks, job_, plan));
@@ -294,6 +297,9 @@ class Search {
   const TrainingJob& job_;
   const Setting& setting_;
   Until until_ = Until::kAll;
+  // Only plans that the runtime executes are wanted. False where model, job or strategy can be
+  // simulated and not run: then whoever shows the answer says so.
+  bool must_run_ = true;
   bool has_none_resident_ = true;  // the space has plans without resident chunks
   std::map<Key, absl::StatusOr<CutModel>> cuts_;
   std::vector<Candidate> candidates_;

@@ -17,15 +17,17 @@ absl::Status OperationBodies::Body::Embed() const {
                                      .output = Activations(Writes(ContentKind::kHidden))});
 }
 
-// Stage after stage. What a stage hands to the next is written where it is needed: into the next
-// one's kept input when activations are kept, else into the output, in place from then on.
+// Stage after stage, or some units of one. What a stage hands to the next is written where it is
+// needed: into the next one's kept input when activations are kept, else into the output, in place
+// from then on.
 absl::Status OperationBodies::Body::ForwardChunk() const {
   const LayerShapes shapes = Shapes();
   ConstValues weights = Weights(Reads(ContentKind::kWeights));
   ConstValues input = Activations(Reads(ContentKind::kHidden));
   const Access* out = Find(AccessMode::kWrite, ContentKind::kHidden);
   const Access* kept_access = Find(AccessMode::kWrite, ContentKind::kActivations);
-  std::byte* kept = kept_access == nullptr ? nullptr : At<std::byte>(*kept_access);
+  std::span<std::byte> kept;
+  if (kept_access != nullptr) kept = MemoryOf(*kept_access);
   const Access* cache_access = Find(AccessMode::kWrite, ContentKind::kKvCache);
   int64_t cached = 0;
   const std::span<const ChunkPiece> pieces = chunks_.PiecesOf(chunk());
@@ -38,20 +40,23 @@ absl::Status OperationBodies::Body::ForwardChunk() const {
       cache = CacheOf(*cache_access, stage, cached, values);
       cached += values;
     }
-    const bool last = i + 1 == pieces.size();
-    std::byte* next_kept = kept == nullptr ? nullptr : kept + KeptBytes(shapes, stage);
     Values output = out == nullptr ? Values() : Activations(*out);
-    if (!last && next_kept != nullptr) output = {next_kept, activations_};
+    std::span<std::byte> next_kept;
+    if (i + 1 < pieces.size() && !kept.empty()) {
+      next_kept = kept.subspan(static_cast<size_t>(KeptBytes(shapes, stage)));
+      output = {next_kept.data(), activations_};
+    }
     RETURN_IF_ERROR(ForwardOfStage(shapes,
                                    {.stage = stage,
+                                    .units = pieces[i].units,
                                     .weights = weights,
                                     .input = input,
                                     .output = output,
                                     .kept = kept,
-                                    .workspace = workspace(),
+                                    .workspace = Workspace(),
                                     .cache = caches ? &cache : nullptr},
                                    context_));
-    weights = weights.From(static_cast<int64_t>(stage.parameters));
+    weights = weights.From(static_cast<int64_t>(ParametersInUnits(stage, pieces[i].units)));
     input = output;
     kept = next_kept;
   }
@@ -62,9 +67,10 @@ absl::Status OperationBodies::Body::BackwardChunk() const {
   const LayerShapes shapes = Shapes();
   const GradientOut gradient = GradientOfChunk();
   const ConstValues weights = Weights(Reads(ContentKind::kWeights));
-  std::byte* kept = At<std::byte>(Reads(ContentKind::kActivations));
+  const std::span<std::byte> kept = MemoryOf(Reads(ContentKind::kActivations));
   ConstValues output_gradient = Activations(Reads(ContentKind::kHiddenGradient));
-  const Values input_gradient = Activations(Writes(ContentKind::kHiddenGradient));
+  const Access* in = Find(AccessMode::kWrite, ContentKind::kHiddenGradient);
+  const Values input_gradient = in == nullptr ? Values() : Activations(*in);
   const std::span<const ChunkPiece> pieces = chunks_.PiecesOf(chunk());
   struct Begin {
     int64_t parameters = 0;
@@ -73,18 +79,19 @@ absl::Status OperationBodies::Body::BackwardChunk() const {
   std::vector<Begin> begins(pieces.size() + 1);
   for (size_t i = 0; i < pieces.size(); ++i) {
     const Stage& stage = chunks_.stages[pieces[i].stage];
-    begins[i + 1] = {begins[i].parameters + static_cast<int64_t>(stage.parameters),
-                     begins[i].kept + KeptBytes(shapes, stage)};
+    const auto parameters = static_cast<int64_t>(ParametersInUnits(stage, pieces[i].units));
+    begins[i + 1] = {begins[i].parameters + parameters, begins[i].kept + KeptBytes(shapes, stage)};
   }
   for (size_t i = pieces.size(); i-- > 0;) {
     RETURN_IF_ERROR(BackwardOfStage(shapes,
                                     {.stage = chunks_.stages[pieces[i].stage],
+                                     .units = pieces[i].units,
                                      .weights = weights.From(begins[i].parameters),
-                                     .kept = kept + begins[i].kept,
+                                     .kept = kept.subspan(static_cast<size_t>(begins[i].kept)),
                                      .output_gradient = output_gradient,
                                      .input_gradient = input_gradient,
                                      .gradient = gradient.From(begins[i].parameters),
-                                     .workspace = workspace()},
+                                     .workspace = Workspace()},
                                     context_));
     output_gradient = input_gradient;
   }

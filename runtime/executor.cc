@@ -14,8 +14,8 @@
 namespace horizon {
 namespace {
 
-constexpr std::array<Lane, kLaneCount> kLanes = {Lane::kH2d,  Lane::kCompute,   Lane::kD2h,
-                                                 Lane::kHost, Lane::kOptimizer, Lane::kDisk};
+constexpr std::array<Lane, kLaneCount> kLanes = {Lane::kH2d, Lane::kCompute, Lane::kD2h,
+                                                 Lane::kHost, Lane::kOptimizer};
 
 // Of an error that says in which operation it happened.
 constexpr char kNamedPayload[] = "horizon/operation";
@@ -36,8 +36,6 @@ int ThreadsOf(const StreamPlan& plan, Lane lane) {
       return static_cast<int>(plan.host_threads);
     case Lane::kOptimizer:
       return static_cast<int>(plan.optimizer_threads);
-    case Lane::kDisk:
-      return 1;
   }
   return 1;
 }
@@ -58,11 +56,11 @@ Executor::Executor(const Schedule& schedule, const OperationBodies& bodies, Devi
 
 absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(const Schedule& schedule,
                                                            const OperationBodies& bodies,
-                                                           const RunMemory& memory, Device& device,
+                                                           Device& device,
                                                            const KernelTable& kernels,
                                                            const Options& options) {
   std::unique_ptr<Executor> executor(new Executor(schedule, bodies, device, kernels, options));
-  RETURN_IF_ERROR(executor->Start(memory));
+  RETURN_IF_ERROR(executor->Start());
   return executor;
 }
 
@@ -89,7 +87,7 @@ const Executor::PhasePlan& Executor::PlanFor(StepKind kind) const {
   return steady_;
 }
 
-absl::Status Executor::Start(const RunMemory& memory) {
+absl::Status Executor::Start() {
   for (const Lane lane : kLanes) {
     LaneState& state = lanes_[static_cast<size_t>(lane)];
     const int threads = ThreadsOf(schedule_.plan, lane);
@@ -97,16 +95,10 @@ absl::Status Executor::Start(const RunMemory& memory) {
     state.on_device = IsDeviceLane(lane);
     if (state.on_device) {
       StreamOptions stream{.name = name, .threads = threads, .products = options_.products};
-      const BufferId tiles = memory.Find(BufferKind::kTileScratch, 0);
-      if (lane == Lane::kCompute && tiles >= 0) {
-        stream.scratch = {memory.At(tiles), memory.buffer(tiles).bytes};
-      }
+      stream.scratch = bodies_.ScratchOf(lane);
       ASSIGN_OR_RETURN(state.stream, device_.CreateStream(stream));
     } else {
       ASSIGN_OR_RETURN(state.workers, Workers::Create(name, threads));
-      ASSIGN_OR_RETURN(state.scratch,
-                       HostMemory::Create(static_cast<uint64_t>(threads) * kWorkerScratchBytes,
-                                          {.populate = false, .huge_pages = false}));
     }
   }
   for (Slot& slot : slots_) RETURN_IF_ERROR(CreateEvents(slot));
@@ -348,7 +340,7 @@ absl::Status Executor::RunOnHost(LaneState& lane, Slot& slot, OperationId id,
   const int64_t updated = watch == nullptr ? 0 : OperationBodies::StepOfUpdate(call);
   slot.start_ns[id] = Now();
   if (watch != nullptr) watch->BeforeUpdate(updated, call.operation.chunk);
-  const KernelContext context{.workers = lane.workers.get(), .scratch = lane.scratch.span()};
+  const KernelContext context{.workers = lane.workers.get()};
   RETURN_IF_ERROR(bodies_.Run(call, HostKernels(), context));
   if (watch != nullptr) watch->AfterUpdate(updated, call.operation.chunk);
   slot.end_ns[id] = Now();

@@ -13,12 +13,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/clock.h"
-#include "common/host_memory.h"
 #include "common/workers.h"
 #include "kernels/kernel_table.h"
 #include "runtime/device/device.h"
 #include "runtime/operation_bodies.h"
-#include "runtime/run_memory.h"
 #include "runtime/step.h"
 #include "schedule/schedule.h"
 #include "schedule/timeline.h"
@@ -39,8 +37,8 @@ class UpdateWatch {
 // else orders anything, and no operation is made up here.
 //
 // Lanes h2d, compute and d2h are streams of the device: their thread puts the work on the stream,
-// and a wait between two of them is an event the device keeps. Lanes host, optimizer and disk work
-// on their thread. Why it cannot deadlock: a schedule lists operations in an order in which they
+// and a wait between two of them is an event the device keeps. Lanes host and optimizer work on
+// their thread. Why it cannot deadlock: a schedule lists operations in an order in which they
 // could run one by one, every wait points backwards in it, and each lane follows it; so the
 // earliest operation that has not ended can always go on (VerifySchedule proves this before).
 //
@@ -67,7 +65,7 @@ class Executor {
   // Starts the lanes. What is passed in outlives the executor. `kernels` are the device's.
   static absl::StatusOr<std::unique_ptr<Executor>> Create(const Schedule& schedule,
                                                           const OperationBodies& bodies,
-                                                          const RunMemory& memory, Device& device,
+                                                          Device& device,
                                                           const KernelTable& kernels,
                                                           const Options& options);
   Executor(const Executor&) = delete;
@@ -111,7 +109,6 @@ class Executor {
     bool on_device = false;
     StreamRef stream;
     std::unique_ptr<Workers> workers;  // host lanes
-    HostMemory scratch;
     uint64_t done = 0;  // operations that were issued (device) or have ended (host); by mutex_
     std::string doing;  // by mutex_
     std::jthread thread;
@@ -119,7 +116,7 @@ class Executor {
 
   Executor(const Schedule& schedule, const OperationBodies& bodies, Device& device,
            const KernelTable& kernels, const Options& options);
-  absl::Status Start(const RunMemory& memory);
+  absl::Status Start();
   absl::Status CreateEvents(Slot& slot);
   PhasePlan PlanOf(const Phase& phase) const;
   const PhasePlan& PlanFor(StepKind kind) const;

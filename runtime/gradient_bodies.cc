@@ -177,12 +177,12 @@ absl::Status OperationBodies::Body::Adam() const {
     if (clipped == nullptr) factor = clip.factor;
   }
   const GradientView gradient = GradientAt(source);
-  const auto buffer = [&](BufferKind kind) { return o_.memory_.Find(kind, op_.chunk); };
-  uint16_t* hi = o_.memory_.As<uint16_t>(buffer(BufferKind::kWeightsHi));
-  const BufferId lo = buffer(BufferKind::kWeightsLo);
-  const BufferId weights =
-      plan_.strategy == Strategy::kResident ? buffer(BufferKind::kResidentWeights) : BufferId{-1};
-  std::byte* moments = o_.memory_.At(buffer(BufferKind::kMoments));
+  uint16_t* hi = At<uint16_t>(*UpdatesIn(BufferKind::kWeightsHi));
+  const Access* low = UpdatesIn(BufferKind::kWeightsLo);
+  int16_t* lo = low == nullptr ? nullptr : At<int16_t>(*low);
+  const Access* resident = UpdatesIn(BufferKind::kResidentWeights);
+  float* weights = resident == nullptr ? nullptr : At<float>(*resident);
+  std::byte* moments = At<std::byte>(Writes(ContentKind::kMoments));
   const MomentLayout layout(o_.schedule_, op_.chunk);
   uint64_t* fault = late == nullptr ? nullptr : At<uint64_t>(*late);  // of the next slice
   absl::Status status;
@@ -206,14 +206,14 @@ absl::Status OperationBodies::Body::Adam() const {
          .gradient_fp32 = gradient.fp32 == nullptr ? nullptr : gradient.fp32 + slice.offset,
          .gradient_bf16 = gradient.bf16 == nullptr ? nullptr : gradient.bf16 + slice.offset,
          .hi = hi + slice.offset,
-         .lo = lo < 0 ? nullptr : o_.memory_.As<int16_t>(lo) + slice.offset,
+         .lo = lo == nullptr ? nullptr : lo + slice.offset,
          .moments = layout.type(),
          .m = moments + parts[0].offset,
          .v = moments + parts[1].offset,
          .m_scales = reinterpret_cast<float*>(moments + parts[2].offset),
          .v_scales = reinterpret_cast<float*>(moments + parts[3].offset),
-         .weights = weights < 0 ? nullptr : o_.memory_.As<float>(weights) + slice.offset,
-         .weights_from_hi = job_.compute_type == NumberType::kBf16 || lo < 0,
+         .weights = weights == nullptr ? nullptr : weights + slice.offset,
+         .weights_from_hi = job_.compute_type == NumberType::kBf16 || lo == nullptr,
          .first_refused = fault == nullptr ? nullptr : fault++});
     if (!status.ok()) status = FailedUpdate(slice, status);
   });

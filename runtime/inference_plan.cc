@@ -25,8 +25,10 @@ class Search {
     ASSIGN_OR_RETURN(InferencePlan found, Resident());
     if (Fits(found.bytes)) return found;
     InferencePlan smallest;
-    for (const auto& [chunk_bytes, depth] :
-         {std::pair<uint64_t, int64_t>{LayerBytes(), 2}, {StageBytes(), 2}, {StageBytes(), 1}}) {
+    for (const auto& [chunk_bytes, depth] : {std::pair<uint64_t, int64_t>{LayerBytes(), 2},
+                                             {StageBytes(), 2},
+                                             {MatrixBytes(), 2},
+                                             {MatrixBytes(), 1}}) {
       ASSIGN_OR_RETURN(smallest, Streamed(chunk_bytes, depth, 0));
       if (Fits(smallest.bytes)) return WithMostResident(smallest);
     }
@@ -98,9 +100,10 @@ class Search {
     return best;
   }
 
-  // Of the layer, and of the stage of a layer, that has most.
-  uint64_t LayerBytes() const { return LargestOf(2); }
-  uint64_t StageBytes() const { return LargestOf(1); }
+  // Of the layer, and of the stage of a layer, that has most; and the least a chunk can be.
+  uint64_t LayerBytes() const { return std::max(MatrixBytes(), LargestOf(2)); }
+  uint64_t StageBytes() const { return std::max(MatrixBytes(), LargestOf(1)); }
+  uint64_t MatrixBytes() const { return LeastChunkBytes(ListStages(spec_), job_).value(); }
   uint64_t LargestOf(size_t count) const {
     const std::vector<Stage> stages = ListStages(spec_);
     uint64_t largest = 1;
@@ -127,7 +130,7 @@ class Search {
     tell(" together", limits_.sum);
     return absl::FailedPreconditionError(StrCat(
         spec_.name, " takes at least ", WithCommas(least.device), " bytes of the device and ",
-        WithCommas(least.host), " beside it, streamed stage by stage; there are ", there,
+        WithCommas(least.host), " beside it, streamed matrix by matrix; there are ", there,
         ". Raise --device-memory, or lower the batch or the number of tokens"));
   }
 

@@ -35,8 +35,8 @@ struct InferencePlan {
 
 // The plan for work of which `bytes_of` tells the memory. All weights on the device where that
 // fits; otherwise as many chunks as fit stay there and the others stream through a ring, of two
-// slots if possible, of layers or else of single stages. FailedPrecondition, with the bytes that
-// the smallest of these needs, when none fits; errors of `bytes_of`.
+// slots if possible, of layers or else of single stages or matrices. FailedPrecondition, with the
+// bytes that the smallest of these needs, when none fits; errors of `bytes_of`.
 absl::StatusOr<InferencePlan> PlanInference(const ModelSpec& spec, NumberType compute_type,
                                             const InferenceLimits& limits,
                                             const InferenceBytesOf& bytes_of);

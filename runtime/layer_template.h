@@ -2,7 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <span>
 
 #include "absl/status/status.h"
 #include "common/kernel_context.h"
@@ -20,19 +20,16 @@ namespace horizon {
 // and workspace are bound by each call, wherever the ring put them. So one template serves every
 // layer of its kind, and no layer has memory of its own on the device.
 //
+// A call takes the units of a stage that are in a chunk: all of them, or a shard. Calls over the
+// shards of a stage, ascending in forward and descending in backward, with one `kept` and one
+// `workspace` that nothing else touches in between, do what one call over all units does, bit for
+// bit: each unit does the same work in the same order, and finds what other units made where one
+// call would have put it.
+//
 // Arrays are token-major and contiguous: hidden states [tokens, hidden], of the type the device
-// keeps activations in. Numbers that a token or head has one of are fp32.
-
-// Where the tensors of a stage lie, in parameters from its first; -1: the model has none.
-struct StageOffsets {
-  int64_t norm = -1;
-  int64_t q = -1, k = -1, v = -1, o = -1;
-  int64_t q_bias = -1, k_bias = -1, v_bias = -1, o_bias = -1;
-  int64_t q_norm = -1, k_norm = -1;
-  int64_t gate = -1, up = -1, down = -1;
-  int64_t gate_bias = -1, up_bias = -1, down_bias = -1;
-};
-StageOffsets OffsetsOf(const Stage& stage);
+// keeps activations in. Numbers that a token or head has one of are fp32, and so is the sum of the
+// gradients that several matrices have for their common input: it is added up in the order v, k, q
+// (up, gate) and rounded once.
 
 // What all calls of a pass share.
 struct LayerShapes {
@@ -40,7 +37,7 @@ struct LayerShapes {
   int64_t batch = 0;
   int64_t sequence = 0;
   const TokenRecord* records = nullptr;  // [batch x sequence]
-  const float* rotary_table = nullptr;
+  const float* rotary_table = nullptr;   // null: no stage of the call attends
   const KernelTable& kernels;
   ValueType activations = ValueType::kFp32;
   bool decodes = false;  // one token a row, which goes on with what the cache holds
@@ -52,14 +49,16 @@ struct LayerShapes {
 
 struct StageForward {
   const Stage& stage;
-  ConstValues weights;  // of the stage
+  UnitRange units;
+  ConstValues weights;  // of these units
   ConstValues input;
-  // The hidden state that leaves; may be `input`; null: not wanted (a recompute that only keeps).
+  // The hidden state that leaves, written by the last unit; may be `input`; null: not wanted (a
+  // recompute that only keeps).
   Values output;
   // Where what backward reads is put, laid out as model/stage_work.h counts it. Its first part is
-  // the input: `input` is this part already, or is copied there. Null: nothing is kept.
-  std::byte* kept = nullptr;
-  std::byte* workspace = nullptr;
+  // the input: `input` is this part already, or is copied there. Empty: nothing is kept.
+  std::span<std::byte> kept;
+  std::span<std::byte> workspace;
   // Of an attention stage in a pass with a cache: keys and values are put there, and with
   // LayerShapes::decodes attention reads them from there alone. Null: the pass has none.
   const KvCache* cache = nullptr;
@@ -69,17 +68,19 @@ absl::Status ForwardOfStage(const LayerShapes& shapes, const StageForward& args,
 
 struct StageBackward {
   const Stage& stage;
-  ConstValues weights;
-  std::byte* kept = nullptr;  // read only
+  UnitRange units;
+  ConstValues weights;        // of these units
+  std::span<std::byte> kept;  // read only
   ConstValues output_gradient;
-  Values input_gradient;  // may be output_gradient
-  GradientOut gradient;   // of the stage's parameters
-  std::byte* workspace = nullptr;
+  Values input_gradient;  // written by the first unit; may be output_gradient
+  GradientOut gradient;   // of the parameters of these units
+  std::span<std::byte> workspace;
 };
 absl::Status BackwardOfStage(const LayerShapes& shapes, const StageBackward& args,
                              const KernelContext& context);
 
-// What the calls above use of `kept`: where the next stage's begins. The layout has reserved it.
+// What the calls above use of `kept` for a whole stage: where the next stage's begins. Behind it a
+// stage in shards has the weights of its norm. The layout has reserved both.
 int64_t KeptBytes(const LayerShapes& shapes, const Stage& stage);
 
 }  // namespace horizon

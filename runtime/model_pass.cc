@@ -7,13 +7,14 @@
 #include "kernels/rotary.h"
 #include "model/rotary_frequencies.h"
 #include "schedule/build_schedule.h"
+#include "schedule/check_runnable.h"
 #include "schedule/verify_schedule.h"
 
 namespace horizon {
 
 absl::Status ModelPass::BuildAndCheck(const Work& work) {
+  RETURN_IF_ERROR(CheckRunnable(work.spec, work.job, work.plan));
   ASSIGN_OR_RETURN(Schedule schedule, BuildSchedule(work.spec, work.job, work.plan, work.kind));
-  RETURN_IF_ERROR(CheckRunnable(work.spec, schedule));
   RETURN_IF_ERROR(VerifySchedule(schedule));
   schedule_ = std::make_unique<Schedule>(std::move(schedule));
   return absl::OkStatus();
@@ -53,7 +54,7 @@ absl::Status ModelPass::FillRotaryTable() {
 }
 
 absl::StatusOr<std::unique_ptr<Executor>> ModelPass::Start(UpdateWatch* watch) const {
-  return Executor::Create(*schedule_, *bodies_, *memory_, options_.device, options_.kernels,
+  return Executor::Create(*schedule_, *bodies_, options_.device, options_.kernels,
                           {.clock = options_.clock,
                            .products = options_.products,
                            .stall_limit = options_.stall_limit,

@@ -20,7 +20,12 @@ static_assert(kLossTileTokens == kLossTile);
 
 OperationBodies::OperationBodies(const ModelSpec& spec, const Schedule& schedule,
                                  const RunMemory& memory)
-    : spec_(spec), schedule_(schedule), memory_(memory), each_(BytesOfParameter(schedule.job)) {
+    : spec_(spec),
+      schedule_(schedule),
+      places_(memory.places()),
+      each_(BytesOfParameter(schedule.job)) {
+  const BufferId rotary = memory.Find(BufferKind::kRotaryTable, 0);
+  positions_ = static_cast<int64_t>(memory.BytesOf(rotary) / sizeof(float)) / spec.head_dim;
   for (int32_t c = 0; c < static_cast<int32_t>(schedule.chunks.chunks.size()); ++c) {
     ForEachSlice(schedule.chunks, c, [&](const TensorSlice& slice) {
       if (slice.first == 0) tensor_names_.push_back(slice.tensor->name);
@@ -56,12 +61,24 @@ bool OperationBodies::IsTransfer(OperationKind kind) const {
 OperationBodies::Transfer OperationBodies::TransferOf(const Call& call) const {
   Transfer transfer{.bytes = call.operation.bytes};
   for (const Access& access : call.phase.AccessesOf(call.operation)) {
-    std::byte* at = memory_.At(access.buffer);
-    (memory_.buffer(access.buffer).memory == Memory::kDevice ? transfer.device : transfer.host) =
-        at;
+    const bool on_device = schedule_.memory.buffers[access.buffer].memory == Memory::kDevice;
+    (on_device ? transfer.device : transfer.host) = places_[access.buffer].begin;
   }
   CHECK(transfer.device != nullptr && transfer.host != nullptr);
   return transfer;
+}
+
+std::span<std::byte> OperationBodies::ScratchOf(Lane lane) const {
+  for (const Phase* phase : {&schedule_.first, &schedule_.steady, &schedule_.drain}) {
+    for (const Operation& operation : phase->operations) {
+      if (operation.lane != lane) continue;
+      for (const Access& access : phase->AccessesOf(operation)) {
+        if (access.content.kind != ContentKind::kTileScratch) continue;
+        return {places_[access.buffer].begin, places_[access.buffer].bytes};
+      }
+    }
+  }
+  return {};
 }
 
 absl::Status OperationBodies::Body::Run() {
@@ -128,7 +145,7 @@ absl::Status OperationBodies::Body::NextBatch() const {
     // One that is decoded goes on with what its row's cache holds.
     const bool begins = tokens[i].position == 0;
     const bool goes_on = i % sequence_ != 0 && tokens[i].position == tokens[i - 1].position + 1;
-    const bool decodes = decodes_ && tokens[i].position >= 0 && tokens[i].position < Capacity();
+    const bool decodes = decodes_ && tokens[i].position >= 0 && tokens[i].position < o_.positions_;
     if (!begins && !goes_on && !decodes) {
       return absl::InvalidArgumentError(
           StrCat("token ", i, " of micro-batch ", op_.micro_batch, " has position ",

@@ -16,14 +16,10 @@
 
 namespace horizon {
 
-// FailedPrecondition (naming what, and what to change) for schedules the runtime has no bodies for:
-// simulated-only strategies, experts, a layer stage cut into shards, ...
-absl::Status CheckRunnable(const ModelSpec& spec, const Schedule& schedule);
-
-// What each operation of a schedule does with the memory it names: which buffer holds what is read
-// from the operation's own accesses, so that nothing is decided here. All calls are const and may
-// be made from several lanes at once; each writes only what its operation says it writes. What it
-// is made from outlives it.
+// What each operation of a schedule does with the memory it names. A body reaches memory through
+// the accesses of its operation and in no other way: which buffer holds what, and that nobody else
+// touches it meanwhile, is decided and proven before anything runs. All calls are const and may be
+// made from several lanes at once. What it is made from outlives it.
 class OperationBodies {
  public:
   OperationBodies(const ModelSpec& spec, const Schedule& schedule, const RunMemory& memory);
@@ -48,6 +44,10 @@ class OperationBodies {
   bool IsTransfer(OperationKind kind) const;
   Transfer TransferOf(const Call& call) const;
 
+  // The memory that kernels of a lane's operations work in beside their arguments; empty: none of
+  // them declares any.
+  std::span<std::byte> ScratchOf(Lane lane) const;
+
   // The step whose gradient an update (kAdam) takes: this one or the one before.
   static int64_t StepOfUpdate(const Call& call);
 
@@ -64,8 +64,11 @@ class OperationBodies {
 
   const ModelSpec& spec_;
   const Schedule& schedule_;
-  const RunMemory& memory_;
+  const std::span<const BufferPlace> places_;  // by buffer
   const ParameterBytes each_;
+  // Positions that the rotary table, and so a cache, was made for: the sequence of the first of the
+  // passes that share them.
+  int64_t positions_ = 0;
   std::vector<std::string> tensor_names_;
 };
 

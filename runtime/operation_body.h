@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 
 #include "common/check.h"
 #include "common/status_macros.h"
@@ -53,11 +54,24 @@ class OperationBodies::Body {
     CHECK(access != nullptr);
     return *access;
   }
+  std::span<std::byte> MemoryOf(const Access& access) const {
+    const BufferPlace& place = o_.places_[access.buffer];
+    return {place.begin, place.bytes};
+  }
   template <typename T>
   T* At(const Access& access) const {
-    return o_.memory_.As<T>(access.buffer);
+    return reinterpret_cast<T*>(o_.places_[access.buffer].begin);
   }
-  BufferKind KindOf(const Access& access) const { return o_.memory_.buffer(access.buffer).kind; }
+  BufferKind KindOf(const Access& access) const {
+    return o_.schedule_.memory.buffers[access.buffer].kind;
+  }
+  // What the operation updates in a buffer of this kind; null: nothing.
+  const Access* UpdatesIn(BufferKind kind) const {
+    for (const Access& access : call_.phase.AccessesOf(op_)) {
+      if (access.mode == AccessMode::kWrite && KindOf(access) == kind) return &access;
+    }
+    return nullptr;
+  }
   // The operation goes on with what the written buffer holds.
   bool AddsTo(const Access& written) const {
     for (const Access& access : call_.phase.AccessesOf(op_)) {
@@ -67,19 +81,19 @@ class OperationBodies::Body {
   }
 
   // Activations, and weights as the device computes with them.
-  Values Activations(const Access& access) const {
-    return {o_.memory_.At(access.buffer), activations_};
-  }
-  ConstValues Weights(const Access& access) const {
-    return {o_.memory_.At(access.buffer), weights_};
-  }
+  Values Activations(const Access& access) const { return {At<std::byte>(access), activations_}; }
+  ConstValues Weights(const Access& access) const { return {At<std::byte>(access), weights_}; }
 
   const Chunk& chunk() const { return chunks_.chunks[op_.chunk]; }
   int64_t parameters() const { return static_cast<int64_t>(chunk().parameters); }
   UnitRange Rows(int32_t c) const { return chunks_.PiecesOf(chunks_.chunks[c]).front().units; }
   bool SummedOnDevice() const { return horizon::SummedOnDevice(job_, plan_) > 1; }
   bool RoundsGradients() const { return job_.gradient_type == NumberType::kBf16; }
-  std::byte* workspace() const { return o_.memory_.At(o_.memory_.Find(BufferKind::kWorkspace, 0)); }
+  std::span<std::byte> Workspace() const {
+    const Access* workspace = UpdatesIn(BufferKind::kWorkspace);
+    CHECK(workspace != nullptr);
+    return MemoryOf(*workspace);
+  }
 
   // A gradient, kept or on its way, as the type it has there.
   struct GradientView {
@@ -108,28 +122,23 @@ class OperationBodies::Body {
   }
 
   LayerShapes Shapes() const {
+    const Access* rotary = Find(AccessMode::kRead, ContentKind::kRotaryTable);
     return {.spec = o_.spec_,
             .batch = job_.micro_batch,
             .sequence = sequence_,
             .records = At<TokenRecord>(Reads(ContentKind::kTokens)),
-            .rotary_table = o_.memory_.As<float>(o_.memory_.Find(BufferKind::kRotaryTable, 0)),
+            .rotary_table = rotary == nullptr ? nullptr : At<float>(*rotary),
             .kernels = k_,
             .activations = activations_,
             .decodes = decodes_};
   }
 
-  // Positions that the rotary table, and so a cache, was made for: the sequence of the first of the
-  // passes that share them.
-  int64_t Capacity() const {
-    const uint64_t bytes = o_.memory_.BytesOf(o_.memory_.Find(BufferKind::kRotaryTable, 0));
-    return static_cast<int64_t>(bytes / sizeof(float)) / o_.spec_.head_dim;
-  }
   // Of a stage, whose part of the chunk's cache begins `offset` values into it; `values` is set to
   // how many it takes.
   KvCache CacheOf(const Access& access, const Stage& stage, int64_t offset, int64_t& values) const {
     const int64_t window = o_.spec_.layers[stage.layer].sliding_window;
     KvCache cache{.batch = job_.micro_batch,
-                  .places = window > 0 ? std::min(window, Capacity()) : Capacity(),
+                  .places = window > 0 ? std::min(window, o_.positions_) : o_.positions_,
                   .kv_heads = o_.spec_.kv_heads,
                   .head_dim = o_.spec_.head_dim};
     const int64_t half = cache.batch * cache.places * cache.kv_heads * cache.head_dim;
@@ -164,10 +173,8 @@ class OperationBodies::Body {
 
   // Null: the gradient is its own sum, or the head is in one piece.
   float* HeadInputSum(int64_t first) const {
-    const int32_t in_flight =
-        plan_.accumulation_order == AccumulationOrder::kChunkMajor ? op_.micro_batch : 0;
-    const BufferId sum = o_.memory_.Find(BufferKind::kHeadInputSum, in_flight);
-    return sum < 0 ? nullptr : o_.memory_.As<float>(sum) + first;
+    const Access* sum = Find(AccessMode::kWrite, ContentKind::kHeadInputSum);
+    return sum == nullptr ? nullptr : At<float>(*sum) + first;
   }
 
   HeadShape ShapeOfLossChunk() const {

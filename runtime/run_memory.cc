@@ -153,7 +153,7 @@ absl::Status RunMemory::PlaceBeside(const RunMemory& first) {
   uint64_t pinned = 0;
   uint64_t plain = 0;
   for (const Buffer& buffer : schedule_->memory.buffers) {
-    Place place{.bytes = buffer.bytes};
+    BufferPlace place{.bytes = buffer.bytes};
     if (IsShared(*schedule_, buffer.kind)) {
       const BufferId shared = first.Find(buffer.kind, buffer.index);
       if (shared >= 0) place = first.places_[shared];

@@ -12,6 +12,12 @@
 
 namespace horizon {
 
+// Where a buffer lies. Its size is at least the layout's: a shared one has that of the first pass.
+struct BufferPlace {
+  std::byte* begin = nullptr;
+  uint64_t bytes = 0;
+};
+
 // All memory of a pass, taken once, exactly as the layout says: one piece of the device, one of
 // page-locked host memory, one of plain host memory. Nothing else is allocated while steps run.
 // `schedule` and `device` outlive it.
@@ -47,10 +53,13 @@ class RunMemory {
   T* As(BufferId buffer) const {
     return reinterpret_cast<T*>(At(buffer));
   }
+  // Of all buffers, by BufferId; valid as long as this object is not moved.
+  std::span<const BufferPlace> places() const { return places_; }
   const Buffer& buffer(BufferId id) const { return schedule_->memory.buffers[id]; }
   // Its size, which for a shared one is that of the first pass.
   uint64_t BytesOf(BufferId id) const { return places_[id].bytes; }
-  // The buffer of a kind with this index (a chunk, as a rule); -1: the layout has none.
+  // The buffer of a kind with this index (a chunk, as a rule); -1: the layout has none. For what
+  // happens between passes (filling, saving); operations have accesses.
   BufferId Find(BufferKind kind, int32_t index) const;
   uint64_t device_bytes() const { return device_memory_.size(); }
   uint64_t host_bytes() const { return pinned_.size() + host_.size(); }
@@ -61,10 +70,6 @@ class RunMemory {
   absl::Status Get(BufferId buffer, uint64_t offset, std::span<std::byte> values);
 
  private:
-  struct Place {
-    std::byte* begin = nullptr;
-    uint64_t bytes = 0;
-  };
   RunMemory(const Schedule& schedule, Device& device);
   absl::Status ReserveHost(uint64_t pinned, uint64_t plain);
   absl::Status PlaceBeside(const RunMemory& first);
@@ -80,7 +85,7 @@ class RunMemory {
   StreamRef stream_;
   EventRef event_;
   std::vector<std::vector<BufferId>> by_kind_;  // by BufferKind, then index; -1: none
-  std::vector<Place> places_;                   // by buffer
+  std::vector<BufferPlace> places_;             // by buffer
 };
 
 }  // namespace horizon

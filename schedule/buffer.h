@@ -55,7 +55,6 @@ enum class BufferKind : uint8_t {
   kWorkspace,
   kTileScratch,  // what kernels work in beside their arguments
   kRotaryTable,  // cosines and sines of every position; filled once
-  kDiskStage,
 };
 
 std::span<const EnumWord<Memory>> WordsOf(Memory);

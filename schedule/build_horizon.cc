@@ -125,14 +125,6 @@ class Horizon {
 }  // namespace
 
 void BuildHorizon(const ModelSpec& spec, const BufferMap& map, Schedule& schedule) {
-  if (schedule.kind == PassKind::kSave) {
-    PassEmitter emit(spec, schedule, map);
-    schedule.initial = emit.InitialContents();
-    emit.writer().BeginPhase();
-    emit.WriteState();
-    schedule.first = emit.writer().EndPhase();
-    return;
-  }
   Horizon(spec, map, schedule).Build();
 }
 

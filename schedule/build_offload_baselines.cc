@@ -32,7 +32,6 @@ std::vector<RingUse> ReloadAtTurns(const std::vector<ComputeItem>& layers, int32
 void BuildOffloadBaseline(const ModelSpec& spec, const BufferMap& map, Schedule& schedule) {
   schedule.notes.push_back(StrCat("strategy ", ToString(schedule.plan.strategy),
                                   " is simulated only, to compare with: it cannot be run"));
-  if (schedule.kind == PassKind::kSave) return BuildHorizon(spec, map, schedule);
   const std::vector<ComputeItem> items =
       schedule.kind == PassKind::kTrain
           ? TrainOrder(schedule.chunks, schedule.job, schedule.plan)

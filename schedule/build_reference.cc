@@ -23,7 +23,6 @@ std::vector<RingUse> TakeTurns(const std::vector<ComputeItem>& layers, size_t sl
 }  // namespace
 
 void BuildReference(const ModelSpec& spec, const BufferMap& map, Schedule& schedule) {
-  if (schedule.kind == PassKind::kSave) return BuildHorizon(spec, map, schedule);
   const std::vector<ComputeItem> items =
       schedule.kind == PassKind::kTrain
           ? ReferenceOrder(schedule.chunks, schedule.job, schedule.plan)

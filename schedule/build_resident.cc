@@ -5,7 +5,6 @@
 namespace horizon {
 
 void BuildResident(const ModelSpec& spec, const BufferMap& map, Schedule& schedule) {
-  if (schedule.kind == PassKind::kSave) return BuildHorizon(spec, map, schedule);
   const bool train = schedule.kind == PassKind::kTrain;
   PassEmitter emit(spec, schedule, map);
   const std::vector<ComputeItem> items =

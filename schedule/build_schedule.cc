@@ -13,7 +13,7 @@ namespace horizon {
 // Reloading a block for each micro-batch would cost more than batch-major order.
 absl::Status CheckRingHoldsBlock(const ChunkTable& chunks, const TrainingJob& job,
                                  const StreamPlan& plan) {
-  const bool needs = plan.strategy == Strategy::kHorizon && plan.recompute &&
+  const bool needs = plan.strategy == Strategy::kHorizon &&
                      plan.accumulation_order == AccumulationOrder::kChunkMajor &&
                      job.accumulation > 1;
   if (!needs || plan.buffer_depth >= chunks.LargestBlock()) return absl::OkStatus();

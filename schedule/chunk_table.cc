@@ -13,13 +13,17 @@
 namespace horizon {
 namespace {
 
-// `shards` nearly equal ranges of a stage's units, cut at multiples of its tile.
-std::vector<UnitRange> EqualRanges(const Stage& stage, int64_t shards) {
-  const int64_t tiles = (stage.units + stage.unit_tile - 1) / stage.unit_tile;
+bool IsTable(const Stage& stage) {
+  return stage.kind == StageKind::kEmbedding || stage.kind == StageKind::kHead;
+}
+
+// `shards` nearly equal ranges of a table's rows, cut at multiples of its tile.
+std::vector<UnitRange> EqualRanges(const Stage& table, int64_t shards) {
+  const int64_t tiles = (table.units + table.unit_tile - 1) / table.unit_tile;
   // tiles * i / shards, without the product of two large numbers.
   const auto cut = [&](int64_t i) {
     const int64_t tile = tiles / shards * i + tiles % shards * i / shards;
-    return std::min(stage.units, tile * stage.unit_tile);
+    return std::min(table.units, tile * table.unit_tile);
   };
   std::vector<UnitRange> ranges;
   for (int64_t i = 0; i < shards; ++i) ranges.push_back({.begin = cut(i), .end = cut(i + 1)});
@@ -28,20 +32,64 @@ std::vector<UnitRange> EqualRanges(const Stage& stage, int64_t shards) {
 
 // Parameters of the largest of `shards` EqualRanges, without listing them: of t tiles each range
 // has t / shards, and t % shards of them, always the last among these, have one more.
-uint64_t LargestShard(const Stage& stage, int64_t shards) {
-  const int64_t tiles = (stage.units + stage.unit_tile - 1) / stage.unit_tile;
+uint64_t LargestEqualRange(const Stage& table, int64_t shards) {
+  const int64_t tiles = (table.units + table.unit_tile - 1) / table.unit_tile;
   const auto range_of = [&](int64_t begin, int64_t end) {
-    return ParametersInUnits(stage, {.begin = std::min(stage.units, begin * stage.unit_tile),
-                                     .end = std::min(stage.units, end * stage.unit_tile)});
+    return ParametersInUnits(table, {.begin = std::min(table.units, begin * table.unit_tile),
+                                     .end = std::min(table.units, end * table.unit_tile)});
   };
   const int64_t each = tiles / shards;
   const int64_t longer = tiles % shards;
-  const int64_t last = each + (longer > 0 ? 1 : 0);
-  uint64_t largest = std::max(range_of(0, each), range_of(tiles - last, tiles));
-  // One that is neither the first, which holds what is not cut, nor the last, which may be shorter.
-  if (longer > 1) largest = std::max(largest, range_of(1, 2 + each));
-  if (longer <= 1 && shards > 2) largest = std::max(largest, range_of(1, 1 + each));
-  return largest;
+  // Several that are longer are not all the last one, whose last tile may be short.
+  if (longer > 1 || (longer == 0 && shards > 1)) return range_of(0, each + (longer > 1 ? 1 : 0));
+  return std::max(range_of(0, shards > 1 ? each : 0), range_of(tiles - each - longer, tiles));
+}
+
+// The fewest EqualRanges of at most `limit` parameters each. `limit` holds a tile.
+int64_t FewestEqualRanges(const Stage& table, uint64_t limit) {
+  const int64_t tiles = (table.units + table.unit_tile - 1) / table.unit_tile;
+  const uint64_t tile = static_cast<uint64_t>(table.unit_tile) * table.parameters_per_unit;
+  const auto in_one = static_cast<int64_t>(std::max<uint64_t>(1, limit / tile));
+  const int64_t shards = (tiles + in_one - 1) / in_one;
+  // One less may do where only the last range is longer, and its last tile is short.
+  return shards > 1 && LargestEqualRange(table, shards - 1) <= limit ? shards - 1 : shards;
+}
+
+// Runs of units of at most `limit` parameters each, every one as long as it can be; the fewest
+// there are. `limit` holds every unit.
+std::vector<UnitRange> LongestRuns(const Stage& stage, uint64_t limit) {
+  std::vector<UnitRange> runs = {{0, 0}};
+  for (int64_t unit = 0; unit < stage.units; ++unit) {
+    UnitRange& last = runs.back();
+    if (last.begin < last.end && ParametersInUnits(stage, {last.begin, unit + 1}) > limit) {
+      runs.push_back({unit, unit + 1});
+    } else {
+      last.end = unit + 1;
+    }
+  }
+  return runs;
+}
+
+// The least limit of at most `most` that LongestRuns makes no more than `shards` runs for. `most`
+// is such a limit.
+uint64_t LeastLimit(const Stage& stage, size_t shards, uint64_t most) {
+  uint64_t low = LargestUncut(stage);  // the least that may do
+  uint64_t high = most;                // one that does
+  while (low < high) {
+    const uint64_t middle = low + (high - low) / 2;
+    if (LongestRuns(stage, middle).size() <= shards) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return high;
+}
+
+// The fewest runs of at most `limit` parameters, and of these the ones whose largest is smallest.
+std::vector<UnitRange> EvenRuns(const Stage& stage, uint64_t limit) {
+  const size_t fewest = LongestRuns(stage, limit).size();
+  return LongestRuns(stage, LeastLimit(stage, fewest, limit));
 }
 
 // More than any plan could mean; keeps a hostile model from filling the memory with its chunks.
@@ -75,25 +123,24 @@ class Cutter {
   // The shards a stage is cut into: the fewest that fit chunk_bytes each.
   absl::StatusOr<std::vector<UnitRange>> ShardsOf(const Stage& stage) {
     const uint64_t limit = plan_.chunk_bytes.value() / link_bytes_;
-    if (!streams() || stage.parameters <= limit) return EqualRanges(stage, 1);
-    const int64_t tiles = (stage.units + stage.unit_tile - 1) / stage.unit_tile;
-    const uint64_t fewest = limit == 0 ? tiles : (stage.parameters + limit - 1) / limit;
+    if (!streams() || stage.parameters <= limit) return std::vector{UnitRange{0, stage.units}};
     const int64_t room = kMostChunks - next_chunk();
     const auto key = std::tuple(stage.kind, stage.parameters, stage.units);
     if (const auto known = shards_of_.find(key); known != shards_of_.end()) {
       if (static_cast<int64_t>(known->second.size()) > room) return TooManyChunks(stage);
       return known->second;
     }
-    const uint64_t least = LargestShard(stage, tiles);
-    for (int64_t shards = static_cast<int64_t>(std::min<uint64_t>(fewest, tiles));
-         least <= limit && shards <= tiles; ++shards) {
-      if (shards > room) return TooManyChunks(stage);
-      if (LargestShard(stage, shards) <= limit) return shards_of_[key] = EqualRanges(stage, shards);
+    const uint64_t least = LargestUncut(stage);
+    if (least > limit) {
+      return absl::FailedPreconditionError(StrCat(
+          "chunk_bytes ", WithCommas(plan_.chunk_bytes.value()),
+          " cannot hold the smallest part that ", stage.name,
+          " can be cut into: set chunk_bytes to at least ", WithCommas(least * link_bytes_)));
     }
-    return absl::FailedPreconditionError(
-        StrCat("chunk_bytes ", WithCommas(plan_.chunk_bytes.value()), " cannot hold ", stage.name,
-               " even when it is cut into ", tiles, " shards: set chunk_bytes to at least ",
-               WithCommas(least * link_bytes_)));
+    if (!IsTable(stage)) return shards_of_[key] = EvenRuns(stage, limit);
+    const int64_t shards = FewestEqualRanges(stage, limit);
+    if (shards > room) return TooManyChunks(stage);
+    return shards_of_[key] = EqualRanges(stage, shards);
   }
 
   absl::Status TooManyChunks(const Stage& stage) const {
@@ -184,10 +231,10 @@ class Cutter {
     table_.chunks.back().parameters += table_.stages[stage].parameters;
   }
 
-  // A shard cannot take it: the norm follows the sum over all shards of the last stage.
+  // A shard takes no second stage.
   void AddFinalNorm(int32_t stage) {
     if (table_.chunks.back().shards == 1) return AddToLast(stage);
-    AddShards(stage, EqualRanges(table_.stages[stage], 1), {});
+    AddShards(stage, {{0, table_.stages[stage].units}}, {});
     CloseLink();
   }
 
@@ -249,6 +296,28 @@ class Cutter {
 };
 
 }  // namespace
+
+uint64_t LargestUncut(const Stage& stage) {
+  if (IsTable(stage)) {
+    return static_cast<uint64_t>(std::min(stage.unit_tile, stage.units)) *
+           stage.parameters_per_unit;
+  }
+  uint64_t largest = 0;
+  for (int64_t unit = 0; unit < stage.units; ++unit) {
+    largest = std::max(largest, ParametersInUnits(stage, {unit, unit + 1}));
+  }
+  return largest;
+}
+
+uint64_t LargestOfShards(const Stage& stage, int64_t shards) {
+  return LeastLimit(stage, static_cast<size_t>(std::max<int64_t>(1, shards)), stage.parameters);
+}
+
+Bytes LeastChunkBytes(const std::vector<Stage>& stages, const TrainingJob& job) {
+  uint64_t least = 0;
+  for (const Stage& stage : stages) least = std::max(least, LargestUncut(stage));
+  return Bytes(CheckedU64(least) * BytesOfParameter(job).link);
+}
 
 int32_t ChunkTable::LargestBlock() const {
   int32_t largest = 0;

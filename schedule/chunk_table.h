@@ -17,11 +17,17 @@ namespace horizon {
 // belongs to exactly one chunk.
 //
 // Layer chunks hold one or more consecutive stages of one block, never of two (without recompute:
-// of as many layers as a block would have); a stage larger than chunk_bytes is cut into shards,
-// each a chunk of its own. The final norm, one vector, rides with the last layer chunk unless that
-// is a shard. Embedding and head are whole chunks or shards by vocabulary; tied, they are the same
-// chunks. The shards of a stage form one link of the chain of hidden states: they read the same
-// input and add to the same output, in ascending order, forward and backward.
+// of as many layers as a block would have); a stage larger than chunk_bytes is cut between its
+// units (model/stages.h) into shards, each a chunk of its own: the fewest that fit, and of these
+// the cut whose largest shard is smallest. The final norm, one vector, rides with the last layer
+// chunk unless that is a shard. Embedding and head are whole chunks or shards by vocabulary; tied,
+// they are the same chunks.
+//
+// The shards of a layer stage form one link of the chain of hidden states. A micro-batch passes
+// them one after another, ascending in forward and descending in backward, before anything else is
+// computed: what they hand to each other lies in the workspace and among the kept activations. The
+// last shard writes the hidden state that leaves the link, the first one the gradient of the hidden
+// state that entered it.
 
 struct IndexRange {
   int32_t begin = 0;
@@ -76,6 +82,16 @@ struct ChunkTable {
   // "attention_3..feed_forward_4", "feed_forward_7 shard 2/3", "head".
   std::string NameOf(int32_t chunk) const;
 };
+
+// Parameters of the largest part of a stage that is never cut: of a tile of rows, an expert or a
+// matrix. The least a chunk has to hold.
+uint64_t LargestUncut(const Stage& stage);
+
+// Parameters of the largest shard when a layer stage is cut, as evenly as its units allow, into
+// `shards` or fewer.
+uint64_t LargestOfShards(const Stage& stage, int64_t shards);
+// The least chunk_bytes that any stage of the model can be cut for.
+Bytes LeastChunkBytes(const std::vector<Stage>& stages, const TrainingJob& job);
 
 // FailedPrecondition when chunk_bytes cannot hold the smallest shard of some stage (naming the
 // stage and the least bytes that would do).

@@ -7,13 +7,13 @@
 namespace horizon {
 
 // Where the tensors of a model lie in the chunks: one after another in the order of the stage,
-// whole or the rows (columns) of a shard, without a gap. Weights, low halves, moments and gradients
-// of a chunk all have this order.
+// whole or the part of a shard, without a gap. Weights, low halves, moments and gradients of a
+// chunk all have this order.
 struct TensorSlice {
   const Stage* stage = nullptr;
   const TensorSpec* tensor = nullptr;
   uint64_t offset = 0;  // in the chunk, in parameters
-  uint64_t first = 0;   // in the tensor; of a slice that is a run of it (not of columns)
+  uint64_t first = 0;   // in the tensor; where the slice begins
   uint64_t count = 0;
   // Squared norms are summed in blocks of this many parameters, counted from the begin of the
   // tensor, one fp64 partial each. A shard of a table is cut between blocks.
@@ -40,14 +40,12 @@ void ForEachSlice(const ChunkTable& chunks, int32_t chunk, Visit visit) {
       TensorSlice slice{.stage = &stage, .tensor = &tensor, .offset = offset};
       slice.norm_block =
           table ? static_cast<uint64_t>(stage.unit_tile) * stage.parameters_per_unit : kNormBlock;
-      if (tensor.expert >= 0) {
-        const bool inside = piece.units.begin <= tensor.expert && tensor.expert < piece.units.end;
-        slice.count = inside ? tensor.parameters : 0;
-      } else if (tensor.split_axis >= 0) {
+      if (tensor.split_axis >= 0) {
         slice.first = tensor.parameters / units * begin;
         slice.count = tensor.parameters / units * (end - begin);
       } else {
-        slice.count = begin == 0 && end > 0 ? tensor.parameters : 0;
+        const bool inside = piece.units.begin <= tensor.unit && tensor.unit < piece.units.end;
+        slice.count = inside ? tensor.parameters : 0;
       }
       if (slice.count == 0) continue;
       visit(slice);

@@ -85,8 +85,10 @@ class Order {
     for (int32_t c = table.begin; c < table.end; ++c) {
       for (int32_t mb = mbs.begin; mb < mbs.end; ++mb) Add(OperationKind::kEmbed, c, mb);
     }
-    for (int32_t c = chunks_.layers.begin; c < chunks_.layers.end; ++c) {
-      for (int32_t mb = mbs.begin; mb < mbs.end; ++mb) Add(OperationKind::kForward, c, mb);
+    for (const IndexRange& link : chunks_.links) {
+      for (int32_t mb = mbs.begin; mb < mbs.end; ++mb) {
+        for (int32_t c = link.begin; c < link.end; ++c) Add(OperationKind::kForward, c, mb);
+      }
     }
   }
 
@@ -133,12 +135,14 @@ class Order {
     }
   }
 
-  // All `mbs` through a chunk while it is loaded.
+  // All `mbs` through a link while it is loaded, its shards from the last.
   void BackwardThroughLinks(IndexRange links, IndexRange mbs) {
     for (int32_t link = links.end - 1; link >= links.begin; --link) {
-      // Shards ascend in backward too: their sums have one order.
-      for (int32_t c = chunks_.links[link].begin; c < chunks_.links[link].end; ++c) {
-        for (int32_t mb = mbs.begin; mb < mbs.end; ++mb) Add(OperationKind::kBackward, c, mb);
+      const IndexRange& shards = chunks_.links[link];
+      for (int32_t mb = mbs.begin; mb < mbs.end; ++mb) {
+        for (int32_t c = shards.end - 1; c >= shards.begin; --c) {
+          Add(OperationKind::kBackward, c, mb);
+        }
       }
     }
   }

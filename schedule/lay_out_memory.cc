@@ -38,16 +38,11 @@ class Layout {
   absl::StatusOr<LaidOutBuffers> LayOut() {
     RETURN_IF_ERROR(CheckCounts());
     AddWeights();
-    if (kind_ == PassKind::kSave) {
-      AddMoments();
-      map_.disk_stage = Add(BufferKind::kDiskStage, Memory::kHost, 0, kDiskStageBytes);
-    } else {
-      AddFrameworkCopies();
-      AddStreaming();
-      AddInputs();
-      AddHead();
-      AddWorkspace();
-    }
+    AddFrameworkCopies();
+    AddStreaming();
+    AddInputs();
+    AddHead();
+    AddWorkspace();
     if (kind_ == PassKind::kTrain) {
       AddMoments();
       AddGradients();
@@ -142,7 +137,7 @@ class Layout {
     const Memory lo = resident()                               ? Memory::kDevice
                       : job_.compute_type == NumberType::kFp32 ? hi
                                                                : Memory::kHost;
-    const bool has_state = kind_ == PassKind::kTrain || kind_ == PassKind::kSave;
+    const bool has_state = kind_ == PassKind::kTrain;
     // A resident pass that updates nothing needs only the copy that compute reads.
     if (resident() && !has_state && each_.slot != 2) {
       map_.weights_hi.assign(chunk_count(), -1);
@@ -382,38 +377,36 @@ class Layout {
     AddPool(map_.anchor_stages, BufferKind::kAnchorStage, Memory::kDevice, stages, hidden_bytes_);
   }
 
-  // Every stage's part begins at a multiple of kActivationAlignment.
-  CheckedU64 KeptBytesOf(int32_t chunk) const {
+  // Every stage's part begins at a multiple of kActivationAlignment. A stage in shards also keeps
+  // the weights of its norm: backward needs them before it comes to the shard that has them.
+  CheckedU64 KeptBytesOf(int32_t link) const {
+    const Chunk& first = chunks_.chunks[chunks_.links[link].begin];
     CheckedU64 bytes = 0;
-    for (const ChunkPiece& piece : chunks_.PiecesOf(chunks_.chunks[chunk])) {
+    for (const ChunkPiece& piece : chunks_.PiecesOf(first)) {
       const Stage& stage = chunks_.stages[piece.stage];
-      const uint64_t units = static_cast<uint64_t>(stage.units);
-      const CheckedU64 share = KeptBytes(ActivationsOf(spec_, stage, batch_), activation_) *
-                               static_cast<uint64_t>(piece.units.end - piece.units.begin);
-      if (!share.ok()) return share;
-      bytes += CheckedU64((share.value() + units - 1) / units).RoundedUp(kActivationAlignment);
+      bytes += KeptBytes(ActivationsOf(spec_, stage, batch_), activation_)
+                   .RoundedUp(kActivationAlignment);
     }
+    if (first.shards > 1) bytes += CheckedU64::FromSigned(spec_.hidden) * each_.slot;
     return bytes;
   }
 
   void AddActivations() {
+    const auto links = static_cast<int32_t>(chunks_.links.size());
     std::vector<CheckedU64> sizes;
-    if (!plan_.recompute) {
-      for (int32_t c = chunks_.layers.begin; c < chunks_.layers.end; ++c) {
-        sizes.insert(sizes.end(), map_.in_flight, KeptBytesOf(c));
-      }
-    } else if (reference()) {
-      sizes.assign(1, 0);  // one layer at a time
-      for (int32_t c = chunks_.layers.begin; c < chunks_.layers.end; ++c) {
-        sizes[0] = std::max(sizes[0], KeptBytesOf(c));
-      }
-    } else {
-      sizes.assign(chunks_.LargestBlock(), 0);
-      for (const Block& block : chunks_.blocks) {
-        for (int32_t c = block.chunks.begin; c < block.chunks.end; ++c) {
-          CheckedU64& size = sizes[c - block.chunks.begin];
-          size = std::max(size, KeptBytesOf(c));
-        }
+    const auto enlarge = [&](size_t place, CheckedU64 bytes) {
+      if (sizes.size() <= place) sizes.resize(place + 1);
+      sizes[place] = std::max(sizes[place], bytes);
+    };
+    for (int32_t link = 0; link < links; ++link) {
+      const CheckedU64 bytes = KeptBytesOf(link);
+      if (!plan_.recompute) {
+        sizes.insert(sizes.end(), map_.in_flight, bytes);
+      } else if (reference()) {
+        enlarge(0, bytes);  // one layer at a time
+      } else {
+        const int32_t block = chunks_.chunks[chunks_.links[link].begin].block;
+        enlarge(static_cast<size_t>(link - chunks_.blocks[block].links.begin), bytes);
       }
     }
     for (const CheckedU64 size : sizes) {
@@ -423,17 +416,18 @@ class Layout {
     }
   }
 
+  // Of a stage in shards the one that attends has the cache.
   void AddKvCache() {
     AddPerChunk(map_.kv_cache, BufferKind::kKvCache, Memory::kDevice, [&](int32_t c) {
       CheckedU64 bytes = 0;
       for (const ChunkPiece& piece : chunks_.PiecesOf(chunks_.chunks[c])) {
         const Stage& stage = chunks_.stages[piece.stage];
-        if (stage.kind != StageKind::kAttention) continue;
+        if (stage.kind != StageKind::kAttention || piece.units.end != stage.units) continue;
         const int64_t window = spec_.layers[stage.layer].sliding_window;
         const int64_t positions = window > 0 ? std::min(window, job_.sequence) : job_.sequence;
         bytes += CheckedU64(2) * CheckedU64::FromSigned(job_.micro_batch) *
                  CheckedU64::FromSigned(positions) * CheckedU64::FromSigned(spec_.head_dim) *
-                 CheckedU64::FromSigned(piece.units.end - piece.units.begin) * activation_;
+                 CheckedU64::FromSigned(spec_.kv_heads) * activation_;
       }
       return bytes;
     });

@@ -48,7 +48,7 @@ struct BufferMap {
   std::vector<BufferId> head_input_sums;
   // By block and micro-batch in flight.
   std::vector<BufferId> anchors;
-  // By place in the block (recompute), or by chunk and micro-batch in flight.
+  // By a link's place in its block (recompute), or by link and micro-batch in flight.
   std::vector<BufferId> activations;
   BufferId clip_factor = -1;
   BufferId logits = -1;
@@ -57,7 +57,6 @@ struct BufferMap {
   BufferId workspace = -1;
   BufferId tile_scratch = -1;
   BufferId rotary_table = -1;
-  BufferId disk_stage = -1;
   // By link: which of its micro-batch's residuals the hidden state entering it is in.
   static constexpr int32_t kInAnchor = -1;
   std::vector<int32_t> hidden_place;
@@ -93,8 +92,6 @@ inline constexpr uint64_t kLossBytes = 16;
 inline constexpr uint64_t kActivationAlignment = 16;
 // Norm, factor, and whether the step may be taken.
 inline constexpr uint64_t kClipFactorBytes = 16;
-// Staging of a save, which may take no more memory than this beyond what training has.
-inline constexpr uint64_t kDiskStageBytes = uint64_t{64} << 20;
 
 // The gradient of a chunk is kept on the host between its arrival and its update.
 bool KeepsGradient(const ChunkTable& chunks, const TrainingJob& job, const StreamPlan& plan,

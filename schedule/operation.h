@@ -10,8 +10,8 @@ namespace horizon {
 
 // Operations of one lane run one after another, in the order of the schedule; lanes run beside each
 // other and meet only through waits.
-enum class Lane : uint8_t { kH2d, kCompute, kD2h, kHost, kOptimizer, kDisk };
-inline constexpr int kLaneCount = 6;
+enum class Lane : uint8_t { kH2d, kCompute, kD2h, kHost, kOptimizer };
+inline constexpr int kLaneCount = 5;
 
 enum class OperationKind : uint8_t {
   kNextBatch,        // host: the tokens of a micro-batch into pinned memory
@@ -46,9 +46,8 @@ enum class OperationKind : uint8_t {
   kLogits,           // compute: of the last position (prefill, decode)
   kOffloadLogits,    // d2h
   kReport,           // host: what a pass without updates computed, to whoever runs it
-  kWriteChunk,       // disk: the state of a chunk
-  kCommit,           // disk: makes the written state the newest checkpoint
 };
+inline constexpr int kOperationKinds = static_cast<int>(OperationKind::kReport) + 1;
 
 // What a buffer holds, in the words of the model: the forward of chunk 7 must find the weights of
 // chunk 7, whichever slot they are in.
@@ -66,15 +65,20 @@ enum class ContentKind : uint8_t {
   kTokens,          // b: micro-batch
   kRows,            // b: micro-batch
   kRowGradients,    // b: micro-batch
-  kHidden,          // a: link it enters, b: micro-batch, n: shards summed
-  kHiddenGradient,  // a: link it entered, b: micro-batch, n: parts summed
-  kActivations,     // a: chunk, b: micro-batch
+  kHidden,          // a: link it enters, b: micro-batch, n: shards of the embedding summed
+  kHiddenGradient,  // a: link it entered, b: micro-batch, n: parts of the loss summed
+  kActivations,     // a: link, b: micro-batch, n: shards done
+  kStageArrays,     // a: link, b: micro-batch, n: shards done; what they hand on in forward
+  kStageGradients,  // the same in backward
   kLogSumExp,       // b: micro-batch, n: parts done
   kHeadGradient,    // a: chunk, b: micro-batch, n: loss chunks summed
+  kHeadInputSum,    // b: micro-batch, n: parts of the loss summed
   kLoss,            // b: micro-batch, n: parts summed
   kKvCache,         // a: chunk
   kLogits,          // n: shards done
-  kScratch,
+  kRotaryTable,
+  kScratch,      // nothing that anybody reads later
+  kTileScratch,  // the same, of kernels
 };
 
 std::span<const EnumWord<Lane>> WordsOf(Lane);
@@ -123,7 +127,7 @@ struct Operation {
   int32_t chunk = -1;   // -1: not about a chunk
   int32_t micro_batch = -1;
   int32_t part = -1;   // loss chunk, or block of an anchor
-  uint64_t bytes = 0;  // moved over the link or the disk, or through host memory
+  uint64_t bytes = 0;  // moved over the link, or through host memory
   uint64_t flops = 0;
   PoolRange accesses;
   PoolRange waits;

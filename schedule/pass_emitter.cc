@@ -36,9 +36,11 @@ PassEmitter::PassEmitter(const ModelSpec& spec, const Schedule& schedule, const 
   for (const Chunk& chunk : chunks_.chunks) {
     uint64_t forward = 0;
     uint64_t backward = 0;
+    bool attends = false;
     for (const ChunkPiece& piece : chunks_.PiecesOf(chunk)) {
       const Stage& stage = chunks_.stages[piece.stage];
       if (stage.kind == StageKind::kEmbedding || stage.kind == StageKind::kHead) continue;
+      attends |= stage.kind == StageKind::kAttention;
       forward += ForwardWork(spec_, stage, piece.units, batch_).flops;
       if (kind_ == PassKind::kTrain) {
         backward += BackwardWork(spec_, stage, piece.units, batch_).flops;
@@ -46,6 +48,7 @@ PassEmitter::PassEmitter(const ModelSpec& spec, const Schedule& schedule, const 
       if (kind_ == PassKind::kDecode)
         forward += CacheFlops(spec_, stage, piece.units, job_.micro_batch, job_.sequence);
     }
+    has_attention_.push_back(attends);
     forward_flops_.push_back(forward);
     backward_flops_.push_back(backward);
   }
@@ -92,8 +95,6 @@ PassEmitter::Draft PassEmitter::Begin(OperationKind kind, Lane lane, int32_t chu
     case Lane::kOptimizer:
       threads = plan_.optimizer_threads;
       break;
-    case Lane::kDisk:
-      break;
   }
   Draft draft;
   draft.operation = {.kind = kind,
@@ -110,6 +111,7 @@ int64_t PassEmitter::Append(Draft& draft, std::span<const int64_t> after) {
     return writer_.Append(draft.operation, draft.accesses, after);
   }
   CHECK(after.empty());
+  draft.Writes(map_.tile_scratch, {ContentKind::kTileScratch});
   const std::array<int64_t, 1> before = {std::exchange(before_compute_, -1)};
   last_compute_ = writer_.Append(draft.operation, draft.accesses, before);
   return last_compute_;
@@ -144,12 +146,10 @@ BufferId PassEmitter::HiddenGradientBuffer(int32_t link, int32_t mb) const {
   return map_.residual_gradients[2 * flight(mb) + link % 2];
 }
 
-BufferId PassEmitter::ActivationsBuffer(int32_t c, int32_t mb) const {
-  if (!plan_.recompute) {
-    return map_.activations[(c - chunks_.layers.begin) * map_.in_flight + flight(mb)];
-  }
+BufferId PassEmitter::ActivationsBuffer(int32_t link, int32_t mb) const {
+  if (!plan_.recompute) return map_.activations[link * map_.in_flight + flight(mb)];
   if (plan_.strategy == Strategy::kReference) return map_.activations[0];
-  return map_.activations[c - chunks_.blocks[chunk(c).block].chunks.begin];
+  return map_.activations[PlaceInBlock(link)];
 }
 
 BufferId PassEmitter::TokensBuffer(int32_t mb) const {
@@ -157,12 +157,12 @@ BufferId PassEmitter::TokensBuffer(int32_t mb) const {
 }
 
 int32_t PassEmitter::HiddenParts(int32_t link) const {
-  if (link > 0) return chunks_.links[link - 1].size();
-  return plan_.embedding_home == EmbeddingHome::kHost ? 1 : chunks_.embedding.size();
+  const bool from_shards = link == 0 && plan_.embedding_home != EmbeddingHome::kHost;
+  return from_shards ? chunks_.embedding.size() : 1;
 }
 
 int32_t PassEmitter::HiddenGradientParts(int32_t link) const {
-  return link < links() ? chunks_.links[link].size() : loss_parts_ * chunks_.head.size();
+  return link < links() ? 1 : loss_parts_ * chunks_.head.size();
 }
 
 Content PassEmitter::Hidden(int32_t link, int32_t mb) const {
@@ -188,22 +188,8 @@ std::vector<Access> PassEmitter::InitialContents() const {
   holds(map_.framework_copy, ContentKind::kWeights);
   if (resident()) holds(map_.resident_weights, ContentKind::kWeights);
   if (kind_ == PassKind::kDecode) holds(map_.kv_cache, ContentKind::kKvCache);
+  initial.push_back({.buffer = map_.rotary_table, .content = {ContentKind::kRotaryTable}});
   return initial;
-}
-
-void PassEmitter::WriteState() {
-  for (int32_t c = 0; c < static_cast<int32_t>(chunks_.chunks.size()); ++c) {
-    Draft write = Begin(OperationKind::kWriteChunk, Lane::kDisk, c, -1);
-    write.Reads(map_.weights_hi[c], {ContentKind::kWeights, c});
-    if (map_.weights_lo[c] >= 0) write.Reads(map_.weights_lo[c], {ContentKind::kLowHalf, c});
-    write.Reads(map_.moments[c], {ContentKind::kMoments, c});
-    write.Writes(map_.disk_stage, {ContentKind::kScratch});
-    write.operation.bytes = (2 + each_.low_half) * parameters(c) +
-                            MomentBytes(job_.state_format, parameters(c), chunk(c).moment_blocks);
-    Append(write);
-  }
-  Draft commit = Begin(OperationKind::kCommit, Lane::kDisk, -1, -1);
-  Append(commit);
 }
 
 }  // namespace horizon

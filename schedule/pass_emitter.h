@@ -69,9 +69,6 @@ class PassEmitter {
   // the one before is over.
   void NextBatchAwaitsUpdates() { before_batch_ = last_update_; }
 
-  // --- saving ---
-  void WriteState();
-
   // The contents of the lasting buffers before the first step.
   std::vector<Access> InitialContents() const;
   // The last operation appended to the compute lane (-1: none).
@@ -108,7 +105,7 @@ class PassEmitter {
   BufferId RecomputeInput(int32_t link, int32_t mb) const;   // of the hidden state entering `link`
   BufferId RecomputeOutput(int32_t link, int32_t mb) const;  // of the one that leaves it
   BufferId HiddenGradientBuffer(int32_t link, int32_t mb) const;
-  BufferId ActivationsBuffer(int32_t chunk, int32_t mb) const;
+  BufferId ActivationsBuffer(int32_t link, int32_t mb) const;
   BufferId TokensBuffer(int32_t mb) const;
   BufferId NextSlab(int32_t chunk);  // the gradient of `chunk` leaves through it
 
@@ -119,7 +116,12 @@ class PassEmitter {
   Content HiddenGradient(int32_t link, int32_t mb) const;
 
   void ReadWeights(Draft& draft, int32_t chunk, BufferId weights) const;
-  void AddShardTo(Draft& draft, int32_t chunk, Content whole, BufferId target) const;
+  // What an operation adds to that others before it began: they have done `done` parts.
+  static void AddPart(Draft& draft, BufferId target, Content content, int32_t done);
+  // What the shards of a link hand to each other, of which `done` came before.
+  void PassThroughWorkspace(Draft& draft, int32_t chunk, Content content, int32_t done) const;
+  void ReadRotaryTable(Draft& draft, int32_t chunk) const;
+  bool IsLastShard(int32_t chunk) const;
   void WriteGradient(Draft& draft, int32_t chunk, int32_t mb);
   uint64_t LossFlops(int32_t chunk, int32_t part, bool backward) const;
 
@@ -148,6 +150,7 @@ class PassEmitter {
   const int32_t loss_parts_;
   // Age of the weights in the store as loads see them: updated in this step or in the one before.
   const uint8_t weights_age_;
+  std::vector<char> has_attention_;       // by chunk
   std::vector<uint64_t> forward_flops_;   // by chunk
   std::vector<uint64_t> backward_flops_;  // by chunk
   PhaseWriter writer_;

@@ -45,7 +45,7 @@ void PassEmitter::Embed(int32_t c, int32_t mb, BufferId weights) {
   Draft embed = Begin(OperationKind::kEmbed, Lane::kCompute, c, mb);
   ReadWeights(embed, c, weights);
   embed.Reads(TokensBuffer(mb), {ContentKind::kTokens, 0, mb});
-  AddShardTo(embed, c, Hidden(0, mb), HiddenBuffer(0, mb));
+  AddPart(embed, HiddenBuffer(0, mb), Hidden(0, mb), chunk(c).shard);
   Append(embed);
 }
 
@@ -84,50 +84,67 @@ void PassEmitter::ReadWeights(Draft& draft, int32_t c, BufferId weights) const {
   draft.Reads(weights, {ContentKind::kWeights, c}, resident() ? weights_age_ : 0);
 }
 
-// The shards of a link add to one sum: the first writes it, each later one adds its part.
-void PassEmitter::AddShardTo(Draft& draft, int32_t c, Content whole, BufferId target) const {
-  Content part = whole;
-  part.n = chunk(c).shard;
-  if (part.n > 0) draft.Reads(target, part);
-  ++part.n;
-  draft.Writes(target, part);
+void PassEmitter::AddPart(Draft& draft, BufferId target, Content content, int32_t done) {
+  content.n = done;
+  if (done > 0) draft.Reads(target, content);
+  ++content.n;
+  draft.Writes(target, content);
 }
+
+void PassEmitter::PassThroughWorkspace(Draft& draft, int32_t c, Content content,
+                                       int32_t done) const {
+  if (chunk(c).shards == 1) {
+    draft.Writes(map_.workspace, {ContentKind::kScratch});
+  } else {
+    AddPart(draft, map_.workspace, content, done);
+  }
+}
+
+void PassEmitter::ReadRotaryTable(Draft& draft, int32_t c) const {
+  if (has_attention_[c]) draft.Reads(map_.rotary_table, {ContentKind::kRotaryTable});
+}
+
+bool PassEmitter::IsLastShard(int32_t c) const { return chunk(c).shard + 1 == chunk(c).shards; }
 
 void PassEmitter::Forward(int32_t c, int32_t mb, BufferId weights, Keep keep) {
   const int32_t link = chunk(c).link;
+  const int32_t shard = chunk(c).shard;
   Draft forward = Begin(OperationKind::kForward, Lane::kCompute, c, mb);
   ReadWeights(forward, c, weights);
   forward.Reads(HiddenBuffer(link, mb), Hidden(link, mb));
   forward.Reads(TokensBuffer(mb), {ContentKind::kTokens, 0, mb});
-  AddShardTo(forward, c, Hidden(link + 1, mb), HiddenBuffer(link + 1, mb));
+  ReadRotaryTable(forward, c);
+  if (IsLastShard(c)) forward.Writes(HiddenBuffer(link + 1, mb), Hidden(link + 1, mb));
   if (keep == Keep::kActivations) {
-    forward.Writes(ActivationsBuffer(c, mb), {ContentKind::kActivations, c, mb});
+    AddPart(forward, ActivationsBuffer(link, mb), {ContentKind::kActivations, link, mb}, shard);
   }
   if (!map_.kv_cache.empty() && map_.kv_cache[c] >= 0) {
     const Content cache{ContentKind::kKvCache, c};
     if (kind_ == PassKind::kDecode) forward.Reads(map_.kv_cache[c], cache);
     forward.Writes(map_.kv_cache[c], cache);
   }
-  forward.Writes(map_.workspace, {ContentKind::kScratch});
+  PassThroughWorkspace(forward, c, {ContentKind::kStageArrays, link, mb}, shard);
   forward.operation.flops = forward_flops_[c];
   Append(forward);
 }
 
 void PassEmitter::Recompute(int32_t c, int32_t mb, BufferId weights, Keep keep) {
   const int32_t link = chunk(c).link;
+  const int32_t shard = chunk(c).shard;
   const bool last = link + 1 == chunks_.blocks[chunk(c).block].links.end;
   Draft recompute = Begin(OperationKind::kRecompute, Lane::kCompute, c, mb);
   ReadWeights(recompute, c, weights);
   recompute.Reads(RecomputeInput(link, mb), Hidden(link, mb));
   recompute.Reads(TokensBuffer(mb), {ContentKind::kTokens, 0, mb});
+  ReadRotaryTable(recompute, c);
   const bool passes_on = plan_.strategy == Strategy::kReference ? keep == Keep::kNothing : !last;
-  if (passes_on) {
-    AddShardTo(recompute, c, Hidden(link + 1, mb), RecomputeOutput(link, mb));
+  if (passes_on && IsLastShard(c)) {
+    recompute.Writes(RecomputeOutput(link, mb), Hidden(link + 1, mb));
   }
   if (keep == Keep::kActivations) {
-    recompute.Writes(ActivationsBuffer(c, mb), {ContentKind::kActivations, c, mb});
+    AddPart(recompute, ActivationsBuffer(link, mb), {ContentKind::kActivations, link, mb}, shard);
   }
-  recompute.Writes(map_.workspace, {ContentKind::kScratch});
+  PassThroughWorkspace(recompute, c, {ContentKind::kStageArrays, link, mb}, shard);
   recompute.operation.flops = forward_flops_[c];
   Append(recompute);
 }
@@ -185,15 +202,12 @@ void PassEmitter::Loss(int32_t c, int32_t mb, int32_t part, BufferId weights) {
              {ContentKind::kLogSumExp, 0, mb, loss_parts_ * chunks_.head.size()});
   }
   const int32_t done = chunk(c).shard * loss_parts_ + part;
-  const auto add = [&](BufferId buffer, Content content, int32_t before) {
-    content.n = before;
-    if (before > 0) op.Reads(buffer, content);
-    ++content.n;
-    op.Writes(buffer, content);
-  };
-  add(map_.losses[flight(mb)], {ContentKind::kLoss, 0, mb}, done);
-  add(HiddenGradientBuffer(links(), mb), {ContentKind::kHiddenGradient, links(), mb}, done);
-  add(map_.head_gradient, {ContentKind::kHeadGradient, c, mb}, part);
+  AddPart(op, map_.losses[flight(mb)], {ContentKind::kLoss, 0, mb}, done);
+  AddPart(op, HiddenGradientBuffer(links(), mb), {ContentKind::kHiddenGradient, links(), mb}, done);
+  AddPart(op, map_.head_gradient, {ContentKind::kHeadGradient, c, mb}, part);
+  if (!map_.head_input_sums.empty()) {
+    AddPart(op, map_.head_input_sums[flight(mb)], {ContentKind::kHeadInputSum, 0, mb}, done);
+  }
   op.Writes(map_.logits, {ContentKind::kScratch});
   op.operation.flops = LossFlops(c, part, false) + LossFlops(c, part, true);
   Append(op);
@@ -210,12 +224,14 @@ void PassEmitter::Backward(int32_t c, int32_t mb, BufferId weights) {
   const int32_t link = chunk(c).link;
   Draft op = Begin(OperationKind::kBackward, Lane::kCompute, c, mb);
   ReadWeights(op, c, weights);
-  op.Reads(ActivationsBuffer(c, mb), {ContentKind::kActivations, c, mb});
+  op.Reads(ActivationsBuffer(link, mb), {ContentKind::kActivations, link, mb, chunk(c).shards});
   op.Reads(TokensBuffer(mb), {ContentKind::kTokens, 0, mb});
+  ReadRotaryTable(op, c);
   op.Reads(HiddenGradientBuffer(link + 1, mb), HiddenGradient(link + 1, mb));
-  AddShardTo(op, c, HiddenGradient(link, mb), HiddenGradientBuffer(link, mb));
+  if (chunk(c).shard == 0) op.Writes(HiddenGradientBuffer(link, mb), HiddenGradient(link, mb));
   WriteGradient(op, c, mb);
-  op.Writes(map_.workspace, {ContentKind::kScratch});
+  PassThroughWorkspace(op, c, {ContentKind::kStageGradients, link, mb},
+                       chunk(c).shards - 1 - chunk(c).shard);
   op.operation.flops = backward_flops_[c];
   Append(op);
 }
@@ -233,7 +249,7 @@ void PassEmitter::Logits(int32_t c, BufferId weights) {
   ReadWeights(op, c, weights);
   op.Reads(HiddenBuffer(links(), 0), Hidden(links(), 0));
   op.Reads(TokensBuffer(0), {ContentKind::kTokens, 0, 0});
-  AddShardTo(op, c, {ContentKind::kLogits, 0, 0, 0}, map_.logits);
+  AddPart(op, map_.logits, {ContentKind::kLogits}, chunk(c).shard);
   op.Writes(map_.workspace, {ContentKind::kScratch});
   const UnitRange rows = chunks_.PiecesOf(chunk(c)).front().units;
   op.operation.flops =

@@ -48,12 +48,13 @@ constexpr EnumWord<BufferKind> kBufferWords[] = {
     {BufferKind::kTileScratch, "tile_scratch"},
     {BufferKind::kHeadInputSum, "head_input_sum"},
     {BufferKind::kRotaryTable, "rotary_table"},
-    {BufferKind::kDiskStage, "disk_stage"},
 };
 
-constexpr EnumWord<Lane> kLaneWords[] = {
-    {Lane::kH2d, "h2d"},   {Lane::kCompute, "compute"},     {Lane::kD2h, "d2h"},
-    {Lane::kHost, "host"}, {Lane::kOptimizer, "optimizer"}, {Lane::kDisk, "disk"}};
+constexpr EnumWord<Lane> kLaneWords[] = {{Lane::kH2d, "h2d"},
+                                         {Lane::kCompute, "compute"},
+                                         {Lane::kD2h, "d2h"},
+                                         {Lane::kHost, "host"},
+                                         {Lane::kOptimizer, "optimizer"}};
 
 constexpr EnumWord<OperationKind> kOperationWords[] = {
     {OperationKind::kNextBatch, "next_batch"},
@@ -88,8 +89,6 @@ constexpr EnumWord<OperationKind> kOperationWords[] = {
     {OperationKind::kLogits, "logits"},
     {OperationKind::kOffloadLogits, "offload_logits"},
     {OperationKind::kReport, "report"},
-    {OperationKind::kWriteChunk, "write_chunk"},
-    {OperationKind::kCommit, "commit"},
 };
 
 constexpr EnumWord<ContentKind> kContentWords[] = {
@@ -109,19 +108,23 @@ constexpr EnumWord<ContentKind> kContentWords[] = {
     {ContentKind::kHidden, "hidden"},
     {ContentKind::kHiddenGradient, "hidden_gradient"},
     {ContentKind::kActivations, "activations"},
+    {ContentKind::kStageArrays, "stage_arrays"},
+    {ContentKind::kStageGradients, "stage_gradients"},
     {ContentKind::kLogSumExp, "log_sum_exp"},
     {ContentKind::kHeadGradient, "head_gradient"},
+    {ContentKind::kHeadInputSum, "head_input_sum"},
     {ContentKind::kLoss, "loss"},
     {ContentKind::kKvCache, "kv_cache"},
     {ContentKind::kLogits, "logits"},
+    {ContentKind::kRotaryTable, "rotary_table"},
     {ContentKind::kScratch, "scratch"},
+    {ContentKind::kTileScratch, "tile_scratch"},
 };
 
 constexpr EnumWord<PassKind> kPassWords[] = {{PassKind::kTrain, "train"},
                                              {PassKind::kEvaluate, "evaluate"},
                                              {PassKind::kPrefill, "prefill"},
-                                             {PassKind::kDecode, "decode"},
-                                             {PassKind::kSave, "save"}};
+                                             {PassKind::kDecode, "decode"}};
 
 std::string Spaced(std::string_view word) {
   std::string spaced(word);

@@ -27,7 +27,7 @@ namespace horizon {
 // Operations stand in an order in which they could run one by one; a lane's order is that order
 // restricted to the lane.
 
-enum class PassKind { kTrain, kEvaluate, kPrefill, kDecode, kSave };
+enum class PassKind { kTrain, kEvaluate, kPrefill, kDecode };
 std::span<const EnumWord<PassKind>> WordsOf(PassKind);
 
 struct Phase {

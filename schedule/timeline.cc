@@ -70,7 +70,7 @@ Timeline EarliestTimeline(const Schedule& schedule, std::vector<StepKind> steps,
 int64_t NominalNanoseconds(const Operation& operation) {
   constexpr int64_t kEach = 5000;
   // Bytes, or flops, in a nanosecond.
-  constexpr uint64_t kLink = 25, kFlops = 100'000, kHost = 50, kDisk = 2;
+  constexpr uint64_t kLink = 25, kFlops = 100'000, kHost = 50;
   switch (operation.lane) {
     case Lane::kH2d:
     case Lane::kD2h:
@@ -80,8 +80,6 @@ int64_t NominalNanoseconds(const Operation& operation) {
     case Lane::kHost:
     case Lane::kOptimizer:
       return kEach + static_cast<int64_t>(operation.bytes / kHost);
-    case Lane::kDisk:
-      return kEach + static_cast<int64_t>(operation.bytes / kDisk);
   }
   return kEach;
 }

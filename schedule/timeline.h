@@ -41,7 +41,7 @@ Timeline EarliestTimeline(const Schedule& schedule, std::vector<StepKind> steps,
                           const NanosecondsOf& nanoseconds_of);
 
 // Durations to draw a schedule with when nothing is known of a machine: 25 GB/s a way, 100 TFLOPS,
-// 50 GB/s of host memory, 2 GB/s of disk, 5 us an operation. Not a prediction.
+// 50 GB/s of host memory, 5 us an operation. Not a prediction.
 int64_t NominalNanoseconds(const Operation& operation);
 
 }  // namespace horizon

@@ -30,6 +30,10 @@ class Meaning : private OperationView {
     CheckLane();
     CheckKind();
     if (op.lane == Lane::kH2d || op.lane == Lane::kD2h) CheckCopy();
+    // Kernels of the compute lane may need memory beside their arguments.
+    if (op.lane == Lane::kCompute) {
+      Writes({ContentKind::kTileScratch, -1, -1, -1}, {BufferKind::kTileScratch});
+    }
     return Verdict();
   }
 
@@ -78,10 +82,6 @@ class Meaning : private OperationView {
         break;
       case OperationKind::kAdam:
         expected = resident() ? Lane::kCompute : Lane::kOptimizer;
-        break;
-      case OperationKind::kWriteChunk:
-      case OperationKind::kCommit:
-        expected = Lane::kDisk;
         break;
       default:
         break;
@@ -164,16 +164,12 @@ class Meaning : private OperationView {
       case OperationKind::kCheckUpdate:
         CheckFaults();
         break;
-      case OperationKind::kWriteChunk:
-        CheckWriteChunk();
-        break;
       case OperationKind::kLogits:
         CheckLogits();
         break;
       case OperationKind::kOffloadLoss:
       case OperationKind::kOffloadLogits:
       case OperationKind::kReport:
-      case OperationKind::kCommit:
         break;
     }
   }
@@ -184,9 +180,9 @@ class Meaning : private OperationView {
   Content HiddenGradient(int32_t link, int32_t parts) const {
     return {ContentKind::kHiddenGradient, link, op_->micro_batch, parts};
   }
-  // Shards that add up to the hidden state entering `link`.
+  // Shards of the embedding that add up to the hidden state entering `link`.
   int32_t PartsBefore(int32_t link) const {
-    if (link > 0) return table_.links[link - 1].size();
+    if (link > 0) return 1;
     return schedule_.plan.embedding_home == EmbeddingHome::kHost ? 1 : table_.embedding.size();
   }
   int32_t LossParts() const {
@@ -242,19 +238,64 @@ class Meaning : private OperationView {
     Moves(bytes);
   }
 
+  StageKind FirstStage() const {
+    return table_.stages[table_.PiecesOf(chunk()).front().stage].kind;
+  }
+  // The chunk has matrices of an attention stage, or its last one, which scores are taken with.
+  enum class Part { kAny, kLast };
+  bool HasAttention(Part part) const {
+    const auto pieces = table_.PiecesOf(chunk());
+    return std::any_of(pieces.begin(), pieces.end(), [&](const ChunkPiece& piece) {
+      const Stage& stage = table_.stages[piece.stage];
+      return stage.kind == StageKind::kAttention &&
+             (part == Part::kAny || piece.units.end == stage.units);
+    });
+  }
+  void CheckCache() {
+    const bool decodes = schedule_.kind == PassKind::kDecode;
+    if (!decodes && schedule_.kind != PassKind::kPrefill) return;
+    if (!HasAttention(Part::kLast)) return;
+    const Content cache{ContentKind::kKvCache, op_->chunk, -1, -1};
+    if (decodes) Reads(cache, {BufferKind::kKvCache});
+    Writes(cache, {BufferKind::kKvCache});
+  }
+
+  // What all passes over the layers need beside weights and hidden states. Shards of a stage hand
+  // on what they made, those before having done `done` of it.
+  void CheckLayerMemory(ContentKind handed_on, int32_t done) {
+    Reads({ContentKind::kTokens, -1, op_->micro_batch, -1});
+    if (HasAttention(Part::kAny)) {
+      Reads({ContentKind::kRotaryTable, -1, -1, -1}, {BufferKind::kRotaryTable});
+    }
+    if (chunk().shards == 1) {
+      Writes({ContentKind::kScratch, -1, -1, -1}, {BufferKind::kWorkspace});
+    } else {
+      Continues({handed_on, chunk().link, op_->micro_batch, -1}, done, {BufferKind::kWorkspace});
+    }
+  }
+  // Adds to what `done` operations before it began.
+  void Continues(Content content, int32_t done, Places places) {
+    content.n = done;
+    if (done > 0) Reads(content, places);
+    content.n = done + 1;
+    Writes(content, places);
+  }
+
   void CheckForward() {
     const int32_t link = chunk().link;
+    const int32_t shard = chunk().shard;
     ReadsOwnWeights();
     Reads(Hidden(link, PartsBefore(link)));
+    CheckLayerMemory(ContentKind::kStageArrays, shard);
+    CheckCache();
     const bool forward = op_->kind == OperationKind::kForward;
-    const Content activations{ContentKind::kActivations, op_->chunk, op_->micro_batch, -1};
-    if (forward || Find(AccessMode::kWrite, activations) == nullptr) {
-      Writes(Hidden(link + 1, chunk().shard + 1));
-    }
-    if (forward && chunk().shard > 0) Reads(Hidden(link + 1, chunk().shard));
+    const Content activations{ContentKind::kActivations, link, op_->micro_batch, -1};
+    const bool keeps = Find(AccessMode::kWrite, activations) != nullptr;
+    if (keeps) Continues(activations, shard, {BufferKind::kActivations});
+    if (shard + 1 == chunk().shards && (forward || !keeps)) Writes(Hidden(link + 1, 1));
     // A norm has none, and few tokens may leave a shard of experts without work.
-    const StageKind stage = table_.stages[table_.PiecesOf(chunk()).front().stage].kind;
-    if (op_->flops == 0 && (stage == StageKind::kAttention || stage == StageKind::kFeedForward)) {
+    if (op_->flops == 0 &&
+        (FirstStage() == StageKind::kAttention || FirstStage() == StageKind::kFeedForward)) {
       Problem("has no flops");
     }
   }
@@ -274,6 +315,7 @@ class Meaning : private OperationView {
     Reads(Hidden(links(), PartsBefore(links())));
     Reads({ContentKind::kTokens, -1, op_->micro_batch, -1});
     Writes({ContentKind::kLogits, -1, -1, chunk().shard + 1});
+    Writes({ContentKind::kScratch, -1, -1, -1}, {BufferKind::kWorkspace});
   }
 
   void CheckHead() {
@@ -286,6 +328,7 @@ class Meaning : private OperationView {
     ReadsOwnWeights();
     Reads(Hidden(links(), PartsBefore(links())));
     Reads({ContentKind::kTokens, -1, op_->micro_batch, -1});
+    Writes({ContentKind::kScratch, -1, -1, -1}, {BufferKind::kLogits});
     const int32_t done = chunk().shard * parts + op_->part;
     if (op_->kind == OperationKind::kLogSumExp) {
       Writes({ContentKind::kLogSumExp, -1, op_->micro_batch, done + 1});
@@ -297,6 +340,11 @@ class Meaning : private OperationView {
     Writes(HiddenGradient(links(), done + 1));
     Writes({ContentKind::kHeadGradient, op_->chunk, op_->micro_batch, op_->part + 1});
     Writes({ContentKind::kLoss, -1, op_->micro_batch, done + 1});
+    // A gradient of bf16 is summed over the shards in fp32.
+    if (table_.head.size() > 1 && ActivationBytes(schedule_.job) < 4) {
+      Continues({ContentKind::kHeadInputSum, -1, op_->micro_batch, -1}, done,
+                {BufferKind::kHeadInputSum});
+    }
   }
 
   bool SumsOnDevice() const {
@@ -315,23 +363,24 @@ class Meaning : private OperationView {
 
   void CheckBackward() {
     if (op_->kind == OperationKind::kEmbedBackward) {
-      Reads(HiddenGradient(0, table_.links[0].size()));
+      Reads(HiddenGradient(0, 1));
       Reads({ContentKind::kTokens, -1, op_->micro_batch, -1});
       return CheckGradientWritten();
     }
     const int32_t link = chunk().link;
+    const int32_t shards = chunk().shards;
     ReadsOwnWeights();
-    Reads({ContentKind::kActivations, op_->chunk, op_->micro_batch, -1});
-    const int32_t parts =
-        link + 1 < links() ? table_.links[link + 1].size() : LossParts() * table_.head.size();
+    Reads({ContentKind::kActivations, link, op_->micro_batch, shards}, {BufferKind::kActivations});
+    const int32_t parts = link + 1 < links() ? 1 : LossParts() * table_.head.size();
     Reads(HiddenGradient(link + 1, parts));
-    Writes(HiddenGradient(link, chunk().shard + 1));
+    CheckLayerMemory(ContentKind::kStageGradients, shards - 1 - chunk().shard);
+    if (chunk().shard == 0) Writes(HiddenGradient(link, 1));
     CheckGradientWritten();
   }
 
   void CheckOffload() {
     if (op_->kind == OperationKind::kOffloadRows) {
-      Reads(HiddenGradient(0, table_.links[0].size()));
+      Reads(HiddenGradient(0, 1));
       Writes({ContentKind::kRowGradients, -1, op_->micro_batch, -1});
       return;
     }
@@ -447,16 +496,6 @@ class Meaning : private OperationView {
     Moves(8 * SlicesOf(table_, op_->chunk));
   }
 
-  void CheckWriteChunk() {
-    Reads({ContentKind::kWeights, op_->chunk, -1, -1}, {BufferKind::kWeightsHi});
-    if (each_.low_half > 0) {
-      Reads({ContentKind::kLowHalf, op_->chunk, -1, -1}, {BufferKind::kWeightsLo});
-    }
-    Reads({ContentKind::kMoments, op_->chunk, -1, -1}, {BufferKind::kMoments});
-    Moves((2 + each_.low_half) * chunk().parameters +
-          MomentBytes(schedule_.job.state_format, chunk().parameters, chunk().moment_blocks));
-  }
-
   const ChunkTable& table_;
   const ParameterBytes each_;
 };
@@ -492,9 +531,6 @@ absl::Status VerifyMeaning(const Schedule& schedule) {
   for (const Phase* phase : {&schedule.first, &schedule.steady, &schedule.drain}) {
     Meaning meaning(schedule, *phase);
     for (const Operation& op : phase->operations) RETURN_IF_ERROR(meaning.Check(op));
-  }
-  if (schedule.kind == PassKind::kSave) {
-    return CheckEachOnce(schedule, OperationKind::kWriteChunk, {&schedule.first}, "a save");
   }
   if (schedule.kind != PassKind::kTrain) return absl::OkStatus();
   RETURN_IF_ERROR(CheckEachOnce(schedule, OperationKind::kAdam, {&schedule.first, &schedule.drain},

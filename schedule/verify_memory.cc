@@ -64,12 +64,6 @@ absl::Status CheckUsed(const Schedule& schedule) {
     }
   }
   for (size_t i = 0; i < used.size(); ++i) {
-    // What only the compute lane has in hand and a constant table belong to no operation.
-    const BufferKind kind = schedule.memory.buffers[i].kind;
-    if (kind == BufferKind::kTileScratch || kind == BufferKind::kHeadInputSum ||
-        kind == BufferKind::kRotaryTable) {
-      continue;
-    }
     if (!used[i]) {
       return Broken(StrCat(schedule.NameOf(schedule.memory.buffers[i]), " is never used"));
     }

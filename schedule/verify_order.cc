@@ -328,8 +328,9 @@ class Sweep {
                        [](int64_t reader) { return reader < 0; });
   }
 
-  // Weights and caches that a pass does not update do not age.
+  // A constant table does not age, nor do weights and caches that a pass does not update.
   bool Ages(ContentKind kind) const {
+    if (kind == ContentKind::kRotaryTable) return false;
     if (schedule_.kind == PassKind::kTrain) return true;
     return kind != ContentKind::kWeights && kind != ContentKind::kLowHalf &&
            kind != ContentKind::kMoments && kind != ContentKind::kKvCache;

@@ -179,8 +179,8 @@ class UnbuiltStep {
     const bool chunk_major = plan_.accumulation_order == AccumulationOrder::kChunkMajor;
     const int64_t fetched = chunk_major ? job_.accumulation : 1;
 
-    // Shards ascend in both directions: the last gradient is the last shard's.
-    const int32_t last = shards.end - 1;
+    // Shards of a layer descend in backward, those of the table ascend in both directions.
+    const int32_t last = table ? shards.end - 1 : shards.begin;
     const uint64_t arrived = chunks_.chunks[last].parameters * ArrivingBytes();
     const int64_t gradient_left = Link(Lane::kD2h, arrived);
     const int64_t rows_left = gradient_left + fetched * Link(Lane::kD2h, model_.hidden_bytes());
@@ -208,7 +208,7 @@ class UnbuiltStep {
     const int64_t update = AdamOf(shards.begin).nanoseconds;
     if (!in_backward) {
       h2d = std::max(h2d, updated + update);
-    } else if (shards.size() == 1) {  // else the first shard is updated while the last computes
+    } else if (last == shards.begin) {  // else it is updated while the last shard computes
       h2d = std::max(h2d, (table ? host.table : gradient_left) + update);
     }
     const uint64_t first = each_.link * chunks_.chunks[shards.begin].parameters;

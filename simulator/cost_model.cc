@@ -273,12 +273,6 @@ OperationCost CostModel::Adam(uint64_t parameters, uint64_t bytes, int64_t threa
       static_cast<double>(threads), static_cast<double>(bytes), 0);
 }
 
-OperationCost CostModel::Write(uint64_t bytes) const {
-  const double rate =
-      profile_.disks.empty() ? 1e9 : profile_.disks.front().write_bytes_per_second.value;
-  return Finish(static_cast<double>(bytes) / rate, 0, static_cast<double>(bytes), 0);
-}
-
 uint64_t CostModel::hidden_bytes() const {
   return static_cast<uint64_t>(batch_.tokens() * spec_.hidden) * activation_bytes_;
 }
@@ -343,9 +337,6 @@ OperationCost CostModel::CostOf(const Schedule& schedule, const Phase& phase,
       return op.lane == Lane::kCompute
                  ? Elements(op.bytes, threads)
                  : Adam(chunks_.chunks[op.chunk].parameters, op.bytes, threads);
-    case OperationKind::kWriteChunk:
-    case OperationKind::kCommit:
-      return Write(op.bytes);
   }
   CHECK(false);
   return {};

@@ -69,7 +69,6 @@ class CostModel {
   OperationCost Accumulate(uint64_t bytes, int64_t threads) const;  // on the host
   OperationCost Pack(uint64_t payload_bytes, int64_t threads) const;
   OperationCost Adam(uint64_t parameters, uint64_t bytes, int64_t threads) const;
-  OperationCost Write(uint64_t bytes) const;
   uint64_t hidden_bytes() const;  // of the hidden states of a micro-batch: an anchor
 
  private:

@@ -12,7 +12,7 @@ namespace horizon {
 namespace {
 
 constexpr std::string_view kLaneLimits[kLaneCount] = {
-    "link to the device", "compute", "link from the device", "host passes", "optimizer", "disk"};
+    "link to the device", "compute", "link from the device", "host passes", "optimizer"};
 
 }  // namespace
 

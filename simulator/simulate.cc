@@ -33,6 +33,7 @@ class Run {
   Run(const Schedule& schedule, const CostTable& costs, std::vector<StepKind> steps,
       Contention contention)
       : schedule_(schedule), costs_(costs), contention_(contention) {
+    first_in_lane_.fill(-1);
     result_.timeline.steps = std::move(steps);
     ListOperations();
   }
@@ -210,7 +211,7 @@ class Run {
   Simulation result_;
   std::vector<int32_t> step_begin_;
   std::vector<int32_t> next_in_lane_;  // by entry
-  std::array<int32_t, kLaneCount> first_in_lane_ = {-1, -1, -1, -1, -1, -1};
+  std::array<int32_t, kLaneCount> first_in_lane_;
   std::array<Head, kLaneCount> heads_;
   uint32_t running_ = 0;  // a bit for each lane
   bool ended_ = false;

@@ -9,8 +9,8 @@
 #include "common/str_cat.h"
 #include "experiments/measured/measured_run.h"
 #include "model/stages.h"
-#include "runtime/operation_bodies.h"
 #include "schedule/build_schedule.h"
+#include "schedule/check_runnable.h"
 #include "schedule/lay_out_memory.h"
 #include "simulator/bounds.h"
 #include "simulator/cost_model.h"
@@ -52,10 +52,10 @@ absl::StatusOr<std::vector<MeasuredCase>> CasesOf(const MeasuredConfig& config,
     MeasuredCase& made = cases.emplace_back(
         MeasuredCase{.name = row.name, .spec = ModelOf(row.model), .job = row.job});
     made.plan = PlanHere(row.plan, profile);
+    const absl::Status runnable = CheckRunnable(made.spec, made.job, made.plan);
+    if (!runnable.ok()) return Named(runnable, config, row.name);
     const absl::StatusOr<Schedule> schedule = BuildSchedule(made.spec, made.job, made.plan);
     if (!schedule.ok()) return Named(schedule.status(), config, row.name);
-    const absl::Status runnable = CheckRunnable(made.spec, *schedule);
-    if (!runnable.ok()) return Named(runnable, config, row.name);
     const uint64_t needed = schedule->memory.totals[static_cast<size_t>(Memory::kDevice)];
     if (config.arena.has_value() && needed > config.arena->value()) {
       return Named(absl::FailedPreconditionError(

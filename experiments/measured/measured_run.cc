@@ -15,11 +15,11 @@
 #include "planner/machine_catalog.h"
 #include "planner/process_estimate.h"
 #include "runtime/device/host_device.h"
-#include "runtime/operation_bodies.h"
 #include "runtime/process_memory.h"
 #include "runtime/random_init.h"
 #include "runtime/trainer.h"
 #include "schedule/build_schedule.h"
+#include "schedule/check_runnable.h"
 
 namespace horizon {
 namespace {
@@ -156,8 +156,8 @@ ModelSpec ModelOf(const ModelShape& shape) {
 absl::StatusOr<MeasuredRun> RunMeasured(const MeasuredCase& wanted,
                                         const MeasuredOptions& options) {
   CHECK(options.steps >= 2);
+  RETURN_IF_ERROR(CheckRunnable(wanted.spec, wanted.job, wanted.plan));
   ASSIGN_OR_RETURN(const Schedule schedule, BuildSchedule(wanted.spec, wanted.job, wanted.plan));
-  RETURN_IF_ERROR(CheckRunnable(wanted.spec, schedule));
   const auto look = [&](double times) {
     return MeasureSpeed(options.clock, options.profile, options.profile.host.cores,
                         Seconds{times * options.look.value});

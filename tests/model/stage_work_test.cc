@@ -215,11 +215,11 @@ TEST(ActivationsOf, FeedForwardAndExpertsKeepGateAndUp) {
   const ModelSpec llama = TinySpec(ModelFamily::kLlama);
   const StageActivations dense = ActivationsOf(llama, ListStages(llama)[2], kTokens);
   EXPECT_EQ(dense.recomputed, 10u * (1 + 2 * 176));
-  EXPECT_EQ(dense.transient, 10u * (2 * 64 + 4 * 176));
+  EXPECT_EQ(dense.transient, 10u * (2 * 64 + 3 * 176));
   const ModelSpec mixtral = TinySpec(ModelFamily::kMixtral);
   const StageActivations experts = ActivationsOf(mixtral, ListStages(mixtral)[2], kTokens);
   EXPECT_EQ(experts.recomputed, 10u * (1 + 4 + 2 * (2 + 2 * 176)));
-  EXPECT_EQ(experts.transient, 10u * (2 * 64 + 4 + 2 * (2 * 64 + 4 * 176)));
+  EXPECT_EQ(experts.transient, 10u * (2 * 64 + 4 + 2 * (2 * 64 + 3 * 176)));
 }
 
 TEST(ActivationsOf, ScalarsTakeFourBytesWhateverActivationsTake) {
@@ -227,10 +227,11 @@ TEST(ActivationsOf, ScalarsTakeFourBytesWhateverActivationsTake) {
   const StageActivations attention = ActivationsOf(qwen, ListStages(qwen)[1], kTokens);
   // Inverse rms of the token, of 4 query heads and 2 key heads; log-sum-exp of 4 heads.
   EXPECT_EQ(attention.kept_scalars, 10u * (1 + 4 + 2 + 4));
-  EXPECT_EQ(attention.transient_scalars, 10u * 4);
+  // The sum of the input's gradient, and output times gradient of 4 heads.
+  EXPECT_EQ(attention.transient_scalars, 10u * (64 + 4));
   EXPECT_EQ(KeptBytes(attention, 4).value(), 4 * attention.kept);
   EXPECT_EQ(KeptBytes(attention, 2).value(), 2 * attention.kept + 2 * attention.kept_scalars);
-  EXPECT_EQ(TransientBytes(attention, 2).value(), 2 * attention.transient + 2 * 10u * 4);
+  EXPECT_EQ(TransientBytes(attention, 2).value(), 2 * attention.transient + 2 * 10u * (64 + 4));
   StageActivations too_many;
   too_many.kept = ~uint64_t{0};
   EXPECT_FALSE(KeptBytes(too_many, 2).ok());

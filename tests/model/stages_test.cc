@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/str_cat.h"
 #include "tests/model/model_specs.h"
 
 namespace horizon {
@@ -39,9 +40,8 @@ uint64_t CountByTensor(const Stage& stage, UnitRange range) {
       }
       product *= static_cast<uint64_t>(length);
     }
-    const bool whole = tensor.split_axis < 0 && tensor.expert < 0;
-    if (whole && range.begin != 0) continue;
-    if (tensor.expert >= 0 && (tensor.expert < range.begin || tensor.expert >= range.end)) continue;
+    const bool whole = tensor.split_axis < 0;
+    if (whole && (tensor.unit < range.begin || tensor.unit >= range.end)) continue;
     count += product;
   }
   return count;
@@ -89,25 +89,42 @@ TEST(Stages, MatricesDecayAndVectorsDoNot) {
   EXPECT_TRUE(TensorOf(stages[0], "model.embed_tokens.weight").decays);
 }
 
-TEST(Stages, AttentionIsCutByGroupsOfHeads) {
-  ModelSpec spec = TinySpec(ModelFamily::kGptOss);
-  const Stage attention = ListStages(spec)[1];
-  EXPECT_EQ(attention.units, 2);
+// The names of a stage's tensors by unit: "norm q qb | k kb | ...".
+std::string UnitsOf(const Stage& stage) {
+  std::string text;
+  int64_t unit = 0;
+  for (const TensorSpec& tensor : stage.tensors) {
+    EXPECT_EQ(tensor.split_axis, -1) << tensor.name;
+    EXPECT_LE(unit, tensor.unit) << "the tensors of a unit lie together: " << tensor.name;
+    for (; unit < tensor.unit; ++unit) text += " |";
+    text += StrCat(text.empty() ? "" : " ", tensor.name.substr(tensor.name.find('0') + 2));
+  }
+  return text;
+}
+
+// With its bias and its norm, and with the norm of the stage's input where that is read first.
+TEST(Stages, ALayerIsCutBetweenMatrices) {
+  const Stage attention = ListStages(TinySpec(ModelFamily::kGptOss))[1];
+  EXPECT_EQ(attention.units, 4);
   EXPECT_EQ(attention.unit_tile, 1);
-  const auto axis = [&](std::string_view name) {
-    return TensorOf(attention, "model.layers.0." + std::string(name)).split_axis;
-  };
-  EXPECT_EQ(axis("self_attn.q_proj.weight"), 0);
-  EXPECT_EQ(axis("self_attn.k_proj.bias"), 0);
-  EXPECT_EQ(axis("self_attn.o_proj.weight"), 1);
-  EXPECT_EQ(axis("self_attn.o_proj.bias"), -1);
-  EXPECT_EQ(axis("self_attn.sinks"), 0);
-  EXPECT_EQ(axis("input_layernorm.weight"), -1);
-  // Half of 64 x (64 + 2 x 32 + 64) weights, 64 + 2 x 32 biases and 4 sinks; both whole vectors of
-  // 64 stay with the first half.
-  const uint64_t half = (64 * 192 + 128 + 4) / 2;
-  EXPECT_EQ(ParametersInUnits(attention, {1, 2}), half);
-  EXPECT_EQ(ParametersInUnits(attention, {0, 1}), half + 128);
+  EXPECT_EQ(UnitsOf(attention),
+            "input_layernorm.weight self_attn.q_proj.weight self_attn.q_proj.bias | "
+            "self_attn.k_proj.weight self_attn.k_proj.bias | self_attn.v_proj.weight "
+            "self_attn.v_proj.bias | self_attn.o_proj.weight self_attn.o_proj.bias "
+            "self_attn.sinks");
+  EXPECT_EQ(ParametersInUnits(attention, {0, 1}), 64u + 64 * 64 + 64);
+  EXPECT_EQ(ParametersInUnits(attention, {1, 3}), 2u * (32 * 64 + 32));
+  EXPECT_EQ(ParametersInUnits(attention, {3, 4}), 64u * 64 + 64 + 4);
+  const Stage with_norms = ListStages(TinySpec(ModelFamily::kQwen3))[1];
+  EXPECT_EQ(UnitsOf(with_norms),
+            "input_layernorm.weight self_attn.q_proj.weight self_attn.q_norm.weight | "
+            "self_attn.k_proj.weight self_attn.k_norm.weight | self_attn.v_proj.weight | "
+            "self_attn.o_proj.weight");
+  const Stage feed_forward = ListStages(TinySpec(ModelFamily::kLlama))[2];
+  EXPECT_EQ(feed_forward.units, 3);
+  EXPECT_EQ(UnitsOf(feed_forward),
+            "post_attention_layernorm.weight mlp.gate_proj.weight | mlp.up_proj.weight | "
+            "mlp.down_proj.weight");
 }
 
 TEST(Stages, ExpertsCountTheChosenOnesAsActive) {

@@ -33,6 +33,7 @@ MakeDevice OnAdversary(uint64_t seed, int queue_bound = 64) {
 
 struct Case {
   std::string name;
+  ModelSpec spec = TinyLlama();
   TrainingJob job = TinyJob();
   StreamPlan plan;
 };
@@ -60,17 +61,29 @@ std::vector<Case> Cases() {
   reference.job.gradient_type = NumberType::kFp32;
   reference.plan.strategy = Strategy::kReference;
   reference.plan.embedding_home = EmbeddingHome::kDevice;
+  Case& shards = cases.emplace_back(Case{.name = "layers in shards", .spec = TinyShards()});
+  shards.spec.qkv_bias = shards.spec.qk_norm = true;
+  shards.plan = ShardedPlan(shards.spec, shards.job);
+  shards.plan.buffer_depth = 3;
+  shards.plan.anchor_interval = 2;
+  shards.plan.anchor_home = AnchorHome::kHost;
+  Case& major = cases.emplace_back(Case{.name = "chunk-major shards", .spec = TinyShards()});
+  major.job.accumulation = 2;
+  major.plan = ShardedPlan(major.spec, major.job);
+  major.plan.accumulation_order = AccumulationOrder::kChunkMajor;
+  major.plan.buffer_depth = 4;
+  major.plan.recompute = false;
   return cases;
 }
 
 TEST(AdversarialTraining, GivesTheBitsOfTheHostDeviceUnderManySeeds) {
   for (const Case& test : Cases()) {
     SCOPED_TRACE(test.name);
-    const absl::StatusOr<RunOutcome> wanted = TrainTiny(TinyLlama(), test.job, test.plan, kSteps);
+    const absl::StatusOr<RunOutcome> wanted = TrainTiny(test.spec, test.job, test.plan, kSteps);
     ASSERT_TRUE(wanted.ok()) << wanted.status();
     for (uint64_t seed = 1; seed <= 20; ++seed) {
       SCOPED_TRACE(StrCat("seed ", seed));
-      const absl::StatusOr<RunOutcome> got = TrainTiny(TinyLlama(), test.job, test.plan, kSteps,
+      const absl::StatusOr<RunOutcome> got = TrainTiny(test.spec, test.job, test.plan, kSteps,
                                                        OnAdversary(seed, seed % 3 == 0 ? 4 : 64));
       ASSERT_TRUE(got.ok()) << got.status();
       ASSERT_EQ(got->digest, wanted->digest);

@@ -89,6 +89,7 @@ TEST(CudaScratch, HoldsWhatLossAndSumsAskFor) {
       StreamPlan plan;
       plan.accumulation_order = AccumulationOrder::kChunkMajor;
       plan.loss_chunk_tokens = 1024;
+      plan.chunk_bytes = 2_GiB;
       const uint64_t bytes = LaidOut(spec, job, plan);
       EXPECT_GE(bytes, HeadLossWorkspaceBytes(
                            {.tokens = std::min<int64_t>(tokens, 1024), .hidden = hidden}));

@@ -234,6 +234,57 @@ TEST(CudaTrainingCut, ChunksOfTheLossAndShardsOfTheHeadGiveTheSameBitsAndTheHost
   }
 }
 
+// Every matrix of a layer is a chunk of its own.
+TEST(CudaTrainingCut, LayersInShardsGiveTheSameBitsAndTheHostsLoss) {
+  ModelSpec spec = TinyShards();
+  spec.hidden = 16;
+  spec.heads = spec.kv_heads = 4;
+  spec.head_dim = 8;
+  spec.intermediate = spec.vocab = 32;
+  spec.qkv_bias = spec.qk_norm = true;
+  TrainingJob host_job = TinyJob();
+  host_job.accumulation = 2;
+  const TrainingJob job = OnCuda(host_job);
+  const StreamPlan shards = ShardedPlan(spec, job);
+  StreamPlan deep = shards;
+  deep.buffer_depth = 4;
+  deep.anchor_interval = 2;
+  deep.anchor_home = AnchorHome::kHost;
+  StreamPlan keeps = shards;
+  keeps.recompute = false;
+  keeps.buffer_depth = 1;
+  StreamPlan chunk_major = shards;
+  chunk_major.accumulation_order = AccumulationOrder::kChunkMajor;
+  chunk_major.buffer_depth = 8;  // a layer, and the final norm
+  StreamPlan resident;
+  resident.strategy = Strategy::kResident;
+  resident.embedding_home = EmbeddingHome::kDevice;
+  resident.recompute = false;
+  const auto request = [&](const TrainingJob& of, const StreamPlan& plan) {
+    return RunRequest{.spec = spec,
+                      .job = of,
+                      .plan = plan,
+                      .source = RandomSource(spec, 3),
+                      .batch =
+                          [&](int64_t step, int64_t mb) {
+                            return RandomTokens(spec, job, static_cast<uint64_t>(10 * step + mb),
+                                                7);
+                          },
+                      .steps = 2};
+  };
+  const absl::StatusOr<RunOutcome> host = RunTraining(request(host_job, StreamPlan()));
+  ASSERT_TRUE(host.ok()) << host.status();
+  uint64_t digest = 0;
+  uint64_t seed = 0;
+  for (const StreamPlan& plan : {StreamPlan(), shards, deep, keeps, chunk_major, resident}) {
+    const absl::StatusOr<RunOutcome> outcome = RunOnCuda(request(job, plan), ++seed);
+    ASSERT_TRUE(outcome.ok()) << outcome.status();
+    if (seed == 1) digest = outcome->digest;
+    EXPECT_EQ(outcome->digest, digest) << "plan " << seed;
+    EXPECT_LT(RelativeError(outcome->steps[1].loss, host->steps[1].loss), 1e-3) << "plan " << seed;
+  }
+}
+
 TEST(CudaTrainingRefused, WhatTheDeviceCannotRunIsNamed) {
   const Golden golden = LoadGolden("llama");
   const auto refused = [&](const ModelSpec& spec, const StreamPlan& plan) {

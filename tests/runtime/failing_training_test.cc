@@ -303,11 +303,15 @@ TEST(FailingTraining, WhatCannotRunIsRefusedWithWhatToChange) {
   simulated.plan.embedding_home = EmbeddingHome::kDevice;
   simulated.job.optimizer_place = OptimizerPlace::kAfterStep;
   refused(simulated, "run horizon, reference or resident");
-  Made shards;
-  shards.spec.intermediate = 400;
-  shards.spec.vocab = 512;
-  shards.plan.chunk_bytes = 14_KiB;
-  refused(shards, "set chunk_bytes to at least");
+  Made uncut;
+  uncut.spec.intermediate = 400;
+  uncut.plan.chunk_bytes = 4_KiB;  // a matrix has 400 x 12 parameters
+  refused(uncut, "set chunk_bytes to at least");
+  Made experts;
+  experts.spec.family = ModelFamily::kMixtral;
+  experts.spec.experts = {.experts = 4, .experts_per_token = 2, .intermediate = 16};
+  experts.spec.layers[1].has_experts = true;
+  refused(experts, "is of family mixtral and has experts");
   Made clipped;
   clipped.plan.strategy = Strategy::kReference;
   clipped.plan.embedding_home = EmbeddingHome::kDevice;

@@ -78,6 +78,9 @@ class Resume : public testing::Test {
  public:
   Resume() : folder_(MakeTestFolder(*io_)) {
     spec_.vocab = 1100;  // three tiles
+    // Attention and feed-forward are larger than a tile.
+    spec_.heads = spec_.kv_heads = 24;
+    spec_.intermediate = 200;
     job_ = TinyJob();
     job_.steps = 8;
     job_.gradient_type = NumberType::kFp32;
@@ -188,6 +191,7 @@ class Resume : public testing::Test {
     plan.recompute = false;
     return plan;
   }
+  // Of the head, of attention and of feed-forward.
   StreamPlan Shards() const {
     StreamPlan plan;
     plan.chunk_bytes = Bytes(CheckedU64(6200 * BytesOfParameter(job_).link));

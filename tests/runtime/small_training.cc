@@ -1,5 +1,8 @@
 #include "tests/runtime/small_training.h"
 
+#include "model/stages.h"
+#include "schedule/chunk_table.h"
+
 namespace horizon {
 
 ModelSpec TinyLlama() {
@@ -14,6 +17,19 @@ ModelSpec TinyLlama() {
   spec.max_positions = 64;
   spec.layers.resize(3);
   return spec;
+}
+
+ModelSpec TinyShards() {
+  ModelSpec spec = TinyLlama();
+  spec.heads = spec.kv_heads = 6;
+  spec.intermediate = 40;
+  return spec;
+}
+
+StreamPlan ShardedPlan(const ModelSpec& spec, const TrainingJob& job) {
+  StreamPlan plan;
+  plan.chunk_bytes = LeastChunkBytes(ListStages(spec), job);
+  return plan;
 }
 
 TrainingJob TinyJob() {

@@ -12,6 +12,10 @@ namespace horizon {
 // A model of two layers and a job of 20 tokens: a step in a millisecond.
 ModelSpec TinyLlama();
 TrainingJob TinyJob();
+// The same with attention and feed-forward of matrices that a chunk of ShardedPlan holds one of, so
+// that under such a plan its layers are cut into four and three shards.
+ModelSpec TinyShards();
+StreamPlan ShardedPlan(const ModelSpec& spec, const TrainingJob& job);
 // Trains TinyLlama (or `spec`) with batches drawn by step and micro-batch.
 absl::StatusOr<RunOutcome> TrainTiny(const ModelSpec& spec, const TrainingJob& job,
                                      const StreamPlan& plan, int64_t steps,

@@ -27,7 +27,7 @@ RC_GTEST_PROP(BuildSchedule, EveryPassOfEveryStrategyIsVerified, ()) {
   const RandomCase random = *RandomAnyCase();
   const PassKind kind =
       *rc::gen::element(PassKind::kTrain, PassKind::kTrain, PassKind::kTrain, PassKind::kEvaluate,
-                        PassKind::kPrefill, PassKind::kDecode, PassKind::kSave);
+                        PassKind::kPrefill, PassKind::kDecode);
   const Schedule schedule = *BuildOrDiscard(random, kind);
   const absl::Status status = VerifySchedule(schedule);
   RC_LOG() << status.ToString();

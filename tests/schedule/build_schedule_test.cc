@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/str_cat.h"
 #include "schedule/lay_out_memory.h"
 #include "schedule/schedule_report.h"
 #include "schedule/verify_schedule.h"
@@ -164,23 +165,67 @@ TEST(BuildSchedule, ChunkMajorLoadsEachChunkForAllMicroBatches) {
             "offload_gradient 1 mb1, offload_rows, offload_rows mb1");
 }
 
-// Without recompute nothing ties the shards of a stage together: each is loaded once for all
-// micro-batches even when the ring holds only one.
-TEST(BuildSchedule, ChunkMajorTakesAllMicroBatchesThroughAShardOfBackward) {
+// 2 * (8 * 256 + 8) bytes hold one matrix of the feed-forward part.
+ModelSpec WideModel() {
   ModelSpec spec = TinyModel(1);
-  spec.intermediate = 256;  // two shards of 128 channels
+  spec.intermediate = 256;
+  return spec;
+}
+constexpr uint64_t kOneMatrix = 2 * 2056;
+
+// Shards hand on what they made in the workspace, so a micro-batch passes all of them before the
+// next one starts: ascending in forward, descending in backward.
+TEST(BuildSchedule, AMicroBatchPassesTheShardsOfAStageOneAfterAnother) {
   TrainingJob job = ShortJob();
   job.accumulation = 2;
   StreamPlan plan;
   plan.accumulation_order = AccumulationOrder::kChunkMajor;
   plan.recompute = false;
-  plan.buffer_depth = 1;
-  plan.chunk_bytes = Bytes(CheckedU64(6400));
-  const Schedule s = Build(spec, job, plan);
-  const std::string compute = LaneText(s.first, Lane::kCompute);
-  EXPECT_NE(compute.find("backward 2, backward 2 mb1, backward 3, backward 3 mb1, backward 1"),
-            std::string::npos)
-      << compute;
+  plan.buffer_depth = 3;
+  plan.chunk_bytes = Bytes(CheckedU64(kOneMatrix));
+  const Schedule s = Build(WideModel(), job, plan);
+  ASSERT_EQ(s.chunks.links[1], (IndexRange{2, 5}));
+  EXPECT_EQ(LaneText(s.first, Lane::kCompute),
+            "forward 1, forward 1 mb1, forward 2, forward 3, forward 4, forward 2 mb1, "
+            "forward 3 mb1, forward 4 mb1, forward 5, forward 5 mb1, loss 6, head_gradient 6, "
+            "loss 6 mb1, head_gradient 6 mb1, backward 5, backward 5 mb1, backward 4, backward 3, "
+            "backward 2, backward 4 mb1, backward 3 mb1, backward 2 mb1, backward 1, "
+            "backward 1 mb1");
+  plan.buffer_depth = 2;
+  EXPECT_EQ(BuildSchedule(WideModel(), job, plan).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+// What an operation does to the buffers of a kind: "w" or "rw" with the shards that had been done.
+std::string UsesOf(const Schedule& s, const Operation& op, BufferKind kind) {
+  std::string uses;
+  for (const Access& access : s.first.AccessesOf(op)) {
+    if (s.memory.buffers[access.buffer].kind != kind) continue;
+    uses += StrCat(uses.empty() ? "" : " ", access.mode == AccessMode::kRead ? "r" : "w",
+                   access.content.n);
+  }
+  return uses;
+}
+
+TEST(BuildSchedule, WhatCrossesShardsIsDeclared) {
+  StreamPlan plan;
+  plan.chunk_bytes = Bytes(CheckedU64(kOneMatrix));
+  const Schedule s = Build(WideModel(), ShortJob(), plan);
+  std::string seen;
+  for (const Operation& op : s.first.operations) {
+    const bool layer = op.kind == OperationKind::kForward || op.kind == OperationKind::kBackward;
+    if (!layer || s.chunks.chunks[op.chunk].shards == 1) continue;
+    seen += StrCat(ToString(op.kind), " ", op.chunk, ": workspace ",
+                   UsesOf(s, op, BufferKind::kWorkspace), ", activations ",
+                   UsesOf(s, op, BufferKind::kActivations), "\n");
+  }
+  EXPECT_EQ(seen,
+            "forward 2: workspace w1, activations w1\n"
+            "forward 3: workspace r1 w2, activations r1 w2\n"
+            "forward 4: workspace r2 w3, activations r2 w3\n"
+            "backward 4: workspace w1, activations r3\n"
+            "backward 3: workspace r1 w2, activations r3\n"
+            "backward 2: workspace r2 w3, activations r3\n");
 }
 
 TEST(BuildSchedule, AShardedHeadIsPassedTwiceAndItsShardsAscend) {
@@ -259,14 +304,6 @@ TEST(BuildSchedule, DecodeUsesTheCacheThatPrefillFilled) {
   EXPECT_EQ(cache_bytes(prefill), 2u * 2 * 4 * 8 * 4);
   EXPECT_EQ(cache_bytes(decode), cache_bytes(prefill));
   EXPECT_EQ(LaneText(decode.first, Lane::kCompute), "forward 1, forward 2, logits 3");
-}
-
-TEST(BuildSchedule, SaveWritesEveryChunkAndThenCommits) {
-  const Schedule s = Build(TinyModel(1), ShortJob(), StreamPlan{}, PassKind::kSave);
-  EXPECT_EQ(LaneText(s.first, Lane::kDisk), "write_chunk 0, write_chunk 1, write_chunk 2, commit");
-  uint64_t bytes = 0;
-  for (const Operation& op : s.first.operations) bytes += op.bytes;
-  EXPECT_EQ(bytes, 12 * s.chunks.parameters);
 }
 
 TEST(BuildSchedule, RefusesChunkMajorWhenTheRingCannotHoldABlock) {

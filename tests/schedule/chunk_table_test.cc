@@ -102,8 +102,8 @@ TEST(ChunkTable, Fp32ComputeMovesTwiceTheBytes) {
   EXPECT_EQ(Cut(TinyModel(1), PlanOf(2 * kLink * 392), job).chunks.size(), 4u);
 }
 
-// Vocabulary 1200 = tiles of 512, 512 and 176 rows of 8. Intermediate 384 = three tiles of 128,
-// each 3 * 8 * 128 = 3072 parameters; the norm's 8 belong to the first. 4096 parameters fit.
+// Vocabulary 1200 = tiles of 512, 512 and 176 rows of 8. Gate, up and down have 8 * 384 = 3072
+// parameters each; the norm's 8 belong to the first. 4096 parameters fit.
 TEST(ChunkTable, LargeStagesAreCutIntoShards) {
   ModelSpec spec = TinyModel(1);
   spec.vocab = 1200;
@@ -126,7 +126,7 @@ TEST(ChunkTable, LargeStagesAreCutIntoShards) {
   EXPECT_EQ(table.PiecesOf(table.chunks[2]).front().units, (UnitRange{1024, 1200}));
 }
 
-// The fewest shards that fit, nearly equal: 3 tiles in 2 shards of 1 and 2 tiles.
+// The fewest shards that fit: gate with the norm and up do not, up and down do.
 TEST(ChunkTable, NoMoreShardsThanNeeded) {
   ModelSpec spec = TinyModel(1);
   spec.intermediate = 384;
@@ -149,13 +149,36 @@ std::string ShardSizes(int64_t intermediate, uint64_t most_parameters) {
   return sizes;
 }
 
-// A channel has 24 parameters, the norm 8 more. What decides is the largest shard: here the last
-// of two, there the middle one of three, whose neighbour is shorter since the last tile is.
+// Each matrix has 8 parameters for each channel, the norm 8 more, and goes with the gate.
 TEST(ChunkTable, EveryShardFits) {
+  EXPECT_EQ(ShardSizes(384, 9223), "3080 6144");
   EXPECT_EQ(ShardSizes(384, 6144), "3080 6144");
   EXPECT_EQ(ShardSizes(384, 6143), "3080 3072 3072");
-  EXPECT_EQ(ShardSizes(520, 6144), "3080 6144 3264");
-  EXPECT_EQ(ShardSizes(520, 6143), "3080 3072 3072 3264");
+  EXPECT_EQ(ShardSizes(520, 8328), "4168 8320");
+  EXPECT_EQ(ShardSizes(520, 4168), "4168 4160 4160");
+}
+
+// q and o have 64 * 8 parameters, k and v 16 * 8 each: of the cuts in two the one after k has the
+// smaller larger half, though more would fit into the first.
+TEST(ChunkTable, ShardsAreAsEvenAsMatricesAllow) {
+  ModelSpec spec = TinyModel(1);
+  spec.heads = 8;
+  spec.kv_heads = 2;
+  const std::string even =
+      "embedding 256\n"
+      "attention_0 shard 1/2 648 link 0 block 0\n"
+      "attention_0 shard 2/2 640 link 0 block 0\n"
+      "feed_forward_0..final_norm 400 link 1 block 0\n"
+      "head 256\n";
+  EXPECT_EQ(Picture(Cut(spec, PlanOf(kLink * 700))), even);
+  EXPECT_EQ(Picture(Cut(spec, PlanOf(kLink * 648))), even);
+  EXPECT_EQ(Picture(Cut(spec, PlanOf(kLink * 647))),
+            "embedding 256\n"
+            "attention_0 shard 1/3 520 link 0 block 0\n"
+            "attention_0 shard 2/3 256 link 0 block 0\n"
+            "attention_0 shard 3/3 512 link 0 block 0\n"
+            "feed_forward_0..final_norm 400 link 1 block 0\n"
+            "head 256\n");
 }
 
 TEST(ChunkTable, ExpertsAreCutBetweenExperts) {
@@ -249,16 +272,16 @@ TEST(ChunkTable, OtherStrategiesTakeOneLayerAChunkWhateverItsSize) {
             "head* 256\n");
 }
 
-// The smallest shard of the feed-forward part is a tile of 128 channels and the norm: 3080.
+// The smallest shard of the feed-forward part is the gate's matrix with the norm: 8 * 256 + 8.
 TEST(ChunkTable, ImpossibleChunkBytesNameTheStageAndANumberThatWorks) {
   ModelSpec spec = TinyModel(2);
   spec.intermediate = 256;
-  const absl::StatusOr<ChunkTable> table = CutIntoChunks(spec, {}, PlanOf(kLink * 3080 - 1));
+  const absl::StatusOr<ChunkTable> table = CutIntoChunks(spec, {}, PlanOf(kLink * 2056 - 1));
   EXPECT_EQ(table.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(table.status().message(),
-            "chunk_bytes 6,159 cannot hold feed_forward_0 even when it is cut into 2 shards: set "
-            "chunk_bytes to at least 6,160");
-  EXPECT_TRUE(CutIntoChunks(spec, {}, PlanOf(kLink * 3080)).ok());
+            "chunk_bytes 4,111 cannot hold the smallest part that feed_forward_0 can be cut into: "
+            "set chunk_bytes to at least 4,112");
+  EXPECT_TRUE(CutIntoChunks(spec, {}, PlanOf(kLink * 2056)).ok());
   EXPECT_EQ(CutIntoChunks(spec, {}, PlanOf(1)).status().code(),
             absl::StatusCode::kFailedPrecondition);
 }

@@ -136,14 +136,6 @@ TEST(LayOutMemory, CudaTypesAndAnchorsOnTheHost) {
   }
 }
 
-TEST(LayOutMemory, ASavePassHoldsStateAndItsStage) {
-  const MemoryLayout layout = LayOut(TinyModel(2), SmallJob(), {}, PassKind::kSave);
-  EXPECT_EQ(BytesOf(layout, {BufferKind::kWeightsHi, BufferKind::kWeightsLo}), 4u * 1832);
-  EXPECT_EQ(BytesOf(layout, {BufferKind::kMoments}), 8u * 1832);
-  EXPECT_EQ(BytesOf(layout, {BufferKind::kDiskStage}), uint64_t{64} << 20);
-  EXPECT_EQ(DeviceBytes(layout), 0u);
-}
-
 // A layer's keys and values: 2 x 16 positions x 8 x 4 bytes; a window keeps no more than it sees.
 TEST(LayOutMemory, KeysAndValuesOfADecodePass) {
   ModelSpec spec = TinyModel(2);
@@ -307,7 +299,7 @@ TEST(LayOutMemory, ReferenceHasASlabForEachTable) {
 RC_GTEST_PROP(LayOutMemory, BuffersLieOneBehindAnotherUpToTheTotals, ()) {
   const RandomCase random = *RandomAnyCase();
   const PassKind kind = *rc::gen::element(PassKind::kTrain, PassKind::kEvaluate, PassKind::kPrefill,
-                                          PassKind::kDecode, PassKind::kSave);
+                                          PassKind::kDecode);
   const absl::StatusOr<MemoryLayout> layout =
       LayOutMemory(random.spec, random.job, random.plan, kind);
   if (!layout.ok()) RC_DISCARD("impossible plan");

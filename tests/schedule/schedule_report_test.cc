@@ -116,7 +116,7 @@ TEST_P(EveryPass, TextNamesModelPassAndMemories) {
 
 INSTANTIATE_TEST_SUITE_P(All, EveryPass,
                          testing::Values(PassKind::kTrain, PassKind::kEvaluate, PassKind::kPrefill,
-                                         PassKind::kDecode, PassKind::kSave),
+                                         PassKind::kDecode),
                          [](const auto& test) { return std::string(ToString(test.param)); });
 
 // Four layer chunks, two micro-batches: each pass takes every chunk forward and back, and of the
@@ -181,12 +181,6 @@ TEST(DrawLanes, ShowsTheFirstOperationsOfEachLane) {
   EXPECT_NE(lines[1].find("F1"), std::string::npos) << lines[1];
   EXPECT_NE(lines[4].find("U0"), std::string::npos) << lines[4];  // Adam behind forward
   EXPECT_LT(lines[4].find("U1"), lines[0].find("L1"));  // a chunk is updated before it is loaded
-}
-
-TEST(DrawLanes, ASaveUsesTheDisk) {
-  const std::vector<std::string> lines = Lines(DrawLanes(Build({}, PassKind::kSave)).lanes);
-  ASSERT_FALSE(lines.empty());
-  EXPECT_EQ(lines.back().rfind("disk", 0), 0u) << lines.back();
 }
 
 TEST(ScheduleReport, NotesAreTold) {

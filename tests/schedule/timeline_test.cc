@@ -136,7 +136,6 @@ TEST(NominalNanoseconds, FollowsTheStatedRates) {
   EXPECT_EQ(nanoseconds(Lane::kCompute, 0, 100'000'000'000'000), 1'000'005'000);
   EXPECT_EQ(nanoseconds(Lane::kHost, 50'000, 0), 6000);
   EXPECT_EQ(nanoseconds(Lane::kOptimizer, 50'000, 0), 6000);
-  EXPECT_EQ(nanoseconds(Lane::kDisk, 2'000, 0), 6000);
 }
 
 }  // namespace

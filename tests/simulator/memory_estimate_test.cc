@@ -111,7 +111,7 @@ TEST(MemoryEstimate, EveryKindIsNamed) {
 RC_GTEST_PROP(MemoryEstimate, ItemsAddUpAndAreNeverBelowTheLayout, ()) {
   const RandomCase random = *RandomAnyCase();
   const PassKind kind = *rc::gen::element(PassKind::kTrain, PassKind::kEvaluate, PassKind::kPrefill,
-                                          PassKind::kDecode, PassKind::kSave);
+                                          PassKind::kDecode);
   const absl::StatusOr<MemoryLayout> layout =
       LayOutMemory(random.spec, random.job, random.plan, kind);
   if (!layout.ok()) RC_DISCARD("impossible plan");

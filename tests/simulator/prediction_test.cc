@@ -115,16 +115,6 @@ TEST(Prediction, OtherPassesHaveOneBatchAndDecodeOneTokenEach) {
   }
 }
 
-TEST(Prediction, ASaveTakesWhatTheDiskTakes) {
-  const HardwareProfile profile = TestProfile();
-  const ModelSpec spec = TinyModel();
-  const Prediction prediction =
-      PredictRun(spec, Build(PassKind::kSave), {profile, {}, 0}).prediction;
-  // 12 bytes a parameter at 1 byte/ns, and 1 ns to commit.
-  EXPECT_NEAR(prediction.step_seconds, (12 * kParameters + 1) * 1e-9, 1e-15);
-  EXPECT_DOUBLE_EQ(prediction.busy_share[static_cast<size_t>(Lane::kDisk)], 1);
-}
-
 TEST(Prediction, WhatLacksIsSaidAndTheTimeAllTheSame) {
   HardwareProfile profile = TestProfile();
   profile.host.memory_bytes.value = 1;
@@ -140,14 +130,14 @@ TEST(Prediction, WhatLacksIsSaidAndTheTimeAllTheSame) {
 TEST(Limits, TheTightestFirst) {
   const HardwareProfile profile = TestProfile();
   Prediction prediction;
-  prediction.busy_share = {0.5, 0.97, 0.2, 0.3, 0.6, 0};
+  prediction.busy_share = {0.5, 0.97, 0.2, 0.3, 0.6};
   prediction.memory.totals = {7'600'000'000, 0, 32'000'000'000};  // 95 % and 50 %
   const std::vector<RunLimit> limits = LimitsOf(prediction, profile);
   ASSERT_EQ(limits.size(), 3u);
   EXPECT_EQ(ToString(limits[0]), "compute (97 % of the step)");
   EXPECT_EQ(ToString(limits[1]), "device memory (95 % full)");
   EXPECT_EQ(ToString(limits[2]), "optimizer (60 % of the step)");
-  EXPECT_EQ(LimitsOf(prediction, profile, 100).size(), 9u);
+  EXPECT_EQ(LimitsOf(prediction, profile, 100).size(), 8u);
   EXPECT_EQ(LimitsOf(prediction, profile, 0).size(), 0u);
 }
 
@@ -155,12 +145,12 @@ TEST(Limits, TheTightestFirst) {
 TEST(Limits, AHalfEmptyMemoryIsNoLimit) {
   const HardwareProfile profile = TestProfile();
   Prediction prediction;
-  prediction.busy_share = {0.1, 0.2, 0.1, 0.1, 0.1, 0.1};
+  prediction.busy_share = {0.1, 0.2, 0.1, 0.1, 0.1};
   prediction.memory.totals = {7'000'000'000, 0, 32'000'000'000};
   const std::vector<RunLimit> limits = LimitsOf(prediction, profile, 100);
   EXPECT_EQ(limits[0].what, "compute");
-  EXPECT_EQ(limits[6].what, "device memory");
-  EXPECT_EQ(limits[7].what, "host memory");
+  EXPECT_EQ(limits[5].what, "device memory");
+  EXPECT_EQ(limits[6].what, "host memory");
 }
 
 }  // namespace

@@ -1,0 +1,73 @@
+#include "schedule/check_runnable.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+#include "schedule/lay_out_memory.h"
+
+namespace horizon {
+namespace {
+
+// Rows of bf16 that begin at multiples of 16 bytes.
+constexpr int64_t kCudaWidth = 8;
+
+absl::Status CheckStrategy(const TrainingJob& job, const StreamPlan& plan) {
+  if (IsSimulatedOnly(plan.strategy)) {
+    return absl::FailedPreconditionError(
+        StrCat("strategy ", std::string(ToString(plan.strategy)),
+               " exists to be simulated and compared with; run horizon, reference or resident"));
+  }
+  if (ClipsInPassOfItsOwn(job, plan) && BytesOfParameter(job).kept_gradient != 4) {
+    return absl::FailedPreconditionError(
+        "strategy reference clips the kept gradients themselves, which would round bf16 gradients "
+        "a second time: set gradient_type fp32 or clip_norm 0");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckModel(const ModelSpec& spec) {
+  const bool has_experts = std::any_of(spec.layers.begin(), spec.layers.end(),
+                                       [](const LayerSpec& layer) { return layer.has_experts; });
+  if (!has_experts && !spec.attention_sinks && spec.swiglu_limit == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      StrCat("training runs dense models of the families llama, qwen2, qwen3 and mistral so far; ",
+             spec.name, " is of family ", std::string(ToString(spec.family)),
+             has_experts ? " and has experts" : ""));
+}
+
+absl::Status CheckDevice(const ModelSpec& spec, const TrainingJob& job) {
+  if (job.device == DeviceKind::kHost) {
+    if (job.activation_type == NumberType::kFp32) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        "device host keeps activations in fp32: set activation_type fp32");
+  }
+  const std::pair<const char*, int64_t> widths[] = {{"hidden size", spec.hidden},
+                                                    {"intermediate size", spec.intermediate},
+                                                    {"head size", spec.head_dim},
+                                                    {"vocabulary", spec.vocab}};
+  for (const auto& [name, width] : widths) {
+    if (width % kCudaWidth == 0) continue;
+    return absl::FailedPreconditionError(StrCat(spec.name, " has ", name, " ", width,
+                                                "; device cuda needs a multiple of ", kCudaWidth,
+                                                ": train on device host"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckRunnable(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan) {
+  RETURN_IF_ERROR(CheckModel(spec));
+  RETURN_IF_ERROR(CheckStrategy(job, plan));
+  return CheckDevice(spec, job);
+}
+
+std::string PlannedOnly(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan) {
+  const absl::Status runnable = CheckRunnable(spec, job, plan);
+  return runnable.ok() ? "" : StrCat("planned only: ", std::string(runnable.message()));
+}
+
+}  // namespace horizon
