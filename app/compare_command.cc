@@ -13,6 +13,7 @@
 #include "planner/make_plan.h"
 #include "planner/plan_report.h"
 #include "planner/planned_job.h"
+#include "schedule/check_runnable.h"
 
 namespace horizon {
 namespace {
@@ -80,7 +81,8 @@ class CompareCommand : public Command {
       table.AddRow(std::move(row));
     }
     const TrainingJob& job = all.front().answer.job;
-    return StrCat(spec.name, ", ", job.sequence, " tokens a sequence",
+    return StrCat(PlannedOnlyLine(all.front().answer.planned_only), spec.name, ", ", job.sequence,
+                  " tokens a sequence",
                   proposes_state ? "" : StrCat(", state ", ToString(job.state_format)),
                   "; days are for 10^9 tokens\n\n", std::move(table).Finish());
   }
@@ -115,7 +117,9 @@ class CompareCommand : public Command {
     writer.BeginObject().Key("model").String(spec.name).Key("machines").BeginArray();
     for (const Compared& one : all) {
       writer.BeginObject().Key("machine").String(one.profile.name);
-      writer.Key("feasible").Bool(one.answer.feasible).Key("job");
+      writer.Key("feasible").Bool(one.answer.feasible);
+      WriteRunnable(one.answer.planned_only, writer);
+      writer.Key("job");
       WriteJob(one.answer.job, writer);
       if (one.answer.feasible) {
         writer.Key("plan");

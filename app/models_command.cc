@@ -11,6 +11,7 @@
 #include "model/catalog.h"
 #include "model/load_model_spec.h"
 #include "model/stages.h"
+#include "schedule/check_runnable.h"
 
 namespace horizon {
 namespace {
@@ -20,15 +21,21 @@ struct Row {
   std::string_view family;
   ParameterCounts parameters;
   int64_t layers = 0;
+  std::string planned_only;  // empty: it can be trained
 };
 
 std::string Table(const std::vector<Row>& rows) {
-  TextTable table({"model", "family", "layers", "parameters", "active per token"});
+  TextTable table({"model", "family", "layers", "parameters", "active", "trains"});
+  bool all_train = true;
   for (const Row& row : rows) {
+    all_train &= row.planned_only.empty();
     table.AddRow({row.name, std::string(row.family), StrCat(row.layers),
-                  WithCommas(row.parameters.total), WithCommas(row.parameters.active)});
+                  WithCommas(row.parameters.total), WithCommas(row.parameters.active),
+                  row.planned_only.empty() ? "yes" : "no"});
   }
-  return std::move(table).Finish();
+  return StrCat(std::move(table).Finish(), "\nActive: parameters that one token touches.",
+                all_train ? "" : " A model that does not train is planned and simulated only.",
+                "\n");
 }
 
 std::string Json(const std::vector<Row>& rows) {
@@ -41,6 +48,7 @@ std::string Json(const std::vector<Row>& rows) {
     json.Key("layers").Integer(row.layers);
     json.Key("parameters").Unsigned(row.parameters.total);
     json.Key("active_parameters").Unsigned(row.parameters.active);
+    WriteRunnable(row.planned_only, json);
     json.EndObject();
   }
   json.EndArray().EndObject();
@@ -63,7 +71,8 @@ class ModelsCommand : public Command {
       rows.push_back({.name = spec.name,
                       .family = ToString(spec.family),
                       .parameters = CountParameters(ListStages(spec)),
-                      .layers = spec.layer_count()});
+                      .layers = spec.layer_count(),
+                      .planned_only = WhyPlannedOnly(spec, TrainingJob{}, StreamPlan{})});
     }
     return context.output.Write(json_ ? Json(rows) : Table(rows));
   }

@@ -6,7 +6,9 @@
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "model/load_model_spec.h"
+#include "model/stages.h"
 #include "schedule/build_schedule.h"
+#include "schedule/chunk_table.h"
 #include "schedule/load_files.h"
 #include "schedule/schedule_report.h"
 #include "schedule/timeline.h"
@@ -68,7 +70,9 @@ class ScheduleCommand : public Command {
     if (job_.has_value()) {
       ASSIGN_OR_RETURN(job, LoadJob(context.io, *job_));
     }
+    // The default plan, with chunks that hold the model's largest matrix.
     StreamPlan plan;
+    plan.chunk_bytes = std::max(plan.chunk_bytes, LeastChunkBytes(ListStages(spec), job));
     if (plan_.has_value()) {
       ASSIGN_OR_RETURN(plan, LoadPlan(context.io, *plan_));
     }

@@ -13,6 +13,7 @@
 #include "planner/plan_files.h"
 #include "planner/plan_report.h"
 #include "schedule/build_schedule.h"
+#include "schedule/check_runnable.h"
 #include "schedule/trace_writer.h"
 #include "schedule/verify_schedule.h"
 
@@ -76,8 +77,10 @@ class SimulateCommand : public Command {
                                  context.io, *trace_));
       context.log.Info(StrCat("wrote the trace to ", *trace_));
     }
-    RETURN_IF_ERROR(context.output.Write(json_ ? Json(config.spec, profile, run.prediction)
-                                               : Text(config.spec, profile, run.prediction)));
+    const std::string planned_only = WhyPlannedOnly(config.spec, files.job, files.plan);
+    RETURN_IF_ERROR(
+        context.output.Write(json_ ? Json(config.spec, profile, run.prediction, planned_only)
+                                   : Text(config.spec, profile, run.prediction, planned_only)));
     if (run.prediction.fits()) return absl::OkStatus();
     std::string lacking;
     for (const std::string& line : DescribeShortages(run.prediction.shortages)) {
@@ -90,14 +93,15 @@ class SimulateCommand : public Command {
 
  private:
   static std::string Text(const ModelSpec& spec, const HardwareProfile& profile,
-                          const Prediction& prediction) {
-    return StrCat(spec.name, " on ", profile.name, " (", profile.summary, ")\n",
-                  PredictionText(prediction, profile));
+                          const Prediction& prediction, const std::string& planned_only) {
+    return StrCat(PlannedOnlyLine(planned_only), spec.name, " on ", profile.name, " (",
+                  profile.summary, ")\n", PredictionText(prediction, profile));
   }
   static std::string Json(const ModelSpec& spec, const HardwareProfile& profile,
-                          const Prediction& prediction) {
+                          const Prediction& prediction, const std::string& planned_only) {
     JsonWriter writer;
     writer.BeginObject().Key("feasible").Bool(prediction.fits());
+    WriteRunnable(planned_only, writer);
     writer.Key("model").String(spec.name).Key("machine").String(profile.name);
     writer.Key("prediction");
     WritePrediction(prediction, profile, writer);

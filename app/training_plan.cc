@@ -92,6 +92,7 @@ class Planning {
     if (options_.plan != "auto") {
       ASSIGN_OR_RETURN(plan_, LoadPlan(context_.io, options_.plan));
     } else {
+      RETURN_IF_ERROR(CheckRunnable(spec_, job_, PlanFor(strategy)));
       const Setting setting{.profile = profile_,
                             .software = BuiltInCalibration().SoftwareOf(strategy),
                             .margin = 0.05};

@@ -44,7 +44,9 @@
 #include "runtime/model_source.h"
 #include "runtime/process_memory.h"
 #include "runtime/random_init.h"
+#include "schedule/check_runnable.h"
 #include "schedule/load_files.h"
+#include "schedule/stream_plan.h"
 
 namespace horizon {
 namespace {
@@ -69,6 +71,7 @@ class Session {
     parameters_ = static_cast<double>(CountParameters(ListStages(spec_)).active);
     ASSIGN_OR_RETURN(device_, ChooseDevice(context_, options_.device));
     ASSIGN_OR_RETURN(job_, options_.ToJob(spec_, device_.name.kind));
+    RETURN_IF_ERROR(CheckRunnable(spec_, job_, StreamPlan{}));
     ASSIGN_OR_RETURN(config_text_, ConfigTextOf(io_, options_.model));
     // A folder that is there is locked before anything in it is believed.
     if (io_.Info(options_.output).ok()) RETURN_IF_ERROR(Lock());

@@ -7,6 +7,7 @@
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "common/units.h"
+#include "schedule/check_runnable.h"
 
 namespace horizon {
 namespace {
@@ -168,6 +169,7 @@ absl::StatusOr<PlanAnswer> MakePlan(const PlanRequest& request) {
   // Where the least does not fit, nothing does: no need to look at the rest.
   answer.search = FindFitting(request.spec, answer.job, FrugalSpace(space), request.setting);
   answer.feasible = answer.search.plan.has_value();
+  answer.planned_only = WhyPlannedOnly(request.spec, answer.job, request.fixed);
   if (answer.feasible) {
     answer.search = Search(request, answer.job, space);
     return answer;

@@ -10,6 +10,7 @@
 #include "common/text_table.h"
 #include "common/units.h"
 #include "planner/save_estimate.h"
+#include "schedule/check_runnable.h"
 
 namespace horizon {
 namespace {
@@ -87,6 +88,7 @@ std::string AlternativesTable(const std::vector<Alternative>& alternatives) {
 void WriteSized(const SizedModel& sized, JsonWriter& writer) {
   const Prediction& prediction = sized.answer.search.prediction;
   writer.BeginObject().Key("model").String(sized.name);
+  WriteRunnable(sized.answer.planned_only, writer);
   writer.Key("layers").Integer(sized.layers).Key("parameters").Unsigned(sized.parameters);
   writer.Key("micro_batch").Integer(sized.answer.job.micro_batch);
   writer.Key("tokens_per_second").Number(prediction.tokens_per_second);
@@ -129,8 +131,9 @@ std::string PredictionText(const Prediction& prediction, const HardwareProfile& 
 
 std::string PlanReportText(const PlanReport& report) {
   const PlanAnswer& answer = report.answer;
-  std::string text = StrCat(report.spec.name, " on ", report.profile.name, " (",
-                            report.profile.summary, ")\n", JobLine(answer));
+  std::string text =
+      StrCat(PlannedOnlyLine(answer.planned_only), report.spec.name, " on ", report.profile.name,
+             " (", report.profile.summary, ")\n", JobLine(answer));
   if (report.profile.link.pcie.has_value()) {
     const std::string problem = LinkProblem(*report.profile.link.pcie);
     if (!problem.empty()) text += StrCat("note: ", problem, "\n");
@@ -202,6 +205,7 @@ std::string PlanReportJson(const PlanReport& report) {
   const PlanAnswer& answer = report.answer;
   JsonWriter writer;
   writer.BeginObject().Key("feasible").Bool(answer.feasible);
+  WriteRunnable(answer.planned_only, writer);
   writer.Key("model").String(report.spec.name).Key("machine").String(report.profile.name);
   writer.Key("job");
   WriteJob(answer.job, writer);
@@ -261,7 +265,8 @@ std::string LargestReportText(const LargestReport& report) {
                   largest.limit, " lacks\n");
   }
   std::string text =
-      StrCat("largest model on ", report.profile.name, " (", report.profile.summary, ")\n\n");
+      StrCat(PlannedOnlyLine(largest.by_depth->answer.planned_only), "largest model on ",
+             report.profile.name, " (", report.profile.summary, ")\n\n");
   TextTable table({"", "model", "parameters", "batch", "tokens/s", "days for 10^9", "host"});
   const auto row = [&](std::string_view how, const SizedModel& sized) {
     const Prediction& prediction = sized.answer.search.prediction;

@@ -321,15 +321,14 @@ absl::Status Executor::RunOnDevice(LaneState& lane, Slot& slot, OperationId id,
             ? device_.CopyToDevice(lane.stream, transfer.device, transfer.host, transfer.bytes)
             : device_.CopyToHost(lane.stream, transfer.host, transfer.device, transfer.bytes));
   } else {
-    const bool loads = operation.lane == Lane::kH2d;
-    RETURN_IF_ERROR(device_.Launch(lane.stream,
-                                   {.name = std::string(ToString(operation.kind)),
-                                    .link_bytes = loads ? operation.bytes : 0,
-                                    .direction = LinkDirection::kToDevice},
-                                   [this, &slot, call](const KernelContext& context) {
-                                     return FailedIn(slot, call.operation,
-                                                     bodies_.Run(call, kernels_, context));
-                                   }));
+    LaunchOptions launch{.name = std::string(ToString(operation.kind)),
+                         .direction = LinkDirection::kToDevice};
+    if (operation.lane == Lane::kH2d) launch.link_bytes = operation.bytes;
+    if (device_.ChecksKernelMemory()) launch.memory = bodies_.DeviceMemoryOf(call);
+    RETURN_IF_ERROR(
+        device_.Launch(lane.stream, launch, [this, &slot, call](const KernelContext& context) {
+          return FailedIn(slot, call.operation, bodies_.Run(call, kernels_, context));
+        }));
   }
   return device_.Record(lane.stream, slot.ended[id]);
 }

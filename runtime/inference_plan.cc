@@ -7,6 +7,7 @@
 #include "common/str_cat.h"
 #include "common/units.h"
 #include "model/stages.h"
+#include "schedule/check_runnable.h"
 #include "schedule/chunk_table.h"
 
 namespace horizon {
@@ -22,6 +23,7 @@ class Search {
   }
 
   absl::StatusOr<InferencePlan> Find() {
+    RETURN_IF_ERROR(CheckRunnable(spec_, job_, Begin()));
     ASSIGN_OR_RETURN(InferencePlan found, Resident());
     if (Fits(found.bytes)) return found;
     InferencePlan smallest;

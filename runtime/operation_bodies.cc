@@ -1,5 +1,6 @@
 #include "runtime/operation_bodies.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -66,6 +67,22 @@ OperationBodies::Transfer OperationBodies::TransferOf(const Call& call) const {
   }
   CHECK(transfer.device != nullptr && transfer.host != nullptr);
   return transfer;
+}
+
+std::vector<KernelMemory> OperationBodies::DeviceMemoryOf(const Call& call) const {
+  std::vector<KernelMemory> declared;
+  for (const Access& access : call.phase.AccessesOf(call.operation)) {
+    if (schedule_.memory.buffers[access.buffer].memory != Memory::kDevice) continue;
+    const BufferPlace& place = places_[access.buffer];
+    auto known = std::find_if(declared.begin(), declared.end(), [&](const KernelMemory& one) {
+      return one.memory.data() == place.begin;
+    });
+    if (known == declared.end()) {
+      known = declared.insert(known, {.memory = {place.begin, place.bytes}});
+    }
+    (access.mode == AccessMode::kRead ? known->reads : known->writes) = true;
+  }
+  return declared;
 }
 
 std::span<std::byte> OperationBodies::ScratchOf(Lane lane) const {

@@ -9,6 +9,7 @@
 #include "common/kernel_context.h"
 #include "kernels/kernel_table.h"
 #include "model/model_spec.h"
+#include "runtime/device/device.h"
 #include "runtime/layer_template.h"
 #include "runtime/run_memory.h"
 #include "runtime/step.h"
@@ -43,6 +44,9 @@ class OperationBodies {
   };
   bool IsTransfer(OperationKind kind) const;
   Transfer TransferOf(const Call& call) const;
+
+  // The device memory that an operation declares, each buffer once.
+  std::vector<KernelMemory> DeviceMemoryOf(const Call& call) const;
 
   // The memory that kernels of a lane's operations work in beside their arguments; empty: none of
   // them declares any.

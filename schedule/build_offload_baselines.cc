@@ -1,6 +1,5 @@
 #include <set>
 
-#include "common/str_cat.h"
 #include "schedule/after_step_pass.h"
 #include "schedule/compute_order.h"
 #include "schedule/strategies.h"
@@ -30,8 +29,6 @@ std::vector<RingUse> ReloadAtTurns(const std::vector<ComputeItem>& layers, int32
 }  // namespace
 
 void BuildOffloadBaseline(const ModelSpec& spec, const BufferMap& map, Schedule& schedule) {
-  schedule.notes.push_back(StrCat("strategy ", ToString(schedule.plan.strategy),
-                                  " is simulated only, to compare with: it cannot be run"));
   const std::vector<ComputeItem> items =
       schedule.kind == PassKind::kTrain
           ? TrainOrder(schedule.chunks, schedule.job, schedule.plan)

@@ -32,10 +32,10 @@ absl::Status CheckModel(const ModelSpec& spec) {
   const bool has_experts = std::any_of(spec.layers.begin(), spec.layers.end(),
                                        [](const LayerSpec& layer) { return layer.has_experts; });
   if (!has_experts && !spec.attention_sinks && spec.swiglu_limit == 0) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      StrCat("training runs dense models of the families llama, qwen2, qwen3 and mistral so far; ",
-             spec.name, " is of family ", std::string(ToString(spec.family)),
-             has_experts ? " and has experts" : ""));
+  return absl::FailedPreconditionError(StrCat(
+      spec.name, " is of family ", std::string(ToString(spec.family)),
+      has_experts ? " and has experts" : "",
+      "; the runtime runs dense models of the families llama, qwen2, qwen3 and mistral so far"));
 }
 
 absl::Status CheckDevice(const ModelSpec& spec, const TrainingJob& job) {
@@ -65,9 +65,17 @@ absl::Status CheckRunnable(const ModelSpec& spec, const TrainingJob& job, const 
   return CheckDevice(spec, job);
 }
 
-std::string PlannedOnly(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan) {
-  const absl::Status runnable = CheckRunnable(spec, job, plan);
-  return runnable.ok() ? "" : StrCat("planned only: ", std::string(runnable.message()));
+std::string WhyPlannedOnly(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan) {
+  return std::string(CheckRunnable(spec, job, plan).message());
+}
+
+std::string PlannedOnlyLine(const std::string& why) {
+  return why.empty() ? "" : StrCat("planned only: ", why, "\n");
+}
+
+void WriteRunnable(const std::string& why, JsonWriter& writer) {
+  writer.Key("runnable").Bool(why.empty());
+  if (!why.empty()) writer.Key("planned_only").String(why);
 }
 
 }  // namespace horizon

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "common/json.h"
 #include "model/model_spec.h"
 #include "schedule/stream_plan.h"
 #include "schedule/training_job.h"
@@ -19,8 +20,13 @@ namespace horizon {
 // runnable can be planned and simulated all the same; whoever shows such a plan says so.
 absl::Status CheckRunnable(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan);
 
-// "planned only: REASON", or empty where CheckRunnable says OK: the line that every answer about
-// something that cannot run begins with.
-std::string PlannedOnly(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan);
+// CheckRunnable's reason; empty where it says OK.
+std::string WhyPlannedOnly(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan);
+// "planned only: WHY\n", the line that every answer about something that cannot run begins with;
+// nothing for an empty reason.
+std::string PlannedOnlyLine(const std::string& why);
+// The same as members of the object that is being written: "runnable" and, where that is false,
+// "planned_only" with the reason.
+void WriteRunnable(const std::string& why, JsonWriter& writer);
 
 }  // namespace horizon

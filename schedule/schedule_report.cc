@@ -7,6 +7,7 @@
 #include "common/str_cat.h"
 #include "common/text_table.h"
 #include "common/units.h"
+#include "schedule/check_runnable.h"
 
 namespace horizon {
 namespace {
@@ -99,10 +100,11 @@ LinkTraffic CountTraffic(const Schedule& schedule) {
 std::string ScheduleReportText(const ModelSpec& spec, const Schedule& schedule) {
   const ChunkTable& chunks = schedule.chunks;
   std::string text = StrCat(
-      spec.name, ": ", WithCommas(chunks.parameters), " parameters in ", chunks.chunks.size(),
-      " chunks and ", chunks.blocks.size(), " blocks; pass ", ToString(schedule.kind),
-      ", strategy ", ToString(schedule.plan.strategy), "\nstep of ", schedule.job.accumulation,
-      " x ", schedule.job.micro_batch, " sequences of ", schedule.job.sequence, " tokens; ",
+      PlannedOnlyLine(WhyPlannedOnly(spec, schedule.job, schedule.plan)), spec.name, ": ",
+      WithCommas(chunks.parameters), " parameters in ", chunks.chunks.size(), " chunks and ",
+      chunks.blocks.size(), " blocks; pass ", ToString(schedule.kind), ", strategy ",
+      ToString(schedule.plan.strategy), "\nstep of ", schedule.job.accumulation, " x ",
+      schedule.job.micro_batch, " sequences of ", schedule.job.sequence, " tokens; ",
       schedule.first.operations.size(), " operations in first, ", schedule.steady.operations.size(),
       " in steady, ", schedule.drain.operations.size(), " in drain; verified\n\n");
 
@@ -135,6 +137,7 @@ std::string ScheduleReportJson(const ModelSpec& spec, const Schedule& schedule) 
   JsonWriter json;
   json.BeginObject();
   json.Key("model").String(spec.name).Key("pass").String(ToString(schedule.kind));
+  WriteRunnable(WhyPlannedOnly(spec, schedule.job, schedule.plan), json);
   json.Key("strategy").String(ToString(schedule.plan.strategy));
   json.Key("parameters").Unsigned(schedule.chunks.parameters);
   json.Key("chunks").Unsigned(schedule.chunks.chunks.size());

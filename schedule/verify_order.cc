@@ -40,8 +40,8 @@ struct BufferState {
 
 // Some strategies are slow on purpose: what other systems do one after another may not overlap
 // here, or the comparison would flatter them. The same goes for a plan without prefetch in
-// backward, which is there to show what prefetching gains. Asked for every operation in standing
-// order.
+// backward, which is there to show what prefetching gains, and for updates after the step, which
+// end before the next step begins. Asked for every operation in standing order.
 class ForbiddenOverlap {
  public:
   explicit ForbiddenOverlap(const Schedule& schedule)
@@ -51,7 +51,10 @@ class ForbiddenOverlap {
                     schedule.plan.buffer_depth == 1),
         one_slab_(schedule.plan.strategy == Strategy::kReference &&
                   schedule.plan.gradient_slabs == 1),
-        no_backward_prefetch_(!schedule.plan.backward_prefetch) {}
+        no_backward_prefetch_(!schedule.plan.backward_prefetch),
+        after_step_(schedule.kind == PassKind::kTrain &&
+                    schedule.plan.strategy != Strategy::kResident &&
+                    schedule.job.optimizer_place == OptimizerPlace::kAfterStep) {}
 
   // The earlier node that must have ended before operation `id` of `phase`, which is `node`,
   // starts; -1: none.
@@ -60,6 +63,10 @@ class ForbiddenOverlap {
     if (op.kind == OperationKind::kAccumulate &&
         (baseline_ || (one_slab_ && layers_.contains(op.chunk)))) {
       accumulated_ = node;
+    }
+    if (op.kind == OperationKind::kAdam) updated_ = node;
+    if (op.kind == OperationKind::kNextBatch && op.micro_batch == 0 && after_step_) {
+      return updated_;
     }
     if (op.lane == Lane::kCompute) {
       computed_ = node;
@@ -95,8 +102,10 @@ class ForbiddenOverlap {
   const bool one_buffer_;
   const bool one_slab_;
   const bool no_backward_prefetch_;
+  const bool after_step_;
   int64_t computed_ = -1;     // the last of the compute lane
   int64_t accumulated_ = -1;  // the last gradient that compute waits for
+  int64_t updated_ = -1;      // the last update
 };
 
 class Sweep {

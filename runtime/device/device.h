@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -69,8 +70,17 @@ struct StreamOptions {
 
 enum class LinkDirection { kToDevice, kToHost };
 
+// Device memory that a kernel reads, writes, or both.
+struct KernelMemory {
+  std::span<std::byte> memory;
+  bool reads = false;
+  bool writes = false;
+};
+
 struct LaunchOptions {
   std::string name;  // for messages
+  // All device memory the kernel uses, for devices that check it (Device::ChecksKernelMemory).
+  std::vector<KernelMemory> memory;
   // A kernel that itself moves bytes over the link says how many and where to: a limit of the
   // link's bandwidth then holds it as it holds copies.
   uint64_t link_bytes = 0;
@@ -147,6 +157,8 @@ class Device {
   virtual absl::Status CopyToHost(StreamRef stream, std::byte* host_target,
                                   const std::byte* device_source, uint64_t bytes) = 0;
   virtual absl::Status Launch(StreamRef stream, const LaunchOptions& options, Kernel kernel) = 0;
+  // Whether Launch looks at LaunchOptions::memory.
+  virtual bool ChecksKernelMemory() const { return false; }
 
   virtual absl::Status Record(StreamRef stream, EventRef event) = 0;
   // Later work of the stream begins when the event has passed.

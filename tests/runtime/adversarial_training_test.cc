@@ -8,6 +8,7 @@
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "gtest/gtest.h"
+#include "kernels/kernel_table.h"
 #include "tests/runtime/device/adversarial_device.h"
 #include "tests/runtime/small_training.h"
 
@@ -21,12 +22,15 @@ Clock& TestClock() {
   return clock;
 }
 
+// Every fifth seed also holds kernels to the memory their operations declare.
 MakeDevice OnAdversary(uint64_t seed, int queue_bound = 64) {
   return [=](uint64_t bytes) -> absl::StatusOr<std::unique_ptr<Device>> {
-    ASSIGN_OR_RETURN(
-        std::unique_ptr<AdversarialDevice> device,
-        AdversarialDevice::Create(
-            {.capacity = bytes, .seed = seed, .queue_bound = queue_bound, .clock = &TestClock()}));
+    ASSIGN_OR_RETURN(std::unique_ptr<AdversarialDevice> device,
+                     AdversarialDevice::Create({.capacity = bytes,
+                                                .seed = seed,
+                                                .queue_bound = queue_bound,
+                                                .clock = &TestClock(),
+                                                .check_kernel_memory = seed % 5 == 0}));
     return device;
   };
 }
@@ -91,6 +95,44 @@ TEST(AdversarialTraining, GivesTheBitsOfTheHostDeviceUnderManySeeds) {
         ASSERT_EQ(got->steps[step].loss, wanted->steps[step].loss) << "step " << step + 1;
       }
     }
+  }
+}
+
+// A kernel that does its work and one thing more, to memory that its operation does not declare or
+// only reads.
+using Norm = absl::Status (*)(const KernelContext&, const RmsNormForward&);
+absl::Status WriteBeforeOutput(const KernelContext& context, const RmsNormForward& args) {
+  RETURN_IF_ERROR(HostKernels().rms_norm_forward(context, args));
+  args.y.fp32()[-1] = 1;
+  return absl::OkStatus();
+}
+absl::Status WriteWeights(const KernelContext& context, const RmsNormForward& args) {
+  RETURN_IF_ERROR(HostKernels().rms_norm_forward(context, args));
+  const_cast<float*>(args.weight.fp32())[0] += 1;
+  return absl::OkStatus();
+}
+
+TEST(AdversarialTraining, AKernelThatTouchesWhatItsOperationDoesNotDeclareIsCaught) {
+  struct Mutant {
+    Norm norm;
+    std::string words;
+  };
+  for (const Mutant& mutant : {Mutant{&WriteBeforeOutput, "did not declare"},
+                               Mutant{&WriteWeights, "declared as only read"}}) {
+    KernelTable kernels = HostKernels();
+    kernels.rms_norm_forward = mutant.norm;
+    const TrainingJob job = TinyJob();
+    const absl::Status status =
+        RunTraining({.spec = TinyLlama(),
+                     .job = job,
+                     .plan = {},
+                     .source = RandomSource(TinyLlama(), 3),
+                     .batch = [&](int64_t, int64_t) { return RandomTokens(TinyLlama(), job, 1); },
+                     .device = OnAdversary(5),
+                     .kernels = &kernels})
+            .status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << status;
+    EXPECT_NE(status.message().find(mutant.words), std::string::npos) << status;
   }
 }
 

@@ -373,6 +373,41 @@ void AddCountMutants(std::vector<Mutant>& all) {
       DropAccess("adam_without_moments", kAdam, AccessMode::kWrite, ContentKind::kMoments));
   all.push_back(DropAccess("backward_without_activations", kBackward, AccessMode::kRead,
                            ContentKind::kActivations));
+  // Memory that kernels need beside weights and hidden states, and what shards hand on.
+  all.push_back(DropAccess("forward_without_rotary_table", kForward, AccessMode::kRead,
+                           ContentKind::kRotaryTable));
+  all.push_back(DropAccess("backward_without_rotary_table", kBackward, AccessMode::kRead,
+                           ContentKind::kRotaryTable));
+  all.push_back(DropAccess("forward_without_scratch", kForward, AccessMode::kWrite,
+                           ContentKind::kTileScratch));
+  all.push_back(
+      DropAccess("loss_without_scratch", kLoss, AccessMode::kWrite, ContentKind::kTileScratch));
+  all.push_back(
+      DropAccess("loss_without_logits", kLoss, AccessMode::kWrite, ContentKind::kScratch));
+  all.push_back(
+      DropAccess("forward_without_workspace", kForward, AccessMode::kWrite, ContentKind::kScratch));
+  all.push_back(DropAccess("backward_without_workspace", kBackward, AccessMode::kWrite,
+                           ContentKind::kScratch));
+  all.push_back(DropAccess("loss_without_the_sum_over_shards", kLoss, AccessMode::kWrite,
+                           ContentKind::kHeadInputSum));
+  all.push_back(DropAccess("loss_begins_the_sum_over_shards_again", kLoss, AccessMode::kRead,
+                           ContentKind::kHeadInputSum));
+  all.push_back(DropAccess("shard_that_reads_nothing_of_the_others", kForward, AccessMode::kRead,
+                           ContentKind::kStageArrays));
+  all.push_back(DropAccess("shard_that_hands_nothing_on", kForward, AccessMode::kWrite,
+                           ContentKind::kStageArrays));
+  all.push_back(DropAccess("shard_that_recomputes_alone", kRecompute, AccessMode::kRead,
+                           ContentKind::kStageArrays));
+  all.push_back(DropAccess("shard_that_goes_back_alone", kBackward, AccessMode::kRead,
+                           ContentKind::kStageGradients));
+  all.push_back(DropAccess("shard_that_hands_no_gradient_on", kBackward, AccessMode::kWrite,
+                           ContentKind::kStageGradients));
+  all.push_back(DropAccess("shard_that_keeps_its_activations_only", kRecompute, AccessMode::kRead,
+                           ContentKind::kActivations));
+  all.push_back(
+      DropAccess("last_shard_without_output", kForward, AccessMode::kWrite, ContentKind::kHidden));
+  all.push_back(DropAccess("first_shard_without_gradient", kBackward, AccessMode::kWrite,
+                           ContentKind::kHiddenGradient));
   all.push_back(DropBuffer("adam_leaves_the_framework_copy_stale", kAdam, AccessMode::kWrite,
                            BufferKind::kFrameworkCopy));
   all.push_back(DropBuffer("load_without_framework_copy", kLoadChunk, AccessMode::kRead,
@@ -454,7 +489,13 @@ void AddCountMutants(std::vector<Mutant>& all) {
     return false;
   }));
   all.push_back(Once("store_not_filled", [](Schedule& s) {
-    s.initial.pop_back();
+    s.initial.erase(s.initial.begin());
+    return true;
+  }));
+  all.push_back(Once("rotary_table_not_filled", [](Schedule& s) {
+    std::erase_if(s.initial, [](const Access& access) {
+      return access.content.kind == ContentKind::kRotaryTable;
+    });
     return true;
   }));
   all.push_back(Once("bodies_differ", [](Schedule& s) {

@@ -248,9 +248,7 @@ TEST(OffloadBaselines, AStepOfTwoLayersByHand) {
               "accumulate 0, norm 0, clip_factor");
     EXPECT_EQ(LaneText(s.first, Lane::kOptimizer), "adam 0, adam 1, adam 2, adam 3");
     EXPECT_TRUE(s.drain.operations.empty());
-    ASSERT_EQ(s.notes.size(), 1u);
-    EXPECT_EQ(s.notes[0], StrCat("strategy ", ToString(strategy),
-                                 " is simulated only, to compare with: it cannot be run"));
+    EXPECT_TRUE(s.notes.empty());
   }
 }
 

@@ -51,12 +51,12 @@ std::vector<Base> Bases() {
   std::vector<Base> bases;
   bases.push_back({"one chunk a layer", Build(spec, job, wide)});
   bases.push_back({"blocks, anchors on the host", Build(deep, two, blocks)});
-  bases.push_back({"blocks on the device",
-                   Build(deep, job, with(blocks, [](StreamPlan& p) {
-                           p.anchor_home = AnchorHome::kDevice;
-                           p.chunk_bytes = Bytes(CheckedU64(6400));  // feed-forward in two shards
-                           p.buffer_depth = 4;
-                         }))});
+  bases.push_back({"blocks on the device", Build(deep, job, with(blocks, [](StreamPlan& p) {
+                                                   p.anchor_home = AnchorHome::kDevice;
+                                                   p.chunk_bytes = Bytes(
+                                                       CheckedU64(6400));  // feed-forward in shards
+                                                   p.buffer_depth = 4;
+                                                 }))});
   bases.push_back(
       {"tied, sharded head, accumulation", Build(tied, two, with(wide, [](StreamPlan& p) {
                                                    p.chunk_bytes = Bytes(CheckedU64(8448));
@@ -102,6 +102,9 @@ std::vector<Base> Bases() {
                            p.recompute = false;
                            p.anchor_interval = 1;
                          }))});
+  bases.push_back({"sharded head on cuda", Build(spec, on_cuda, with(wide, [](StreamPlan& p) {
+                                                   p.chunk_bytes = Bytes(CheckedU64(8448));
+                                                 }))});
   bases.push_back({"fsdp_offload", Build(spec, after, follow(Strategy::kFsdpOffload))});
   return bases;
 }

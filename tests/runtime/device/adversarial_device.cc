@@ -15,29 +15,7 @@ namespace {
 
 constexpr uint64_t kRanks = 1 << 20;
 
-std::byte PoisonAt(const std::byte* data) {
-  return static_cast<std::byte>(kPoison >> (reinterpret_cast<uintptr_t>(data) % 4 * 8));
-}
-
 }  // namespace
-
-void Poison(std::byte* data, uint64_t bytes) {
-  uint64_t done = std::min<uint64_t>(bytes, sizeof(kPoison));
-  for (uint64_t i = 0; i < done; ++i) data[i] = PoisonAt(data + i);
-  // Whole periods of the pattern, twice as many each time.
-  while (done < bytes) {
-    const uint64_t next = std::min(done, bytes - done);
-    std::memcpy(data + done, data, next);
-    done += next;
-  }
-}
-
-bool IsPoison(const std::byte* data, uint64_t bytes) {
-  for (const std::byte* at = data; at != data + bytes; ++at) {
-    if (*at != PoisonAt(at)) return false;
-  }
-  return true;
-}
 
 absl::StatusOr<std::unique_ptr<AdversarialDevice>> AdversarialDevice::Create(
     const AdversarialOptions& options) {
@@ -49,6 +27,7 @@ absl::StatusOr<std::unique_ptr<AdversarialDevice>> AdversarialDevice::Create(
 AdversarialDevice::AdversarialDevice(const AdversarialOptions& options, HostMemory memory)
     : clock_(*options.clock),
       queue_bound_(static_cast<size_t>(options.queue_bound)),
+      check_kernel_memory_(options.check_kernel_memory),
       memory_(std::move(memory)),
       random_(options.seed),
       arena_(options.capacity) {
@@ -238,7 +217,11 @@ absl::Status AdversarialDevice::Launch(StreamRef stream, const LaunchOptions& op
   RETURN_IF_ERROR(Count(StrCat("Launch ", options.name), &late));
   ASSIGN_OR_RETURN(Stream * found, FindStream(streams_, stream));
   if (kernel == nullptr) return absl::InvalidArgumentError(StrCat(options.name, ": no kernel"));
-  return Put(lock, *found, Work{.kernel = std::move(kernel), .fault = late});
+  return Put(lock, *found,
+             Work{.kernel = std::move(kernel),
+                  .name = options.name,
+                  .declared = options.memory,
+                  .fault = late});
 }
 
 absl::Status AdversarialDevice::Record(StreamRef stream, EventRef event) {
@@ -381,6 +364,22 @@ bool AdversarialDevice::Begin(Stream& stream, Work& work) const {
   return work.copy.begun = true;
 }
 
+std::vector<std::span<std::byte>> AdversarialDevice::KernelReach() const {
+  std::vector<std::span<std::byte>> all;
+  for (const auto& [offset, allocation] : allocations_) {
+    if (check_kernel_memory_) all.emplace_back(memory_.data() + offset, allocation.size);
+  }
+  return all;
+}
+
+absl::Status AdversarialDevice::RunKernel(const std::vector<std::span<std::byte>>& all,
+                                          const Stream& stream, const Work& work) const {
+  MemoryGuard guard(all, check_kernel_memory_ ? work.declared : std::vector<KernelMemory>());
+  const absl::Status status = work.kernel({.workers = workers_.get(), .scratch = stream.scratch});
+  const absl::Status kept = guard.Finish(work.name);
+  return status.ok() ? kept : status;
+}
+
 void AdversarialDevice::Step(std::unique_lock<std::mutex>& lock, Stream& stream) {
   if (Begin(stream, stream.queue.front())) return;
   Work work = std::move(stream.queue.front());
@@ -393,9 +392,9 @@ void AdversarialDevice::Step(std::unique_lock<std::mutex>& lock, Stream& stream)
     status = work.wait->error;
   } else if (work.kernel != nullptr) {
     running_ = true;
-    const KernelContext context{.workers = workers_.get(), .scratch = stream.scratch};
+    const std::vector<std::span<std::byte>> all = KernelReach();
     lock.unlock();
-    if (!skipped) status = work.kernel(context);
+    if (!skipped) status = RunKernel(all, stream, work);
     work.kernel = nullptr;  // without the lock: what it has captured may call us
     lock.lock();
     running_ = false;

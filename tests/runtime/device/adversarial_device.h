@@ -21,20 +21,18 @@
 #include "runtime/device/arena.h"
 #include "runtime/device/device.h"
 #include "runtime/device/host_ranges.h"
+#include "tests/runtime/device/memory_guard.h"
 
 namespace horizon {
-
-// What memory holds that nobody has filled yet or that was given back: NaN as fp32 and as bf16.
-inline constexpr uint32_t kPoison = 0x7FC07FC0;
-void Poison(std::byte* data, uint64_t bytes);
-// Whether every byte is as Poison leaves it.
-bool IsPoison(const std::byte* data, uint64_t bytes);
 
 struct AdversarialOptions {
   uint64_t capacity = 0;
   uint64_t seed = 0;
   int queue_bound = 64;  // work of all streams together; a call that would pass it blocks
   Clock* clock = nullptr;
+  // Each kernel finds poison in all device memory but what its launch declares (memory_guard.h),
+  // and a run in which one writes anything else fails with Internal.
+  bool check_kernel_memory = false;
 };
 
 enum class DeviceFault {
@@ -79,6 +77,7 @@ class AdversarialDevice final : public Device {
   absl::Status CopyToHost(StreamRef stream, std::byte* host_target, const std::byte* device_source,
                           uint64_t bytes) override;
   absl::Status Launch(StreamRef stream, const LaunchOptions& options, Kernel kernel) override;
+  bool ChecksKernelMemory() const override { return check_kernel_memory_; }
   absl::Status Record(StreamRef stream, EventRef event) override;
   absl::Status Wait(StreamRef stream, EventRef event) override;
   absl::Status Await(EventRef event) override;
@@ -105,6 +104,8 @@ class AdversarialDevice final : public Device {
   struct Work {
     CopyWork copy;
     Kernel kernel;
+    std::string name;                    // of the kernel
+    std::vector<KernelMemory> declared;  // by it
     std::shared_ptr<Mark> record;
     std::shared_ptr<Mark> wait;
     absl::Status fault;  // what it fails with when its turn comes
@@ -140,6 +141,11 @@ class AdversarialDevice final : public Device {
   Stream& Needed(int stream);
   static bool Blocked(const Stream& stream);
   void Step(std::unique_lock<std::mutex>& lock, Stream& stream);
+  // The memory a kernel is held out of unless it declares it; none where that is not checked.
+  std::vector<std::span<std::byte>> KernelReach() const;
+  // Without the lock.
+  absl::Status RunKernel(const std::vector<std::span<std::byte>>& all, const Stream& stream,
+                         const Work& work) const;
   // A copy's first turn; false when it has none, or no more.
   bool Begin(Stream& stream, Work& work) const;
   absl::Status CheckAlive(const CopyWork& copy) const;
@@ -147,6 +153,7 @@ class AdversarialDevice final : public Device {
 
   Clock& clock_;
   const size_t queue_bound_;
+  const bool check_kernel_memory_;
   const HostMemory memory_;
   const std::unique_ptr<Workers> workers_ = Workers::Inline();
 
