@@ -29,6 +29,18 @@ const Buffer* TwinOf(const Buffer& buffer, const Schedule& other) {
   return nullptr;
 }
 
+// A copy over the link reads or writes host memory that is not pinned.
+bool CopiesPageable(const Schedule& schedule) {
+  const Phase& phase = schedule.first;
+  for (const Operation& operation : phase.operations) {
+    if (operation.lane != Lane::kH2d && operation.lane != Lane::kD2h) continue;
+    for (const Access& access : phase.AccessesOf(operation)) {
+      if (schedule.memory.buffers[access.buffer].memory == Memory::kHost) return true;
+    }
+  }
+  return false;
+}
+
 // What failed, in front of how.
 absl::Status Annotate(const absl::Status& status, const std::string& what) {
   if (status.ok()) return status;
@@ -99,6 +111,11 @@ absl::Status RunMemory::ReserveHost(uint64_t pinned, uint64_t plain) {
   RETURN_IF_ERROR(reserve(stage_, kStageBytes, "reserving a stage"));
   if (pinned_.size() > 0) {
     RETURN_IF_ERROR(Annotate(device_->RegisterHost(pinned_.span()), "page-locking memory"));
+  }
+  if (host_.size() > 0 && CopiesPageable(*schedule_)) {
+    RETURN_IF_ERROR(
+        Annotate(device_->RegisterPageable(host_.span()), "registering pageable memory"));
+    host_registered_ = true;
   }
   RETURN_IF_ERROR(Annotate(device_->RegisterHost(stage_.span()), "page-locking a stage"));
   ASSIGN_OR_RETURN(stream_, device_->CreateStream({.name = "setup"}));
@@ -188,6 +205,7 @@ absl::Status RunMemory::PlaceBeside(const RunMemory& first) {
 RunMemory::~RunMemory() {
   // Not registered where Create failed half-way; the device then says so and nothing is lost.
   if (pinned_.size() > 0) device_->UnregisterHost(pinned_.span()).IgnoreError();
+  if (host_registered_ && host_.size() > 0) device_->UnregisterHost(host_.span()).IgnoreError();
   if (stage_.size() > 0) device_->UnregisterHost(stage_.span()).IgnoreError();
 }
 

@@ -81,6 +81,7 @@ class RunMemory {
   DeviceMemory device_memory_;
   HostMemory pinned_;
   HostMemory host_;
+  bool host_registered_ = false;
   HostMemory stage_;  // page-locked, small: for Put and Get of device buffers
   StreamRef stream_;
   EventRef event_;

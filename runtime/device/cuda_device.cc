@@ -57,6 +57,7 @@ class CudaDevice final : public Device {
   uint64_t used() const override;
   uint64_t high_water() const override;
   absl::Status RegisterHost(std::span<std::byte> memory) override;
+  absl::Status RegisterPageable(std::span<std::byte> memory) override;
   absl::Status UnregisterHost(std::span<std::byte> memory) override;
   absl::StatusOr<StreamRef> CreateStream(const StreamOptions& options) override;
   absl::StatusOr<EventRef> CreateEvent() override;
@@ -111,6 +112,7 @@ class CudaDevice final : public Device {
   // Spoils everything with one error.
   void Lose(cudaError_t error);
   // Locks the pages, or sees to it that every stream has a slab.
+  absl::Status Stage(std::span<std::byte> memory);
   absl::Status LockOrStage(std::span<std::byte> memory);
   absl::Status GiveSlab(Stream& stream);
 
@@ -239,6 +241,25 @@ absl::Status CudaDevice::RegisterHost(std::span<std::byte> memory) {
   return status;
 }
 
+absl::Status CudaDevice::RegisterPageable(std::span<std::byte> memory) {
+  const std::scoped_lock lock(mutex_);
+  RETURN_IF_ERROR(ranges_.Add(memory));
+  absl::Status status = Stage(memory);
+  if (!status.ok()) CHECK(ranges_.Remove(memory).ok());
+  return status;
+}
+
+absl::Status CudaDevice::Stage(std::span<std::byte> memory) {
+  RETURN_IF_ERROR(lost_);
+  if (const cudaError_t error = Select(); error != cudaSuccess) {
+    return Failed(error, "select the device");
+  }
+  for (Stream& stream : streams_) RETURN_IF_ERROR(GiveSlab(stream));
+  staging_ = true;
+  CHECK(staged_.Add(memory).ok());
+  return absl::OkStatus();
+}
+
 absl::Status CudaDevice::LockOrStage(std::span<std::byte> memory) {
   RETURN_IF_ERROR(lost_);
   cudaError_t error = Select();
@@ -246,10 +267,7 @@ absl::Status CudaDevice::LockOrStage(std::span<std::byte> memory) {
   if (error == cudaSuccess) return absl::OkStatus();
   const std::string what = StrCat("page-lock ", SizeText(memory.size()), " of host memory");
   const absl::Status failed = Failed(error, what);
-  RETURN_IF_ERROR(lost_);
-  for (Stream& stream : streams_) RETURN_IF_ERROR(GiveSlab(stream));
-  staging_ = true;
-  CHECK(staged_.Add(memory).ok());
+  RETURN_IF_ERROR(Stage(memory));
   if (options_.log != nullptr) {
     options_.log->Warning(
         StrCat(failed.message(), "; its copies go through slabs of at most ",

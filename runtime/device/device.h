@@ -145,6 +145,11 @@ class Device {
   // InvalidArgument for an empty range or one that overlaps another; ResourceExhausted when the
   // system allows no more. Unregister takes exactly a registered range, which no pending work uses.
   virtual absl::Status RegisterHost(std::span<std::byte> memory) = 0;
+  // The same without locking the pages: copies are slower and may wait for the stream's work so
+  // far.
+  virtual absl::Status RegisterPageable(std::span<std::byte> memory) {
+    return RegisterHost(memory);
+  }
   virtual absl::Status UnregisterHost(std::span<std::byte> memory) = 0;
 
   virtual absl::StatusOr<StreamRef> CreateStream(const StreamOptions& options) = 0;

@@ -1,0 +1,273 @@
+// What the planner proposes, the runtime executes. Random models, jobs and machines, with device
+// memory from far too little to plenty, are planned; one step of the plan is executed on the host
+// device or on the fake CUDA, in an arena of exactly the planned size, and gives the bits of a plan
+// that streams nothing. How many cases: HORIZON_HOST_CASES and HORIZON_CUDA_CASES, more in the long
+// suite.
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "common/clock.h"
+#include "common/io.h"
+#include "common/str_cat.h"
+#include "gtest/gtest.h"
+#include "kernels/cublas_products.h"
+#include "kernels/kernel_table.h"
+#include "model/catalog.h"
+#include "model/stages.h"
+#include "planner/machine_catalog.h"
+#include "planner/make_plan.h"
+#include "planner/planned_job.h"
+#include "runtime/device/cuda_device.h"
+#include "schedule/build_schedule.h"
+#include "schedule/check_runnable.h"
+#include "schedule/chunk_table.h"
+#include "schedule/lay_out_memory.h"
+#include "schedule/verify_schedule.h"
+#include "tests/fake_cuda/fake_cuda_control.h"
+#include "tests/planner/small_cases.h"
+#include "tests/runtime/training_case.h"
+
+namespace horizon {
+namespace {
+
+class Draw {
+ public:
+  explicit Draw(uint64_t seed) : random_(seed) {}
+  int64_t From(int64_t least, int64_t most) {
+    return least + static_cast<int64_t>(random_() % static_cast<uint64_t>(most - least + 1));
+  }
+  bool Flip() { return random_() % 2 == 0; }
+  template <typename T>
+  T Of(std::vector<T> values) {
+    return values[random_() % values.size()];
+  }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+// On the host any sizes; a CUDA device wants multiples of eight.
+ModelSpec RandomModel(Draw& draw, DeviceKind device) {
+  const int64_t unit = device == DeviceKind::kCuda ? 8 : 1;
+  ModelSpec spec;
+  spec.name = "random";
+  spec.head_dim = device == DeviceKind::kCuda ? 8 * draw.From(1, 3) : 2 * draw.From(1, 12);
+  spec.kv_heads = draw.From(1, 3);
+  spec.heads = spec.kv_heads * draw.From(1, 4);
+  spec.hidden = unit * draw.From(1, 48 / unit);
+  spec.intermediate = unit * draw.From(1, 160 / unit);
+  // Less than a tile, some tiles, and one row more.
+  spec.vocab = unit * draw.Of<int64_t>({draw.From(1, 48 / unit), draw.From(1, 48 / unit),
+                                        draw.From(1, 1400 / unit), 512 / unit, 1024 / unit + 1});
+  spec.max_positions = 256;
+  spec.tied = draw.Flip();
+  spec.qkv_bias = draw.Flip();
+  spec.output_bias = draw.Flip();
+  spec.mlp_bias = draw.Flip();
+  spec.qk_norm = draw.Flip();
+  spec.layers.resize(static_cast<size_t>(draw.From(1, 5)));
+  for (LayerSpec& layer : spec.layers) layer.sliding_window = draw.Flip() ? draw.From(1, 20) : 0;
+  return spec;
+}
+
+TrainingJob RandomJob(Draw& draw, const HardwareProfile& machine, Strategy strategy) {
+  TrainingJob job = JobFor(machine, strategy);
+  job.sequence = draw.From(1, 40);
+  job.micro_batch = draw.From(1, 3);
+  job.accumulation = draw.From(1, 3);
+  job.learning_rate = 1e-3;
+  job.state_format = draw.Of<StateFormat>({StateFormat::kFp32, StateFormat::kBf16Moments,
+                                           StateFormat::k8BitMoments, StateFormat::kBf16Weights});
+  if (draw.Flip()) job.clip_norm = 0;
+  const bool exact = job.state_format != StateFormat::kBf16Weights;
+  if (machine.device.kind == DeviceKind::kHost && exact && draw.Flip()) {
+    job.compute_type = NumberType::kFp32;
+  }
+  if (strategy != Strategy::kHorizon) return job;
+  job.gradient_type = draw.Of<NumberType>({NumberType::kFp32, NumberType::kBf16});
+  job.optimizer_place = draw.Of<OptimizerPlace>(
+      {OptimizerPlace::kBehindForward, OptimizerPlace::kInBackward, OptimizerPlace::kAfterStep});
+  if (job.optimizer_place == OptimizerPlace::kInBackward) {
+    job.accumulation = 1;
+    job.clip_norm = 0;
+  }
+  return job;
+}
+
+// A machine of the device's kind whose parts are faster or slower than each other at random.
+HardwareProfile RandomMachine(Draw& draw, DeviceKind device) {
+  HardwareProfile machine = SmallMachine(kSlowParts[draw.From(0, 4)]);
+  if (device == DeviceKind::kHost) {
+    machine = CatalogMachine("cpu-desktop");
+    machine.host.cores = draw.From(1, 4);
+  }
+  return WithOverrides(std::move(machine),
+                       {.link = BytesPerSecond{1e6 * static_cast<double>(draw.From(1, 20'000))}});
+}
+
+// About what the most frugal plan needs, beside what kernels work in taken `times`.
+double DeviceBytes(const ModelSpec& spec, const TrainingJob& job, int64_t threads, double times) {
+  StreamPlan plan;
+  plan.chunk_bytes = LeastChunkBytes(ListStages(spec), job);
+  plan.buffer_depth = 1;
+  plan.gradient_slabs = 1;
+  plan.anchor_home = AnchorHome::kHost;
+  plan.compute_threads = threads;
+  const absl::StatusOr<MemoryLayout> layout = LayOutMemory(spec, job, plan);
+  EXPECT_TRUE(layout.ok()) << layout.status();
+  double bytes = 0;
+  for (const Buffer& buffer : layout->buffers) {
+    if (buffer.memory != Memory::kDevice) continue;
+    const bool scratch = buffer.kind == BufferKind::kTileScratch;
+    bytes += static_cast<double>(buffer.bytes + kBufferAlignment) * (scratch ? 1 : times);
+  }
+  return bytes;
+}
+
+struct Planned {
+  ModelSpec spec;
+  TrainingJob job;
+  PlanAnswer answer;
+};
+
+Planned RandomPlanned(uint64_t seed, DeviceKind device) {
+  Draw draw(seed);
+  const Strategy strategy =
+      draw.Of<Strategy>({Strategy::kHorizon, Strategy::kHorizon, Strategy::kHorizon,
+                         Strategy::kHorizon, Strategy::kReference, Strategy::kResident});
+  HardwareProfile machine = RandomMachine(draw, device);
+  Planned made{.spec = RandomModel(draw, device)};
+  made.job = RandomJob(draw, machine, strategy);
+  machine.device.memory_bytes.value =
+      machine.device.reserved_bytes.value +
+      DeviceBytes(made.spec, made.job, device == DeviceKind::kHost ? machine.host.cores : 1,
+                  draw.Of<double>({0.8, 1, 1.1, 1.2, 1.4, 2, 5, 100}));
+  absl::StatusOr<PlanAnswer> answer =
+      MakePlan({.spec = made.spec,
+                .job = made.job,
+                .fixed = PlanFor(strategy),
+                .setting = {.profile = machine},
+                .effort = draw.Flip() ? SearchEffort::kFull : SearchEffort::kQuick});
+  EXPECT_TRUE(answer.ok()) << answer.status();
+  if (answer.ok()) made.answer = *std::move(answer);
+  return made;
+}
+
+RunRequest StepOf(const Planned& made, const StreamPlan& plan) {
+  return {.spec = made.spec,
+          .job = made.job,
+          .plan = plan,
+          .source = RandomSource(made.spec, 3),
+          .batch = [&made](int64_t step, int64_t mb) {
+            return RandomTokens(made.spec, made.job, static_cast<uint64_t>(10 * step + mb), 3);
+          }};
+}
+
+absl::StatusOr<RunOutcome> RunOnCuda(RunRequest request, uint64_t seed) {
+  fake_cuda::Reset({.seed = seed});
+  const absl::StatusOr<std::unique_ptr<CublasProducts>> products = CublasProducts::Create();
+  if (!products.ok()) return products.status();
+  static RealClock clock;
+  request.device = [](uint64_t bytes) {
+    return MakeCudaDevice({.capacity = bytes, .clock = &clock});
+  };
+  request.kernels = &CudaKernels();
+  request.products = products->get();
+  return RunTraining(request);
+}
+
+absl::StatusOr<RunOutcome> RunStep(const Planned& made, const StreamPlan& plan, uint64_t seed) {
+  const RunRequest request = StepOf(made, plan);
+  return made.job.device == DeviceKind::kCuda ? RunOnCuda(request, seed) : RunTraining(request);
+}
+
+void ExpectEveryPlanRuns(DeviceKind device, uint64_t cases) {
+  StreamPlan resident;
+  resident.strategy = Strategy::kResident;
+  resident.embedding_home = EmbeddingHome::kDevice;
+  resident.recompute = false;
+  uint64_t ran = 0;
+  uint64_t in_shards = 0;
+  for (uint64_t seed = 1; seed <= cases; ++seed) {
+    const Planned made = RandomPlanned(seed, device);
+    SCOPED_TRACE(StrCat("seed ", seed, "\njob: ", WriteJob(made.job)));
+    EXPECT_EQ(made.answer.planned_only, "");
+    if (!made.answer.feasible) continue;
+    const StreamPlan& plan = *made.answer.search.plan;
+    SCOPED_TRACE(StrCat("plan: ", WritePlan(plan)));
+    ASSERT_TRUE(CheckRunnable(made.spec, made.job, plan).ok());
+    const absl::StatusOr<RunOutcome> planned = RunStep(made, plan, seed);
+    ASSERT_TRUE(planned.ok()) << planned.status();
+    const absl::StatusOr<RunOutcome> oracle = RunStep(made, resident, seed + 1);
+    ASSERT_TRUE(oracle.ok()) << oracle.status();
+    ASSERT_EQ(planned->steps[0].loss, oracle->steps[0].loss);
+    ASSERT_EQ(planned->digest, oracle->digest);
+    ++ran;
+    const ChunkTable chunks = *CutIntoChunks(made.spec, made.job, plan);
+    in_shards += std::any_of(chunks.chunks.begin(), chunks.chunks.end(), [](const Chunk& chunk) {
+      return chunk.link >= 0 && chunk.shards > 1;
+    });
+  }
+  // Neither almost everything nor almost nothing fits, and some layers are cut.
+  EXPECT_GE(ran, cases / 4);
+  EXPECT_LT(ran, cases);
+  EXPECT_GE(in_shards, cases / 20);
+}
+
+TEST(EveryPlanRuns, OnTheHostDevice) { ExpectEveryPlanRuns(DeviceKind::kHost, HORIZON_HOST_CASES); }
+
+TEST(EveryPlanRuns, OnTheFakeCuda) { ExpectEveryPlanRuns(DeviceKind::kCuda, HORIZON_CUDA_CASES); }
+
+bool HasExperts(const ModelSpec& spec) {
+  return std::any_of(spec.layers.begin(), spec.layers.end(),
+                     [](const LayerSpec& layer) { return layer.has_experts; });
+}
+
+// Each plan can be built, is right, and is one that `train` would not refuse; where nothing fits,
+// more memory is what lacks.
+TEST(EveryPlanRuns, OfTheCatalogsDenseModelsOnTheCatalogsMachines) {
+  int planned = 0;
+  int in_shards = 0;
+  for (const std::string& machine : MachineNames()) {
+    const HardwareProfile profile = CatalogMachine(machine);
+    for (const std::string& model : CatalogNames()) {
+      const ModelSpec spec = CatalogModel(model);
+      if (HasExperts(spec)) continue;
+      for (const int64_t batch : {1, 8}) {
+        SCOPED_TRACE(StrCat(model, " on ", machine, ", batch ", batch));
+        TrainingJob job = JobFor(profile, Strategy::kHorizon);
+        job.micro_batch = batch;
+        const absl::StatusOr<PlanAnswer> answer =
+            MakePlan({.spec = spec,
+                      .job = job,
+                      .fixed = PlanFor(Strategy::kHorizon),
+                      .setting = {.profile = profile, .margin = 0.05},
+                      .effort = HORIZON_CATALOG_EFFORT});
+        ASSERT_TRUE(answer.ok()) << answer.status();
+        EXPECT_EQ(answer->planned_only, "");
+        if (!answer->feasible) {
+          EXPECT_FALSE(answer->search.shortages.empty());
+          continue;
+        }
+        ++planned;
+        const StreamPlan& plan = *answer->search.plan;
+        EXPECT_TRUE(CheckRunnable(spec, job, plan).ok());
+        const absl::StatusOr<Schedule> schedule = BuildSchedule(spec, job, plan);
+        ASSERT_TRUE(schedule.ok()) << schedule.status();
+        EXPECT_TRUE(VerifySchedule(*schedule).ok());
+        in_shards +=
+            schedule->chunks.links.size() < static_cast<size_t>(schedule->chunks.layers.size());
+      }
+    }
+  }
+  RecordProperty("planned", planned);
+  RecordProperty("in_shards", in_shards);
+  EXPECT_GT(planned, 200);
+}
+
+}  // namespace
+}  // namespace horizon
