@@ -33,9 +33,8 @@ std::string Table(const std::vector<Row>& rows) {
                   WithCommas(row.parameters.total), WithCommas(row.parameters.active),
                   row.planned_only.empty() ? "yes" : "no"});
   }
-  return StrCat(std::move(table).Finish(), "\nActive: parameters that one token touches.",
-                all_train ? "" : " A model that does not train is planned and simulated only.",
-                "\n");
+  return StrCat(std::move(table).Finish(), "\nActive: parameters that one token touches.\n",
+                all_train ? "" : "Models that do not train can be planned and simulated.\n");
 }
 
 std::string Json(const std::vector<Row>& rows) {

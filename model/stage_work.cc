@@ -223,21 +223,29 @@ StageActivations AttentionActivations(const ModelSpec& spec, CheckedU64 tokens) 
     kept.values += query + key + heads;
     kept.scalars += heads;
   }
-  // Normed input and the fp32 sum of its gradient; gradients of q, k, v and of the output before
-  // o_proj; and the product of output and its gradient, a number a head.
-  const CheckedU64 backward = Count(spec.hidden) * 2 + query + key * 2 + query + Count(spec.heads);
-  return MakeActivations(tokens, Count(spec.hidden), kept,
-                         {.values = backward, .scalars = Count(spec.hidden) + Count(spec.heads)});
+  // Normed input; gradients of q, k and v; the product of output and its gradient, a number a head;
+  // and in turn the gradient of the output before o_proj and the fp32 sum of the input's. Forward
+  // alone has an inverse rms more.
+  const CheckedU64 scalars = Count(spec.heads) + CheckedU64(1);
+  const CheckedU64 backward = Count(spec.hidden) + query + key * 2 + scalars;
+  StageActivations made =
+      MakeActivations(tokens, Count(spec.hidden), kept, {.values = backward, .scalars = scalars});
+  made.turn_values = (tokens * query).value();
+  made.turn_scalars = (tokens * Count(spec.hidden)).value();
+  return made;
 }
 
 StageActivations FeedForwardActivations(const ModelSpec& spec, CheckedU64 tokens) {
   const CheckedU64 width = Count(spec.intermediate);
-  // Normed input and the fp32 sum of its gradient; SwiGLU's output and the gradients of gate (in
-  // whose place that output's was) and up.
-  const CheckedU64 backward = Count(spec.hidden) * 2 + width * 3;
-  return MakeActivations(tokens, Count(spec.hidden),
-                         {.values = CheckedU64(1) + width * 2, .scalars = 1},
-                         {.values = backward, .scalars = Count(spec.hidden)});
+  // Normed input; the gradients of gate (in whose place that of SwiGLU's output was) and up; and in
+  // turn SwiGLU's output and the fp32 sum of the input's gradient. Forward alone has an inverse rms
+  // in the place of that sum.
+  StageActivations made = MakeActivations(
+      tokens, Count(spec.hidden), {.values = CheckedU64(1) + width * 2, .scalars = 1},
+      {.values = Count(spec.hidden) + width * 2 + 1, .scalars = 1});
+  made.turn_values = (tokens * width).value();
+  made.turn_scalars = (tokens * Count(spec.hidden)).value();
+  return made;
 }
 
 StageActivations ExpertsActivations(const ModelSpec& spec, CheckedU64 tokens) {
@@ -342,7 +350,9 @@ CheckedU64 KeptBytes(const StageActivations& activations, uint64_t value_bytes) 
 }
 
 CheckedU64 TransientBytes(const StageActivations& activations, uint64_t value_bytes) {
-  return BytesOf(activations.transient, activations.transient_scalars, value_bytes);
+  return BytesOf(activations.transient, activations.transient_scalars, value_bytes) +
+         std::max(CheckedU64(activations.turn_values) * value_bytes,
+                  CheckedU64(activations.turn_scalars) * kScalarBytes);
 }
 
 }  // namespace horizon

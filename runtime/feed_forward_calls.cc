@@ -28,10 +28,10 @@ absl::Status StageCalls::FeedForwardBackwardPass(const StageBackward& args) {
   const FeedForwardKept kept(s_, kept_parts, Keeps::kAll);
   Parts work(args.workspace, s_.activations);
   const Values normed = work.Take(tokens_ * hidden_);
-  const Values activated = work.Take(tokens_ * width_);
   const Values gate_gradient = work.Take(tokens_ * width_);
   const Values up_gradient = work.Take(tokens_ * width_);
-  float* normed_gradient = work.TakeScalars(tokens_ * hidden_);
+  // What was activated is dead when down has gone back.
+  const auto [activated, normed_gradient] = work.TakeInTurn(tokens_ * width_, tokens_ * hidden_);
   if (Has(kDownUnit)) {
     // The gradient of what was activated becomes that of the gate in place.
     RETURN_IF_ERROR(InputGradient(args.output_gradient, Down(), gate_gradient));

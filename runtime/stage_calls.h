@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -33,6 +34,18 @@ class Parts {
   float* TakeScalars(int64_t count) {
     scalars_ = true;
     return reinterpret_cast<float*>(Next(count * static_cast<int64_t>(sizeof(float))));
+  }
+  // An array and scalars in one place: what is written last is what is there.
+  struct Turn {
+    Values values;
+    float* scalars = nullptr;
+  };
+  Turn TakeInTurn(int64_t values, int64_t scalars) {
+    CHECK(!scalars_);
+    scalars_ = true;
+    std::byte* place =
+        Next(std::max(values * BytesOf(type_), scalars * static_cast<int64_t>(sizeof(float))));
+    return {.values = {place, type_}, .scalars = reinterpret_cast<float*>(place)};
   }
   int64_t taken() const { return taken_; }
 

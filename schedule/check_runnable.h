@@ -12,8 +12,8 @@ namespace horizon {
 
 // Whether the runtime can execute a job of a model under a plan: the one answer that the search,
 // the commands that plan and the runtime itself go by. It needs no schedule. OK, or
-// FailedPrecondition with the reason and, where one exists, what to change: "strategy gemini exists
-// to be simulated and compared with; run horizon, reference or resident".
+// FailedPrecondition with the reason and, where one exists, what to change: "strategy gemini is for
+// comparison only: run horizon, reference or resident".
 //
 // Whether the plan can be built at all (chunks that hold a matrix, a ring that holds a block) and
 // whether it fits a machine are other questions: BuildSchedule's and the planner's. What is not

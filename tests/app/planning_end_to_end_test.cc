@@ -65,6 +65,33 @@ TEST_F(PlanCommand, TellsAPersonPlanSpeedLimitsAndMemory) {
   ExpectHundredColumns(result.out);
 }
 
+// A model with experts, or a strategy of another system, can be planned and simulated, not trained.
+TEST_F(PlanCommand, WhatCannotRunSaysSoInItsFirstLine) {
+  const std::string line = "planned only: mixtral-8x7b has experts, which do not run yet";
+  const std::string model = " --model mixtral-8x7b --machine h200 --state 8bit-moments ";
+  const ProcessResult plan = RunShell("\"$horizon\" plan" + model + "--output plan.json");
+  EXPECT_EQ(plan.exit_code, 0) << plan.err;
+  EXPECT_THAT(plan.out, StartsWith(line));
+  ExpectHundredColumns(plan.out);
+  EXPECT_THAT(RunShell("\"$horizon\" compare" + model).out, StartsWith(line));
+  EXPECT_THAT(RunShell(kSimulate + "--machine h200").out, StartsWith(line));
+  EXPECT_THAT(RunShell("\"$horizon\" schedule --model mixtral-8x7b").out, StartsWith(line));
+  EXPECT_THAT(RunShell("\"$horizon\" max-model --machine t4 --strategy gemini").out,
+              StartsWith("planned only: strategy gemini is for comparison only"));
+  const Document answer = Answer("\"$horizon\" compare --json" + model);
+  const Value& first = At(answer, {"machines"}).As<Value::Array>()->front();
+  EXPECT_FALSE(*first.Find("runnable")->As<bool>());
+  EXPECT_THAT(*first.Find("planned_only")->As<std::string>(), HasSubstr("experts"));
+}
+
+TEST_F(PlanCommand, TheDefaultsOfEveryStrategyThatRunsCanRun) {
+  for (const std::string strategy : {"horizon", "reference", "resident"}) {
+    const Document answer = Answer(kPlan + "--json --strategy " + strategy);
+    EXPECT_TRUE(*At(answer, {"runnable"}).As<bool>()) << strategy;
+    EXPECT_EQ(answer.root.Find("planned_only"), nullptr) << strategy;
+  }
+}
+
 // A plan in plan.json, for tests of simulate.
 Document WrittenPlan() { return Answer(kPlan + "--batch 2 --json --output plan.json"); }
 

@@ -61,7 +61,7 @@ TEST(ScheduleCommand, AnswersInJsonWithTheFilesItIsGiven) {
 }
 
 TEST(ScheduleCommand, EveryPassHasASchedule) {
-  for (const std::string pass : {"train", "evaluate", "prefill", "decode", "save"}) {
+  for (const std::string pass : {"train", "evaluate", "prefill", "decode"}) {
     const ProcessResult result =
         RunShell("\"$horizon\" schedule --model qwen2.5-0.5b --json --pass " + pass);
     EXPECT_EQ(result.exit_code, 0) << pass << ": " << result.err;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_format.h"
 #include "common/json.h"
 #include "common/str_cat.h"
 #include "tests/app/golden_run.h"
@@ -18,10 +19,47 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // With a profile from the catalog nothing is measured, so that tests do not take 5 s each.
 std::string Train(const std::string& more) {
   return "\"$horizon\" train --machine cpu-desktop --threads 2 " + more;
+}
+
+// Before anything is read, measured or planned.
+TEST(TrainCommand, AModelThatDoesNotRunIsRefusedBeforeMemoryIsSpokenOf) {
+  for (const std::string family : {"mixtral", "qwen3_moe", "gpt_oss"}) {
+    PrepareGolden(family);
+    const ProcessResult result = RunShell(Train(std::string(kGoldenRun)));
+    EXPECT_EQ(result.exit_code, 3) << result.err;
+    EXPECT_THAT(result.err, AllOf(HasSubstr("has experts, which do not run yet"),
+                                  Not(HasSubstr("memory")), Not(HasSubstr("data:"))));
+    EXPECT_NE(RunShell("ls run").exit_code, 0);
+  }
+}
+
+// Chunks that hold one matrix of the feed-forward part.
+TEST(TrainCommand, APlanThatCutsLayersTrainsAndEvaluatesWithTheSameLosses) {
+  PrepareGolden("qwen3");
+  const auto losses = [](const std::string& more) {
+    const ProcessResult result =
+        RunShell("rm -rf run; " + Train(StrCat(kGoldenRun, "--compute fp32 ",
+                                               "--eval-data batches.jsonl --eval-every 4 ", more)));
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    std::string text;
+    for (const std::string file : {"metrics", "eval"}) {
+      for (const Document& line : Lines(RunShell(StrCat("cat run/", file, ".jsonl")).out)) {
+        for (const char* key : {"step", "loss", "gradient_norm"}) {
+          text += StrCat(key, " ", absl::StrFormat("%a ", NumberAt(line.root, key)));
+        }
+      }
+    }
+    return text;
+  };
+  const std::string whole = losses("");
+  EXPECT_GT(whole.size(), 200u);
+  RunShell("echo '{\"chunk_bytes\": 82000, \"buffer_depth\": 3}' > shards.json");
+  EXPECT_EQ(losses("--plan shards.json"), whole);
 }
 
 TEST(TrainCommand, MeetsPyTorchsLossesAndWritesWhatItSays) {

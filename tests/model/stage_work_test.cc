@@ -215,7 +215,14 @@ TEST(ActivationsOf, FeedForwardAndExpertsKeepGateAndUp) {
   const ModelSpec llama = TinySpec(ModelFamily::kLlama);
   const StageActivations dense = ActivationsOf(llama, ListStages(llama)[2], kTokens);
   EXPECT_EQ(dense.recomputed, 10u * (1 + 2 * 176));
-  EXPECT_EQ(dense.transient, 10u * (2 * 64 + 3 * 176));
+  // Forward: normed input, SwiGLU's output, gate, up and inverse rms. Backward: normed input, the
+  // gradients of gate and up, and in turn SwiGLU's output and an fp32 sum.
+  EXPECT_EQ(TransientBytes(dense, 4).value(), 4 * 10u * (64 + 3 * 176 + 1));
+  EXPECT_EQ(TransientBytes(dense, 2).value(), 10u * (2 * (64 + 3 * 176) + 4));
+  ModelSpec narrow = llama;
+  narrow.intermediate = 24;  // the sum of 64 is larger
+  EXPECT_EQ(TransientBytes(ActivationsOf(narrow, ListStages(narrow)[2], kTokens), 2).value(),
+            10u * (2 * (64 + 2 * 24) + 4 + 4 * 64));
   const ModelSpec mixtral = TinySpec(ModelFamily::kMixtral);
   const StageActivations experts = ActivationsOf(mixtral, ListStages(mixtral)[2], kTokens);
   EXPECT_EQ(experts.recomputed, 10u * (1 + 4 + 2 * (2 + 2 * 176)));
@@ -227,11 +234,14 @@ TEST(ActivationsOf, ScalarsTakeFourBytesWhateverActivationsTake) {
   const StageActivations attention = ActivationsOf(qwen, ListStages(qwen)[1], kTokens);
   // Inverse rms of the token, of 4 query heads and 2 key heads; log-sum-exp of 4 heads.
   EXPECT_EQ(attention.kept_scalars, 10u * (1 + 4 + 2 + 4));
-  // The sum of the input's gradient, and output times gradient of 4 heads.
-  EXPECT_EQ(attention.transient_scalars, 10u * (64 + 4));
+  // Output times gradient of a head; forward has an inverse rms there.
+  EXPECT_EQ(attention.transient_scalars, 10u * (4 + 1));
   EXPECT_EQ(KeptBytes(attention, 4).value(), 4 * attention.kept);
   EXPECT_EQ(KeptBytes(attention, 2).value(), 2 * attention.kept + 2 * attention.kept_scalars);
-  EXPECT_EQ(TransientBytes(attention, 2).value(), 2 * attention.transient + 2 * 10u * (64 + 4));
+  // In turn the gradient of 64 outputs in bf16 and a sum of 64 in fp32.
+  EXPECT_EQ(TransientBytes(attention, 2).value(),
+            2 * attention.transient + 2 * 10u * 5 + 4 * 10u * 64);
+  EXPECT_EQ(TransientBytes(attention, 4).value(), 4 * (attention.transient + 10u * 64));
   StageActivations too_many;
   too_many.kept = ~uint64_t{0};
   EXPECT_FALSE(KeptBytes(too_many, 2).ok());

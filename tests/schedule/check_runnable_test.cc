@@ -41,13 +41,13 @@ TEST(CheckRunnable, WhatTheRuntimeHasNoBodiesForIsRefusedWithTheReason) {
         it.spec.family = ModelFamily::kMixtral;
         it.spec.layers[1].has_experts = true;
       },
-      "of family mixtral and has experts");
+      "tiny has experts, which do not run yet");
   ExpectRefused(
       [](Case& it) {
         it.spec.family = ModelFamily::kGptOss;
         it.spec.attention_sinks = true;
       },
-      "of family gpt_oss");
+      "attention sinks");
   ExpectRefused([](Case& it) { it.job.activation_type = NumberType::kBf16; },
                 "set activation_type fp32");
   ExpectRefused(
@@ -62,7 +62,7 @@ TEST(CheckRunnable, WhatTheRuntimeHasNoBodiesForIsRefusedWithTheReason) {
 TEST(CheckRunnable, ReferenceClipsGradientsOfFp32) {
   Case made;
   made.plan.strategy = Strategy::kReference;
-  EXPECT_NE(std::string(made.Check().message()).find("set gradient_type fp32 or clip_norm 0"),
+  EXPECT_NE(std::string(made.Check().message()).find("set gradient_type fp32"),
             std::string::npos);
   made.job.gradient_type = NumberType::kFp32;
   EXPECT_TRUE(made.Check().ok());
