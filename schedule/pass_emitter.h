@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "model/model_spec.h"
 #include "model/stage_work.h"
 #include "schedule/compute_order.h"
@@ -77,7 +78,7 @@ class PassEmitter {
  private:
   struct Draft {
     Operation operation;
-    std::vector<Access> accesses;
+    absl::InlinedVector<Access, 12> accesses;
     Draft& Reads(BufferId buffer, Content content, uint8_t age = 0);
     Draft& Writes(BufferId buffer, Content content);
   };

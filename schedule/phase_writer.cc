@@ -13,6 +13,10 @@ PhaseWriter::PhaseWriter(size_t buffers) : tracks_(buffers) {
 
 void PhaseWriter::BeginPhase() {
   phase_ = Phase();
+  // A step is as long as the one before, more or less.
+  phase_.operations.reserve(last_operations_);
+  phase_.access_pool.reserve(last_accesses_);
+  phase_.wait_pool.reserve(last_waits_);
   phase_begin_ = static_cast<int64_t>(written_.size());
 }
 
@@ -23,6 +27,9 @@ void PhaseWriter::BeginBody() {
 Phase PhaseWriter::EndPhase() {
   previous_begin_ = phase_begin_;
   previous_body_ = phase_begin_ + phase_.body_begin;
+  last_operations_ = phase_.operations.size() + phase_.operations.size() / 4;
+  last_accesses_ = phase_.access_pool.size() + phase_.access_pool.size() / 4;
+  last_waits_ = phase_.wait_pool.size() + phase_.wait_pool.size() / 4;
   return std::exchange(phase_, Phase());
 }
 

@@ -56,6 +56,10 @@ class PhaseWriter {
   int64_t phase_begin_ = 0;
   int64_t previous_begin_ = 0;
   int64_t previous_body_ = 0;
+  // What to expect of the next phase.
+  size_t last_operations_ = 0;
+  size_t last_accesses_ = 0;
+  size_t last_waits_ = 0;
 };
 
 }  // namespace horizon

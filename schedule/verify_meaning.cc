@@ -19,7 +19,17 @@ class Meaning : private OperationView {
   Meaning(const Schedule& schedule, const Phase& phase)
       : OperationView(schedule, phase),
         table_(schedule.chunks),
-        each_(BytesOfParameter(schedule.job)) {}
+        each_(BytesOfParameter(schedule.job)) {
+    for (const Chunk& chunk : table_.chunks) {
+      Attention& found = attention_.emplace_back();
+      for (const ChunkPiece& piece : table_.PiecesOf(chunk)) {
+        const Stage& stage = table_.stages[piece.stage];
+        if (stage.kind != StageKind::kAttention) continue;
+        found.any = true;
+        found.last |= piece.units.end == stage.units;
+      }
+    }
+  }
 
   absl::Status Check(const Operation& op) {
     LookAt(op);
@@ -241,20 +251,10 @@ class Meaning : private OperationView {
   StageKind FirstStage() const {
     return table_.stages[table_.PiecesOf(chunk()).front().stage].kind;
   }
-  // The chunk has matrices of an attention stage, or its last one, which scores are taken with.
-  enum class Part { kAny, kLast };
-  bool HasAttention(Part part) const {
-    const auto pieces = table_.PiecesOf(chunk());
-    return std::any_of(pieces.begin(), pieces.end(), [&](const ChunkPiece& piece) {
-      const Stage& stage = table_.stages[piece.stage];
-      return stage.kind == StageKind::kAttention &&
-             (part == Part::kAny || piece.units.end == stage.units);
-    });
-  }
   void CheckCache() {
     const bool decodes = schedule_.kind == PassKind::kDecode;
     if (!decodes && schedule_.kind != PassKind::kPrefill) return;
-    if (!HasAttention(Part::kLast)) return;
+    if (!attention_[op_->chunk].last) return;
     const Content cache{ContentKind::kKvCache, op_->chunk, -1, -1};
     if (decodes) Reads(cache, {BufferKind::kKvCache});
     Writes(cache, {BufferKind::kKvCache});
@@ -264,7 +264,7 @@ class Meaning : private OperationView {
   // on what they made, those before having done `done` of it.
   void CheckLayerMemory(ContentKind handed_on, int32_t done) {
     Reads({ContentKind::kTokens, -1, op_->micro_batch, -1});
-    if (HasAttention(Part::kAny)) {
+    if (attention_[op_->chunk].any) {
       Reads({ContentKind::kRotaryTable, -1, -1, -1}, {BufferKind::kRotaryTable});
     }
     if (chunk().shards == 1) {
@@ -496,8 +496,15 @@ class Meaning : private OperationView {
     Moves(8 * SlicesOf(table_, op_->chunk));
   }
 
+  // Of a chunk: it has matrices of an attention stage, and the last of them, with which it attends.
+  struct Attention {
+    bool any = false;
+    bool last = false;
+  };
+
   const ChunkTable& table_;
   const ParameterBytes each_;
+  std::vector<Attention> attention_;  // by chunk
 };
 
 // How often each chunk is the subject of a kind of operation in some phases.

@@ -21,21 +21,24 @@ using Clock = std::array<int32_t, kLaneCount>;
 
 struct Node {
   const Phase* phase = nullptr;
+  const Operation* operation = nullptr;
   int32_t step = 0;
-  OperationId operation = 0;
   int32_t place = 0;  // within its lane over all steps, from 0
   // Node that must have ended before, though no buffer lies between them; -1: none.
   int64_t awaited = -1;
   Clock ended;  // last place of each lane that has ended when this one has; -1: none
+  Lane lane = Lane::kCompute;
 
-  const Operation& op() const { return phase->operations[operation]; }
+  const Operation& op() const { return *operation; }
 };
 
 struct BufferState {
-  int64_t writer = -1;                      // node; -1: filled before the first step, or not at all
-  std::array<int64_t, kLaneCount> readers;  // last node of each lane since; -1: none
   Content content;
-  int32_t written_in = 0;  // step
+  int32_t writer = -1;                      // node; -1: filled before the first step, or not at all
+  int32_t written_in = 0;                   // step
+  std::array<int32_t, kLaneCount> readers;  // last node of each lane since; -1: none
+  bool was_read = false;                    // since it was written
+  bool is_slot = false;                     // of the ring
 };
 
 // Some strategies are slow on purpose: what other systems do one after another may not overlap
@@ -112,18 +115,23 @@ class Sweep {
  public:
   Sweep(const Schedule& schedule, const std::vector<const Phase*>& steps) : schedule_(schedule) {
     ForbiddenOverlap overlap(schedule);
+    size_t count = 0;
+    for (const Phase* step : steps) count += step->operations.size();
+    nodes_.reserve(count);
     for (size_t s = 0; s < steps.size(); ++s) {
       step_begin_.push_back(static_cast<int64_t>(nodes_.size()));
       phases_.push_back(steps[s]);
       for (size_t i = 0; i < steps[s]->operations.size(); ++i) {
+        const Operation& operation = steps[s]->operations[i];
         Node node{.phase = steps[s],
+                  .operation = &operation,
                   .step = static_cast<int32_t>(s),
-                  .operation = static_cast<OperationId>(i)};
-        std::vector<int64_t>& lane = lanes_[static_cast<size_t>(node.op().lane)];
+                  .lane = operation.lane};
+        std::vector<int64_t>& lane = lanes_[static_cast<size_t>(node.lane)];
         node.place = static_cast<int32_t>(lane.size());
         node.ended.fill(-1);
-        node.awaited =
-            overlap.Awaited(*steps[s], node.operation, static_cast<int64_t>(nodes_.size()));
+        node.awaited = overlap.Awaited(*steps[s], static_cast<OperationId>(i),
+                                       static_cast<int64_t>(nodes_.size()));
         lane.push_back(static_cast<int64_t>(nodes_.size()));
         nodes_.push_back(node);
       }
@@ -158,6 +166,7 @@ class Sweep {
                                ", which does not exist"));
         }
         waits_.push_back(*target);
+        in_standing_order_ &= *target < static_cast<int64_t>(n);
       }
     }
     waits_begin_[nodes_.size()] = static_cast<int64_t>(waits_.size());
@@ -176,15 +185,25 @@ class Sweep {
 
   void FillInitial() {
     buffers_.assign(schedule_.memory.buffers.size(), {});
-    for (BufferState& buffer : buffers_) buffer.readers.fill(-1);
+    for (size_t b = 0; b < buffers_.size(); ++b) {
+      buffers_[b].readers.fill(-1);
+      buffers_[b].is_slot = schedule_.memory.buffers[b].kind == BufferKind::kRingSlot;
+    }
     for (const Access& access : schedule_.initial) {
       buffers_[access.buffer].content = access.content;
       buffers_[access.buffer].written_in = -static_cast<int32_t>(access.age);
     }
   }
 
-  // Kahn's algorithm over lane neighbours and waits.
+  // Where every wait points backwards the order in which the nodes stand is a topological one.
   absl::Status RunInOrder() {
+    if (!in_standing_order_) return RunInOrderOfWaits();
+    for (size_t n = 0; n < nodes_.size(); ++n) RETURN_IF_ERROR(Visit(static_cast<int64_t>(n)));
+    return absl::OkStatus();
+  }
+
+  // Kahn's algorithm over lane neighbours and waits.
+  absl::Status RunInOrderOfWaits() {
     std::vector<int32_t> missing(nodes_.size(), 0);
     std::vector<int64_t> successor_begin(nodes_.size() + 1, 0);
     for (const int64_t target : waits_) ++successor_begin[target + 1];
@@ -252,7 +271,7 @@ class Sweep {
 
   absl::Status Visit(int64_t n) {
     Node& node = nodes_[n];
-    const size_t lane = static_cast<size_t>(node.op().lane);
+    const size_t lane = static_cast<size_t>(node.lane);
     if (node.place > 0) node.ended = nodes_[lanes_[lane][node.place - 1]].ended;
     for (int64_t w = waits_begin_[n]; w < waits_begin_[n + 1]; ++w) {
       const Clock& other = nodes_[waits_[w]].ended;
@@ -277,7 +296,7 @@ class Sweep {
   // `node.ended` still is what had ended before it started.
   bool EndedBefore(int64_t earlier, int64_t later) const {
     const Node& a = nodes_[earlier];
-    return nodes_[later].ended[static_cast<size_t>(a.op().lane)] >= a.place;
+    return nodes_[later].ended[static_cast<size_t>(a.lane)] >= a.place;
   }
 
   absl::Status VisitRead(int64_t n, const Access& access) {
@@ -286,7 +305,8 @@ class Sweep {
       return Broken(StrCat(NameOf(n), " reads ", NameOfBuffer(access.buffer), " while ",
                            NameOf(buffer.writer), " may still be writing it"));
     }
-    buffer.readers[static_cast<size_t>(nodes_[n].op().lane)] = n;
+    buffer.readers[static_cast<size_t>(nodes_[n].lane)] = static_cast<int32_t>(n);
+    buffer.was_read = true;
     const auto by = [&] {
       return buffer.writer >= 0 ? StrCat("left by ", NameOf(buffer.writer))
                                 : std::string("there from the start");
@@ -312,7 +332,8 @@ class Sweep {
       return Broken(StrCat(NameOf(n), " overwrites ", NameOfBuffer(access.buffer), " while ",
                            NameOf(buffer.writer), " may still be writing it"));
     }
-    for (const int64_t reader : buffer.readers) {
+    for (const int32_t reader : buffer.readers) {
+      if (!buffer.was_read) break;
       if (reader < 0 || reader == n || EndedBefore(reader, n)) continue;
       return Broken(StrCat(NameOf(n), " overwrites ", NameOfBuffer(access.buffer), " while ",
                            NameOf(reader), " may still be reading it"));
@@ -321,8 +342,9 @@ class Sweep {
       return Broken(StrCat(NameOf(n), " overwrites ", NameOfBuffer(access.buffer),
                            " before anything has read what ", NameOf(buffer.writer), " loaded"));
     }
-    buffer.readers.fill(-1);
-    buffer.writer = n;
+    if (buffer.was_read) buffer.readers.fill(-1);
+    buffer.was_read = false;
+    buffer.writer = static_cast<int32_t>(n);
     buffer.content = access.content;
     buffer.written_in = nodes_[n].step;
     return absl::OkStatus();
@@ -332,9 +354,7 @@ class Sweep {
   // although the ring still has it, contents alone would not tell a load into the wrong slot.
   bool LoadedInVain(BufferId b) const {
     const BufferState& buffer = buffers_[b];
-    return schedule_.memory.buffers[b].kind == BufferKind::kRingSlot && buffer.writer >= 0 &&
-           std::all_of(buffer.readers.begin(), buffer.readers.end(),
-                       [](int64_t reader) { return reader < 0; });
+    return buffer.is_slot && buffer.writer >= 0 && !buffer.was_read;
   }
 
   // A constant table does not age, nor do weights and caches that a pass does not update.
@@ -352,6 +372,7 @@ class Sweep {
   std::array<std::vector<int64_t>, kLaneCount> lanes_;  // nodes by place
   std::vector<int64_t> waits_;                          // nodes, grouped by waiter
   std::vector<int64_t> waits_begin_;
+  bool in_standing_order_ = true;  // no operation waits for a later one
   std::vector<BufferState> buffers_;
 };
 
