@@ -12,23 +12,24 @@
 
 #include "common/clock.h"
 #include "common/io.h"
+#include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "gtest/gtest.h"
-#include "kernels/cublas_products.h"
 #include "kernels/kernel_table.h"
 #include "model/catalog.h"
 #include "model/stages.h"
 #include "planner/machine_catalog.h"
 #include "planner/make_plan.h"
 #include "planner/planned_job.h"
-#include "runtime/device/cuda_device.h"
+#include "runtime/device/host_device.h"
+#include "runtime/trainer.h"
 #include "schedule/build_schedule.h"
 #include "schedule/check_runnable.h"
 #include "schedule/chunk_table.h"
 #include "schedule/lay_out_memory.h"
 #include "schedule/verify_schedule.h"
-#include "tests/fake_cuda/fake_cuda_control.h"
 #include "tests/planner/small_cases.h"
+#include "tests/runtime/run_on_cuda.h"
 #include "tests/runtime/training_case.h"
 
 namespace horizon {
@@ -167,22 +168,26 @@ RunRequest StepOf(const Planned& made, const StreamPlan& plan) {
           }};
 }
 
-absl::StatusOr<RunOutcome> RunOnCuda(RunRequest request, uint64_t seed) {
-  fake_cuda::Reset({.seed = seed});
-  const absl::StatusOr<std::unique_ptr<CublasProducts>> products = CublasProducts::Create();
-  if (!products.ok()) return products.status();
-  static RealClock clock;
-  request.device = [](uint64_t bytes) {
-    return MakeCudaDevice({.capacity = bytes, .clock = &clock});
-  };
-  request.kernels = &CudaKernels();
-  request.products = products->get();
-  return RunTraining(request);
-}
-
 absl::StatusOr<RunOutcome> RunStep(const Planned& made, const StreamPlan& plan, uint64_t seed) {
   const RunRequest request = StepOf(made, plan);
   return made.job.device == DeviceKind::kCuda ? RunOnCuda(request, seed) : RunTraining(request);
+}
+
+// Held-out data is evaluated in the memory that training has.
+absl::Status EvaluateBesideTraining(const Planned& made, const StreamPlan& plan) {
+  ASSIGN_OR_RETURN(const MemoryLayout layout, LayOutMemory(made.spec, made.job, plan));
+  RealClock clock;
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<HostDevice> device,
+      HostDevice::Create(
+          {.capacity = layout.totals[static_cast<size_t>(Memory::kDevice)], .clock = &clock}));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Trainer> trainer,
+                   Trainer::Create(made.spec, made.job, plan,
+                                   {.device = *device, .kernels = HostKernels(), .clock = clock}));
+  return ModelPass::CreateBeside(
+             {.spec = made.spec, .job = made.job, .plan = plan, .kind = PassKind::kEvaluate},
+             trainer->pass())
+      .status();
 }
 
 void ExpectEveryPlanRuns(DeviceKind device, uint64_t cases) {
@@ -207,6 +212,10 @@ void ExpectEveryPlanRuns(DeviceKind device, uint64_t cases) {
     ASSERT_EQ(planned->steps[0].loss, oracle->steps[0].loss);
     ASSERT_EQ(planned->digest, oracle->digest);
     ++ran;
+    if (device == DeviceKind::kHost) {
+      const absl::Status evaluates = EvaluateBesideTraining(made, plan);
+      ASSERT_TRUE(evaluates.ok()) << evaluates;
+    }
     const ChunkTable chunks = *CutIntoChunks(made.spec, made.job, plan);
     in_shards += std::any_of(chunks.chunks.begin(), chunks.chunks.end(), [](const Chunk& chunk) {
       return chunk.link >= 0 && chunk.shards > 1;

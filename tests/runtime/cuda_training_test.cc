@@ -6,38 +6,15 @@
 #include <string>
 #include <vector>
 
-#include "common/clock.h"
 #include "common/failure_source.h"
 #include "common/str_cat.h"
 #include "gtest/gtest.h"
-#include "kernels/cublas_products.h"
-#include "kernels/kernel_table.h"
-#include "runtime/device/cuda_device.h"
-#include "tests/fake_cuda/fake_cuda_control.h"
+#include "tests/runtime/run_on_cuda.h"
 #include "tests/runtime/small_training.h"
 #include "tests/runtime/training_case.h"
 
 namespace horizon {
 namespace {
-
-// A step on a fake device that is begun anew, and of which nothing may be left.
-absl::StatusOr<RunOutcome> RunOnCuda(RunRequest request, uint64_t seed) {
-  fake_cuda::Reset({.seed = seed});
-  absl::StatusOr<RunOutcome> outcome = absl::UnknownError("not run");
-  {
-    const absl::StatusOr<std::unique_ptr<CublasProducts>> products = CublasProducts::Create();
-    if (!products.ok()) return products.status();
-    static RealClock clock;
-    request.device = [](uint64_t bytes) {
-      return MakeCudaDevice({.capacity = bytes, .clock = &clock});
-    };
-    request.kernels = &CudaKernels();
-    request.products = products->get();
-    outcome = RunTraining(request);
-  }
-  EXPECT_EQ(fake_cuda::Leaks(), std::vector<std::string>{});
-  return outcome;
-}
 
 TrainingJob OnCuda(TrainingJob job) {
   job.device = DeviceKind::kCuda;
