@@ -45,7 +45,7 @@ struct Remedy {
 struct PlanAnswer {
   bool feasible = false;
   std::string planned_only;  // why the runtime would not execute it; empty: it would
-  TrainingJob job;  // with what is proposed
+  TrainingJob job;           // with what is proposed
   std::vector<Proposal> proposals;
   SearchResult search;           // .plan and .prediction where feasible
   std::vector<Remedy> remedies;  // where not: each alone would make it fit

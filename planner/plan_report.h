@@ -23,10 +23,11 @@ struct PlanReport {
   double margin = 0;
 };
 std::string PlanReportText(const PlanReport& report);
-// {"feasible", "runnable", "plan", "job", "proposals", "prediction": {"step_seconds", "tokens_per_second",
-//  "model_tflops", "host_bytes", "pinned_bytes", "device_bytes", "lanes", "stalls", "limits",
-//  "memory"}, "save": {"bytes", "weights_bytes", "seconds", ...}, "search", "alternatives",
-//  "shortages", "remedies"}; of a machine whose link runs below its best also "link_problem".
+// {"feasible", "runnable", "plan", "job", "proposals", "prediction": {"step_seconds",
+//  "tokens_per_second", "model_tflops", "host_bytes", "pinned_bytes", "device_bytes", "lanes",
+//  "stalls", "limits", "memory"}, "save": {"bytes", "weights_bytes", "seconds", ...}, "search",
+//  "alternatives", "shortages", "remedies"}; of a machine whose link runs below its best also
+//  "link_problem".
 std::string PlanReportJson(const PlanReport& report);
 
 // A prediction alone: what `simulate` answers, and part of the reports above.

@@ -48,7 +48,7 @@ PassEmitter::PassEmitter(const ModelSpec& spec, const Schedule& schedule, const 
       if (kind_ == PassKind::kDecode)
         forward += CacheFlops(spec_, stage, piece.units, job_.micro_batch, job_.sequence);
     }
-    has_attention_.push_back(attends);
+    has_attention_.push_back(attends ? 1 : 0);
     forward_flops_.push_back(forward);
     backward_flops_.push_back(backward);
   }

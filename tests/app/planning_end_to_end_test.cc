@@ -69,7 +69,7 @@ TEST_F(PlanCommand, TellsAPersonPlanSpeedLimitsAndMemory) {
 TEST_F(PlanCommand, WhatCannotRunSaysSoInItsFirstLine) {
   const std::string line = "planned only: mixtral-8x7b has experts, which do not run yet";
   const std::string model = " --model mixtral-8x7b --machine h200 --state 8bit-moments ";
-  const ProcessResult plan = RunShell("\"$horizon\" plan" + model + "--output plan.json");
+  const ProcessResult plan = RunShell("\"$horizon\" plan --output plan.json" + model);
   EXPECT_EQ(plan.exit_code, 0) << plan.err;
   EXPECT_THAT(plan.out, StartsWith(line));
   ExpectHundredColumns(plan.out);

@@ -240,8 +240,8 @@ TEST(ActivationsOf, ScalarsTakeFourBytesWhateverActivationsTake) {
   EXPECT_EQ(KeptBytes(attention, 2).value(), 2 * attention.kept + 2 * attention.kept_scalars);
   // In turn the gradient of 64 outputs in bf16 and a sum of 64 in fp32.
   EXPECT_EQ(TransientBytes(attention, 2).value(),
-            2 * attention.transient + 2 * 10u * 5 + 4 * 10u * 64);
-  EXPECT_EQ(TransientBytes(attention, 4).value(), 4 * (attention.transient + 10u * 64));
+            2 * attention.transient + uint64_t{10} * (2 * 5 + 4 * 64));
+  EXPECT_EQ(TransientBytes(attention, 4).value(), 4 * (attention.transient + uint64_t{10} * 64));
   StageActivations too_many;
   too_many.kept = ~uint64_t{0};
   EXPECT_FALSE(KeptBytes(too_many, 2).ok());

@@ -15,6 +15,7 @@ namespace {
 
 std::vector<std::string> NamesOf(const std::vector<Stage>& stages) {
   std::vector<std::string> names;
+  names.reserve(stages.size());
   for (const Stage& stage : stages) names.push_back(stage.name);
   return names;
 }

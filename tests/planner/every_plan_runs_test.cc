@@ -1,8 +1,7 @@
 // What the planner proposes, the runtime executes. Random models, jobs and machines, with device
 // memory from far too little to plenty, are planned; one step of the plan is executed on the host
 // device or on the fake CUDA, in an arena of exactly the planned size, and gives the bits of a plan
-// that streams nothing. How many cases: HORIZON_HOST_CASES and HORIZON_CUDA_CASES, more in the long
-// suite.
+// that streams nothing.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -34,6 +33,17 @@
 
 namespace horizon {
 namespace {
+
+// HORIZON_LONG: of the long suite.
+#ifdef HORIZON_LONG
+constexpr uint64_t kHostCases = 5000;
+constexpr uint64_t kCudaCases = 600;
+constexpr SearchEffort kCatalogEffort = SearchEffort::kFull;
+#else
+constexpr uint64_t kHostCases = 120;
+constexpr uint64_t kCudaCases = 40;
+constexpr SearchEffort kCatalogEffort = SearchEffort::kQuick;
+#endif
 
 class Draw {
  public:
@@ -227,9 +237,9 @@ void ExpectEveryPlanRuns(DeviceKind device, uint64_t cases) {
   EXPECT_GE(in_shards, cases / 20);
 }
 
-TEST(EveryPlanRuns, OnTheHostDevice) { ExpectEveryPlanRuns(DeviceKind::kHost, HORIZON_HOST_CASES); }
+TEST(EveryPlanRuns, OnTheHostDevice) { ExpectEveryPlanRuns(DeviceKind::kHost, kHostCases); }
 
-TEST(EveryPlanRuns, OnTheFakeCuda) { ExpectEveryPlanRuns(DeviceKind::kCuda, HORIZON_CUDA_CASES); }
+TEST(EveryPlanRuns, OnTheFakeCuda) { ExpectEveryPlanRuns(DeviceKind::kCuda, kCudaCases); }
 
 bool HasExperts(const ModelSpec& spec) {
   return std::any_of(spec.layers.begin(), spec.layers.end(),
@@ -255,7 +265,7 @@ TEST(EveryPlanRuns, OfTheCatalogsDenseModelsOnTheCatalogsMachines) {
                       .job = job,
                       .fixed = PlanFor(Strategy::kHorizon),
                       .setting = {.profile = profile, .margin = 0.05},
-                      .effort = HORIZON_CATALOG_EFFORT});
+                      .effort = kCatalogEffort});
         ASSERT_TRUE(answer.ok()) << answer.status();
         EXPECT_EQ(answer->planned_only, "");
         if (!answer->feasible) {

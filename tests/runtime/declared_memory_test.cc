@@ -128,6 +128,7 @@ class GuardedRun {
       (access.mode == AccessMode::kRead ? one.reads : one.writes) = true;
     }
     std::vector<KernelMemory> list;
+    list.reserve(declared.size());
     for (const auto& [buffer, one] : declared) list.push_back(one);
     return list;
   }

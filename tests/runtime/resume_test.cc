@@ -87,7 +87,7 @@ class Resume : public testing::Test {
   }
 
   std::string NewFolder() {
-    const std::string folder = StrCat(folder_, "/run", ++folders_);
+    std::string folder = StrCat(folder_, "/run", ++folders_);
     EXPECT_TRUE(io_->MakeDirectory(folder).ok());
     return folder;
   }

@@ -77,7 +77,8 @@ std::vector<Variant> Variants(const ModelSpec& spec, const TrainingJob& job) {
   const uint64_t link = BytesOfParameter(job).link;
   const Bytes least = LeastChunkBytes(stages, job);
   std::vector<Variant> variants;
-  const auto add = [&](std::string name, Bytes chunk, std::function<void(StreamPlan&)> change) {
+  const auto add = [&](std::string name, Bytes chunk,
+                       const std::function<void(StreamPlan&)>& change) {
     StreamPlan plan;
     plan.chunk_bytes = std::max(least, chunk);
     change(plan);

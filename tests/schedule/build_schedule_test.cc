@@ -171,7 +171,7 @@ ModelSpec WideModel() {
   spec.intermediate = 256;
   return spec;
 }
-constexpr uint64_t kOneMatrix = 2 * 2056;
+constexpr uint64_t kOneMatrix = uint64_t{2} * 2056;
 
 // Shards hand on what they made in the workspace, so a micro-batch passes all of them before the
 // next one starts: ascending in forward, descending in backward.

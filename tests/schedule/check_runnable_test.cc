@@ -62,8 +62,7 @@ TEST(CheckRunnable, WhatTheRuntimeHasNoBodiesForIsRefusedWithTheReason) {
 TEST(CheckRunnable, ReferenceClipsGradientsOfFp32) {
   Case made;
   made.plan.strategy = Strategy::kReference;
-  EXPECT_NE(std::string(made.Check().message()).find("set gradient_type fp32"),
-            std::string::npos);
+  EXPECT_NE(std::string(made.Check().message()).find("set gradient_type fp32"), std::string::npos);
   made.job.gradient_type = NumberType::kFp32;
   EXPECT_TRUE(made.Check().ok());
   made.job.gradient_type = NumberType::kBf16;
