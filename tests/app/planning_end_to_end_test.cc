@@ -85,8 +85,9 @@ TEST_F(PlanCommand, WhatCannotRunSaysSoInItsFirstLine) {
 }
 
 TEST_F(PlanCommand, TheDefaultsOfEveryStrategyThatRunsCanRun) {
-  for (const std::string strategy : {"horizon", "reference", "resident"}) {
-    const Document answer = Answer(kPlan + "--json --strategy " + strategy);
+  for (const char* strategy :
+       {"--json --strategy horizon", "--json --strategy reference", "--json --strategy resident"}) {
+    const Document answer = Answer(kPlan + strategy);
     EXPECT_TRUE(*At(answer, {"runnable"}).As<bool>()) << strategy;
     EXPECT_EQ(answer.root.Find("planned_only"), nullptr) << strategy;
   }

@@ -64,7 +64,7 @@ std::string MadeOutcome(int64_t steps, bool interrupted) {
 }
 
 std::string MadeRun(Io& io, int64_t steps) {
-  const std::string folder = MakeTestFolder(io) + "/run";
+  std::string folder = MakeTestFolder(io) + "/run";
   const RunView view = MadeView();
   const auto write = [&](std::string_view name, const std::string& text) {
     EXPECT_TRUE(WriteTextFile(io, JoinPath(folder, name), text).ok()) << name;

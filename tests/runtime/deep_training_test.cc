@@ -53,10 +53,10 @@ TEST(DeepTraining, EachLayerAddsFourteenBytesAParameterToTheHost) {
     return bytes;
   };
   TrainingJob job = TinyJob();
-  EXPECT_EQ(host(OfDepth(96), job) - host(OfDepth(4), job), 92 * 14 * parameters);
+  EXPECT_EQ(host(OfDepth(96), job) - host(OfDepth(4), job), uint64_t{92} * 14 * parameters);
   job.optimizer_place = OptimizerPlace::kInBackward;
   job.clip_norm = 0;
-  EXPECT_EQ(host(OfDepth(96), job) - host(OfDepth(4), job), 92 * 12 * parameters);
+  EXPECT_EQ(host(OfDepth(96), job) - host(OfDepth(4), job), uint64_t{92} * 12 * parameters);
 }
 
 }  // namespace

@@ -176,7 +176,8 @@ TEST(LayOutMemory, BytesAParameterAreThoseOfTheDesign) {
     job.state_format = StateFormat::k8BitMoments;  // and two fp32 scales for every 256
     const uint64_t scaled = StateBytes(spec, job, {}) - (6 + 2) * parameters;
     EXPECT_GE(scaled, 8 * parameters / 256);
-    EXPECT_LE(scaled, 8 * parameters / 256 + uint64_t{8} * 30);  // 8 for a shorter block of each tensor
+    EXPECT_LE(scaled,
+              8 * parameters / 256 + uint64_t{8} * 30);  // 8 for a shorter block of each tensor
   }
 }
 
