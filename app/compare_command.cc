@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -81,10 +82,24 @@ class CompareCommand : public Command {
       table.AddRow(std::move(row));
     }
     const TrainingJob& job = all.front().answer.job;
-    return StrCat(PlannedOnlyLine(all.front().answer.planned_only), spec.name, ", ", job.sequence,
-                  " tokens a sequence",
+    return StrCat(PlannedOnlyLines(all), spec.name, ", ", job.sequence, " tokens a sequence",
                   proposes_state ? "" : StrCat(", state ", ToString(job.state_format)),
                   "; days are for 10^9 tokens\n\n", std::move(table).Finish());
+  }
+
+  // One line where all machines have one reason, else one for each machine that has any.
+  static std::string PlannedOnlyLines(const std::vector<Compared>& all) {
+    const std::string& first = all.front().answer.planned_only;
+    if (std::all_of(all.begin(), all.end(),
+                    [&](const Compared& one) { return one.answer.planned_only == first; })) {
+      return PlannedOnlyLine(first);
+    }
+    std::string lines;
+    for (const Compared& one : all) {
+      if (one.answer.planned_only.empty()) continue;
+      lines += StrCat("planned only on ", one.profile.name, ": ", one.answer.planned_only, "\n");
+    }
+    return lines;
   }
 
   static std::vector<std::string> RowOf(const Compared& one) {

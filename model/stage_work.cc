@@ -223,28 +223,28 @@ StageActivations AttentionActivations(const ModelSpec& spec, CheckedU64 tokens) 
     kept.values += query + key + heads;
     kept.scalars += heads;
   }
-  // Normed input; gradients of q, k and v; the product of output and its gradient, a number a head;
-  // and in turn the gradient of the output before o_proj and the fp32 sum of the input's. Forward
-  // alone has an inverse rms more.
+  // Normed input; gradients of q, k and v; the product of output and its gradient, a number a head.
+  // Aliased: the gradient of the output before o_proj, and the fp32 sum of the input's gradient.
+  // Forward needs one number a token more, the inverse rms.
   const CheckedU64 scalars = Count(spec.heads) + CheckedU64(1);
   const CheckedU64 backward = Count(spec.hidden) + query + key * 2 + scalars;
   StageActivations made =
       MakeActivations(tokens, Count(spec.hidden), kept, {.values = backward, .scalars = scalars});
-  made.turn_values = (tokens * query).value();
-  made.turn_scalars = (tokens * Count(spec.hidden)).value();
+  made.aliased_values = (tokens * query).value();
+  made.aliased_scalars = (tokens * Count(spec.hidden)).value();
   return made;
 }
 
 StageActivations FeedForwardActivations(const ModelSpec& spec, CheckedU64 tokens) {
   const CheckedU64 width = Count(spec.intermediate);
-  // Normed input; the gradients of gate (in whose place that of SwiGLU's output was) and up; and in
-  // turn SwiGLU's output and the fp32 sum of the input's gradient. Forward alone has an inverse rms
-  // in the place of that sum.
+  // Normed input; the gradients of gate (written over that of SwiGLU's output) and up. Aliased:
+  // SwiGLU's output, and the fp32 sum of the input's gradient. Forward needs one number a token
+  // more, the inverse rms.
   StageActivations made = MakeActivations(
       tokens, Count(spec.hidden), {.values = CheckedU64(1) + width * 2, .scalars = 1},
       {.values = Count(spec.hidden) + width * 2 + 1, .scalars = 1});
-  made.turn_values = (tokens * width).value();
-  made.turn_scalars = (tokens * Count(spec.hidden)).value();
+  made.aliased_values = (tokens * width).value();
+  made.aliased_scalars = (tokens * Count(spec.hidden)).value();
   return made;
 }
 
@@ -351,8 +351,8 @@ CheckedU64 KeptBytes(const StageActivations& activations, uint64_t value_bytes) 
 
 CheckedU64 TransientBytes(const StageActivations& activations, uint64_t value_bytes) {
   return BytesOf(activations.transient, activations.transient_scalars, value_bytes) +
-         std::max(CheckedU64(activations.turn_values) * value_bytes,
-                  CheckedU64(activations.turn_scalars) * kScalarBytes);
+         std::max(CheckedU64(activations.aliased_values) * value_bytes,
+                  CheckedU64(activations.aliased_scalars) * kScalarBytes);
 }
 
 }  // namespace horizon

@@ -75,15 +75,15 @@ struct StageActivations {
   uint64_t kept = 0;        // all that backward reads besides weights, the input included
   uint64_t recomputed = 0;  // kept less input: what recompute makes again from the input
   uint64_t transient = 0;   // largest scratch during forward or backward, dead when it returns;
-                            // without what takes turns (below)
+                            // without the aliased arrays below
   // Of these, numbers a token or head has one of (inverse rms, log-sum-exp, router probabilities,
   // ...): fp32 whatever type activations have.
   uint64_t kept_scalars = 0;
   uint64_t transient_scalars = 0;
-  // Beside `transient`: an array of values and one of fp32 numbers that is needed only when the
-  // first is dead, so that both take turns in one place, as large as the larger of the two.
-  uint64_t turn_values = 0;
-  uint64_t turn_scalars = 0;
+  // Beside `transient`: an array of values and one of fp32 numbers that share one allocation, since
+  // the second is first written after the last read of the first. The larger of the two counts.
+  uint64_t aliased_values = 0;
+  uint64_t aliased_scalars = 0;
 };
 StageActivations ActivationsOf(const ModelSpec& spec, const Stage& stage, TokenBatch tokens);
 

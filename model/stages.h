@@ -70,8 +70,8 @@ struct TensorSpec {
   std::string name;  // "model.layers.0.self_attn.q_proj.weight"
   TensorRole role = TensorRole::kTable;
   std::vector<int64_t> shape;  // row-major
-  // The axis along which each unit of the stage has its equal part (vocabulary tables, tensors that
-  // hold all experts). -1: the tensor belongs to `unit` as a whole.
+  // The axis that is divided equally among the stage's units (vocabulary tables, tensors that hold
+  // all experts). -1: the whole tensor belongs to `unit`.
   int split_axis = -1;
   int64_t unit = 0;
   // For a tensor that belongs to one expert: that expert's number. -1: none.

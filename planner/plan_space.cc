@@ -8,7 +8,7 @@
 namespace horizon {
 namespace {
 
-// Smaller shards than this are looked at only as the least there is.
+// Shards smaller than this are proposed only where they are the finest cut the model allows.
 constexpr uint64_t kSmallestChunk = uint64_t{8} << 20;
 
 // A layer, its larger stage, two layers, and what the larger stage can be cut into: chunks end

@@ -12,8 +12,8 @@ namespace horizon {
 // `cuda`, fp32 on `host`; the published system and native training keep bf16 weights without a low
 // half; the offloading baselines keep everything in fp32; all but ours update after the step.
 //
-// Gradients of `reference` are fp32, so that the job can be run: the published system clips bf16
-// gradients in place, which rounds them twice (check_runnable.h). AsPublished gives them back.
+// `reference` gets fp32 gradients, because only those can be run: the published system clips bf16
+// gradients in place, which rounds them twice (check_runnable.h). AsPublished undoes this.
 TrainingJob JobFor(const HardwareProfile& profile, Strategy strategy);
 
 // The job of `reference` as published, which can be simulated only.

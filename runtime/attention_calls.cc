@@ -122,7 +122,7 @@ absl::Status StageCalls::AttentionBackwardPass(const StageBackward& args) {
   const Values dv = work.Take(tokens_ * key_);
   // The gradient of the output is dead when attention has gone back, before the first v, k or q.
   const auto [output_gradient, normed_gradient] =
-      work.TakeInTurn(tokens_ * query_, tokens_ * hidden_);
+      work.TakeAliased(tokens_ * query_, tokens_ * hidden_);
   float* output_dot = work.TakeScalars(tokens_ * s_.spec.heads);
   if (Has(kOutputUnit)) {
     RETURN_IF_ERROR(InputGradient(args.output_gradient, Output(), output_gradient));

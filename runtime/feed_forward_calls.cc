@@ -31,7 +31,7 @@ absl::Status StageCalls::FeedForwardBackwardPass(const StageBackward& args) {
   const Values gate_gradient = work.Take(tokens_ * width_);
   const Values up_gradient = work.Take(tokens_ * width_);
   // What was activated is dead when down has gone back.
-  const auto [activated, normed_gradient] = work.TakeInTurn(tokens_ * width_, tokens_ * hidden_);
+  const auto [activated, normed_gradient] = work.TakeAliased(tokens_ * width_, tokens_ * hidden_);
   if (Has(kDownUnit)) {
     // The gradient of what was activated becomes that of the gate in place.
     RETURN_IF_ERROR(InputGradient(args.output_gradient, Down(), gate_gradient));

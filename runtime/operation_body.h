@@ -65,7 +65,7 @@ class OperationBodies::Body {
   BufferKind KindOf(const Access& access) const {
     return o_.schedule_.memory.buffers[access.buffer].kind;
   }
-  // What the operation updates in a buffer of this kind; null: nothing.
+  // The operation's write access to a buffer of this kind; null where it has none.
   const Access* UpdatesIn(BufferKind kind) const {
     for (const Access& access : call_.phase.AccessesOf(op_)) {
       if (access.mode == AccessMode::kWrite && KindOf(access) == kind) return &access;

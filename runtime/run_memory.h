@@ -12,7 +12,7 @@
 
 namespace horizon {
 
-// Where a buffer lies. Its size is at least the layout's: a shared one has that of the first pass.
+// Address and size of a buffer. A buffer that two passes share has the size the first one gave it.
 struct BufferPlace {
   std::byte* begin = nullptr;
   uint64_t bytes = 0;
@@ -53,7 +53,7 @@ class RunMemory {
   T* As(BufferId buffer) const {
     return reinterpret_cast<T*>(At(buffer));
   }
-  // Of all buffers, by BufferId; valid as long as this object is not moved.
+  // All buffers, indexed by BufferId. Valid until this object is moved.
   std::span<const BufferPlace> places() const { return places_; }
   const Buffer& buffer(BufferId id) const { return schedule_->memory.buffers[id]; }
   // Its size, which for a shared one is that of the first pass.

@@ -35,12 +35,12 @@ class Parts {
     scalars_ = true;
     return reinterpret_cast<float*>(Next(count * static_cast<int64_t>(sizeof(float))));
   }
-  // An array and scalars in one place: what is written last is what is there.
-  struct Turn {
+  // An array and scalars in the same memory: writing one destroys the other.
+  struct Aliased {
     Values values;
     float* scalars = nullptr;
   };
-  Turn TakeInTurn(int64_t values, int64_t scalars) {
+  Aliased TakeAliased(int64_t values, int64_t scalars) {
     CHECK(!scalars_);
     scalars_ = true;
     std::byte* place =

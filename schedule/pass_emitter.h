@@ -117,9 +117,10 @@ class PassEmitter {
   Content HiddenGradient(int32_t link, int32_t mb) const;
 
   void ReadWeights(Draft& draft, int32_t chunk, BufferId weights) const;
-  // What an operation adds to that others before it began: they have done `done` parts.
+  // The operation adds its part to `target`, after the `done` parts that are there already.
   static void AddPart(Draft& draft, BufferId target, Content content, int32_t done);
-  // What the shards of a link hand to each other, of which `done` came before.
+  // The operation's use of the workspace: scratch, or (a stage in shards) arrays that the `done`
+  // shards before it left there and that it hands on.
   void PassThroughWorkspace(Draft& draft, int32_t chunk, Content content, int32_t done) const;
   void ReadRotaryTable(Draft& draft, int32_t chunk) const;
   bool IsLastShard(int32_t chunk) const;

@@ -179,7 +179,7 @@ class UnbuiltStep {
     const bool chunk_major = plan_.accumulation_order == AccumulationOrder::kChunkMajor;
     const int64_t fetched = chunk_major ? job_.accumulation : 1;
 
-    // Shards of a layer descend in backward, those of the table ascend in both directions.
+    // Backward visits the shards of a layer from last to first, those of the table from the first.
     const int32_t last = table ? shards.end - 1 : shards.begin;
     const uint64_t arrived = chunks_.chunks[last].parameters * ArrivingBytes();
     const int64_t gradient_left = Link(Lane::kD2h, arrived);

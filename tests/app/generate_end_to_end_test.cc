@@ -16,6 +16,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string Model(const std::string& family) {
   return StrCat("--model \"$TEST_SRCDIR/horizon/tests/goldens/", family, "\" --tokenizer byte ");
@@ -54,6 +55,16 @@ double Number(const Value& object, std::string_view key) {
   if (value == nullptr) return NAN;
   if (const int64_t* integer = value->As<int64_t>()) return static_cast<double>(*integer);
   return *value->As<double>();
+}
+
+TEST(GenerateCommand, AModelThatDoesNotRunIsRefusedWithTheReason) {
+  WriteFile("text.jsonl", "{\"text\": \"hello\"}\n");
+  for (const std::string command : {"generate --prompt hi ", "eval --data text.jsonl "}) {
+    const ProcessResult result = RunShell(StrCat("\"$horizon\" ", command, Model("mixtral")));
+    EXPECT_EQ(result.exit_code, 3) << result.err;
+    EXPECT_THAT(result.err,
+                AllOf(HasSubstr("has experts, which do not run yet"), Not(HasSubstr(" bytes "))));
+  }
 }
 
 TEST(GenerateCommand, WritesTheTextAsItComesAndFiguresToTheLog) {

@@ -15,11 +15,24 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 class CompareCommand : public testing::Test {
  protected:
   void SetUp() override { WriteTinyModel(); }
 };
+
+// A width that bf16 rows on a GPU cannot have runs on the host device.
+TEST_F(CompareCommand, SaysOnWhichMachinesAModelIsPlannedOnly) {
+  WriteFile("odd/config.json", R"({"model_type": "llama", "hidden_size": 64,
+      "intermediate_size": 100, "num_hidden_layers": 2, "num_attention_heads": 4,
+      "num_key_value_heads": 4, "vocab_size": 512, "max_position_embeddings": 2048})");
+  const std::string compare = "\"$horizon\" compare --model odd --machine ";
+  EXPECT_THAT(RunShell(compare + "t4 --machine cpu-desktop").out,
+              StartsWith("planned only on t4: odd has intermediate size 100; device cuda needs"));
+  EXPECT_THAT(RunShell(compare + "t4 --machine a6000").out, StartsWith("planned only: odd has"));
+  EXPECT_THAT(RunShell(compare + "cpu-desktop").out, StartsWith("odd, "));
+}
 
 TEST_F(CompareCommand, MachinesStandInATableInTheirOrder) {
   const std::string command = "\"$horizon\" compare --model tiny --machine t4 --machine a6000 ";

@@ -201,10 +201,7 @@ absl::Status EvaluateBesideTraining(const Planned& made, const StreamPlan& plan)
 }
 
 void ExpectEveryPlanRuns(DeviceKind device, uint64_t cases) {
-  StreamPlan resident;
-  resident.strategy = Strategy::kResident;
-  resident.embedding_home = EmbeddingHome::kDevice;
-  resident.recompute = false;
+  const StreamPlan resident = ResidentPlan();
   uint64_t ran = 0;
   uint64_t in_shards = 0;
   for (uint64_t seed = 1; seed <= cases; ++seed) {

@@ -89,10 +89,7 @@ TEST_P(CudaTraining, EveryPlanAndOrderGivesTheSameBits) {
   StreamPlan keeps;
   keeps.recompute = false;
   keeps.buffer_depth = 1;
-  StreamPlan resident;  // sums, norms and updates on the device
-  resident.strategy = Strategy::kResident;
-  resident.embedding_home = EmbeddingHome::kDevice;
-  resident.recompute = false;
+  const StreamPlan resident = ResidentPlan();
   const auto batch = [this](int64_t step, int64_t micro_batch) {
     return golden_.batches[2 * (step - 1) + micro_batch];
   };
@@ -145,10 +142,7 @@ TEST(CudaTrainingRefused, AnUpdateThatBf16CannotHoldEndsTheRun) {
     }
     return status;
   };
-  StreamPlan resident;
-  resident.strategy = Strategy::kResident;
-  resident.embedding_home = EmbeddingHome::kDevice;
-  resident.recompute = false;
+  const StreamPlan resident = ResidentPlan();
   for (const StreamPlan& plan : {StreamPlan(), resident}) {
     const absl::Status status =
         RunOnCuda({.spec = golden.spec,
@@ -233,10 +227,7 @@ TEST(CudaTrainingCut, LayersInShardsGiveTheSameBitsAndTheHostsLoss) {
   StreamPlan chunk_major = shards;
   chunk_major.accumulation_order = AccumulationOrder::kChunkMajor;
   chunk_major.buffer_depth = 8;  // a layer, and the final norm
-  StreamPlan resident;
-  resident.strategy = Strategy::kResident;
-  resident.embedding_home = EmbeddingHome::kDevice;
-  resident.recompute = false;
+  const StreamPlan resident = ResidentPlan();
   const auto request = [&](const TrainingJob& of, const StreamPlan& plan) {
     return RunRequest{.spec = spec,
                       .job = of,

@@ -36,14 +36,6 @@ TrainingJob SmallJob() {
   return job;
 }
 
-StreamPlan Resident(const TrainingJob& job) {
-  StreamPlan plan;
-  plan.strategy = Strategy::kResident;
-  plan.embedding_home = EmbeddingHome::kDevice;
-  plan.recompute = false;
-  return plan;
-}
-
 struct Variant {
   std::string name;
   std::function<void(StreamPlan&)> change;
@@ -153,19 +145,9 @@ RunOutcome TrainSmall(const ModelSpec& spec, const TrainingJob& job, const Strea
   return outcome.ok() ? *std::move(outcome) : RunOutcome{};
 }
 
-void ExpectEqualRuns(const RunOutcome& got, const RunOutcome& wanted) {
-  ASSERT_EQ(got.steps.size(), wanted.steps.size());
-  for (size_t i = 0; i < got.steps.size(); ++i) {
-    EXPECT_EQ(got.steps[i].loss, wanted.steps[i].loss) << "step " << i + 1;
-    EXPECT_EQ(got.steps[i].gradient_norm, wanted.steps[i].gradient_norm) << "step " << i + 1;
-  }
-  EXPECT_EQ(got.digest, wanted.digest);
-  for (const auto& [name, values] : wanted.tensors) EXPECT_EQ(got.tensors.at(name), values) << name;
-}
-
 void ExpectAllPlansEqual(const ModelSpec& spec, const TrainingJob& job) {
   constexpr int64_t kSteps = 20;
-  const RunOutcome resident = TrainSmall(spec, job, Resident(job), kSteps);
+  const RunOutcome resident = TrainSmall(spec, job, ResidentPlan(), kSteps);
   ASSERT_EQ(static_cast<int64_t>(resident.steps.size()), kSteps);
   // It learns: tokens are random, so the loss falls towards ln(vocabulary) and below.
   EXPECT_NE(resident.steps.front().loss, resident.steps.back().loss);
@@ -274,7 +256,7 @@ TEST(ExactTraining, NormsAndBiasesDecayOnlyWhereAllIsToDecay) {
 TEST(ExactTraining, TheReferenceStrategyGivesTheSameBits) {
   TrainingJob job = SmallJob();
   job.optimizer_place = OptimizerPlace::kAfterStep;
-  const RunOutcome resident = TrainSmall(SmallModel(), job, Resident(job), 10);
+  const RunOutcome resident = TrainSmall(SmallModel(), job, ResidentPlan(), 10);
   StreamPlan plan;
   plan.strategy = Strategy::kReference;
   plan.embedding_home = EmbeddingHome::kDevice;

@@ -135,17 +135,6 @@ RunOutcome Train(const ModelSpec& spec, const TrainingJob& job, const StreamPlan
   return outcome.ok() ? *std::move(outcome) : RunOutcome{};
 }
 
-void ExpectEqualRuns(const RunOutcome& got, const RunOutcome& wanted) {
-  ASSERT_EQ(got.steps.size(), wanted.steps.size());
-  for (size_t i = 0; i < got.steps.size(); ++i) {
-    EXPECT_EQ(got.steps[i].loss, wanted.steps[i].loss) << "step " << i + 1;
-    EXPECT_EQ(got.steps[i].gradient_norm, wanted.steps[i].gradient_norm) << "step " << i + 1;
-    EXPECT_EQ(got.steps[i].norms, wanted.steps[i].norms) << "step " << i + 1;
-  }
-  EXPECT_EQ(got.digest, wanted.digest);
-  EXPECT_EQ(got.tensor_names, wanted.tensor_names);
-}
-
 int64_t ShardsOf(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan) {
   int64_t shards = 0;
   const absl::StatusOr<ChunkTable> table = CutIntoChunks(spec, job, plan);
@@ -155,11 +144,7 @@ int64_t ShardsOf(const ModelSpec& spec, const TrainingJob& job, const StreamPlan
 }
 
 void ExpectShardsGiveTheBitsOfTheWhole(const ModelSpec& spec, const TrainingJob& job) {
-  StreamPlan resident;
-  resident.strategy = Strategy::kResident;
-  resident.embedding_home = EmbeddingHome::kDevice;
-  resident.recompute = false;
-  const RunOutcome wanted = Train(spec, job, resident);
+  const RunOutcome wanted = Train(spec, job, ResidentPlan());
   ASSERT_EQ(static_cast<int64_t>(wanted.steps.size()), kSteps);
   EXPECT_NE(wanted.steps.front().loss, wanted.steps.back().loss);
   ExpectEqualRuns(Train(spec, job, StreamPlan{}), wanted);

@@ -9,6 +9,7 @@
 #include "common/json.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
+#include "gtest/gtest.h"
 #include "model/convert.h"
 #include "model/load_model_spec.h"
 #include "model/model_files.h"
@@ -196,6 +197,26 @@ absl::StatusOr<RunOutcome> RunTraining(const RunRequest& request) {
     RETURN_IF_ERROR(trainer->store().ReadMaster(*place.slice.tensor, 0, values));
   }
   return outcome;
+}
+
+void ExpectEqualRuns(const RunOutcome& got, const RunOutcome& wanted) {
+  ASSERT_EQ(got.steps.size(), wanted.steps.size());
+  for (size_t i = 0; i < got.steps.size(); ++i) {
+    EXPECT_EQ(got.steps[i].loss, wanted.steps[i].loss) << "step " << i + 1;
+    EXPECT_EQ(got.steps[i].gradient_norm, wanted.steps[i].gradient_norm) << "step " << i + 1;
+    EXPECT_EQ(got.steps[i].norms, wanted.steps[i].norms) << "step " << i + 1;
+  }
+  EXPECT_EQ(got.digest, wanted.digest);
+  EXPECT_EQ(got.tensor_names, wanted.tensor_names);
+  for (const auto& [name, values] : wanted.tensors) EXPECT_EQ(got.tensors.at(name), values) << name;
+}
+
+StreamPlan ResidentPlan() {
+  StreamPlan plan;
+  plan.strategy = Strategy::kResident;
+  plan.embedding_home = EmbeddingHome::kDevice;
+  plan.recompute = false;
+  return plan;
 }
 
 ParameterStore::Source SourceOf(const Golden& golden) {

@@ -62,6 +62,12 @@ struct RunRequest {
 };
 absl::StatusOr<RunOutcome> RunTraining(const RunRequest& request);
 
+// The same losses, gradient norms of every tensor, masters and moments, bit for bit.
+void ExpectEqualRuns(const RunOutcome& got, const RunOutcome& wanted);
+
+// Everything on the device, nothing recomputed: the plan that others are compared with.
+StreamPlan ResidentPlan();
+
 // Masters out of the golden's tensors, or random ones for any spec.
 ParameterStore::Source SourceOf(const Golden& golden);
 ParameterStore::Source RandomSource(const ModelSpec& spec, int64_t seed);

@@ -144,6 +144,38 @@ TEST_F(CudaMemory, SlabsAreAsSmallAsTheLimitAsks) {
   EXPECT_TRUE(device->UnregisterHost(pages.span()).ok());
 }
 
+TEST_F(CudaMemory, PageableMemoryIsCopiedAndNeverLocked) {
+  const Pages pages(5);
+  const auto device = Make({}, uint64_t{64} << 30);
+  const StreamRef before = NewStream(*device);
+  ASSERT_TRUE(device->RegisterPageable(pages.span()).ok());
+  const StreamRef after = NewStream(*device);
+  EXPECT_EQ(LockedPieces(pages.bytes), 0);
+  EXPECT_EQ(Logged(), "") << "nothing was refused, so there is nothing to warn of";
+  for (const StreamRef stream : {before, after}) {
+    ExpectRoundTrip(*device, stream, pages.span());
+    ExpectRoundTrip(*device, stream, pages.span().subspan(11, 2 * kPage));
+  }
+  EXPECT_EQ(device->RegisterHost(pages.span()).code(), absl::StatusCode::kInvalidArgument)
+      << "it overlaps a registered range";
+  ASSERT_TRUE(device->UnregisterHost(pages.span()).ok());
+  const DeviceMemory memory = NewMemory(*device, kPage);
+  EXPECT_EQ(device->CopyToDevice(before, memory.data(), pages.span().data(), kPage).code(),
+            absl::StatusCode::kInvalidArgument)
+      << "it is registered no more";
+  ASSERT_TRUE(device->RegisterHost(pages.span()).ok());
+  EXPECT_TRUE(device->UnregisterHost(pages.span()).ok());
+}
+
+// The slabs that copies of pageable memory go through must be locked.
+TEST_F(CudaMemory, PageableMemoryWithoutASlabIsRefusedAndNotRegistered) {
+  const Pages pages(4);
+  const auto device = Make({.most_locked_bytes = 2000}, uint64_t{64} << 30);
+  NewStream(*device);
+  EXPECT_EQ(device->RegisterPageable(pages.span()).code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(device->UnregisterHost(pages.span()).code(), absl::StatusCode::kInvalidArgument);
+}
+
 TEST_F(CudaMemory, WithNothingLockedThereIsNoDeviceOrNoStream) {
   const Pages pages(4);
   const auto device = Make({.most_locked_bytes = 2000}, uint64_t{64} << 30);
