@@ -68,7 +68,7 @@ class ModelsCommand : public Command {
       ASSIGN_OR_RETURN(const ModelConfig config, LoadModelSpec(context.io, name));
       const ModelSpec& spec = config.spec;
       rows.push_back({.name = spec.name,
-                      .family = ToString(spec.family),
+                      .family = spec.family,
                       .parameters = CountParameters(ListStages(spec)),
                       .layers = spec.layer_count(),
                       .planned_only = WhyPlannedOnly(spec, TrainingJob{}, StreamPlan{})});

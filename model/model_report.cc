@@ -170,9 +170,9 @@ void WriteShape(JsonWriter& json, const ModelSpec& spec) {
   json.Key("experts_per_token").Integer(spec.experts.experts_per_token);
   json.Key("expert_intermediate").Integer(spec.experts.intermediate);
   json.Key("rope").BeginObject();
-  json.Key("kind").String(ToString(spec.rope.kind));
-  json.Key("theta").Number(spec.rope.theta);
-  json.Key("factor").Number(spec.rope.factor);
+  json.Key("kind").String(ToString(spec.ropes[0].kind));
+  json.Key("theta").Number(spec.ropes[0].theta);
+  json.Key("factor").Number(spec.ropes[0].factor);
   json.EndObject();
 }
 
@@ -228,7 +228,7 @@ std::string ModelReportText(const ModelSpec& spec, TokenBatch tokens) {
   }
   table.AddRule();
   table.AddRow(Row("all", stages.size(), total));
-  return StrCat(spec.name, " (", ToString(spec.family), "): ", WithCommas(total.parameters),
+  return StrCat(spec.name, " (", spec.family, "): ", WithCommas(total.parameters),
                 " parameters, ", WithCommas(total.active_parameters), " active, ",
                 BytesText(total.bytes), " as bf16\n", ShapeText(spec), "\n", WindowText(spec), "\n",
                 std::move(table).Finish(), "\nEach row is one stage of `count` equal ones, for ",
@@ -247,7 +247,7 @@ std::string ModelReportJson(const ModelSpec& spec, TokenBatch tokens) {
   JsonWriter json;
   json.BeginObject();
   json.Key("name").String(spec.name);
-  json.Key("family").String(ToString(spec.family));
+  json.Key("family").String(spec.family);
   WriteFigures(json, total);
   WriteShape(json, spec);
   json.Key("batch").Integer(tokens.batch);

@@ -99,7 +99,7 @@ class ConfigReader {
   void ReadHeadDim() {
     const bool given = fields_.Has("head_dim");
     // Only Qwen3Config declares head_dim as a plain int, which null is not.
-    spec_.head_dim = family() == ModelFamily::kQwen3
+    spec_.head_dim = family() == "qwen3"
                          ? fields_.Size("head_dim", defaults_.head_dim)
                          : fields_.SizeOrNull("head_dim", defaults_.head_dim, 0);
     if (!fields_.ok()) return;
@@ -123,7 +123,7 @@ class ConfigReader {
     if (fields_.ok() && activation != "silu" && activation != "swish") {
       fields_.Refuse("hidden_act", "only silu is");
     }
-    if (family() == ModelFamily::kGptOss) {
+    if (family() == "gpt_oss") {
       spec_.swiglu_limit = fields_.Positive("swiglu_limit", 7.0);
       spec_.swiglu_alpha = fields_.Positive("swiglu_alpha", 1.702);
     } else {
@@ -133,17 +133,17 @@ class ConfigReader {
   }
 
   void ReadBiases() {
-    spec_.qk_norm = IsOneOf(family(), {ModelFamily::kQwen3, ModelFamily::kQwen3Moe});
-    spec_.attention_sinks = family() == ModelFamily::kGptOss;
-    if (IsOneOf(family(), {ModelFamily::kLlama, ModelFamily::kQwen3, ModelFamily::kQwen3Moe,
-                           ModelFamily::kGptOss})) {
-      spec_.qkv_bias = fields_.Flag("attention_bias", family() == ModelFamily::kGptOss);
+    spec_.qk_norm = IsOneOf(family(), {"qwen3", "qwen3_moe"});
+    spec_.attention_sinks = family() == "gpt_oss";
+    if (IsOneOf(family(), {"llama", "qwen3", "qwen3_moe",
+                           "gpt_oss"})) {
+      spec_.qkv_bias = fields_.Flag("attention_bias", family() == "gpt_oss");
       spec_.output_bias = spec_.qkv_bias;
     } else {
       fields_.RefuseUnless("attention_bias", Neutral::kFalse);
-      spec_.qkv_bias = family() == ModelFamily::kQwen2;
+      spec_.qkv_bias = family() == "qwen2";
     }
-    if (family() == ModelFamily::kLlama) {
+    if (family() == "llama") {
       spec_.mlp_bias = fields_.Flag("mlp_bias", false);
     } else {
       fields_.RefuseUnless("mlp_bias", Neutral::kFalse);
@@ -162,15 +162,15 @@ class ConfigReader {
   }
 
   void ReadExperts() {
-    if (!IsOneOf(family(), {ModelFamily::kMixtral, ModelFamily::kQwen3Moe, ModelFamily::kGptOss})) {
+    if (!IsOneOf(family(), {"mixtral", "qwen3_moe", "gpt_oss"})) {
       fields_.RefuseUnless("num_local_experts", Neutral::kZero);
       fields_.RefuseUnless("num_experts", Neutral::kZero);
       return;
     }
-    const bool qwen = family() == ModelFamily::kQwen3Moe;
-    const bool fused = family() == ModelFamily::kGptOss;
+    const bool qwen = family() == "qwen3_moe";
+    const bool fused = family() == "gpt_oss";
     ExpertsSpec& experts = spec_.experts;
-    experts.experts = NumberOfExperts(family() == ModelFamily::kMixtral ? 8 : 128);
+    experts.experts = NumberOfExperts(family() == "mixtral" ? 8 : 128);
     experts.experts_per_token = fields_.Size("num_experts_per_tok", qwen ? 8 : (fused ? 4 : 2));
     experts.intermediate = qwen ? fields_.Size("moe_intermediate_size", 768) : spec_.intermediate;
     // Softmax over the chosen logits (gpt_oss) is softmax over all, scaled to sum to one.
@@ -186,7 +186,7 @@ class ConfigReader {
 
   void ReadExpertLayers() {
     const ExpertsSpec& experts = spec_.experts;
-    if (family() == ModelFamily::kQwen3Moe) {
+    if (family() == "qwen3_moe") {
       const int64_t step = fields_.Size("decoder_sparse_step", 1);
       for (int64_t i = 0; i < spec_.layer_count(); ++i) {
         spec_.layers[i].has_experts = experts.experts > 0 && (i + 1) % step == 0;
@@ -208,13 +208,13 @@ class ConfigReader {
 
   // The window in tokens, 0 where the family's rule switches it off.
   int64_t Window() {
-    if (family() == ModelFamily::kLlama) {
+    if (family() == "llama") {
       fields_.RefuseUnless("use_sliding_window", Neutral::kFalse);
       fields_.RefuseUnless("sliding_window", Neutral::kNull);
       return 0;
     }
     const int64_t window = fields_.SizeOrNull("sliding_window", defaults_.sliding_window, 0);
-    if (IsOneOf(family(), {ModelFamily::kQwen2, ModelFamily::kQwen3, ModelFamily::kQwen3Moe})) {
+    if (IsOneOf(family(), {"qwen2", "qwen3", "qwen3_moe"})) {
       return fields_.Flag("use_sliding_window", false) ? window : 0;
     }
     return window;
@@ -223,7 +223,7 @@ class ConfigReader {
   void ReadWindows() {
     const int64_t window = Window();
     const int64_t first = FirstSlidingLayer(window);
-    const bool alternates = family() == ModelFamily::kGptOss;
+    const bool alternates = family() == "gpt_oss";
     for (int64_t i = first; i < spec_.layer_count(); i += alternates ? 2 : 1) {
       spec_.layers[i].sliding_window = window;
     }
@@ -236,11 +236,11 @@ class ConfigReader {
   }
 
   int64_t FirstSlidingLayer(int64_t window) {
-    if (IsOneOf(family(), {ModelFamily::kQwen2, ModelFamily::kQwen3})) {
+    if (IsOneOf(family(), {"qwen2", "qwen3"})) {
       return fields_.Count("max_window_layers", 28);
     }
     // Releases of transformers disagree on what it means for qwen3_moe.
-    if (family() == ModelFamily::kQwen3Moe && window > 0) {
+    if (family() == "qwen3_moe" && window > 0) {
       fields_.RefuseUnless("max_window_layers", Neutral::kZero);
     } else {
       fields_.Ignore("max_window_layers");
@@ -256,7 +256,7 @@ class ConfigReader {
     }
     // The other classes have no such list and go by sliding_window alone.
     const bool honours =
-        IsOneOf(family(), {ModelFamily::kQwen2, ModelFamily::kQwen3, ModelFamily::kGptOss});
+        IsOneOf(family(), {"qwen2", "qwen3", "gpt_oss"});
     for (size_t i = 0; i < types.size(); ++i) {
       const bool slides = types[i] == "sliding_attention";
       if (!slides && types[i] != "full_attention") {
@@ -284,7 +284,7 @@ class ConfigReader {
 
   RopeDefaults DefaultRope() const {
     RopeDefaults rope{.theta = defaults_.rope_theta};
-    if (family() == ModelFamily::kGptOss) {
+    if (family() == "gpt_oss") {
       rope.spec = {.kind = RopeKind::kYarn,
                    .factor = 32.0,
                    .original_max_positions = 4096,

@@ -164,7 +164,7 @@ struct ExpertNames {
 };
 
 void AddSeparateExperts(const ModelSpec& spec, StageBuilder& builder) {
-  const ExpertNames names = spec.family == ModelFamily::kMixtral
+  const ExpertNames names = spec.family == "mixtral"
                                 ? ExpertNames{"block_sparse_moe", "w1", "w3", "w2"}
                                 : ExpertNames{"mlp", "gate_proj", "up_proj", "down_proj"};
   const int64_t width = spec.experts.intermediate;

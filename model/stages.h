@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "common/checked.h"
 #include "model/model_spec.h"
+#include "model/tensor_role.h"
 
 namespace horizon {
 
@@ -20,40 +22,6 @@ namespace horizon {
 // and q | k | v | o; norm and gate | up | down), and every sum over a matrix is taken in one go
 // whatever the cut.
 
-enum class StageKind { kEmbedding, kAttention, kFeedForward, kExperts, kFinalNorm, kHead };
-// "embedding", "attention", "feed_forward", "experts", "final_norm", "head".
-std::string_view ToString(StageKind kind);
-
-// What a tensor is to its stage.
-enum class TensorRole : uint8_t {
-  kTable,  // embedding or head
-  kNorm,   // of the stage's input
-  kQuery,
-  kQueryBias,
-  kQueryNorm,
-  kKey,
-  kKeyBias,
-  kKeyNorm,
-  kValue,
-  kValueBias,
-  kOutput,
-  kOutputBias,
-  kSinks,
-  kGate,
-  kGateBias,
-  kUp,
-  kUpBias,
-  kDown,
-  kDownBias,
-  kRouter,
-  kRouterBias,
-  kGateUp,  // of all experts in one tensor, as kExpertsDown and their biases
-  kGateUpBias,
-  kExpertsDown,
-  kExpertsDownBias,
-};
-inline constexpr int kTensorRoles = static_cast<int>(TensorRole::kExpertsDownBias) + 1;
-
 // The units of the stages whose units are matrices, in the order of forward.
 inline constexpr int64_t kQueryUnit = 0;
 inline constexpr int64_t kKeyUnit = 1;
@@ -65,9 +33,20 @@ inline constexpr int64_t kUpUnit = 1;
 inline constexpr int64_t kDownUnit = 2;  // the activation function belongs to it
 inline constexpr int64_t kFeedForwardUnits = 3;
 
-// A tensor as it lies in a Hugging Face file.
+// Where a tensor lies inside a larger one on disk: `first` elements after its begin.
+struct FusedPlace {
+  std::string name;            // "model.layers.0.self_attn.qkv_proj.weight"
+  std::vector<int64_t> shape;  // of the whole
+  uint64_t first = 0;
+};
+
+// A tensor of a stage.
 struct TensorSpec {
-  std::string name;  // "model.layers.0.self_attn.q_proj.weight"
+  // As the family names it on disk ("model.layers.0.self_attn.q_proj.weight"). A tensor that is
+  // part of another one there has the name it would have by itself, and `fused`. The text part of a
+  // multimodal model has these names without what the wrapper puts before them (disk_tensors.h).
+  std::string name;
+  std::optional<FusedPlace> fused;
   TensorRole role = TensorRole::kTable;
   std::vector<int64_t> shape;  // row-major
   // The axis that is divided equally among the stage's units (vocabulary tables, tensors that hold

@@ -45,7 +45,7 @@ absl::StatusOr<std::unique_ptr<ModelPass>> ModelPass::CreateBeside(const Work& w
 }
 
 absl::Status ModelPass::FillRotaryTable() {
-  const RotaryFrequencies rotary = FrequenciesOf(spec_.rope, spec_.head_dim);
+  const RotaryFrequencies rotary = FrequenciesOf(spec_.ropes[0], spec_.head_dim);
   const int64_t sequence = schedule_->job.sequence;
   std::vector<float> table(static_cast<size_t>(sequence * spec_.head_dim));
   horizon::FillRotaryTable(rotary.frequencies, rotary.factor, sequence, table);

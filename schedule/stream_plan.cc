@@ -147,7 +147,7 @@ bool IsSimulatedOnly(Strategy strategy) { return FindOffloadBaseline(strategy) !
 
 std::string FingerprintOf(const ModelSpec& spec) {
   Fingerprint print;
-  print.Add(ToString(spec.family));
+  print.Add(spec.family);
   for (const int64_t size : {spec.hidden, spec.intermediate, spec.heads, spec.kv_heads,
                              spec.head_dim, spec.vocab, spec.max_positions, spec.experts.experts,
                              spec.experts.experts_per_token, spec.experts.intermediate}) {
@@ -155,16 +155,16 @@ std::string FingerprintOf(const ModelSpec& spec) {
   }
   for (const bool flag :
        {spec.tied, spec.qkv_bias, spec.output_bias, spec.mlp_bias, spec.expert_bias, spec.qk_norm,
-        spec.attention_sinks, spec.experts.normalise_top_k, spec.rope.truncate}) {
+        spec.attention_sinks, spec.experts.normalise_top_k, spec.ropes[0].truncate}) {
     print.AddNumber(flag);
   }
-  print.Add(ToString(spec.rope.kind));
+  print.Add(ToString(spec.ropes[0].kind));
   for (const double number :
-       {spec.norm_epsilon, spec.swiglu_limit, spec.swiglu_alpha, spec.rope.theta, spec.rope.factor,
-        spec.rope.low_frequency_factor, spec.rope.high_frequency_factor,
-        static_cast<double>(spec.rope.original_max_positions), spec.rope.beta_fast,
-        spec.rope.beta_slow, spec.rope.attention_factor, spec.rope.mscale,
-        spec.rope.mscale_all_dim}) {
+       {spec.norm_epsilon, spec.swiglu_limit, spec.swiglu_alpha, spec.ropes[0].theta, spec.ropes[0].factor,
+        spec.ropes[0].low_frequency_factor, spec.ropes[0].high_frequency_factor,
+        static_cast<double>(spec.ropes[0].original_max_positions), spec.ropes[0].beta_fast,
+        spec.ropes[0].beta_slow, spec.ropes[0].attention_factor, spec.ropes[0].mscale,
+        spec.ropes[0].mscale_all_dim}) {
     print.AddNumber(number);
   }
   for (const LayerSpec& layer : spec.layers) {

@@ -43,7 +43,7 @@ const Shape kShapes[] = {
 ModelSpec SpecOf(const Shape& shape) {
   ModelSpec spec;
   spec.name = shape.name;
-  spec.family = ModelFamily::kQwen2;
+  spec.family = "qwen2";
   spec.hidden = shape.hidden;
   spec.intermediate = shape.intermediate;
   spec.heads = shape.heads;

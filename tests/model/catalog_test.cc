@@ -74,8 +74,8 @@ TEST(Catalog, KnowsWhatIsSpecialInEachModel) {
   EXPECT_EQ(load("mistral-7b-v0.3").layers[31].sliding_window, 0);
   EXPECT_EQ(load("gpt-oss-20b").layers[0].sliding_window, 128);
   EXPECT_EQ(load("gpt-oss-20b").layers[1].sliding_window, 0);
-  EXPECT_EQ(load("llama-3.1-405b").rope.kind, RopeKind::kLlama3);
-  EXPECT_EQ(load("llama-3.1-405b").rope.original_max_positions, 8192);
+  EXPECT_EQ(load("llama-3.1-405b").ropes[0].kind, RopeKind::kLlama3);
+  EXPECT_EQ(load("llama-3.1-405b").ropes[0].original_max_positions, 8192);
   EXPECT_TRUE(load("qwen2.5-3b").tied);
   EXPECT_FALSE(load("qwen2.5-7b").tied);
   EXPECT_EQ(load("qwen2.5-7b").layers[27].sliding_window, 0);

@@ -9,13 +9,13 @@
 namespace horizon {
 namespace {
 
-constexpr ModelFamily kFamilies[] = {
-    ModelFamily::kLlama,   ModelFamily::kQwen2,    ModelFamily::kQwen3, ModelFamily::kMistral,
-    ModelFamily::kMixtral, ModelFamily::kQwen3Moe, ModelFamily::kGptOss};
+constexpr std::string_view kFamilies[] = {
+    "llama",   "qwen2",    "qwen3", "mistral",
+    "mixtral", "qwen3_moe", "gpt_oss"};
 
-bool HasExperts(ModelFamily family) {
-  return family == ModelFamily::kMixtral || family == ModelFamily::kQwen3Moe ||
-         family == ModelFamily::kGptOss;
+bool HasExperts(std::string_view family) {
+  return family == "mixtral" || family == "qwen3_moe" ||
+         family == "gpt_oss";
 }
 
 }  // namespace
@@ -26,22 +26,22 @@ absl::StatusOr<ModelConfig> ReadConfigText(std::string_view text) {
   return ReadConfig(*document, "test");
 }
 
-std::span<const ModelFamily> AllFamilies() { return kFamilies; }
+std::span<const std::string_view> TestedFamilies() { return kFamilies; }
 
-ModelSpec TinySpec(ModelFamily family) {
+ModelSpec TinySpec(std::string_view family) {
   std::string text =
-      StrCat(R"({"model_type": ")", ToString(family),
+      StrCat(R"({"model_type": ")", family,
              R"(", "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2,)",
              R"( "head_dim": 16, "intermediate_size": 176, "vocab_size": 320,)",
              R"( "num_hidden_layers": 2)");
-  if (family != ModelFamily::kLlama && family != ModelFamily::kGptOss) {
+  if (family != "llama" && family != "gpt_oss") {
     text += R"(, "sliding_window": null)";
   }
-  if (family == ModelFamily::kGptOss) {
+  if (family == "gpt_oss") {
     text += R"(, "layer_types": ["full_attention", "full_attention"])";
   }
   if (HasExperts(family)) text += R"(, "num_local_experts": 4, "num_experts_per_tok": 2)";
-  if (family == ModelFamily::kQwen3Moe) text += R"(, "moe_intermediate_size": 176)";
+  if (family == "qwen3_moe") text += R"(, "moe_intermediate_size": 176)";
   absl::StatusOr<ModelConfig> config = ReadConfigText(text + "}");
   CHECK(config.ok());
   return config->spec;
@@ -51,7 +51,7 @@ rc::Gen<ModelSpec> AnySpec() {
   return rc::gen::exec([] {
     const auto size = [](int64_t end) { return *rc::gen::inRange<int64_t>(1, end); };
     ModelSpec spec = TinySpec(
-        *rc::gen::elementOf(std::vector<ModelFamily>(std::begin(kFamilies), std::end(kFamilies))));
+        *rc::gen::elementOf(std::vector<std::string_view>(std::begin(kFamilies), std::end(kFamilies))));
     spec.hidden = size(70);
     spec.kv_heads = size(5);
     spec.heads = spec.kv_heads * size(5);
@@ -69,7 +69,7 @@ rc::Gen<ModelSpec> AnySpec() {
       layer.sliding_window = *rc::gen::inRange<int64_t>(0, 9);
       // Only qwen3_moe has layers of both kinds.
       layer.has_experts = HasExperts(spec.family) &&
-                          (spec.family != ModelFamily::kQwen3Moe || *rc::gen::arbitrary<bool>());
+                          (spec.family != "qwen3_moe" || *rc::gen::arbitrary<bool>());
     }
     spec.intermediate = intermediate;
     return spec;

@@ -48,7 +48,7 @@ std::vector<LayerSpec> Layers(size_t count, LayerSpec layer) {
 
 TEST(ReadConfig, LlamaDefaults) {
   const ModelSpec expected = {.name = "test",
-                              .family = ModelFamily::kLlama,
+                              .family = "llama",
                               .hidden = 4096,
                               .intermediate = 11008,
                               .heads = 32,
@@ -62,7 +62,7 @@ TEST(ReadConfig, LlamaDefaults) {
 
 TEST(ReadConfig, Qwen2AndQwen3Defaults) {
   ModelSpec expected = {.name = "test",
-                        .family = ModelFamily::kQwen2,
+                        .family = "qwen2",
                         .hidden = 4096,
                         .intermediate = 22016,
                         .heads = 32,
@@ -73,9 +73,9 @@ TEST(ReadConfig, Qwen2AndQwen3Defaults) {
                         .qkv_bias = true,
                         .layers = Layers(32, {})};
   EXPECT_EQ(Read(R"({"model_type": "qwen2"})"), expected);
-  expected.family = ModelFamily::kQwen3;
+  expected.family = "qwen3";
   expected.qkv_bias = false;
-  expected.qk_norm = true;
+  expected.qk_norm = QkNorm::kPerHead;
   EXPECT_EQ(Read(R"({"model_type": "qwen3"})"), expected);
   EXPECT_EQ(Read(R"({"model_type": "qwen2", "hidden_size": 2048})").head_dim, 64);
   EXPECT_EQ(Read(R"({"model_type": "qwen3", "hidden_size": 2048})").head_dim, 128);
@@ -83,7 +83,7 @@ TEST(ReadConfig, Qwen2AndQwen3Defaults) {
 
 TEST(ReadConfig, MistralAndMixtralDefaults) {
   ModelSpec expected = {.name = "test",
-                        .family = ModelFamily::kMistral,
+                        .family = "mistral",
                         .hidden = 4096,
                         .intermediate = 14336,
                         .heads = 32,
@@ -93,10 +93,10 @@ TEST(ReadConfig, MistralAndMixtralDefaults) {
                         .max_positions = 131072,
                         .layers = Layers(32, {.sliding_window = 4096})};
   EXPECT_EQ(Read(R"({"model_type": "mistral"})"), expected);
-  expected.family = ModelFamily::kMixtral;
+  expected.family = "mixtral";
   expected.intermediate = 0;
   expected.norm_epsilon = 1e-5;
-  expected.rope.theta = 1e6;
+  expected.ropes[0].theta = 1e6;
   expected.experts = {
       .experts = 8, .experts_per_token = 2, .intermediate = 14336, .normalise_top_k = true};
   expected.layers = Layers(32, {.has_experts = true});
@@ -106,14 +106,14 @@ TEST(ReadConfig, MistralAndMixtralDefaults) {
 TEST(ReadConfig, Qwen3MoeDefaults) {
   const ModelSpec expected = {
       .name = "test",
-      .family = ModelFamily::kQwen3Moe,
+      .family = "qwen3_moe",
       .hidden = 2048,
       .heads = 32,
       .kv_heads = 4,
       .head_dim = 64,
       .vocab = 151936,
       .max_positions = 32768,
-      .qk_norm = true,
+      .qk_norm = QkNorm::kPerHead,
       .experts = {.experts = 128, .experts_per_token = 8, .intermediate = 768},
       .layers = Layers(24, {.has_experts = true})};
   EXPECT_EQ(Read(R"({"model_type": "qwen3_moe"})"), expected);
@@ -121,7 +121,7 @@ TEST(ReadConfig, Qwen3MoeDefaults) {
 
 TEST(ReadConfig, GptOssDefaults) {
   ModelSpec expected = {.name = "test",
-                        .family = ModelFamily::kGptOss,
+                        .family = "gpt_oss",
                         .hidden = 2880,
                         .heads = 64,
                         .kv_heads = 8,
@@ -135,11 +135,11 @@ TEST(ReadConfig, GptOssDefaults) {
                         .norm_epsilon = 1e-5,
                         .swiglu_limit = 7.0,
                         .swiglu_alpha = 1.702,
-                        .rope = {.kind = RopeKind::kYarn,
+                        .ropes = {{.kind = RopeKind::kYarn,
                                  .theta = 150000.0,
                                  .factor = 32.0,
                                  .original_max_positions = 4096,
-                                 .truncate = false},
+                                 .truncate = false}},
                         .experts = {.experts = 128,
                                     .experts_per_token = 4,
                                     .intermediate = 2880,
@@ -157,7 +157,7 @@ TEST(ReadConfig, TakesWhatTheFileSays) {
       "rms_norm_eps": 1e-3, "initializer_range": 0, "attention_bias": true, "mlp_bias": true,
       "hidden_act": "swish", "rope_theta": 17})");
   const ModelSpec expected = {.name = "test",
-                              .family = ModelFamily::kLlama,
+                              .family = "llama",
                               .hidden = 96,
                               .intermediate = 7,
                               .heads = 6,
@@ -171,7 +171,7 @@ TEST(ReadConfig, TakesWhatTheFileSays) {
                               .mlp_bias = true,
                               .norm_epsilon = 1e-3,
                               .initializer_range = 0,
-                              .rope = {.theta = 17},
+                              .ropes = {{.theta = 17}},
                               .layers = Layers(3, {})};
   EXPECT_EQ(spec, expected);
 }
@@ -183,7 +183,7 @@ TEST(ReadConfig, NullsMeanTheDerivedValue) {
   EXPECT_EQ(spec.kv_heads, 32);
   EXPECT_EQ(spec.head_dim, 128);
   EXPECT_EQ(spec.layers, Layers(32, {}));
-  EXPECT_EQ(spec.rope, RopeSpec());
+  EXPECT_EQ(spec.ropes, std::vector<RopeSpec>{RopeSpec()});
 }
 
 TEST(ReadConfig, QwenWindowsNeedTheirSwitch) {

@@ -18,7 +18,7 @@ absl::StatusOr<ModelConfig> ReadWith(std::string_view fields, std::string_view f
 RopeSpec RopeOf(std::string_view fields, std::string_view family = "llama") {
   const absl::StatusOr<ModelConfig> config = ReadWith(fields, family);
   EXPECT_TRUE(config.ok()) << config.status();
-  return config.ok() ? config->spec.rope : RopeSpec();
+  return config.ok() ? config->spec.ropes[0] : RopeSpec();
 }
 
 constexpr std::string_view kLlama3 =

@@ -79,7 +79,7 @@ ModelSpec RandomModel(Draw& draw, DeviceKind device) {
   spec.qkv_bias = draw.Flip();
   spec.output_bias = draw.Flip();
   spec.mlp_bias = draw.Flip();
-  spec.qk_norm = draw.Flip();
+  spec.qk_norm = draw.Flip() ? QkNorm::kPerHead : QkNorm::kNone;
   spec.layers.resize(static_cast<size_t>(draw.From(1, 5)));
   for (LayerSpec& layer : spec.layers) layer.sliding_window = draw.Flip() ? draw.From(1, 20) : 0;
   return spec;

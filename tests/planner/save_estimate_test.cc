@@ -11,7 +11,7 @@ namespace {
 
 // The estimate is the checkpoint's own layout without its headers.
 TEST(EstimateSave, CountsTheBytesThatACheckpointHas) {
-  const ModelSpec spec = TinySpec(ModelFamily::kLlama);
+  const ModelSpec spec = TinySpec("llama");
   for (const StateFormat format : {StateFormat::kFp32, StateFormat::kBf16Moments,
                                    StateFormat::k8BitMoments, StateFormat::kBf16Weights}) {
     TrainingJob job;

@@ -66,7 +66,8 @@ std::vector<Case> Cases() {
   reference.plan.strategy = Strategy::kReference;
   reference.plan.embedding_home = EmbeddingHome::kDevice;
   Case& shards = cases.emplace_back(Case{.name = "layers in shards", .spec = TinyShards()});
-  shards.spec.qkv_bias = shards.spec.qk_norm = true;
+  shards.spec.qkv_bias = true;
+  shards.spec.qk_norm = QkNorm::kPerHead;
   shards.plan = ShardedPlan(shards.spec, shards.job);
   shards.plan.buffer_depth = 3;
   shards.plan.anchor_interval = 2;

@@ -212,7 +212,8 @@ TEST(CudaTrainingCut, LayersInShardsGiveTheSameBitsAndTheHostsLoss) {
   spec.heads = spec.kv_heads = 4;
   spec.head_dim = 8;
   spec.intermediate = spec.vocab = 32;
-  spec.qkv_bias = spec.qk_norm = true;
+  spec.qkv_bias = true;
+  spec.qk_norm = QkNorm::kPerHead;
   TrainingJob host_job = TinyJob();
   host_job.accumulation = 2;
   const TrainingJob job = OnCuda(host_job);

@@ -174,8 +174,8 @@ TEST(ExactTraining, AlsoWithATiedTableBiasesAndHeadNorms) {
   ModelSpec spec = SmallModel();
   spec.tied = true;
   spec.qkv_bias = true;
-  spec.qk_norm = true;
-  spec.family = ModelFamily::kQwen3;
+  spec.qk_norm = QkNorm::kPerHead;
+  spec.family = "qwen3";
   TrainingJob job = SmallJob();
   job.gradient_type = NumberType::kBf16;
   ExpectAllPlansEqual(spec, job);

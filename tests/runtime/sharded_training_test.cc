@@ -41,9 +41,9 @@ ModelSpec GroupedHeads() {
 
 ModelSpec BiasesNormsAndATiedTable() {
   ModelSpec spec = Model();
-  spec.family = ModelFamily::kQwen3;
+  spec.family = "qwen3";
   spec.qkv_bias = spec.output_bias = spec.mlp_bias = true;
-  spec.qk_norm = true;
+  spec.qk_norm = QkNorm::kPerHead;
   spec.tied = true;
   return spec;
 }

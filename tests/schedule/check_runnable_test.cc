@@ -38,13 +38,13 @@ TEST(CheckRunnable, WhatTheRuntimeHasNoBodiesForIsRefusedWithTheReason) {
   }
   ExpectRefused(
       [](Case& it) {
-        it.spec.family = ModelFamily::kMixtral;
+        it.spec.family = "mixtral";
         it.spec.layers[1].has_experts = true;
       },
       "tiny has experts, which do not run yet");
   ExpectRefused(
       [](Case& it) {
-        it.spec.family = ModelFamily::kGptOss;
+        it.spec.family = "gpt_oss";
         it.spec.attention_sinks = true;
       },
       "attention sinks");

@@ -183,7 +183,7 @@ TEST(ChunkTable, ShardsAreAsEvenAsMatricesAllow) {
 
 TEST(ChunkTable, ExpertsAreCutBetweenExperts) {
   ModelSpec spec = TinyModel(1);
-  spec.family = ModelFamily::kMixtral;
+  spec.family = "mixtral";
   spec.experts = {.experts = 4, .experts_per_token = 2, .intermediate = 16};
   spec.layers[0].has_experts = true;
   // Norm 8, router 4 * 8, and 3 * 128 for each expert: two experts fit beside norm and router.

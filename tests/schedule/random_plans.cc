@@ -66,7 +66,7 @@ rc::Gen<ModelSpec> RandomModel() {
     spec.max_positions = 4096;
     spec.tied = Flip();
     spec.qkv_bias = Flip();
-    spec.qk_norm = Flip();
+    spec.qk_norm = Flip() ? QkNorm::kPerHead : QkNorm::kNone;
     spec.layers.resize(Pick(1, 7));
     if (Flip()) {
       spec.experts = {.experts = Pick(2, 5), .experts_per_token = Pick(1, 2), .intermediate = 48};
@@ -76,7 +76,7 @@ rc::Gen<ModelSpec> RandomModel() {
       layer.sliding_window = Flip() ? 16 : 0;
     }
     if (spec.experts.experts > 0) {
-      spec.family = ModelFamily::kQwen3Moe;
+      spec.family = "qwen3_moe";
     }
     return spec;
   });

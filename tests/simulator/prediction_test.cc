@@ -65,7 +65,7 @@ TEST(Prediction, TokensAndFlopsFollowFromTheStep) {
 TEST(Prediction, FlopsAreThoseOfTheActiveParameters) {
   const HardwareProfile profile = TestProfile();
   ModelSpec spec = TinyModel();
-  spec.family = ModelFamily::kQwen3Moe;
+  spec.family = "qwen3_moe";
   spec.experts = {.experts = 4, .experts_per_token = 1, .intermediate = 16};
   for (LayerSpec& layer : spec.layers) layer.has_experts = true;
   const absl::StatusOr<Schedule> schedule = BuildSchedule(spec, Job(), StreamPlan());
