@@ -113,7 +113,8 @@ class ForwardParts {
   void Attention() {
     const int64_t query = spec_.heads * spec_.head_dim;
     const int64_t key = spec_.kv_heads * spec_.head_dim;
-    const CheckedU64 each_head = costs_.rotary + (spec_.qk_norm ? costs_.norm : uint64_t{0});
+    const CheckedU64 each_head =
+        costs_.rotary + (spec_.qk_norm != QkNorm::kNone ? costs_.norm : uint64_t{0});
     NormAndResidual();
     if (Has(kQueryUnit)) {
       Gemm(batch_.tokens(), query, spec_.hidden);
@@ -218,7 +219,7 @@ StageActivations AttentionActivations(const ModelSpec& spec, CheckedU64 tokens) 
   ValueCount kept{.scalars = CheckedU64(1) + Count(spec.heads)};
   kept.values = kept.scalars + query + key * 2 + query;
   // q and k before their norm, and the inverse rms of each head.
-  if (spec.qk_norm) {
+  if (spec.qk_norm != QkNorm::kNone) {
     const CheckedU64 heads = Count(spec.heads) + Count(spec.kv_heads);
     kept.values += query + key + heads;
     kept.scalars += heads;

@@ -4,6 +4,7 @@
 
 #include "common/check.h"
 #include "common/str_cat.h"
+#include "model/families/family.h"
 
 namespace horizon {
 namespace {
@@ -96,22 +97,32 @@ class StageBuilder {
   uint64_t expert_parameters_ = 0;  // of what a stage of experts has in every unit
 };
 
+// The name of a role of the family's tensors.
+std::string_view NameOf(const ModelSpec& spec, StageKind stage, TensorRole role) {
+  const Family* family = FindFamily(spec.family);
+  CHECK(family != nullptr);
+  return family->name(stage, role);
+}
+
 Stage AttentionStage(const ModelSpec& spec, int64_t layer) {
   const int64_t query = spec.heads * spec.head_dim;
   const int64_t key = spec.kv_heads * spec.head_dim;
   StageBuilder builder(StageKind::kAttention, layer);
   builder.Units(kAttentionUnits, 1);
   using Role = TensorRole;
-  builder.Vector(Role::kNorm, kQueryUnit, "input_layernorm.weight", spec.hidden);
+  const auto name = [&](Role role) { return NameOf(spec, StageKind::kAttention, role); };
+  if (spec.norm_before()) builder.Vector(Role::kNorm, kQueryUnit, name(Role::kNorm), spec.hidden);
+  const bool wide = spec.qk_norm == QkNorm::kFullWidth;
   builder.Matrix(Role::kQuery, kQueryUnit, "self_attn.q_proj.weight", query, spec.hidden);
   if (spec.qkv_bias) builder.Vector(Role::kQueryBias, kQueryUnit, "self_attn.q_proj.bias", query);
-  if (spec.qk_norm) {
-    builder.Vector(Role::kQueryNorm, kQueryUnit, "self_attn.q_norm.weight", spec.head_dim);
+  if (spec.qk_norm != QkNorm::kNone) {
+    builder.Vector(Role::kQueryNorm, kQueryUnit, "self_attn.q_norm.weight",
+                   wide ? query : spec.head_dim);
   }
   builder.Matrix(Role::kKey, kKeyUnit, "self_attn.k_proj.weight", key, spec.hidden);
   if (spec.qkv_bias) builder.Vector(Role::kKeyBias, kKeyUnit, "self_attn.k_proj.bias", key);
-  if (spec.qk_norm) {
-    builder.Vector(Role::kKeyNorm, kKeyUnit, "self_attn.k_norm.weight", spec.head_dim);
+  if (spec.qk_norm != QkNorm::kNone) {
+    builder.Vector(Role::kKeyNorm, kKeyUnit, "self_attn.k_norm.weight", wide ? key : spec.head_dim);
   }
   builder.Matrix(Role::kValue, kValueUnit, "self_attn.v_proj.weight", key, spec.hidden);
   if (spec.qkv_bias) builder.Vector(Role::kValueBias, kValueUnit, "self_attn.v_proj.bias", key);
@@ -122,6 +133,9 @@ Stage AttentionStage(const ModelSpec& spec, int64_t layer) {
   if (spec.attention_sinks) {
     builder.Vector(Role::kSinks, kOutputUnit, "self_attn.sinks", spec.heads);
   }
+  if (spec.norm_after()) {
+    builder.Vector(Role::kNormAfter, kOutputUnit, name(Role::kNormAfter), spec.hidden);
+  }
   return std::move(builder).Finish();
 }
 
@@ -130,13 +144,17 @@ Stage FeedForwardStage(const ModelSpec& spec, int64_t layer) {
   builder.Units(kFeedForwardUnits, 1);
   using Role = TensorRole;
   const int64_t width = spec.intermediate;
-  builder.Vector(Role::kNorm, kGateUnit, "post_attention_layernorm.weight", spec.hidden);
+  const auto name = [&](Role role) { return NameOf(spec, StageKind::kFeedForward, role); };
+  if (spec.norm_before()) builder.Vector(Role::kNorm, kGateUnit, name(Role::kNorm), spec.hidden);
   builder.Matrix(Role::kGate, kGateUnit, "mlp.gate_proj.weight", width, spec.hidden);
   if (spec.mlp_bias) builder.Vector(Role::kGateBias, kGateUnit, "mlp.gate_proj.bias", width);
   builder.Matrix(Role::kUp, kUpUnit, "mlp.up_proj.weight", width, spec.hidden);
   if (spec.mlp_bias) builder.Vector(Role::kUpBias, kUpUnit, "mlp.up_proj.bias", width);
   builder.Matrix(Role::kDown, kDownUnit, "mlp.down_proj.weight", spec.hidden, width);
   if (spec.mlp_bias) builder.Vector(Role::kDownBias, kDownUnit, "mlp.down_proj.bias", spec.hidden);
+  if (spec.norm_after()) {
+    builder.Vector(Role::kNormAfter, kDownUnit, name(Role::kNormAfter), spec.hidden);
+  }
   return std::move(builder).Finish();
 }
 
@@ -184,11 +202,18 @@ void AddSeparateExperts(const ModelSpec& spec, StageBuilder& builder) {
 Stage ExpertsStage(const ModelSpec& spec, int64_t layer) {
   StageBuilder builder(StageKind::kExperts, layer);
   builder.Units(spec.experts.experts, 1);
-  builder.Vector(TensorRole::kNorm, 0, "post_attention_layernorm.weight", spec.hidden);
+  const auto name = [&](TensorRole role) { return NameOf(spec, StageKind::kExperts, role); };
+  if (spec.norm_before()) {
+    builder.Vector(TensorRole::kNorm, 0, name(TensorRole::kNorm), spec.hidden);
+  }
   if (spec.experts.fused_tensors) {
     AddFusedExperts(spec, builder);
   } else {
     AddSeparateExperts(spec, builder);
+  }
+  if (spec.norm_after()) {
+    builder.Vector(TensorRole::kNormAfter, spec.experts.experts - 1, name(TensorRole::kNormAfter),
+                   spec.hidden);
   }
   return std::move(builder).Finish(spec.experts.experts_per_token);
 }

@@ -86,8 +86,7 @@ struct Stage {
   std::vector<uint64_t> whole_before;
 };
 
-// Most layers a model may have, and most tensors: a file cannot make us build an endless list.
-inline constexpr int64_t kMaxLayers = 100'000;
+// Most tensors a model may have: a file cannot make us build an endless list.
 inline constexpr uint64_t kMaxTensors = 1'000'000;
 
 // All stages in forward order. `spec` must be valid (ValidateSpec).
