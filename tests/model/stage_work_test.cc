@@ -76,7 +76,7 @@ TEST(ForwardWork, CountsTheOtherStagesByHand) {
 TEST(ForwardWork, CountsRouterAndChosenExperts) {
   for (std::string_view family : {"mixtral", "qwen3_moe", "gpt_oss"}) {
     EXPECT_EQ(Forward(TinySpec(family), 2).flops, 2u * 10 * 64 * 4 + 3 * 2 * 20 * 64 * 176)
-        << ToString(family);
+        << family;
   }
 }
 

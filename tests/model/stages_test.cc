@@ -268,7 +268,7 @@ TEST(ValidateSpec, BoundCoversEveryFamily) {
     spec.hidden = 1;
     spec.intermediate = 1;
     if (spec.experts.experts > 0) spec.experts.intermediate = 1;
-    EXPECT_TRUE(ValidateSpec(spec).ok()) << ToString(family);
+    EXPECT_TRUE(ValidateSpec(spec).ok()) << family;
     EXPECT_GT(CountParameters(ListStages(spec)).total, 0u);
   }
 }
