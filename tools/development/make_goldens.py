@@ -45,7 +45,7 @@ PROMPT_LENGTHS = [9, 20]
 NEW_TOKENS = 16
 # Both sides sum some hundred terms in fp32; logits that are closer than this may change places.
 SMALLEST_GAP = 1e-3
-SEEDS = 20
+SEEDS = 60
 STAGE_ROWS, STAGE_TOKENS = 2, 24
 # One layer of each kind. Layers of the families that are not listed are all of one kind: layer 1 stands for them.
 STAGE_LAYERS = {"gemma3": [1, 5], "olmo3": [1, 3], "smollm3": [1, 3]}
@@ -155,7 +155,7 @@ MODELS = {
         "attention_multiplier": 0.0625,
         "logits_scaling": 8.0,
         "tie_word_embeddings": True,
-    }), 12),
+    }), 22),
     "ministral3": (transformers.Ministral3ForCausalLM, lambda: transformers.Ministral3Config(**MINISTRAL3), 13),
     "phi3_longrope": (transformers.Phi3ForCausalLM, lambda: phi3(32, 12, True), 11),
     "phi3_short": (transformers.Phi3ForCausalLM, lambda: phi3(64, None, False), 15),
@@ -174,7 +174,7 @@ SCALES = {
     # OLMo has no norm before its first layer; with small embeddings the run would amplify rounding errors.
     "olmo3": {"embed_tokens": 0.5, "q_proj": 0.1, "k_proj": 0.1, "": 0.05},
     # The multipliers (12 and 0.22) would hide the layers behind the embeddings.
-    "granite": {"embed_tokens": 0.02, "": 0.15},
+    "granite": {"embed_tokens": 0.03, "": 0.2},
 }
 
 
