@@ -9,8 +9,8 @@
                                        from weights that differ by rounding errors
 
 Needs torch, transformers and safetensors, which the project itself does not. All answers are computed in fp32 with
-eager attention on one thread. tests/goldens/README.md describes the files. `check` exits with 1 when an answer
-differs by more than 1e-6 (relative).
+eager attention on one thread. tests/goldens/README.md describes the files. `check` exits with 1 when the
+first step differs by more than 1e-6 (relative), or a later loss by more than 5e-5: the run amplifies rounding errors.
 """
 import argparse
 import contextlib
@@ -45,6 +45,7 @@ PROMPT_LENGTHS = [9, 20]
 NEW_TOKENS = 16
 # Both sides sum some hundred terms in fp32; logits that are closer than this may change places.
 SMALLEST_GAP = 1e-3
+# How many seeds of prompts are tried.
 SEEDS = 60
 STAGE_ROWS, STAGE_TOKENS = 2, 24
 # One layer of each kind. Layers of the families that are not listed are all of one kind: layer 1 stands for them.
@@ -324,7 +325,8 @@ def check(name):
     wanted = stored_expected(folder)
     found = differences(train(model, wanted["batches"], disk_names(model, folder)), wanted)
     print(name, " ".join(f"{key} {value:.1e}" for key, value in found.items()))
-    return all(value < 1e-6 for value in found.values())
+    first_step = max(found["first_loss"], found["gradient_norm"], found["gradient_norms"])
+    return first_step < 1e-6 and found["losses"] < 5e-5
 
 
 # --- Generation: generated.json ---
@@ -371,7 +373,7 @@ def make_generated(name):
             best = distinct, seed, prompts, answers, gap
     if best is None:
         sys.exit(f"{name}: no prompts without a near tie")
-    _, seed, prompts, answers, gap = best
+    distinct, seed, prompts, answers, gap = best
     lines = [
         f' "prompts": {json.dumps(prompts)}',
         f' "new_tokens": {NEW_TOKENS}',
@@ -379,7 +381,7 @@ def make_generated(name):
         f' "least_gap": {json.dumps(gap)}',
     ]
     (GOLDENS / name / "generated.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
-    print(f"{name}: prompts of seed {seed}, least gap {gap:.2e}, {[len(set(tokens)) for tokens, _ in answers]} distinct")
+    print(f"{name}: prompts of seed {seed}, least gap {gap:.2e}, at least {distinct} distinct tokens")
 
 
 # --- Halves of a layer: stages.safetensors ---
@@ -419,53 +421,51 @@ def layer_settings(text, hidden):
     return settings
 
 
-def compute_stages(name, model, names):
-    text = decoder(model)
+def draw_samples(name, hidden):
+    """By stage: a random input and a random gradient of the output."""
     generator = torch.Generator().manual_seed(100)
-    shape = (STAGE_ROWS, STAGE_TOKENS, text.norm.weight.shape[0])
+    stages = [f"layers.{index}.{half}" for index in STAGE_LAYERS.get(name, [1]) for half in ["attention", "feed_forward"]]
+    shape = (STAGE_ROWS, STAGE_TOKENS, hidden)
+    return {stage: (torch.randn(shape, generator=generator), torch.randn(shape, generator=generator))
+            for stage in [*stages, "final_norm"]}
 
+
+def compute_stages(name, model, names, samples):
+    text = decoder(model)
+    parameters = dict(model.named_parameters())
     tensors = {}
 
-    def record(prefix, function):
-        given = SAMPLES.setdefault((name, prefix), (torch.randn(shape, generator=generator),
-                                                    torch.randn(shape, generator=generator)))
-        hidden, gradient = (tensor.to(text.norm.weight.dtype) for tensor in given)
+    def record(stage, function):
+        hidden, gradient = (tensor.to(text.norm.weight.dtype) for tensor in samples[stage])
         hidden = hidden.clone().requires_grad_()
         output = function(hidden)
-        parameters = dict(model.named_parameters())
         found = torch.autograd.grad(output, [hidden, *parameters.values()], gradient, allow_unused=True)
-        tensors[f"{prefix}.input"] = hidden.detach()
-        tensors[f"{prefix}.output"] = output.detach()
-        tensors[f"{prefix}.output_gradient"] = gradient
-        tensors[f"{prefix}.input_gradient"] = found[0]
+        tensors[f"{stage}.input"] = hidden.detach()
+        tensors[f"{stage}.output"] = output.detach()
+        tensors[f"{stage}.output_gradient"] = gradient
+        tensors[f"{stage}.input_gradient"] = found[0]
         for parameter, value in zip(parameters, found[1:]):
             if value is not None:
-                tensors[f"{prefix}.gradient.{names[parameter]}"] = value
-        return output
+                tensors[f"{stage}.gradient.{names[parameter]}"] = value
 
-    settings = None
+    settings = layer_settings(text, samples["final_norm"][0].to(text.norm.weight.dtype))
     for index in STAGE_LAYERS.get(name, [1]):
-        layer = text.layers[index]
-        if settings is None:
-            settings = layer_settings(text, torch.zeros(shape, dtype=text.norm.weight.dtype))
-        attention, feed_forward = halves(layer, settings[index])
+        attention, feed_forward = halves(text.layers[index], settings[index])
         record(f"layers.{index}.attention", attention)
         record(f"layers.{index}.feed_forward", feed_forward)
         hidden = tensors[f"layers.{index}.attention.input"]
         with torch.no_grad():
-            assert torch.equal(feed_forward(attention(hidden)), layer(hidden, **settings[index])), (name, index)
+            whole = text.layers[index](hidden, **settings[index])
+            assert torch.equal(feed_forward(attention(hidden)), whole), (name, index)
     record("final_norm", text.norm)
     return tensors
-
-
-# The random inputs and output gradients, so that the fp64 run gets the same.
-SAMPLES = {}
 
 
 def make_stages(name):
     folder = GOLDENS / name
     model = load(folder)
-    tensors = compute_stages(name, model, disk_names(model, folder))
+    samples = draw_samples(name, decoder(model).norm.weight.shape[0])
+    tensors = compute_stages(name, model, disk_names(model, folder), samples)
     safetensors.torch.save_file({key: tensor.contiguous() for key, tensor in tensors.items()},
                                 folder / "stages.safetensors")
     print(f"{name}: {len(tensors)} tensors, {(folder / 'stages.safetensors').stat().st_size} bytes")
@@ -493,22 +493,18 @@ def noise(name):
     names = disk_names(model, folder)
     weights = dict(model.named_parameters())
     wanted = stored_expected(folder)
-    stages = folder / "stages.safetensors"
-    if stages.exists():
-        stored = safetensors.torch.load_file(stages)
-        for key, tensor in stored.items():
-            prefix, _, kind = key.rpartition(".")
-            if kind == "input":
-                SAMPLES[name, prefix] = (tensor, stored[f"{prefix}.output_gradient"])
+    samples, stages = draw_samples(name, decoder(model).norm.weight.shape[0]), {}
+    if (folder / "stages.safetensors").exists():
+        stages = safetensors.torch.load_file(folder / "stages.safetensors")
     spread = perturbed_losses(folder, wanted["batches"], names, wanted)
     with all_fp64():
         found = differences(train(load_fp64(folder, weights), wanted["batches"], names), wanted)
         line = " ".join([f"{key} {value:.1e}" for key, value in found.items()] + [f"perturbed losses {spread:.1e}"])
-        if stages.exists():
-            exact = compute_stages(name, load_fp64(folder, weights), names)
-            assert exact.keys() == stored.keys()
-            worst = max(exact, key=lambda key: scaled_difference(stored[key], exact[key]))
-            line += f" stages {scaled_difference(stored[worst], exact[worst]):.1e} ({worst})"
+        if stages:
+            exact = compute_stages(name, load_fp64(folder, weights), names, samples)
+            assert exact.keys() == stages.keys()
+            worst = max(exact, key=lambda key: scaled_difference(stages[key], exact[key]))
+            line += f" stages {scaled_difference(stages[worst], exact[worst]):.1e} ({worst})"
         if (folder / "generated.json").exists():
             generated = json.loads((folder / "generated.json").read_text())
             model = load_fp64(folder, weights)
