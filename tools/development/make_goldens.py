@@ -301,6 +301,7 @@ def differences(got, wanted):
 
 def make_model(name):
     cls, config, seed = MODELS[name]
+    torch.manual_seed(seed)
     model = cls(config())
     fill_random(model, seed)
     folder = GOLDENS / name
@@ -424,7 +425,8 @@ def layer_settings(text, hidden):
 def draw_samples(name, hidden):
     """By stage: a random input and a random gradient of the output."""
     generator = torch.Generator().manual_seed(100)
-    stages = [f"layers.{index}.{half}" for index in STAGE_LAYERS.get(name, [1]) for half in ["attention", "feed_forward"]]
+    stages = [f"layers.{index}.{half}"
+              for index in STAGE_LAYERS.get(name, [1]) for half in ["attention", "feed_forward"]]
     shape = (STAGE_ROWS, STAGE_TOKENS, hidden)
     return {stage: (torch.randn(shape, generator=generator), torch.randn(shape, generator=generator))
             for stage in [*stages, "final_norm"]}
