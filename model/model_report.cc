@@ -228,9 +228,9 @@ std::string ModelReportText(const ModelSpec& spec, TokenBatch tokens) {
   }
   table.AddRule();
   table.AddRow(Row("all", stages.size(), total));
-  return StrCat(spec.name, " (", spec.family, "): ", WithCommas(total.parameters),
-                " parameters, ", WithCommas(total.active_parameters), " active, ",
-                BytesText(total.bytes), " as bf16\n", ShapeText(spec), "\n", WindowText(spec), "\n",
+  return StrCat(spec.name, " (", spec.family, "): ", WithCommas(total.parameters), " parameters, ",
+                WithCommas(total.active_parameters), " active, ", BytesText(total.bytes),
+                " as bf16\n", ShapeText(spec), "\n", WindowText(spec), "\n",
                 std::move(table).Finish(), "\nEach row is one stage of `count` equal ones, for ",
                 tokens.batch, " x ", tokens.sequence,
                 " tokens; weights and activations as bf16. Transient: the largest.\n");

@@ -99,9 +99,8 @@ class ConfigReader {
   void ReadHeadDim() {
     const bool given = fields_.Has("head_dim");
     // Only Qwen3Config declares head_dim as a plain int, which null is not.
-    spec_.head_dim = family() == "qwen3"
-                         ? fields_.Size("head_dim", defaults_.head_dim)
-                         : fields_.SizeOrNull("head_dim", defaults_.head_dim, 0);
+    spec_.head_dim = family() == "qwen3" ? fields_.Size("head_dim", defaults_.head_dim)
+                                         : fields_.SizeOrNull("head_dim", defaults_.head_dim, 0);
     if (!fields_.ok()) return;
     if (spec_.head_dim == 0) {
       if (spec_.hidden % spec_.heads != 0) {
@@ -135,8 +134,7 @@ class ConfigReader {
   void ReadBiases() {
     spec_.qk_norm = IsOneOf(family(), {"qwen3", "qwen3_moe"});
     spec_.attention_sinks = family() == "gpt_oss";
-    if (IsOneOf(family(), {"llama", "qwen3", "qwen3_moe",
-                           "gpt_oss"})) {
+    if (IsOneOf(family(), {"llama", "qwen3", "qwen3_moe", "gpt_oss"})) {
       spec_.qkv_bias = fields_.Flag("attention_bias", family() == "gpt_oss");
       spec_.output_bias = spec_.qkv_bias;
     } else {
@@ -255,8 +253,7 @@ class ConfigReader {
       return;
     }
     // The other classes have no such list and go by sliding_window alone.
-    const bool honours =
-        IsOneOf(family(), {"qwen2", "qwen3", "gpt_oss"});
+    const bool honours = IsOneOf(family(), {"qwen2", "qwen3", "gpt_oss"});
     for (size_t i = 0; i < types.size(); ++i) {
       const bool slides = types[i] == "sliding_attention";
       if (!slides && types[i] != "full_attention") {

@@ -15,23 +15,13 @@ namespace horizon {
 
 // A model as the list of stages a token passes through: embedding, then attention and feed-forward
 // (or experts) of each layer, final norm, head. A stage is the smallest part with a name of its
-// own; one too large to be streamed whole can be cut into shards along its units.
+// own; one too large to be streamed whole can be cut into shards along its units. What each kind of
+// stage is made of is described in model/stages/.
 //
 // Units are what is never cut: a row of a vocabulary table, an expert, or a matrix of a layer with
 // its bias and its norm. So a shard of attention or feed-forward is a run of whole matrices (norm
 // and q | k | v | o; norm and gate | up | down), and every sum over a matrix is taken in one go
 // whatever the cut.
-
-// The units of the stages whose units are matrices, in the order of forward.
-inline constexpr int64_t kQueryUnit = 0;
-inline constexpr int64_t kKeyUnit = 1;
-inline constexpr int64_t kValueUnit = 2;
-inline constexpr int64_t kOutputUnit = 3;  // attention itself belongs to it
-inline constexpr int64_t kAttentionUnits = 4;
-inline constexpr int64_t kGateUnit = 0;
-inline constexpr int64_t kUpUnit = 1;
-inline constexpr int64_t kDownUnit = 2;  // the activation function belongs to it
-inline constexpr int64_t kFeedForwardUnits = 3;
 
 // Where a tensor lies inside a larger one on disk: `first` elements after its begin.
 struct FusedPlace {
