@@ -57,6 +57,9 @@ struct ExpertsSpec {
   friend bool operator==(const ExpertsSpec&, const ExpertsSpec&) = default;
 };
 
+// Most layers a model may have: a file cannot make us build an endless list.
+inline constexpr int64_t kMaxLayers = 100'000;
+
 // One decoder layer where layers may differ.
 inline constexpr int32_t kNoRotary = -1;
 struct LayerSpec {
