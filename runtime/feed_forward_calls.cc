@@ -17,7 +17,7 @@ absl::Status StageCalls::FeedForwardForwardPass(const StageForward& args) {
   }
   if (Has(kUpUnit)) RETURN_IF_ERROR(Linear(normed, Up(), kept.up));
   if (!Has(kDownUnit) || args.output == nullptr) return absl::OkStatus();
-  RETURN_IF_ERROR(s_.kernels.swiglu_forward(
+  RETURN_IF_ERROR(s_.kernels.glu_forward(
       context_,
       {.count = tokens_ * width_, .gate = kept.gate, .up = kept.up, .output = activated}));
   return Linear(activated, Down(), args.output, args.input);
@@ -35,13 +35,13 @@ absl::Status StageCalls::FeedForwardBackwardPass(const StageBackward& args) {
   if (Has(kDownUnit)) {
     // The gradient of what was activated becomes that of the gate in place.
     RETURN_IF_ERROR(InputGradient(args.output_gradient, Down(), gate_gradient));
-    RETURN_IF_ERROR(s_.kernels.swiglu_backward(context_, {.count = tokens_ * width_,
-                                                          .gate = kept.gate,
-                                                          .up = kept.up,
-                                                          .output_gradient = gate_gradient,
-                                                          .output = activated,
-                                                          .gate_gradient = gate_gradient,
-                                                          .up_gradient = up_gradient}));
+    RETURN_IF_ERROR(s_.kernels.glu_backward(context_, {.count = tokens_ * width_,
+                                                       .gate = kept.gate,
+                                                       .up = kept.up,
+                                                       .output_gradient = gate_gradient,
+                                                       .output = activated,
+                                                       .gate_gradient = gate_gradient,
+                                                       .up_gradient = up_gradient}));
     RETURN_IF_ERROR(WeightGradients(activated, Down(), args.output_gradient));
   }
   if (Has(kUpUnit)) {

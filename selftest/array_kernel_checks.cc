@@ -26,9 +26,10 @@ std::vector<TokenRecord> Tokens(int64_t count, int64_t vocabulary) {
   return tokens;
 }
 
-void Swiglu(KernelWorld& world, Findings& findings) {
+template <GluActivation kActivation>
+void Glu(KernelWorld& world, Findings& findings) {
   constexpr int64_t kCount = kRows * kWidth + 3;
-  TwoSides sides(world, "swiglu", findings);
+  TwoSides sides(world, "glu", findings);
   const Array gate = sides.Numbers(kCount, 2);
   const Array up = sides.Numbers(kCount);
   const Array output_gradient = sides.Numbers(kCount);
@@ -37,18 +38,20 @@ void Swiglu(KernelWorld& world, Findings& findings) {
   const Array gate_gradient = sides.Numbers(kCount);
   const Array up_gradient = sides.Numbers(kCount);
   const bool ran = sides.Run([&](const KernelTable& k, const KernelContext& c, const Side& at) {
-    absl::Status forward = k.swiglu_forward(c, {.count = kCount,
-                                                .gate = at.Numbers(gate),
-                                                .up = at.Numbers(up),
-                                                .output = at.Numbers(output)});
+    absl::Status forward = k.glu_forward(c, {.activation = kActivation,
+                                             .count = kCount,
+                                             .gate = at.Numbers(gate),
+                                             .up = at.Numbers(up),
+                                             .output = at.Numbers(output)});
     if (!forward.ok()) return forward;
-    return k.swiglu_backward(c, {.count = kCount,
-                                 .gate = at.Numbers(gate),
-                                 .up = at.Numbers(up),
-                                 .output_gradient = at.Numbers(output_gradient),
-                                 .output = at.Numbers(again),
-                                 .gate_gradient = at.Numbers(gate_gradient),
-                                 .up_gradient = at.Numbers(up_gradient)});
+    return k.glu_backward(c, {.activation = kActivation,
+                              .count = kCount,
+                              .gate = at.Numbers(gate),
+                              .up = at.Numbers(up),
+                              .output_gradient = at.Numbers(output_gradient),
+                              .output = at.Numbers(again),
+                              .gate_gradient = at.Numbers(gate_gradient),
+                              .up_gradient = at.Numbers(up_gradient)});
   });
   if (!ran) return;
   for (const Array result : {output, again, gate_gradient, up_gradient}) {
@@ -250,7 +253,8 @@ void Adam(KernelWorld& world, Findings& findings) {
   }
 }
 
-constexpr KernelCheck kChecks[] = {{"swiglu", Swiglu},
+constexpr KernelCheck kChecks[] = {{"glu, SiLU", Glu<GluActivation::kSilu>},
+                                   {"glu, GELU", Glu<GluActivation::kGeluTanh>},
                                    {"rms_norm", RmsNorm},
                                    {"rotary", Rotary},
                                    {"embedding", Embedding},

@@ -79,8 +79,10 @@ TEST(KernelChecks, AKernelThatDoesNothingIsFoundByTheCheckThatNamesIt) {
     std::string_view check;
     void (*change)(KernelTable&);
   } mutants[] = {
-      {"swiglu", Skip<&KernelTable::swiglu_forward, SwigluForward>},
-      {"swiglu", Skip<&KernelTable::swiglu_backward, SwigluBackward>},
+      {"glu, SiLU", Skip<&KernelTable::glu_forward, GluForward>},
+      {"glu, SiLU", Skip<&KernelTable::glu_backward, GluBackward>},
+      {"glu, GELU", Skip<&KernelTable::glu_forward, GluForward>},
+      {"glu, GELU", Skip<&KernelTable::glu_backward, GluBackward>},
       {"rms_norm", Skip<&KernelTable::rms_norm_forward, RmsNormForward>},
       {"rms_norm", Skip<&KernelTable::rms_norm_again, RmsNormAgain>},
       {"rms_norm", Skip<&KernelTable::rms_norm_backward, RmsNormBackward>},
@@ -131,10 +133,10 @@ TEST(KernelChecks, ASmallErrorIsFound) {
 }
 
 TEST(KernelChecks, AnErrorIsAFinding) {
-  const std::vector<std::string> lines = FindingsOf(
-      ArrayKernelChecks()[0], DeviceKind::kHost, Fail<&KernelTable::swiglu_forward, SwigluForward>);
+  const std::vector<std::string> lines = FindingsOf(ArrayKernelChecks()[0], DeviceKind::kHost,
+                                                    Fail<&KernelTable::glu_forward, GluForward>);
   ASSERT_EQ(lines.size(), 1u);
-  EXPECT_EQ(lines[0], "swiglu: INTERNAL: broken");
+  EXPECT_EQ(lines[0], "glu: INTERNAL: broken");
 }
 
 }  // namespace

@@ -10,10 +10,10 @@
 #include "kernels/convert.h"
 #include "kernels/embedding.h"
 #include "kernels/gemm.h"
+#include "kernels/glu.h"
 #include "kernels/rms_norm.h"
 #include "kernels/rotary.h"
 #include "kernels/squared_norm.h"
-#include "kernels/swiglu.h"
 #include "tests/kernels/device_arrays.h"
 
 namespace horizon {
@@ -59,13 +59,13 @@ std::vector<absl::Status> CallAll(const KernelContext& context, ValueType type) 
                                .records = records,
                                .table = floats,
                                .x = values}),
-          SwigluForwardCuda(context, {.count = 1, .gate = values, .up = values, .output = values}),
-          SwigluBackwardCuda(context, {.count = 1,
-                                       .gate = values,
-                                       .up = values,
-                                       .output_gradient = values,
-                                       .gate_gradient = values,
-                                       .up_gradient = values}),
+          GluForwardCuda(context, {.count = 1, .gate = values, .up = values, .output = values}),
+          GluBackwardCuda(context, {.count = 1,
+                                    .gate = values,
+                                    .up = values,
+                                    .output_gradient = values,
+                                    .gate_gradient = values,
+                                    .up_gradient = values}),
           EmbedForwardCuda(context, {.tokens = 1,
                                      .hidden = 1,
                                      .rows = 1,
@@ -129,7 +129,7 @@ TEST(CudaBodies, AnswerUnavailableWithoutADevice) {
 TEST(CudaBodies, RefuseMissingArraysAndNegativeSizes) {
   const KernelContext context = SomeContext();
   for (const absl::Status& status :
-       {SwigluForwardCuda(context, {.count = -1}), SwigluForwardCuda(context, {.count = 1}),
+       {GluForwardCuda(context, {.count = -1}), GluForwardCuda(context, {.count = 1}),
         RmsNormForwardCuda(context, {.rows = 1, .width = -1}),
         RmsNormForwardCuda(context, {.rows = 1, .width = 1}),
         RmsNormBackwardCuda(context, {.rows = 0, .width = 1}),
@@ -147,11 +147,11 @@ TEST(CudaBodies, RefuseMissingArraysAndNegativeSizes) {
 TEST(CudaBodies, NothingToDoNeedsNoArrays) {
   const KernelContext context = SomeContext();
   for (const absl::Status& status :
-       {SwigluForwardCuda(context, {}), SwigluBackwardCuda(context, {}),
-        RmsNormForwardCuda(context, {}), RmsNormAgainCuda(context, {}),
-        RmsNormBackwardCuda(context, {}), RotaryCuda(context, {}), EmbedForwardCuda(context, {}),
-        EmbedBackwardCuda(context, {}), BiasGradientCuda(context, {}),
-        StoreGradientCuda(context, {}), CopyBytesCuda(context, {}), SquaredNormCuda(context, {})}) {
+       {GluForwardCuda(context, {}), GluBackwardCuda(context, {}), RmsNormForwardCuda(context, {}),
+        RmsNormAgainCuda(context, {}), RmsNormBackwardCuda(context, {}), RotaryCuda(context, {}),
+        EmbedForwardCuda(context, {}), EmbedBackwardCuda(context, {}),
+        BiasGradientCuda(context, {}), StoreGradientCuda(context, {}), CopyBytesCuda(context, {}),
+        SquaredNormCuda(context, {})}) {
     EXPECT_TRUE(status.ok()) << status;
   }
 }

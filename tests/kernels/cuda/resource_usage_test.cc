@@ -65,7 +65,7 @@ const std::vector<Bounds>& AllBounds() {
       {"rotary_cuda.cu", "", "kThreads", 64, 0},
       {"split_master_cuda.cu", "", "kThreads", 16, 0},
       {"squared_norm_cuda.cu", "", "kThreads", 40, 0},
-      {"swiglu_cuda.cu", "", "kThreads", 64, 0},
+      {"glu_cuda.cu", "", "kThreads", 64, 0},
   };
   return kBounds;
 }
