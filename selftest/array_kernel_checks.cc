@@ -119,6 +119,7 @@ void Rotary(KernelWorld& world, Findings& findings) {
     horizon::Rotary rotary{.tokens = kRows,
                            .heads = kHeads,
                            .head_dim = kHeadDim,
+                           .rotary_dim = kRotaryDim,
                            .records = at.As<TokenRecord>(tokens),
                            .table = at.As<float>(angles),
                            .x = at.Numbers(forward)};
