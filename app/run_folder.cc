@@ -5,7 +5,7 @@
 
 #include "common/status_macros.h"
 #include "common/str_cat.h"
-#include "model/catalog.h"
+#include "model/load_model_spec.h"
 #include "runtime/checkpoint/checkpoint_names.h"
 #include "runtime/export_model.h"
 
@@ -65,7 +65,7 @@ absl::StatusOr<std::optional<Checkpoint>> FindResume(Io& io,
 }
 
 absl::StatusOr<std::string> ConfigTextOf(Io& io, const std::string& model) {
-  if (const CatalogEntry* entry = FindInCatalog(model)) return std::string(entry->config);
+  if (const CatalogEntry* entry = CatalogEntryOf(io, model)) return std::string(entry->config);
   const absl::StatusOr<FileInfo> info = io.Info(model);
   RETURN_IF_ERROR(info.status());
   const bool folder = info->kind == FileKind::kDirectory;
@@ -79,7 +79,7 @@ absl::Status KeepModelFiles(Io& io, const std::string& run_folder, const std::st
   const absl::Status made = io.MakeDirectory(base);
   if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
   const absl::StatusOr<FileInfo> info = io.Info(model);
-  if (info.ok() && info->kind == FileKind::kDirectory && FindInCatalog(model) == nullptr) {
+  if (info.ok() && info->kind == FileKind::kDirectory && CatalogEntryOf(io, model) == nullptr) {
     ASSIGN_OR_RETURN(const std::vector<std::string> companions, CompanionFiles(io, model));
     for (const std::string& path : companions) {
       const std::string name = path.substr(path.rfind('/') + 1);
