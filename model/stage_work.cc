@@ -6,6 +6,7 @@
 #include "common/check.h"
 #include "common/checked.h"
 #include "common/str_cat.h"
+#include "model/stages/describe.h"
 
 namespace horizon {
 namespace {
@@ -48,133 +49,77 @@ CheckedU64 PairsInRange(const ExpertLoad& load, UnitRange range) {
   return Count(range.end - range.begin) * Count(load.pairs_each) + Count(HeavyExperts(load, range));
 }
 
-// How many times each value is read or written, forward or backward. Forward: a norm reads and
-// writes, SwiGLU reads two and writes one, a residual reads two and writes one. Backward: a norm
-// reads its input and the gradient and writes one; SwiGLU reads gate, up and the gradient and
-// writes both gradients and, for the down projection's weight gradient, its output again.
-struct ElementCosts {
-  uint64_t norm, rotary, swiglu, residual, gather, scatter, router, logits, embedding;
-};
-constexpr ElementCosts kForward = {2, 2, 3, 3, 2, 3, 2, 1, 2};
-constexpr ElementCosts kBackward = {3, 2, 6, 3, 2, 3, 3, 2, 3};
-
-// The parts of a stage's forward pass: what is cut with the units and what is not.
-class ForwardParts {
+// The work of some units of a stage, as its description has it.
+class UnitsWork {
  public:
-  ForwardParts(const ModelSpec& spec, const Stage& stage, UnitRange range, TokenBatch tokens,
-               const ElementCosts& costs)
-      : spec_(spec), stage_(stage), range_(range), batch_(tokens), costs_(costs) {
-    CHECK(tokens.batch > 0 && tokens.sequence > 0 && tokens.batch <= kMaxTokens / tokens.sequence);
+  UnitsWork(const ModelSpec& spec, const Stage& stage, UnitRange range, TokenBatch tokens)
+      : stage_(stage), range_(range), batch_(tokens) {
+    CHECK(ValidateTokens(tokens).ok());
     CHECK(0 <= range.begin && range.begin <= range.end && range.end <= stage.units);
-    if (range.begin == range.end) return;
-    switch (stage.kind) {
-      case StageKind::kEmbedding:
-        values_ = Share(TokenValues(spec.hidden) * costs.embedding, range, stage.units);
-        break;
-      case StageKind::kAttention:
-        Attention();
-        break;
-      case StageKind::kFeedForward:
-        FeedForward();
-        break;
-      case StageKind::kExperts:
-        Experts();
-        break;
-      case StageKind::kFinalNorm:
-        values_ = TokenValues(spec.hidden) * costs.norm;
-        break;
-      case StageKind::kHead:
-        Gemm(batch_.tokens(), units(), spec.hidden);
-        values_ = TokenValues(units()) * costs.logits;
-        break;
-    }
+    if (stage.kind == StageKind::kExperts) load_ = LoadOf(spec, tokens);
+    const LayerSpec layer =
+        stage.layer < 0 ? LayerSpec{} : spec.layers[static_cast<size_t>(stage.layer)];
+    description_ = DescribeWork(spec, stage.kind, layer);
   }
 
-  const std::vector<GemmShape>& gemms() const { return gemms_; }
-  CheckedU64 attention_flops() const { return attention_flops_; }
-  CheckedU64 values() const { return values_; }
+  std::vector<GemmShape> Gemms() const {
+    std::vector<GemmShape> gemms;
+    const auto add = [&](int64_t m, int64_t n, int64_t k, int64_t count) {
+      if (m > 0 && n > 0 && k > 0 && count > 0) gemms.push_back({m, n, k, count});
+    };
+    // The experts of one load after the other.
+    const int64_t heavy = HeavyExperts(load_, range_);
+    for (const bool heavier : {true, false}) {
+      for (const GemmWork& gemm : description_.gemms) {
+        if (gemm.spread == Spread::kExperts) {
+          add(load_.pairs_each + (heavier ? 1 : 0), gemm.out, gemm.in,
+              gemm.count * (heavier ? heavy : units() - heavy));
+        } else if (heavier && gemm.spread == Spread::kAlike) {
+          add(batch_.tokens(), units(), gemm.in, gemm.count);
+        } else if (heavier && Has(gemm.unit)) {
+          add(batch_.tokens(), gemm.out, gemm.in, gemm.count);
+        }
+      }
+    }
+    return gemms;
+  }
+
+  // Score and value multiplies, 4 flops for each visible pair and channel.
+  CheckedU64 AttentionFlops() const {
+    if (description_.attention_unit < 0 || !Has(description_.attention_unit)) return 0;
+    return CheckedU64(4) * Count(batch_.batch) *
+           VisiblePairs(batch_.sequence, description_.attention_window) *
+           Count(description_.attention_width);
+  }
+
+  CheckedU64 ElementValues(uint64_t ElementWork::*times) const {
+    CheckedU64 values = 0;
+    for (const ElementWork& element : description_.elements) {
+      const CheckedU64 each = Count(element.width) * (element.*times);
+      switch (element.spread) {
+        case Spread::kOneUnit:
+          if (Has(element.unit)) values += Count(batch_.tokens()) * each;
+          break;
+        case Spread::kAlike:
+          values += Share(Count(batch_.tokens()) * each, range_, stage_.units);
+          break;
+        case Spread::kExperts:
+          values += PairsInRange(load_, range_) * each;
+          break;
+      }
+    }
+    return values;
+  }
 
  private:
   int64_t units() const { return range_.end - range_.begin; }
-  CheckedU64 TokenValues(int64_t width) const { return Count(batch_.tokens()) * Count(width); }
-
-  void Gemm(int64_t m, int64_t n, int64_t k, int64_t count = 1) {
-    if (m > 0 && n > 0 && k > 0 && count > 0) gemms_.push_back({m, n, k, count});
-  }
-
   bool Has(int64_t unit) const { return range_.begin <= unit && unit < range_.end; }
 
-  // The norm before a stage belongs to its first unit, the residual after it to its last.
-  void NormAndResidual() {
-    if (Has(0)) values_ += TokenValues(spec_.hidden) * costs_.norm;
-    if (Has(stage_.units - 1)) values_ += TokenValues(spec_.hidden) * costs_.residual;
-  }
-
-  void Attention() {
-    const int64_t query = spec_.heads * spec_.head_dim;
-    const int64_t key = spec_.kv_heads * spec_.head_dim;
-    const CheckedU64 each_head =
-        costs_.rotary + (spec_.qk_norm != QkNorm::kNone ? costs_.norm : uint64_t{0});
-    NormAndResidual();
-    if (Has(kQueryUnit)) {
-      Gemm(batch_.tokens(), query, spec_.hidden);
-      values_ += TokenValues(query) * each_head;
-    }
-    if (Has(kKeyUnit)) {
-      Gemm(batch_.tokens(), key, spec_.hidden);
-      values_ += TokenValues(key) * each_head;
-    }
-    if (Has(kValueUnit)) Gemm(batch_.tokens(), key, spec_.hidden);
-    if (!Has(kOutputUnit)) return;
-    Gemm(batch_.tokens(), spec_.hidden, query);
-    const int64_t window = spec_.layers[stage_.layer].sliding_window;
-    attention_flops_ =
-        CheckedU64(4) * Count(batch_.batch) * VisiblePairs(batch_.sequence, window) * Count(query);
-  }
-
-  void FeedForward() {
-    const int64_t width = spec_.intermediate;
-    NormAndResidual();
-    if (Has(kGateUnit)) Gemm(batch_.tokens(), width, spec_.hidden);
-    if (Has(kUpUnit)) Gemm(batch_.tokens(), width, spec_.hidden);
-    if (!Has(kDownUnit)) return;
-    Gemm(batch_.tokens(), spec_.hidden, width);
-    values_ += TokenValues(width) * costs_.swiglu;
-  }
-
-  void ExpertGemms(int64_t pairs, int64_t experts) {
-    const int64_t width = spec_.experts.intermediate;
-    if (spec_.experts.fused_tensors) {
-      Gemm(pairs, 2 * width, spec_.hidden, experts);
-    } else {
-      Gemm(pairs, width, spec_.hidden, 2 * experts);
-    }
-    Gemm(pairs, spec_.hidden, width, experts);
-  }
-
-  void Experts() {
-    const ExpertLoad load = LoadOf(spec_, batch_);
-    const int64_t heavy = HeavyExperts(load, range_);
-    if (range_.begin == 0) {
-      Gemm(batch_.tokens(), spec_.experts.experts, spec_.hidden);
-      values_ += TokenValues(spec_.experts.experts) * costs_.router;
-    }
-    ExpertGemms(load.pairs_each + 1, heavy);
-    ExpertGemms(load.pairs_each, units() - heavy);
-    NormAndResidual();
-    values_ +=
-        PairsInRange(load, range_) * (Count(spec_.experts.intermediate) * costs_.swiglu +
-                                      Count(spec_.hidden) * (costs_.gather + costs_.scatter));
-  }
-
-  const ModelSpec& spec_;
   const Stage& stage_;
   const UnitRange range_;
   const TokenBatch batch_;
-  const ElementCosts& costs_;
-  std::vector<GemmShape> gemms_;
-  CheckedU64 attention_flops_;
-  CheckedU64 values_;
+  ExpertLoad load_;
+  WorkDescription description_;
 };
 
 StageWork MakeWork(std::vector<GemmShape> gemms, CheckedU64 attention, CheckedU64 values) {
@@ -186,83 +131,6 @@ StageWork MakeWork(std::vector<GemmShape> gemms, CheckedU64 attention, CheckedU6
   work.element_values = values.value();
   work.flops = flops.value();
   return work;
-}
-
-constexpr uint64_t kScalarBytes = 4;
-
-// Values, and those among them that are scalars.
-struct ValueCount {
-  CheckedU64 values;
-  CheckedU64 scalars;
-};
-
-// What a stage holds for each token, for all of them; the input is part of `kept`.
-StageActivations MakeActivations(CheckedU64 tokens, CheckedU64 input, ValueCount recomputed,
-                                 ValueCount transient) {
-  return {.input = (tokens * input).value(),
-          .kept = (tokens * (input + recomputed.values)).value(),
-          .recomputed = (tokens * recomputed.values).value(),
-          .transient = (tokens * transient.values).value(),
-          .kept_scalars = (tokens * recomputed.scalars).value(),
-          .transient_scalars = (tokens * transient.scalars).value()};
-}
-
-CheckedU64 BytesOf(uint64_t values, uint64_t scalars, uint64_t value_bytes) {
-  return (CheckedU64(values) - CheckedU64(scalars)) * value_bytes +
-         CheckedU64(scalars) * kScalarBytes;
-}
-
-StageActivations AttentionActivations(const ModelSpec& spec, CheckedU64 tokens) {
-  const CheckedU64 query = Count(spec.heads) * Count(spec.head_dim);
-  const CheckedU64 key = Count(spec.kv_heads) * Count(spec.head_dim);
-  // Inverse rms, q, k, v after rotary, output before o_proj, log-sum-exp of each head.
-  ValueCount kept{.scalars = CheckedU64(1) + Count(spec.heads)};
-  kept.values = kept.scalars + query + key * 2 + query;
-  // q and k before their norm, and the inverse rms of each head.
-  if (spec.qk_norm != QkNorm::kNone) {
-    const CheckedU64 heads = Count(spec.heads) + Count(spec.kv_heads);
-    kept.values += query + key + heads;
-    kept.scalars += heads;
-  }
-  // Normed input; gradients of q, k and v; the product of output and its gradient, a number a head.
-  // Aliased: the gradient of the output before o_proj, and the fp32 sum of the input's gradient.
-  // Forward needs one number a token more, the inverse rms.
-  const CheckedU64 scalars = Count(spec.heads) + CheckedU64(1);
-  const CheckedU64 backward = Count(spec.hidden) + query + key * 2 + scalars;
-  StageActivations made =
-      MakeActivations(tokens, Count(spec.hidden), kept, {.values = backward, .scalars = scalars});
-  made.aliased_values = (tokens * query).value();
-  made.aliased_scalars = (tokens * Count(spec.hidden)).value();
-  return made;
-}
-
-StageActivations FeedForwardActivations(const ModelSpec& spec, CheckedU64 tokens) {
-  const CheckedU64 width = Count(spec.intermediate);
-  // Normed input; the gradients of gate (written over that of SwiGLU's output) and up. Aliased:
-  // SwiGLU's output, and the fp32 sum of the input's gradient. Forward needs one number a token
-  // more, the inverse rms.
-  StageActivations made = MakeActivations(
-      tokens, Count(spec.hidden), {.values = CheckedU64(1) + width * 2, .scalars = 1},
-      {.values = Count(spec.hidden) + width * 2 + 1, .scalars = 1});
-  made.aliased_values = (tokens * width).value();
-  made.aliased_scalars = (tokens * Count(spec.hidden)).value();
-  return made;
-}
-
-StageActivations ExpertsActivations(const ModelSpec& spec, CheckedU64 tokens) {
-  const CheckedU64 width = Count(spec.experts.intermediate);
-  const CheckedU64 chosen = Count(spec.experts.experts_per_token);
-  const CheckedU64 experts = Count(spec.experts.experts);
-  // Inverse rms, router probabilities; for each chosen expert its number, weight, gate and up.
-  const CheckedU64 kept = CheckedU64(1) + experts + chosen * (CheckedU64(2) + width * 2);
-  // Normed input and the fp32 sum of its gradient, the router's gradient; for each pair the
-  // gathered input and its gradient, SwiGLU's output and the gradients of gate and up.
-  const CheckedU64 backward =
-      Count(spec.hidden) * 2 + experts + chosen * (Count(spec.hidden) * 2 + width * 3);
-  return MakeActivations(
-      tokens, Count(spec.hidden),
-      {.values = kept, .scalars = CheckedU64(1) + experts + chosen * CheckedU64(2)},
-      {.values = backward, .scalars = Count(spec.hidden) + experts});
 }
 
 }  // namespace
@@ -296,64 +164,36 @@ uint64_t VisiblePairs(int64_t sequence, int64_t window) {
 
 StageWork ForwardWork(const ModelSpec& spec, const Stage& stage, UnitRange range,
                       TokenBatch tokens) {
-  const ForwardParts forward(spec, stage, range, tokens, kForward);
-  return MakeWork(forward.gemms(), forward.attention_flops(), forward.values());
+  const UnitsWork work(spec, stage, range, tokens);
+  return MakeWork(work.Gemms(), work.AttentionFlops(), work.ElementValues(&ElementWork::forward));
 }
 
 StageWork BackwardWork(const ModelSpec& spec, const Stage& stage, UnitRange range,
                        TokenBatch tokens) {
-  const ForwardParts forward(spec, stage, range, tokens, kBackward);
+  const UnitsWork work(spec, stage, range, tokens);
+  const std::vector<GemmShape> forward = work.Gemms();
   std::vector<GemmShape> gemms;
-  gemms.reserve(forward.gemms().size() * 2);
-  for (const GemmShape& gemm : forward.gemms()) {
+  gemms.reserve(forward.size() * 2);
+  for (const GemmShape& gemm : forward) {
     gemms.push_back({gemm.m, gemm.k, gemm.n, gemm.count});  // gradient of the input
     gemms.push_back({gemm.n, gemm.k, gemm.m, gemm.count});  // gradient of the weights
   }
   // Forward has 4 flops a pair and channel, so halving is exact.
-  const CheckedU64 half = forward.attention_flops().ok()
-                              ? CheckedU64(forward.attention_flops().value() / 2)
-                              : CheckedU64::Overflowed();
-  return MakeWork(std::move(gemms), half * 5, forward.values());
+  const CheckedU64 attention = work.AttentionFlops();
+  const CheckedU64 half =
+      attention.ok() ? CheckedU64(attention.value() / 2) : CheckedU64::Overflowed();
+  return MakeWork(std::move(gemms), half * 5, work.ElementValues(&ElementWork::backward));
 }
 
 uint64_t CacheFlops(const ModelSpec& spec, const Stage& stage, UnitRange range, int64_t batch,
                     int64_t positions) {
-  const bool attends = range.begin <= kOutputUnit && kOutputUnit < range.end;
-  if (stage.kind != StageKind::kAttention || !attends) return 0;
-  const int64_t window = spec.layers[stage.layer].sliding_window;
+  if (stage.kind != StageKind::kAttention) return 0;
+  const WorkDescription work =
+      DescribeWork(spec, stage.kind, spec.layers[static_cast<size_t>(stage.layer)]);
+  if (work.attention_unit < range.begin || work.attention_unit >= range.end) return 0;
+  const int64_t window = work.attention_window;
   const int64_t seen = window > 0 ? std::min(window, positions) : positions;
-  return (CheckedU64(4) * Count(batch) * Count(seen) * Count(spec.heads) * Count(spec.head_dim))
-      .value();
-}
-
-StageActivations ActivationsOf(const ModelSpec& spec, const Stage& stage, TokenBatch tokens) {
-  CHECK(ValidateTokens(tokens).ok());
-  const CheckedU64 count = Count(tokens.tokens());
-  switch (stage.kind) {
-    case StageKind::kEmbedding:
-      return {};
-    case StageKind::kAttention:
-      return AttentionActivations(spec, count);
-    case StageKind::kFeedForward:
-      return FeedForwardActivations(spec, count);
-    case StageKind::kExperts:
-      return ExpertsActivations(spec, count);
-    case StageKind::kFinalNorm:
-      return MakeActivations(count, Count(spec.hidden), {.values = 1, .scalars = 1}, {});
-    case StageKind::kHead:
-      return MakeActivations(count, Count(spec.hidden), {}, {});
-  }
-  return {};
-}
-
-CheckedU64 KeptBytes(const StageActivations& activations, uint64_t value_bytes) {
-  return BytesOf(activations.kept, activations.kept_scalars, value_bytes);
-}
-
-CheckedU64 TransientBytes(const StageActivations& activations, uint64_t value_bytes) {
-  return BytesOf(activations.transient, activations.transient_scalars, value_bytes) +
-         std::max(CheckedU64(activations.aliased_values) * value_bytes,
-                  CheckedU64(activations.aliased_scalars) * kScalarBytes);
+  return (CheckedU64(4) * Count(batch) * Count(seen) * Count(work.attention_width)).value();
 }
 
 }  // namespace horizon

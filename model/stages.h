@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,55 +9,19 @@
 #include "common/checked.h"
 #include "model/model_spec.h"
 #include "model/tensor_role.h"
+#include "model/tensor_spec.h"
 
 namespace horizon {
 
 // A model as the list of stages a token passes through: embedding, then attention and feed-forward
 // (or experts) of each layer, final norm, head. A stage is the smallest part with a name of its
-// own; one too large to be streamed whole can be cut into shards along its units.
+// own; one too large to be streamed whole can be cut into shards along its units. What each kind of
+// stage is made of is described in model/stages/.
 //
 // Units are what is never cut: a row of a vocabulary table, an expert, or a matrix of a layer with
 // its bias and its norm. So a shard of attention or feed-forward is a run of whole matrices (norm
 // and q | k | v | o; norm and gate | up | down), and every sum over a matrix is taken in one go
 // whatever the cut.
-
-// The units of the stages whose units are matrices, in the order of forward.
-inline constexpr int64_t kQueryUnit = 0;
-inline constexpr int64_t kKeyUnit = 1;
-inline constexpr int64_t kValueUnit = 2;
-inline constexpr int64_t kOutputUnit = 3;  // attention itself belongs to it
-inline constexpr int64_t kAttentionUnits = 4;
-inline constexpr int64_t kGateUnit = 0;
-inline constexpr int64_t kUpUnit = 1;
-inline constexpr int64_t kDownUnit = 2;  // the activation function belongs to it
-inline constexpr int64_t kFeedForwardUnits = 3;
-
-// Where a tensor lies inside a larger one on disk: `first` elements after its begin.
-struct FusedPlace {
-  std::string name;            // "model.layers.0.self_attn.qkv_proj.weight"
-  std::vector<int64_t> shape;  // of the whole
-  uint64_t first = 0;
-};
-
-// A tensor of a stage.
-struct TensorSpec {
-  // As the family names it on disk ("model.layers.0.self_attn.q_proj.weight"). A tensor that is
-  // part of another one there has the name it would have by itself, and `fused`. The text part of a
-  // multimodal model has these names without what the wrapper puts before them (disk_tensors.h).
-  std::string name;
-  std::optional<FusedPlace> fused;
-  TensorRole role = TensorRole::kTable;
-  std::vector<int64_t> shape;  // row-major
-  // The axis that is divided equally among the stage's units (vocabulary tables, tensors that hold
-  // all experts). -1: the whole tensor belongs to `unit`.
-  int split_axis = -1;
-  int64_t unit = 0;
-  // For a tensor that belongs to one expert: that expert's number. -1: none.
-  int64_t expert = -1;
-  // Matrices decay by default, norms, biases and sinks do not.
-  bool decays = false;
-  uint64_t parameters = 0;  // product of shape
-};
 
 // A range [begin, end) of a stage's units.
 struct UnitRange {

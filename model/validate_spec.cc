@@ -2,9 +2,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "common/checked.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "model/stages.h"
+#include "model/stages/describe.h"
 
 namespace horizon {
 namespace {
@@ -156,43 +158,58 @@ absl::Status CheckLayers(const ModelSpec& spec) {
   return absl::OkStatus();
 }
 
-CheckedU64 Count(int64_t value) { return CheckedU64::FromSigned(value); }
+struct Counts {
+  CheckedU64 tensors;
+  CheckedU64 parameters;
+};
 
-// Every count of ListStages again, in numbers that cannot wrap. The largest tensor of a layer is
-// part of its sum, so the sum below the limit says that all are.
-absl::Status CheckCounts(const ModelSpec& spec) {
-  const CheckedU64 hidden = Count(spec.hidden);
-  const CheckedU64 query = Count(spec.heads) * Count(spec.head_dim);
-  const CheckedU64 key = Count(spec.kv_heads) * Count(spec.head_dim);
-  // + 8 (...) is more than all the vectors of a part together.
-  const CheckedU64 attention =
-      CheckedU64(2) * hidden * (query + key) + CheckedU64(8) * (hidden + query);
-  const CheckedU64 dense = CheckedU64(3) * hidden * Count(spec.intermediate) +
-                           CheckedU64(8) * (hidden + Count(spec.intermediate));
-  const CheckedU64 experts =
-      Count(spec.experts.experts) * (CheckedU64(3) * hidden * Count(spec.experts.intermediate) +
-                                     CheckedU64(8) * (hidden + Count(spec.experts.intermediate)));
-  CheckedU64 total = CheckedU64(2) * Count(spec.vocab) * hidden + hidden;
-  CheckedU64 tensors(3);
-  const CheckedU64 expert_tensors =
-      spec.experts.fused_tensors ? CheckedU64(7) : CheckedU64(2) + Count(spec.experts.experts) * 3;
-  for (const LayerSpec& layer : spec.layers) {
-    total += attention + (layer.has_experts ? experts : dense);
-    tensors += CheckedU64(5) + (spec.qkv_bias ? 3 : 0) + (spec.output_bias ? 1 : 0) +
-               (spec.qk_norm != QkNorm::kNone ? 2 : 0) + (spec.attention_sinks ? 1 : 0);
-    tensors += layer.has_experts ? expert_tensors : CheckedU64(spec.mlp_bias ? 7 : 4);
+// The counts of a stage, in numbers that cannot wrap.
+Counts CountsOf(const ModelSpec& spec, StageKind kind) {
+  Counts counts;
+  for (const TensorSpec& tensor : TensorsOf(spec, kind)) {
+    CheckedU64 parameters = 1;
+    for (const int64_t length : tensor.shape) parameters *= CheckedU64::FromSigned(length);
+    counts.parameters += parameters;
+    counts.tensors += 1;
   }
-  if (!total.ok() || total.value() >= kCountLimit) {
+  return counts;
+}
+
+absl::Status TooManyTensors(const ModelSpec& spec) {
+  return absl::InvalidArgumentError(StrCat("model: ", spec.layer_count(), " layers with ",
+                                           spec.experts.experts, " experts make more than ",
+                                           kMaxTensors, " tensors"));
+}
+
+// The largest tensor is part of the sum, so the sum below the limit says that all are.
+absl::Status CheckCounts(const ModelSpec& spec) {
+  uint64_t with_experts = 0;
+  for (const LayerSpec& layer : spec.layers) with_experts += layer.has_experts ? 1 : 0;
+  // Nothing is listed that would be endless.
+  if (with_experts > 0 && !spec.experts.fused_tensors &&
+      static_cast<uint64_t>(spec.experts.experts) * 3 > kMaxTensors) {
+    return TooManyTensors(spec);
+  }
+  Counts total;
+  const auto add = [&](StageKind kind, uint64_t stages) {
+    if (stages == 0) return;
+    const Counts counts = CountsOf(spec, kind);
+    total.parameters += counts.parameters * stages;
+    total.tensors += counts.tensors * stages;
+  };
+  add(StageKind::kEmbedding, 1);
+  add(StageKind::kAttention, spec.layers.size());
+  add(StageKind::kFeedForward, spec.layers.size() - with_experts);
+  add(StageKind::kExperts, with_experts);
+  add(StageKind::kFinalNorm, 1);
+  add(StageKind::kHead, 1);
+  if (!total.parameters.ok() || total.parameters.value() >= kCountLimit) {
     return absl::InvalidArgumentError(StrCat(
         "model: the number of parameters does not fit 62 bits (hidden ", spec.hidden,
         ", intermediate ", spec.intermediate, ", vocab ", spec.vocab, ", heads ", spec.heads, " x ",
         spec.head_dim, ", ", spec.experts.experts, " experts, ", spec.layer_count(), " layers)"));
   }
-  if (!tensors.ok() || tensors.value() > kMaxTensors) {
-    return absl::InvalidArgumentError(StrCat("model: ", spec.layer_count(), " layers with ",
-                                             spec.experts.experts, " experts make more than ",
-                                             kMaxTensors, " tensors"));
-  }
+  if (!total.tensors.ok() || total.tensors.value() > kMaxTensors) return TooManyTensors(spec);
   return absl::OkStatus();
 }
 

@@ -3,23 +3,26 @@
 #include <cstdint>
 
 #include "common/cuda_result.h"
+#include "kernels/glu_activation.h"
 
 struct CUstream_st;
 
 namespace horizon {
 
-// The launchers of swiglu_cuda.cu: bf16 as uint16_t, all pointers to device memory, at least one
+// The launchers of glu_cuda.cu: bf16 as uint16_t, all pointers to device memory, at least one
 // element. They put the work on the stream and return what the launch said.
 
-struct SwigluValues {
+struct GluValues {
+  GluActivation activation;
   int64_t count;
   const uint16_t* gate;
   const uint16_t* up;
   uint16_t* output;
 };
-CudaResult LaunchSwigluForward(const SwigluValues& values, CUstream_st* stream);
+CudaResult LaunchGluForward(const GluValues& values, CUstream_st* stream);
 
-struct SwigluGradients {
+struct GluGradients {
+  GluActivation activation;
   int64_t count;
   const uint16_t* gate;
   const uint16_t* up;
@@ -28,6 +31,6 @@ struct SwigluGradients {
   uint16_t* gate_gradient;  // may be output_gradient
   uint16_t* up_gradient;
 };
-CudaResult LaunchSwigluBackward(const SwigluGradients& gradients, CUstream_st* stream);
+CudaResult LaunchGluBackward(const GluGradients& gradients, CUstream_st* stream);
 
 }  // namespace horizon

@@ -1,0 +1,41 @@
+#include "model/stage_memory.h"
+
+#include <algorithm>
+
+#include "common/check.h"
+#include "model/stages/array_layout.h"
+#include "model/stages/describe.h"
+
+namespace horizon {
+namespace {
+
+CheckedU64 CountOf(TokenBatch tokens) {
+  CHECK(ValidateTokens(tokens).ok());
+  return CheckedU64::FromSigned(tokens.tokens());
+}
+
+}  // namespace
+
+CheckedU64 KeptBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens,
+                     uint64_t value_bytes) {
+  return ArrayLayout::Kept(ArraysOf(spec, kind), CountOf(tokens), value_bytes).bytes();
+}
+
+CheckedU64 InputBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens,
+                      uint64_t value_bytes) {
+  if (kind == StageKind::kEmbedding) return 0;
+  return CountOf(tokens) * CheckedU64::FromSigned(spec.hidden) * value_bytes;
+}
+
+CheckedU64 WorkspaceBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens,
+                          uint64_t value_bytes, PassesOver passes) {
+  const ArrayDescriptions arrays = ArraysOf(spec, kind);
+  const auto scratch = [&](ScratchOf pass) {
+    return ArrayLayout::Scratch(arrays, pass, CountOf(tokens), value_bytes).bytes();
+  };
+  const CheckedU64 forward = scratch(ScratchOf::kForward);
+  if (passes == PassesOver::kForwardOnly) return forward;
+  return std::max({forward, scratch(ScratchOf::kKeepingForward), scratch(ScratchOf::kBackward)});
+}
+
+}  // namespace horizon

@@ -1,0 +1,103 @@
+#include "model/stages/array_layout.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace horizon {
+namespace {
+
+CheckedU64 BytesOf(const ArrayDescription& array, CheckedU64 tokens, uint64_t value_bytes) {
+  constexpr uint64_t kFp32Bytes = 4;
+  return tokens * CheckedU64::FromSigned(array.width) *
+         (array.type == ArrayType::kActivation ? value_bytes : kFp32Bytes);
+}
+
+// Scalars lie behind the other arrays, so that these begin at multiples of what their widths are
+// multiples of.
+bool IsScalar(const ArrayDescription& array) { return array.type == ArrayType::kScalar; }
+
+Moments UseOf(const ArrayDescription& array, ScratchOf pass) {
+  if (pass == ScratchOf::kBackward) return array.kept ? Moments() : array.backward;
+  return array.kept && pass == ScratchOf::kKeepingForward ? Moments() : array.forward;
+}
+
+struct Placed {
+  const ArrayDescription* array = nullptr;
+  Moments use;
+  uint64_t bytes = 0;
+  uint64_t offset = 0;
+  uint64_t end() const { return offset + bytes; }
+};
+
+// The lowest place that no array in use at the same time has.
+uint64_t LowestPlace(const std::vector<Placed>& placed, const Placed& next) {
+  uint64_t offset = 0;
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (const Placed& other : placed) {
+      if (!other.use.Overlaps(next.use)) continue;
+      if (offset < other.end() && other.offset < offset + next.bytes) {
+        offset = other.end();
+        moved = true;
+      }
+    }
+  }
+  return offset;
+}
+
+// The larger an array, the earlier it is placed: the usual rule for such packings, which is not
+// always the best one and never worse than no sharing.
+bool ComesBefore(const Placed& a, const Placed& b) {
+  if (IsScalar(*a.array) != IsScalar(*b.array)) return IsScalar(*b.array);
+  if (a.bytes != b.bytes) return a.bytes > b.bytes;
+  return a.array->role < b.array->role;
+}
+
+}  // namespace
+
+void ArrayLayout::Put(const ArrayDescription& array, CheckedU64 offset, CheckedU64 bytes) {
+  places_[static_cast<size_t>(array.role)] = {
+      .laid_out = true, .type = array.type, .offset = offset.value(), .bytes = bytes.value()};
+  const CheckedU64 end = offset + bytes;
+  bytes_ = !bytes_.ok() || !end.ok() ? CheckedU64::Overflowed() : std::max(bytes_, end);
+}
+
+ArrayLayout ArrayLayout::Kept(const ArrayDescriptions& arrays, CheckedU64 tokens,
+                              uint64_t value_bytes) {
+  ArrayLayout layout;
+  for (const bool scalars : {false, true}) {
+    for (const ArrayDescription& array : arrays) {
+      if (!array.kept || IsScalar(array) != scalars) continue;
+      layout.Put(array, layout.bytes_, BytesOf(array, tokens, value_bytes));
+    }
+  }
+  return layout;
+}
+
+ArrayLayout ArrayLayout::Scratch(const ArrayDescriptions& arrays, ScratchOf pass, CheckedU64 tokens,
+                                 uint64_t value_bytes) {
+  ArrayLayout layout;
+  std::vector<Placed> waiting;
+  CheckedU64 all;
+  for (const ArrayDescription& array : arrays) {
+    const Moments use = UseOf(array, pass);
+    if (use.empty()) continue;
+    const CheckedU64 bytes = BytesOf(array, tokens, value_bytes);
+    all += bytes;
+    waiting.push_back({.array = &array, .use = use, .bytes = bytes.value()});
+  }
+  if (!all.ok()) {
+    layout.bytes_ = CheckedU64::Overflowed();
+    return layout;
+  }
+  std::sort(waiting.begin(), waiting.end(), ComesBefore);
+  std::vector<Placed> placed;
+  for (Placed& next : waiting) {
+    next.offset = LowestPlace(placed, next);
+    placed.push_back(next);
+    layout.Put(*next.array, next.offset, next.bytes);
+  }
+  return layout;
+}
+
+}  // namespace horizon

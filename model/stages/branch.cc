@@ -1,0 +1,79 @@
+#include "model/stages/branch.h"
+
+namespace horizon {
+
+TensorSpec Matrix(TensorRole role, int64_t unit, int64_t rows, int64_t columns) {
+  TensorSpec tensor;
+  tensor.role = role;
+  tensor.shape = {rows, columns};
+  tensor.unit = unit;
+  tensor.decays = true;
+  return tensor;
+}
+
+TensorSpec Vector(TensorRole role, int64_t unit, int64_t length) {
+  TensorSpec tensor;
+  tensor.role = role;
+  tensor.shape = {length};
+  tensor.unit = unit;
+  return tensor;
+}
+
+void AddElements(WorkDescription& work, int64_t unit, int64_t width, const ElementCost& cost) {
+  work.elements.push_back(
+      {.unit = unit, .width = width, .forward = cost.forward, .backward = cost.backward});
+}
+
+void AddNormBefore(const ModelSpec& spec, std::vector<TensorSpec>& tensors) {
+  if (spec.norm_before()) tensors.push_back(Vector(TensorRole::kNorm, 0, spec.hidden));
+}
+
+void AddNormAfter(const ModelSpec& spec, int64_t last_unit, std::vector<TensorSpec>& tensors) {
+  if (spec.norm_after()) {
+    tensors.push_back(Vector(TensorRole::kNormAfter, last_unit, spec.hidden));
+  }
+}
+
+void AddBranchArrays(const ModelSpec& spec, const BranchMoments& moments,
+                     ArrayDescriptions& arrays) {
+  const Moments projects = {moments.projects, moments.projects};
+  // Without a place of its own in forward: there it is the hidden state that the pass has anyway.
+  arrays.push_back({.role = ArrayRole::kInput, .width = spec.hidden, .kept = true});
+  if (spec.norm_before()) {
+    arrays.push_back({.role = ArrayRole::kNormed,
+                      .width = spec.hidden,
+                      .forward = moments.normed_forward,
+                      .backward = moments.normed_backward});
+    arrays.push_back(
+        {.role = ArrayRole::kInverseRms, .width = 1, .type = ArrayType::kScalar, .kept = true});
+  }
+  arrays.push_back({.role = ArrayRole::kNormedGradient,
+                    .width = spec.hidden,
+                    .type = ArrayType::kSum,
+                    .backward = moments.normed_backward});
+  if (!HasProjectedArray(spec)) return;
+  // The norm's backward reads its input again.
+  arrays.push_back({.role = ArrayRole::kProjected,
+                    .width = spec.hidden,
+                    .kept = spec.norm_after(),
+                    .forward = projects});
+  if (spec.norm_after()) {
+    arrays.push_back({.role = ArrayRole::kProjectedInverseRms,
+                      .width = 1,
+                      .type = ArrayType::kScalar,
+                      .kept = true});
+    arrays.push_back({.role = ArrayRole::kBranch, .width = spec.hidden, .forward = projects});
+  }
+  arrays.push_back({.role = ArrayRole::kProjectedGradient,
+                    .width = spec.hidden,
+                    .backward = moments.projected_gradient});
+}
+
+void AddBranchWork(const ModelSpec& spec, int64_t last_unit, WorkDescription& work) {
+  if (spec.norm_before()) AddElements(work, 0, spec.hidden, kNormCost);
+  if (spec.norm_after()) AddElements(work, last_unit, spec.hidden, kNormCost);
+  if (HasProjectedArray(spec)) AddElements(work, last_unit, spec.hidden, kScaleCost);
+  AddElements(work, last_unit, spec.hidden, kResidualCost);
+}
+
+}  // namespace horizon

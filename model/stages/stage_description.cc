@@ -1,0 +1,75 @@
+#include "model/stages/stage_description.h"
+
+namespace horizon {
+
+std::string_view ToString(ArrayRole role) {
+  switch (role) {
+    case ArrayRole::kInput:
+      return "input";
+    case ArrayRole::kInverseRms:
+      return "inverse rms";
+    case ArrayRole::kNormed:
+      return "normed input";
+    case ArrayRole::kQuery:
+      return "query";
+    case ArrayRole::kKey:
+      return "key";
+    case ArrayRole::kValue:
+      return "value";
+    case ArrayRole::kQueryBefore:
+      return "query before its norm";
+    case ArrayRole::kKeyBefore:
+      return "key before its norm";
+    case ArrayRole::kQueryInverseRms:
+      return "inverse rms of the query";
+    case ArrayRole::kKeyInverseRms:
+      return "inverse rms of the key";
+    case ArrayRole::kAttended:
+      return "attention output";
+    case ArrayRole::kLogSumExp:
+      return "log-sum-exp";
+    case ArrayRole::kGate:
+      return "gate";
+    case ArrayRole::kUp:
+      return "up";
+    case ArrayRole::kActivated:
+      return "activated gate";
+    case ArrayRole::kProjected:
+      return "projected output";
+    case ArrayRole::kProjectedInverseRms:
+      return "inverse rms of the projected output";
+    case ArrayRole::kBranch:
+      return "normed output";
+    case ArrayRole::kRouterProbabilities:
+      return "router probabilities";
+    case ArrayRole::kChosenExperts:
+      return "chosen experts";
+    case ArrayRole::kGathered:
+      return "gathered input";
+    case ArrayRole::kProjectedGradient:
+      return "projected output gradient";
+    case ArrayRole::kAttendedGradient:
+      return "attention output gradient";
+    case ArrayRole::kOutputDot:
+      return "product of attention output and gradient";
+    case ArrayRole::kQueryGradient:
+      return "query gradient";
+    case ArrayRole::kKeyGradient:
+      return "key gradient";
+    case ArrayRole::kValueGradient:
+      return "value gradient";
+    case ArrayRole::kGateGradient:
+      return "gate gradient";
+    case ArrayRole::kUpGradient:
+      return "up gradient";
+    case ArrayRole::kGatheredGradient:
+      return "gathered input gradient";
+    case ArrayRole::kRouterGradient:
+      return "router gradient";
+    case ArrayRole::kNormedGradient:
+      return "normed input gradient";
+  }
+  return "unknown";
+}
+
+}  // namespace horizon
