@@ -42,10 +42,9 @@ class ModelCommand : public Command {
                                     ", or what the model was made for if that is less"),
                      .minimum = 1},
                     {.name = "json", .value = &json_, .help = "Answer in JSON"}},
-        .positionals = {
-            {.name = "PATH_OR_NAME",
-             .value = &path_or_name_,
-             .help = "A catalog name, a Hugging Face id in it, a model folder or a config.json"}}};
+        .positionals = {{.name = "PATH_OR_NAME",
+                         .value = &path_or_name_,
+                         .help = "Catalog name, Hugging Face id, model folder or config.json"}}};
   }
 
   absl::Status Run(const CommandContext& context) override {

@@ -36,31 +36,30 @@ class ScheduleCommand : public Command {
            "are no prediction.\n";
   }
   OptionList Options() override {
-    return {.options = {
-                {.name = "model",
-                 .value = &model_,
-                 .unit = "name or path",
-                 .help = "A catalog name, a Hugging Face id in it, a model folder or a config.json",
-                 .required = true},
-                {.name = "plan",
-                 .value = &plan_,
-                 .unit = "file",
-                 .help = "How it is streamed, in JSON; if not given the default plan"},
-                {.name = "job",
-                 .value = &job_,
-                 .unit = "file",
-                 .help = "What is trained, in JSON or YAML; if not given the default job, "
-                         "its sequence cut to the model's positions"},
-                {.name = "pass",
-                 .value = &pass_,
-                 .unit = "kind",
-                 .help = "Which pass",
-                 .choices = AllWords<PassKind>()},
-                {.name = "trace",
-                 .value = &trace_,
-                 .unit = "file",
-                 .help = "Write a trace of three steps to this file"},
-                {.name = "json", .value = &json_, .help = "Answer in JSON"}}};
+    return {.options = {{.name = "model",
+                         .value = &model_,
+                         .unit = "name or path",
+                         .help = "Catalog name, Hugging Face id, model folder or config.json",
+                         .required = true},
+                        {.name = "plan",
+                         .value = &plan_,
+                         .unit = "file",
+                         .help = "How it is streamed, in JSON; if not given the default plan"},
+                        {.name = "job",
+                         .value = &job_,
+                         .unit = "file",
+                         .help = "What is trained, in JSON or YAML; if not given the default job, "
+                                 "its sequence cut to the model's positions"},
+                        {.name = "pass",
+                         .value = &pass_,
+                         .unit = "kind",
+                         .help = "Which pass",
+                         .choices = AllWords<PassKind>()},
+                        {.name = "trace",
+                         .value = &trace_,
+                         .unit = "file",
+                         .help = "Write a trace of three steps to this file"},
+                        {.name = "json", .value = &json_, .help = "Answer in JSON"}}};
   }
 
   absl::Status Run(const CommandContext& context) override {
