@@ -266,7 +266,8 @@ RopeSpec WithoutSettings(const RopeContext& context, const RopeRules& rules, dou
   return rope;
 }
 
-// The settings of one layer type under `key` of rope_parameters; theta alone where there are none.
+// The settings of one layer type under a key of rope_parameters, or those of the full layers under
+// rope_scaling; theta alone where there are none.
 absl::StatusOr<RopeSpec> ReadOneLayerType(const RopeContext& context, ConfigFields& parent,
                                           std::string_view key, double theta) {
   const Value* value = SettingsAt(parent, key);
@@ -277,6 +278,11 @@ absl::StatusOr<RopeSpec> ReadOneLayerType(const RopeContext& context, ConfigFiel
   // transformers looks for it one level higher, where it is not.
   if (!rope.truncate) {
     reader.settings().Refuse("truncate", "settings of one layer type are always truncated");
+  }
+  // transformers puts rope_scaling over settings whose rope_type is default, which stays.
+  if (key == "rope_scaling" && rope.kind != RopeKind::kDefault &&
+      !reader.settings().Has("rope_type")) {
+    reader.settings().Refuse("type", "for this family transformers reads rope_type");
   }
   RETURN_IF_ERROR(reader.settings().status());
   return rope;

@@ -455,6 +455,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"gemma3_text", R"("original_max_position_embeddings": 4096)",
                 "original_max_position_embeddings: 4096"},
         Refusal{"gemma3_text", R"("partial_rotary_factor": 0.5)", "partial_rotary_factor: 0.5"},
+        Refusal{"olmo3", R"("rope_scaling": {"type": "yarn", "factor": 2})",
+                "rope_scaling.type: \"yarn\" is not supported; for this family transformers reads "
+                "rope_type"},
         Refusal{"olmo3", R"("rope_theta": 10000)",
                 "rope_theta: 10000 is not supported; releases of transformers disagree"},
         Refusal{"olmo3", R"("rope_scaling": {"rope_type": "yarn", "factor": 2, "truncate": false})",
