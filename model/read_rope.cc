@@ -14,6 +14,11 @@ namespace {
 constexpr std::string_view kOriginalPositions = "original_max_position_embeddings";
 constexpr std::string_view kPartialFactor = "partial_rotary_factor";
 constexpr std::string_view kQueryScaleBeta = "llama_4_scaling_beta";
+// Keys of the usual kinds.
+constexpr std::string_view kKnownSettings[] = {
+    "type",      "rope_type",       "factor",           "low_freq_factor", "high_freq_factor",
+    "beta_fast", "beta_slow",       "attention_factor", "mscale",          "mscale_all_dim",
+    "truncate",  kOriginalPositions};
 
 // Settings under a key, or nullptr where they are missing, null or empty.
 const Value* SettingsAt(ConfigFields& fields, std::string_view key) {
@@ -23,7 +28,7 @@ const Value* SettingsAt(ConfigFields& fields, std::string_view key) {
   return members != nullptr && members->empty() ? nullptr : value;
 }
 
-// transformers lets a family give each kind of layer its own settings; most of ours have that not.
+// Settings for each kind of layer are read by ReadLayerTypeRopes, for the families that have them.
 void RefuseNested(ConfigFields& settings, const Value& value) {
   const auto* members = value.As<Value::Object>();
   if (members == nullptr) return;
@@ -196,14 +201,7 @@ class SettingsReader {
 
   // Keys another kind uses are harmless; keys nobody knows (mrope_section) may not be.
   void RefuseUnknown() {
-    for (std::string_view key :
-         {std::string_view("type"), std::string_view("rope_type"), std::string_view("factor"),
-          std::string_view("low_freq_factor"), std::string_view("high_freq_factor"),
-          kOriginalPositions, std::string_view("beta_fast"), std::string_view("beta_slow"),
-          std::string_view("attention_factor"), std::string_view("mscale"),
-          std::string_view("mscale_all_dim"), std::string_view("truncate")}) {
-      settings_.Ignore(key);
-    }
+    for (std::string_view key : kKnownSettings) settings_.Ignore(key);
     if (rules_.partial) {
       settings_.Ignore("short_factor");
       settings_.Ignore("long_factor");
@@ -306,9 +304,9 @@ absl::StatusOr<RopeSpec> ReadRope(const RopeContext& context, const RopeRules& r
 
 absl::StatusOr<LayerTypeRopes> ReadLayerTypeRopes(const RopeContext& context,
                                                   const LayerTypeRopeRules& rules) {
-  // A key of this name beside the settings is not looked at by these families.
   ConfigFields& fields = context.fields;
   fields.RefuseUnless(kPartialFactor, Neutral::kOne);
+  // transformers looks for it inside the settings of a layer type only.
   fields.RefuseUnless(kOriginalPositions, Neutral::kNull);
   const double full_theta = ThetaBeside(fields, "rope_theta", rules.full_theta);
   const bool has_key = !rules.sliding_theta_key.empty();
