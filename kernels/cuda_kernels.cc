@@ -27,6 +27,7 @@ const KernelTable& CudaKernels() {
       .rotary = RotaryCuda,
       .glu_forward = GluForwardCuda,
       .glu_backward = GluBackwardCuda,
+      .residual_add = ResidualAddCuda,
       .embed_forward = EmbedForwardCuda,
       .gather_rows = OnHostAlone,
       .embed_backward = EmbedBackwardCuda,

@@ -10,6 +10,7 @@
 #include "kernels/gemm.h"
 #include "kernels/glu.h"
 #include "kernels/head_loss.h"
+#include "kernels/residual.h"
 #include "kernels/rms_norm.h"
 #include "kernels/rotary.h"
 #include "kernels/squared_norm.h"
@@ -37,6 +38,7 @@ struct KernelTable {
   Kernel<Rotary> rotary;
   Kernel<GluForward> glu_forward;
   Kernel<GluBackward> glu_backward;
+  Kernel<ResidualAdd> residual_add;
   Kernel<EmbedForward> embed_forward;
   Kernel<GatherRows> gather_rows;
   Kernel<EmbedBackward> embed_backward;

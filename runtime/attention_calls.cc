@@ -46,6 +46,7 @@ absl::Status StageCalls::ApplyRotary(Values x, int64_t heads, RotaryDirection di
                                       .tokens = tokens_,
                                       .heads = heads,
                                       .head_dim = s_.spec.head_dim,
+                                      .rotary_dim = s_.spec.head_dim,
                                       .records = s_.records,
                                       .table = s_.rotary_table,
                                       .x = x});

@@ -213,6 +213,7 @@ void BM_Rotary(benchmark::State& state) {
     return RotaryHost(context, {.tokens = kRows,
                                 .heads = kWidth / kHeadDim,
                                 .head_dim = kHeadDim,
+                                .rotary_dim = kHeadDim,
                                 .records = records.data(),
                                 .table = table.data(),
                                 .x = x.data()});

@@ -11,6 +11,7 @@
 #include "kernels/embedding.h"
 #include "kernels/gemm.h"
 #include "kernels/glu.h"
+#include "kernels/residual.h"
 #include "kernels/rms_norm.h"
 #include "kernels/rotary.h"
 #include "kernels/squared_norm.h"
@@ -56,6 +57,7 @@ std::vector<absl::Status> CallAll(const KernelContext& context, ValueType type) 
           RotaryCuda(context, {.tokens = 1,
                                .heads = 1,
                                .head_dim = 2,
+                               .rotary_dim = 2,
                                .records = records,
                                .table = floats,
                                .x = values}),
@@ -66,6 +68,7 @@ std::vector<absl::Status> CallAll(const KernelContext& context, ValueType type) 
                                     .output_gradient = values,
                                     .gate_gradient = values,
                                     .up_gradient = values}),
+          ResidualAddCuda(context, {.count = 1, .branch = values, .output = values}),
           EmbedForwardCuda(context, {.tokens = 1,
                                      .hidden = 1,
                                      .rows = 1,
@@ -130,6 +133,15 @@ TEST(CudaBodies, RefuseMissingArraysAndNegativeSizes) {
   const KernelContext context = SomeContext();
   for (const absl::Status& status :
        {GluForwardCuda(context, {.count = -1}), GluForwardCuda(context, {.count = 1}),
+        ResidualAddCuda(context, {.count = -1}), ResidualAddCuda(context, {.count = 1}),
+        ResidualAddCuda(context, {.count = 1, .output = SomeValues(ValueType::kBf16)}),
+        ResidualAddCuda(context, {.count = 1,
+                                 .residual = SomeValues(ValueType::kFp32),
+                                 .branch = SomeValues(ValueType::kFp32),
+                                 .output = SomeValues(ValueType::kBf16)}),
+        ResidualAddCuda(context, {.count = 1,
+                                 .branch = SomeValues(ValueType::kFp32),
+                                 .output = SomeValues(ValueType::kBf16)}),
         RmsNormForwardCuda(context, {.rows = 1, .width = -1}),
         RmsNormForwardCuda(context, {.rows = 1, .width = 1}),
         RmsNormBackwardCuda(context, {.rows = 0, .width = 1}),
@@ -147,11 +159,11 @@ TEST(CudaBodies, RefuseMissingArraysAndNegativeSizes) {
 TEST(CudaBodies, NothingToDoNeedsNoArrays) {
   const KernelContext context = SomeContext();
   for (const absl::Status& status :
-       {GluForwardCuda(context, {}), GluBackwardCuda(context, {}), RmsNormForwardCuda(context, {}),
-        RmsNormAgainCuda(context, {}), RmsNormBackwardCuda(context, {}), RotaryCuda(context, {}),
-        EmbedForwardCuda(context, {}), EmbedBackwardCuda(context, {}),
-        BiasGradientCuda(context, {}), StoreGradientCuda(context, {}), CopyBytesCuda(context, {}),
-        SquaredNormCuda(context, {})}) {
+       {GluForwardCuda(context, {}), GluBackwardCuda(context, {}), ResidualAddCuda(context, {}),
+        RmsNormForwardCuda(context, {}), RmsNormAgainCuda(context, {}),
+        RmsNormBackwardCuda(context, {}), RotaryCuda(context, {}), EmbedForwardCuda(context, {}),
+        EmbedBackwardCuda(context, {}), BiasGradientCuda(context, {}),
+        StoreGradientCuda(context, {}), CopyBytesCuda(context, {}), SquaredNormCuda(context, {})}) {
     EXPECT_TRUE(status.ok()) << status;
   }
 }
