@@ -96,8 +96,8 @@ TEST_F(MatchTensorsTest, AcceptsEveryFamilyInOneFileOrMany) {
         tensors_.push_back({tensor.name, Dtype::kF16, tensor.shape});
       }
     }
-    EXPECT_TRUE(WriteAndMatch().ok()) << ToString(family);
-    EXPECT_TRUE(WriteAndMatch(-1, 10_KiB).ok()) << ToString(family);
+    EXPECT_TRUE(WriteAndMatch().ok()) << family;
+    EXPECT_TRUE(WriteAndMatch(-1, 10_KiB).ok()) << family;
   }
 }
 
