@@ -12,7 +12,7 @@ namespace horizon {
 
 // What the body of an operation on CUDA asks of its arguments before it launches. All pointers are
 // to device memory, which is not looked at. The first thing that is wrong is kept:
-//   RETURN_IF_ERROR(CudaArguments(context, "SwiGLU").Size("count", args.count).status());
+//   RETURN_IF_ERROR(CudaArguments(context, "the GLU").Size("count", args.count).status());
 class CudaArguments {
  public:
   // Refuses a context without a stream. `operation` outlives this.

@@ -17,12 +17,14 @@ void LinkSameTokens(std::span<TokenRecord> records);
 
 // A table on the device: rows [first_row, first_row + rows) of the vocabulary. Writes the
 // output row of every token whose id lies there; the shard that begins at row 0 also clears the
-// others (later shards fill them).
+// others (later shards fill them). An output is scale x the table's number: an fp32 product,
+// rounded once to the output's type (Gemma scales by sqrt(hidden)).
 struct EmbedForward {
   int64_t tokens = 0;
   int64_t hidden = 0;
   int64_t first_row = 0;
   int64_t rows = 0;
+  float scale = 1.0f;
   const TokenRecord* records = nullptr;
   ConstValues table;  // [rows, hidden]
   Values output;      // [tokens, hidden]
@@ -33,12 +35,13 @@ absl::Status EmbedForwardHost(const KernelContext& context, const EmbedForward& 
 absl::Status EmbedForwardCuda(const KernelContext& context, const EmbedForward& args);
 
 // The same out of the parameter store: rows from the high half alone, or both halves. A bf16 output
-// takes the high half as it is.
+// takes the high half alone. On the same numbers it has the bits of EmbedForward.
 struct GatherRows {
   int64_t tokens = 0;
   int64_t hidden = 0;
   int64_t first_row = 0;
   int64_t rows = 0;
+  float scale = 1.0f;
   const TokenRecord* records = nullptr;
   const uint16_t* hi = nullptr;
   const int16_t* lo = nullptr;  // null: high half alone
@@ -48,13 +51,14 @@ absl::Status GatherRowsReference(const KernelContext& context, const GatherRows&
 absl::Status GatherRowsHost(const KernelContext& context, const GatherRows& args);
 
 // The gradient of rows [first_row, first_row + rows): for each id the fp32 sum of its tokens' rows
-// of output_gradient, in ascending order of position, stored as GradientOut says; unless sums are
-// added to (`add`), every other row is cleared.
+// of output_gradient, in ascending order of position, times scale, stored as GradientOut says;
+// unless sums are added to (`add`), every other row is cleared.
 struct EmbedBackward {
   int64_t tokens = 0;
   int64_t hidden = 0;
   int64_t first_row = 0;
   int64_t rows = 0;
+  float scale = 1.0f;
   const TokenRecord* records = nullptr;
   ConstValues output_gradient;  // [tokens, hidden]
   GradientOut gradient;         // [rows, hidden]
@@ -64,14 +68,15 @@ absl::Status EmbedBackwardHost(const KernelContext& context, const EmbedBackward
 // Of the same numbers, the host's bits.
 absl::Status EmbedBackwardCuda(const KernelContext& context, const EmbedBackward& args);
 
-// The same sums, rounded to bf16 when `rounded`, added to (or, when `clear`, put into, every other
-// row cleared) a gradient kept on the host: kept[i] = r(kept[i] + sum), where r rounds to the kept
-// type.
+// The same sums times scale, rounded to bf16 when `rounded`, added to (or, when `clear`, put into,
+// every other row cleared) a gradient kept on the host: kept[i] = r(kept[i] + sum), where r rounds
+// to the kept type.
 struct ScatterRows {
   int64_t tokens = 0;
   int64_t hidden = 0;
   int64_t first_row = 0;
   int64_t rows = 0;
+  float scale = 1.0f;
   const TokenRecord* records = nullptr;
   ConstValues row_gradients;  // [tokens, hidden], fp32 or bf16
   bool rounded = false;

@@ -20,6 +20,7 @@ absl::Status EmbedForwardCuda(const KernelContext& context, const EmbedForward& 
                         .hidden = args.hidden,
                         .first_row = args.first_row,
                         .rows = args.rows,
+                        .scale = args.scale,
                         .records = args.records,
                         .table = args.table.bf16(),
                         .output = args.output.bf16()};
@@ -44,6 +45,7 @@ absl::Status EmbedBackwardCuda(const KernelContext& context, const EmbedBackward
                              .hidden = args.hidden,
                              .first_row = args.first_row,
                              .rows = args.rows,
+                             .scale = args.scale,
                              .records = args.records,
                              .output_gradient = args.output_gradient.bf16(),
                              .gradient = args.gradient};

@@ -24,7 +24,15 @@ __global__ void __launch_bounds__(kForwardThreads) CopyRows(EmbedRows embed, boo
     for (int64_t i = lane * 8; i < embed.hidden; i += kWarpThreads * 8) {
       const int64_t count = embed.hidden - i;
       Eight<uint16_t> values = {};
-      if (is_here) values = LoadEight(embed.table + row * embed.hidden + i, count, whole);
+      if (is_here) {
+        values = LoadEight(embed.table + row * embed.hidden + i, count, whole);
+        if (embed.scale != 1.0f) {
+#pragma unroll
+          for (int j = 0; j < 8; ++j) {
+            values[j] = Bf16Of(__fmul_rn(embed.scale, FloatOf(values[j])));
+          }
+        }
+      }
       StoreEight(output + i, values, count, whole);
     }
   }
@@ -48,6 +56,10 @@ __global__ void __launch_bounds__(kBackwardThreads) SumRows(EmbedGradients embed
 #pragma unroll
       for (int j = 0; j < 8; ++j) sum[j] = __fadd_rn(sum[j], values[j]);
       next = after;
+    }
+    if (embed.scale != 1.0f) {
+#pragma unroll
+      for (int j = 0; j < 8; ++j) sum[j] = __fmul_rn(sum[j], embed.scale);
     }
     StoreGradientEight(embed.gradient, row * embed.hidden + column, sum, count, whole);
   }

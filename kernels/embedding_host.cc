@@ -36,12 +36,29 @@ namespace horizon {
 namespace HWY_NAMESPACE {
 namespace {
 
-void ExpandRow(const uint16_t* hi, const int16_t* lo, int64_t count, float* output) {
+// output = scale x row; `output` may be `row`.
+void ScaleRow(const float* row, float scale, int64_t count, float* output) {
+  const F32Vec factor = hn::Set(F32(), scale);
+  ForEachVector(count, [&](int64_t i, int64_t n) HORIZON_VECTOR_BODY {
+    StorePart(F32(), hn::Mul(factor, LoadPart(F32(), row + i, n)), output + i, n);
+  });
+}
+
+void ScaleBf16Row(const uint16_t* row, float scale, int64_t count, uint16_t* output) {
+  const F32Vec factor = hn::Set(F32(), scale);
+  ForEachVector(count, [&](int64_t i, int64_t n) HORIZON_VECTOR_BODY {
+    const F32Vec values = ExpandBf16(LoadPart(U16(), row + i, n));
+    StorePart(U16(), ToBf16(hn::Mul(factor, values)), output + i, n);
+  });
+}
+
+void ExpandRow(const uint16_t* hi, const int16_t* lo, float scale, int64_t count, float* output) {
   ForEachVector(count, [&](int64_t i, int64_t n) HORIZON_VECTOR_BODY {
     I32Vec bits = hn::BitCast(I32(), ExpandBf16(LoadPart(U16(), hi + i, n)));
     if (lo != nullptr) bits = hn::Add(bits, hn::PromoteTo(I32(), LoadPart(I16(), lo + i, n)));
     StorePart(F32(), hn::BitCast(F32(), bits), output + i, n);
   });
+  if (scale != 1.0f) ScaleRow(output, scale, count, output);
 }
 
 F32Vec LoadRow(const float* row, int64_t n) { return LoadPart(F32(), row, n); }
@@ -63,26 +80,30 @@ void SumChain(const TokenRecord* records, const T* gradients, int64_t hidden, in
   }
 }
 
-// sums[c] of the columns over the id whose first position is `first`, in ascending order.
-void SumChain(const TokenRecord* records, ConstValues gradients, int64_t hidden, int64_t first,
-              ColumnRange columns, float* sums) {
+// sums[c] of the columns over the id whose first position is `first`, in ascending order, times
+// scale.
+template <typename Args>
+void SumRow(const Args& args, ConstValues gradients, int64_t first, ColumnRange columns,
+            float* sums) {
   if (gradients.type() == ValueType::kBf16) {
-    return SumChain(records, gradients.bf16(), hidden, first, columns, sums);
+    SumChain(args.records, gradients.bf16(), args.hidden, first, columns, sums);
+  } else {
+    SumChain(args.records, gradients.fp32(), args.hidden, first, columns, sums);
   }
-  SumChain(records, gradients.fp32(), hidden, first, columns, sums);
+  if (args.scale != 1.0f) ScaleRow(sums, args.scale, columns.count, sums);
 }
 
 // The id's row in an array of gradients.
 void StoreRow(const EmbedBackward& args, int64_t token, ColumnRange columns) {
   float sums[kColumns];
-  SumChain(args.records, args.output_gradient, args.hidden, token, columns, sums);
+  SumRow(args, args.output_gradient, token, columns, sums);
   const int64_t row = args.records[token].id - args.first_row;
   StoreGradients(args.gradient.From(row * args.hidden + columns.first), sums, columns.count);
 }
 
 void ScatterRow(const ScatterRows& args, int64_t token, ColumnRange columns) {
   float sums[kColumns];
-  SumChain(args.records, args.row_gradients, args.hidden, token, columns, sums);
+  SumRow(args, args.row_gradients, token, columns, sums);
   const int64_t row = args.records[token].id - args.first_row;
   const int64_t at = row * args.hidden + columns.first;
   if (args.kept_fp32 != nullptr) {
@@ -108,6 +129,8 @@ HWY_AFTER_NAMESPACE();
 namespace horizon {
 namespace {
 
+HWY_EXPORT(ScaleRow);
+HWY_EXPORT(ScaleBf16Row);
 HWY_EXPORT(ExpandRow);
 HWY_EXPORT(StoreRow);
 HWY_EXPORT(ScatterRow);
@@ -182,7 +205,12 @@ void LinkSameTokens(std::span<TokenRecord> records) {
 absl::Status EmbedForwardHost(const KernelContext& context, const EmbedForward& args) {
   const float* table = args.table;
   Look(context, args, args.output.fp32(), [&](int64_t row, float* output) {
-    std::copy_n(table + row * args.hidden, args.hidden, output);
+    const float* from = table + row * args.hidden;
+    if (args.scale == 1.0f) {
+      std::copy_n(from, args.hidden, output);
+    } else {
+      HWY_DYNAMIC_DISPATCH(ScaleRow)(from, args.scale, args.hidden, output);
+    }
   });
   return absl::OkStatus();
 }
@@ -191,14 +219,19 @@ absl::Status GatherRowsHost(const KernelContext& context, const GatherRows& args
   if (args.output.type() == ValueType::kBf16) {
     CHECK(args.lo == nullptr);
     Look(context, args, args.output.bf16(), [&](int64_t row, uint16_t* output) {
-      std::copy_n(args.hi + row * args.hidden, args.hidden, output);
+      const uint16_t* from = args.hi + row * args.hidden;
+      if (args.scale == 1.0f) {
+        std::copy_n(from, args.hidden, output);
+      } else {
+        HWY_DYNAMIC_DISPATCH(ScaleBf16Row)(from, args.scale, args.hidden, output);
+      }
     });
     return absl::OkStatus();
   }
   Look(context, args, args.output.fp32(), [&](int64_t row, float* output) {
     const int64_t at = row * args.hidden;
     HWY_DYNAMIC_DISPATCH(ExpandRow)
-    (args.hi + at, args.lo == nullptr ? nullptr : args.lo + at, args.hidden, output);
+    (args.hi + at, args.lo == nullptr ? nullptr : args.lo + at, args.scale, args.hidden, output);
   });
   return absl::OkStatus();
 }

@@ -19,6 +19,7 @@ struct EmbedRows {
   int64_t hidden;
   int64_t first_row;
   int64_t rows;
+  float scale;
   const TokenRecord* records;
   const uint16_t* table;
   uint16_t* output;
@@ -31,6 +32,7 @@ struct EmbedGradients {
   int64_t hidden;
   int64_t first_row;
   int64_t rows;
+  float scale;
   const TokenRecord* records;
   const uint16_t* output_gradient;
   GradientOut gradient;

@@ -11,7 +11,8 @@
 namespace horizon {
 
 // Cross-entropy fused with the head, for some tokens (a loss chunk) and some rows of the vocabulary
-// (a shard of the head). Logits exist for these only. Tokens whose label is negative count nothing.
+// (a shard of the head). Logits exist for these only; a logit is logit_scale x (input . weight
+// row), the fp32 product of the fp32 sum. Tokens whose label is negative count nothing.
 //
 // Same bits for any cut into loss chunks and shards: tokens are worked on in tiles of
 // kLossTileTokens and the vocabulary in tiles of kVocabularyTileRows; chunks and shards begin at
@@ -28,6 +29,7 @@ struct HeadShape {
 // Continues sums[tokens] over the rows of the shard; a shard that begins at row 0 starts them.
 struct HeadLogSumExp {
   HeadShape shape;
+  float logit_scale = 1.0f;
   ConstValues input;                     // [tokens, hidden]
   ConstValues weights;                   // [rows, hidden]
   const TokenRecord* records = nullptr;  // [tokens]: their labels
@@ -41,9 +43,10 @@ absl::Status HeadLogSumExpHost(const KernelContext& context, const HeadLogSumExp
 absl::Status HeadLogSumExpCuda(const KernelContext& context, const HeadLogSumExp& args);
 
 // What the shard contributes to the gradients, and (from the shard that begins at row 0) the loss.
-// d loss / d logit = scale x (softmax - one at the label).
+// d loss / d (input . weight row) = logit_scale x scale x (softmax - one at the label).
 struct HeadLoss {
   HeadShape shape;
+  float logit_scale = 1.0f;
   ConstValues input;                     // [tokens, hidden]
   ConstValues weights;                   // [rows, hidden]
   const TokenRecord* records = nullptr;  // [tokens]: their labels

@@ -52,12 +52,15 @@ absl::Status Check(const KernelContext& context, const HeadShape& shape,
   return arguments.status();
 }
 
-LogitRows RowsOf(const HeadShape& shape, float* logits, const TokenRecord* records) {
-  return {.tokens = shape.tokens,
-          .first_row = shape.first_row,
-          .rows = shape.rows,
-          .logits = logits,
-          .records = records};
+// Args: HeadLogSumExp or HeadLoss.
+template <typename Args>
+LogitRows RowsOf(const Args& args) {
+  return {.tokens = args.shape.tokens,
+          .first_row = args.shape.first_row,
+          .rows = args.shape.rows,
+          .logit_scale = args.logit_scale,
+          .logits = args.logits,
+          .records = args.records};
 }
 
 absl::Status ComputeLogits(const KernelContext& context, const HeadShape& shape, ConstValues input,
@@ -183,9 +186,7 @@ absl::Status HeadLogSumExpCuda(const KernelContext& context, const HeadLogSumExp
       Check(context, shape, {args.input, args.weights}, {args.records, args.sums, args.logits}));
   if (shape.tokens == 0 || shape.rows == 0) return absl::OkStatus();
   RETURN_IF_ERROR(ComputeLogits(context, shape, args.input, args.weights, args.logits));
-  return RunOnCuda(kWhat, [&] {
-    return LaunchSumLogits(RowsOf(shape, args.logits, args.records), args.sums, context.stream);
-  });
+  return RunOnCuda(kWhat, [&] { return LaunchSumLogits(RowsOf(args), args.sums, context.stream); });
 }
 
 absl::Status HeadLossCuda(const KernelContext& context, const HeadLoss& args) {
@@ -204,7 +205,7 @@ absl::Status HeadLossCuda(const KernelContext& context, const HeadLoss& args) {
   }
   if (shape.tokens == 0 || shape.rows == 0) return StoreNothing(context, args);
   ASSIGN_OR_RETURN(float* const input_sums, InputSums(context, args));
-  const LogitRows rows = RowsOf(shape, args.logits, args.records);
+  const LogitRows rows = RowsOf(args);
   RETURN_IF_ERROR(ComputeLogits(context, shape, args.input, args.weights, args.logits));
   if (!args.sums_complete) {
     RETURN_IF_ERROR(
@@ -216,7 +217,8 @@ absl::Status HeadLossCuda(const KernelContext& context, const HeadLoss& args) {
     }));
   }
   RETURN_IF_ERROR(RunOnCuda(kWhat, [&] {
-    return LaunchDifferentiateLogits(rows, args.sums, args.scale, context.stream);
+    return LaunchDifferentiateLogits(rows, args.sums, args.logit_scale * args.scale,
+                                     context.stream);
   }));
   const HeadGradients gradients(context, args);
   RETURN_IF_ERROR(gradients.AddToWeights());

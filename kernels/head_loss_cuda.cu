@@ -21,7 +21,7 @@ struct TileSums {
   float largest;
   float sum;  // of exp(logit - largest)
 };
-__device__ __forceinline__ TileSums SumTile(const float* logits, int64_t rows) {
+__device__ __forceinline__ TileSums SumTile(const float* logits, float logit_scale, int64_t rows) {
   const int lane = static_cast<int>(threadIdx.x % kWarpThreads);
   Vector<float, kFour> values[kVectors];
   float largest = -INFINITY;
@@ -32,7 +32,10 @@ __device__ __forceinline__ TileSums SumTile(const float* logits, int64_t rows) {
     if (row < rows) {
       values[vector] = LoadVector<kFour>(logits + row);
 #pragma unroll
-      for (int i = 0; i < kFour; ++i) largest = fmaxf(largest, values[vector][i]);
+      for (int i = 0; i < kFour; ++i) {
+        values[vector][i] = __fmul_rn(logit_scale, values[vector][i]);
+        largest = fmaxf(largest, values[vector][i]);
+      }
     }
   }
   largest = WarpMax(largest);
@@ -68,7 +71,8 @@ __global__ void __launch_bounds__(kThreads) SumLogits(LogitRows args, TokenSums*
   for (int64_t first = 0; first < args.rows; first += kWarps * kVocabularyTileRows) {
     const int64_t begin = first + warp * kVocabularyTileRows;
     if (begin < args.rows) {
-      const TileSums tile = SumTile(logits + begin, min(kVocabularyTileRows, args.rows - begin));
+      const TileSums tile =
+          SumTile(logits + begin, args.logit_scale, min(kVocabularyTileRows, args.rows - begin));
       if (threadIdx.x % kWarpThreads == 0) {
         largest[warp] = tile.largest;
         sum[warp] = tile.sum;
@@ -85,7 +89,9 @@ __global__ void __launch_bounds__(kThreads) SumLogits(LogitRows args, TokenSums*
   if (threadIdx.x == 0) {
     const int64_t label = args.records[token].label;
     const int64_t row = label - args.first_row;
-    if (label >= 0 && row >= 0 && row < args.rows) sums.label_logit = logits[row];
+    if (label >= 0 && row >= 0 && row < args.rows) {
+      sums.label_logit = __fmul_rn(args.logit_scale, logits[row]);
+    }
     all_sums[token] = sums;
   }
 }
@@ -108,7 +114,8 @@ __global__ void __launch_bounds__(kThreads)
       const Vector<float, kFour> values = LoadVector<kFour>(logits + row);
 #pragma unroll
       for (int i = 0; i < kFour; ++i) {
-        const float probability = factor * expf(values[i] - sums.largest);
+        const float logit = __fmul_rn(args.logit_scale, values[i]);
+        const float probability = factor * expf(logit - sums.largest);
         rounded[i] = Bf16Of(row + i == target ? probability - scale : probability);
       }
     }

@@ -33,6 +33,7 @@ Part RowsAt(const HeadShape& shape, int64_t index) {
 
 void ComputeLogits(const HeadLogSumExp& args, const Part& tokens, const Part& rows) {
   const HeadShape& shape = args.shape;
+  float* logits = args.logits + tokens.begin * shape.rows + rows.begin;
   MultiplyTile({.b_transposed = Transposed::kYes,
                 .m = tokens.size,
                 .n = rows.size,
@@ -41,8 +42,12 @@ void ComputeLogits(const HeadLogSumExp& args, const Part& tokens, const Part& ro
                 .a_stride = shape.hidden,
                 .b = args.weights + rows.begin * shape.hidden,
                 .b_stride = shape.hidden,
-                .c = args.logits + tokens.begin * shape.rows + rows.begin,
+                .c = logits,
                 .c_stride = shape.rows});
+  if (args.logit_scale == 1.0f) return;
+  // Not as BLAS's alpha, which may scale the parts of a sum and so round more than once.
+  ScaleLogitRows({.logits = logits, .stride = shape.rows, .tokens = tokens.size, .rows = rows.size},
+                 args.logit_scale);
 }
 
 // Takes a tile's sums into the running ones.
@@ -144,7 +149,7 @@ void DifferentiateRows(const HeadLoss& args, const HeadLogSumExp& logits, int64_
         {.records = args.records + tokens.begin,
          .sums = args.sums + tokens.begin,
          .first_row = shape.first_row + rows.begin,
-         .scale = args.scale});
+         .scale = args.logit_scale * args.scale});
     for (int64_t column = 0; column < shape.hidden; column += hidden_tile) {
       MultiplyTile({.a_transposed = Transposed::kYes,
                     .m = rows.size,
@@ -201,6 +206,7 @@ absl::Status Check(const HeadShape& shape) {
 
 HeadLogSumExp LogitsOf(const HeadLoss& args) {
   return {.shape = args.shape,
+          .logit_scale = args.logit_scale,
           .input = args.input,
           .weights = args.weights,
           .records = args.records,

@@ -13,11 +13,13 @@ namespace horizon {
 // The launchers of head_loss_cuda.cu. Pointers are to device memory, those of numbers aligned to 16
 // bytes; `rows` is a multiple of 8. None of the sizes is 0.
 
-// Logits of some tokens for rows first_row .. of the vocabulary.
+// Logits of some tokens for rows first_row .. of the vocabulary, not yet multiplied with
+// logit_scale.
 struct LogitRows {
   int64_t tokens = 0;
   int64_t first_row = 0;
   int64_t rows = 0;
+  float logit_scale = 1.0f;
   float* logits = nullptr;               // [tokens, rows]
   const TokenRecord* records = nullptr;  // [tokens]
 };

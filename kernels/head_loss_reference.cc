@@ -7,16 +7,18 @@
 namespace horizon {
 namespace {
 
-// The logits of one token.
-std::vector<double> Logits(const HeadShape& shape, const float* input, const float* weights,
-                           int64_t token) {
+// The logits of one token. Args: HeadLogSumExp or HeadLoss.
+template <typename Args>
+std::vector<double> Logits(const Args& args, int64_t token) {
+  const HeadShape& shape = args.shape;
   std::vector<double> logits(static_cast<size_t>(shape.rows));
   for (int64_t row = 0; row < shape.rows; ++row) {
     double sum = 0;
     for (int64_t i = 0; i < shape.hidden; ++i) {
-      sum += double{input[token * shape.hidden + i]} * double{weights[row * shape.hidden + i]};
+      sum += double{args.input[token * shape.hidden + i]} *
+             double{args.weights[row * shape.hidden + i]};
     }
-    logits[static_cast<size_t>(row)] = sum;
+    logits[static_cast<size_t>(row)] = double{args.logit_scale} * sum;
   }
   return logits;
 }
@@ -51,8 +53,7 @@ Sums Widened(const TokenSums& sums) {
 absl::Status HeadLogSumExpReference(const KernelContext& context, const HeadLogSumExp& args) {
   for (int64_t token = 0; token < args.shape.tokens; ++token) {
     Sums sums = args.shape.first_row == 0 ? Sums() : Widened(args.sums[token]);
-    sums.Continue(args.shape, Logits(args.shape, args.input, args.weights, token),
-                  args.records[token].label);
+    sums.Continue(args.shape, Logits(args, token), args.records[token].label);
     args.sums[token] = {.largest = static_cast<float>(sums.largest),
                         .sum = static_cast<float>(sums.sum),
                         .label_logit = static_cast<float>(sums.label_logit)};
@@ -69,7 +70,7 @@ absl::Status HeadLossReference(const KernelContext& context, const HeadLoss& arg
     const float* input = args.input + token * shape.hidden;
     std::vector<double> input_gradient(static_cast<size_t>(shape.hidden));
     if (label >= 0) {
-      const std::vector<double> logits = Logits(shape, args.input, args.weights, token);
+      const std::vector<double> logits = Logits(args, token);
       Sums sums;
       if (args.sums_complete) {
         sums = Widened(args.sums[token]);
@@ -84,7 +85,8 @@ absl::Status HeadLossReference(const KernelContext& context, const HeadLoss& arg
         const double probability =
             std::exp(logits[static_cast<size_t>(row)] - sums.largest) / sums.sum;
         const double target = shape.first_row + row == label ? 1 : 0;
-        const double gradient = double{args.scale} * (probability - target);
+        const double gradient =
+            double{args.logit_scale} * double{args.scale} * (probability - target);
         for (int64_t i = 0; i < shape.hidden; ++i) {
           const auto at = static_cast<size_t>(row * shape.hidden + i);
           input_gradient[static_cast<size_t>(i)] += gradient * double{args.weights[at]};

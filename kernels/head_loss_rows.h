@@ -14,6 +14,9 @@ struct LogitTile {
   int64_t rows = 0;
 };
 
+// Multiplies every logit with `scale`.
+void ScaleLogitRows(const LogitTile& tile, float scale);
+
 // Of one token within a tile.
 struct TileSums {
   float largest;
@@ -26,7 +29,7 @@ struct LogitTargets {
   const TokenRecord* records = nullptr;
   const TokenSums* sums = nullptr;  // complete
   int64_t first_row = 0;            // of the tile in the whole vocabulary
-  float scale = 1.0f;
+  float scale = 1.0f;               // of the gradients
 };
 // Puts the gradients of the loss in the place of the logits.
 void DifferentiateLogitRows(const LogitTile& tile, const LogitTargets& targets);

@@ -14,6 +14,17 @@ HWY_BEFORE_NAMESPACE();
 namespace horizon {
 namespace HWY_NAMESPACE {
 
+void ScaleRows(const LogitTile& tile, float scale) {
+  const F32 f32;
+  const F32Vec factor = hn::Set(f32, scale);
+  for (int64_t i = 0; i < tile.tokens; ++i) {
+    float* row = tile.logits + i * tile.stride;
+    ForEachVector(tile.rows, [&](int64_t j, int64_t n) HWY_ATTR {
+      StorePart(f32, hn::Mul(factor, LoadPart(f32, row + j, n)), row + j, n);
+    });
+  }
+}
+
 float SumOfExp(const float* values, float shift, int64_t count) {
   constexpr float kNone = -std::numeric_limits<float>::infinity();
   const F32 f32;
@@ -63,10 +74,15 @@ HWY_AFTER_NAMESPACE();
 namespace horizon {
 namespace {
 
+HWY_EXPORT(ScaleRows);
 HWY_EXPORT(SumRows);
 HWY_EXPORT(DifferentiateRows);
 
 }  // namespace
+
+void ScaleLogitRows(const LogitTile& tile, float scale) {
+  HWY_DYNAMIC_DISPATCH(ScaleRows)(tile, scale);
+}
 
 void SumLogitRows(const LogitTile& tile, TileSums* sums) {
   HWY_DYNAMIC_DISPATCH(SumRows)(tile, sums);

@@ -8,11 +8,12 @@
 #include "kernels/convert.h"
 #include "kernels/embedding.h"
 #include "kernels/gemm.h"
+#include "kernels/glu.h"
 #include "kernels/head_loss.h"
+#include "kernels/residual.h"
 #include "kernels/rms_norm.h"
 #include "kernels/rotary.h"
 #include "kernels/squared_norm.h"
-#include "kernels/swiglu.h"
 
 namespace horizon {
 
@@ -35,8 +36,9 @@ struct KernelTable {
   Kernel<RmsNormAgain> rms_norm_again;
   Kernel<RmsNormBackward> rms_norm_backward;
   Kernel<Rotary> rotary;
-  Kernel<SwigluForward> swiglu_forward;
-  Kernel<SwigluBackward> swiglu_backward;
+  Kernel<GluForward> glu_forward;
+  Kernel<GluBackward> glu_backward;
+  Kernel<ResidualAdd> residual_add;
   Kernel<EmbedForward> embed_forward;
   Kernel<GatherRows> gather_rows;
   Kernel<EmbedBackward> embed_backward;

@@ -9,13 +9,15 @@
 
 namespace horizon {
 
-// RMSNorm over rows of `width` values: y = x * inverse_rms * weight, inverse_rms =
-// 1 / sqrt(mean(x^2) + epsilon). Of hidden states (rows = tokens) and, for q/k norm, of heads (rows
-// = tokens x heads). Arrays are contiguous. A row's sums have a fixed order.
+// RMSNorm over rows of `width` values: y = x * inverse_rms * (weight_offset + weight), inverse_rms
+// = 1 / sqrt(mean(x^2) + epsilon). Most models have a weight_offset of 0; Gemma has 1. Of hidden
+// states (rows = tokens) and, for q/k norm, of heads (rows = tokens x heads). Arrays are
+// contiguous. A row's sums have a fixed order.
 struct RmsNormForward {
   int64_t rows = 0;
   int64_t width = 0;
   float epsilon = 1e-6f;
+  float weight_offset = 0.0f;
   ConstValues x;
   ConstValues weight;            // [width]
   Values y;                      // may be x
@@ -32,6 +34,7 @@ absl::Status RmsNormForwardCuda(const KernelContext& context, const RmsNormForwa
 struct RmsNormAgain {
   int64_t rows = 0;
   int64_t width = 0;
+  float weight_offset = 0.0f;
   ConstValues x;
   const float* inverse_rms = nullptr;
   ConstValues weight;
@@ -44,6 +47,7 @@ absl::Status RmsNormAgainCuda(const KernelContext& context, const RmsNormAgain& 
 struct RmsNormBackward {
   int64_t rows = 0;
   int64_t width = 0;
+  float weight_offset = 0.0f;
   ConstValues x;
   const float* inverse_rms = nullptr;
   ConstValues weight;
@@ -58,5 +62,11 @@ absl::Status RmsNormBackwardHost(const KernelContext& context, const RmsNormBack
 // The weight's gradient has the host's order and, of the same numbers, its bits. It is summed in
 // the device workspace, LeastColumnScratchBytes(width) (cuda_column_scratch.h) or more.
 absl::Status RmsNormBackwardCuda(const KernelContext& context, const RmsNormBackward& args);
+
+// What bodies add to each weight: for an offset of 0 it is -0, which leaves the bits of every
+// weight as they are (0 + -0 would be 0).
+inline float AddedToWeights(float weight_offset) {
+  return weight_offset == 0.0f ? -0.0f : weight_offset;
+}
 
 }  // namespace horizon

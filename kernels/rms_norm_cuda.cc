@@ -24,6 +24,7 @@ absl::Status RmsNormForwardCuda(const KernelContext& context, const RmsNormForwa
   const RmsNormRows norm{.rows = args.rows,
                          .width = args.width,
                          .epsilon = args.epsilon,
+                         .added_to_weights = AddedToWeights(args.weight_offset),
                          .x = args.x.bf16(),
                          .weight = args.weight.bf16(),
                          .y = args.y.bf16(),
@@ -43,6 +44,7 @@ absl::Status RmsNormAgainCuda(const KernelContext& context, const RmsNormAgain& 
                       .status());
   const RmsNormScaled norm{.rows = args.rows,
                            .width = args.width,
+                           .added_to_weights = AddedToWeights(args.weight_offset),
                            .x = args.x.bf16(),
                            .inverse_rms = args.inverse_rms,
                            .weight = args.weight.bf16(),
@@ -70,6 +72,7 @@ absl::Status RmsNormBackwardCuda(const KernelContext& context, const RmsNormBack
   const RmsNormGradients norm{
       .rows = args.rows,
       .width = args.width,
+      .added_to_weights = AddedToWeights(args.weight_offset),
       .x = args.x.bf16(),
       .inverse_rms = args.inverse_rms,
       .weight = args.weight.bf16(),

@@ -32,6 +32,15 @@ __device__ __forceinline__ void ForEachEight(int64_t width, const Body& body) {
   for (int64_t i = threadIdx.x % kRowThreads * 8; i < width; i += kRowThreads * 8) body(i);
 }
 
+// (weight_offset + weight) of eight columns.
+template <typename Rows>
+__device__ __forceinline__ Eight<float> LoadWeights(const Rows& norm, int64_t i, bool whole) {
+  Eight<float> weights = LoadNumbers(norm.weight + i, norm.width - i, whole);
+#pragma unroll
+  for (int j = 0; j < 8; ++j) weights[j] = __fadd_rn(norm.added_to_weights, weights[j]);
+  return weights;
+}
+
 template <int kRowThreads, typename Rows>
 __device__ __forceinline__ void ScaleRow(const Rows& norm, int64_t row, float inverse, bool whole) {
   const uint16_t* x = norm.x + row * norm.width;
@@ -39,7 +48,7 @@ __device__ __forceinline__ void ScaleRow(const Rows& norm, int64_t row, float in
   ForEachEight<kRowThreads>(norm.width, [&](int64_t i) {
     const int64_t count = norm.width - i;
     Eight<float> values = LoadNumbers(x + i, count, whole);
-    const Eight<float> weights = LoadNumbers(norm.weight + i, count, whole);
+    const Eight<float> weights = LoadWeights(norm, i, whole);
 #pragma unroll
     for (int j = 0; j < 8; ++j) {
       values[j] = __fmul_rn(__fmul_rn(values[j], inverse), weights[j]);
@@ -85,7 +94,7 @@ __global__ void __launch_bounds__(kThreads) NormRowsBackward(RmsNormGradients no
     ForEachEight<kRowThreads>(norm.width, [&](int64_t i) {
       const int64_t count = norm.width - i;
       const Eight<float> gradients = LoadNumbers(norm.y_gradient + begin + i, count, whole);
-      const Eight<float> weights = LoadNumbers(norm.weight + i, count, whole);
+      const Eight<float> weights = LoadWeights(norm, i, whole);
       const Eight<float> values = LoadNumbers(norm.x + begin + i, count, whole);
 #pragma unroll
       for (int j = 0; j < 8; ++j) {
@@ -97,7 +106,7 @@ __global__ void __launch_bounds__(kThreads) NormRowsBackward(RmsNormGradients no
     ForEachEight<kRowThreads>(norm.width, [&](int64_t i) {
       const int64_t count = norm.width - i;
       Eight<float> out = LoadNumbers(norm.y_gradient + begin + i, count, whole);
-      const Eight<float> weights = LoadNumbers(norm.weight + i, count, whole);
+      const Eight<float> weights = LoadWeights(norm, i, whole);
       const Eight<float> values = LoadNumbers(norm.x + begin + i, count, whole);
 #pragma unroll
       for (int j = 0; j < 8; ++j) {

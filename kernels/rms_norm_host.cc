@@ -17,28 +17,47 @@ namespace horizon {
 namespace HWY_NAMESPACE {
 namespace {
 
-// y = x * inverse * weight of one row.
-void ScaleRow(const float* x, float inverse, const float* weight, int64_t width, float* y) {
+// (weight_offset + weight) of a vector of columns.
+class OffsetWeights {
+ public:
+  template <typename Args>
+  HWY_INLINE explicit OffsetWeights(const Args& args)
+      : weight_(args.weight), added_(hn::Set(F32(), AddedToWeights(args.weight_offset))) {}
+
+  HWY_INLINE F32Vec At(int64_t i, int64_t n) const {
+    return hn::Add(added_, LoadPart(F32(), weight_ + i, n));
+  }
+
+ private:
+  const float* weight_;
+  F32Vec added_;
+};
+
+// y = x * inverse * (weight_offset + weight) of one row.
+void ScaleRow(const float* x, float inverse, const OffsetWeights& weights, int64_t width,
+              float* y) {
   const F32 f32;
   ForEachVector(width, [&](int64_t i, int64_t n) HORIZON_VECTOR_BODY {
     const F32Vec normal = hn::Mul(LoadPart(f32, x + i, n), hn::Set(f32, inverse));
-    StorePart(f32, hn::Mul(normal, LoadPart(f32, weight + i, n)), y + i, n);
+    StorePart(f32, hn::Mul(normal, weights.At(i, n)), y + i, n);
   });
 }
 
 void ForwardRows(const RmsNormForward& args, int64_t first, int64_t rows) {
+  const OffsetWeights weights(args);
   for (int64_t row = first; row < first + rows; ++row) {
     const float* x = args.x + row * args.width;
     const float mean = Dot(x, x, args.width) / static_cast<float>(args.width);
     const float inverse = 1.0f / std::sqrt(mean + args.epsilon);
-    ScaleRow(x, inverse, args.weight, args.width, args.y + row * args.width);
+    ScaleRow(x, inverse, weights, args.width, args.y + row * args.width);
     if (args.inverse_rms != nullptr) args.inverse_rms[row] = inverse;
   }
 }
 
 void AgainRows(const RmsNormAgain& args, int64_t first, int64_t rows) {
+  const OffsetWeights weights(args);
   for (int64_t row = first; row < first + rows; ++row) {
-    ScaleRow(args.x + row * args.width, args.inverse_rms[row], args.weight, args.width,
+    ScaleRow(args.x + row * args.width, args.inverse_rms[row], weights, args.width,
              args.y + row * args.width);
   }
 }
@@ -48,7 +67,7 @@ void AgainRows(const RmsNormAgain& args, int64_t first, int64_t rows) {
 void BackwardRow(const RmsNormBackward& args, int64_t row, float* sums) {
   const F32 f32;
   const float* x = args.x + row * args.width;
-  const float* weight = args.weight;
+  const OffsetWeights weights(args);
   const float* y_gradient = args.y_gradient + row * args.width;
   const float* residual =
       args.residual_gradient == nullptr ? nullptr : args.residual_gradient + row * args.width;
@@ -57,14 +76,14 @@ void BackwardRow(const RmsNormBackward& args, int64_t row, float* sums) {
   LogicalLanes lanes(0.0f);
   ForEachVectorWithLanes(
       args.width, lanes, [&](int64_t i, int64_t n, F32Vec& lane) HORIZON_VECTOR_BODY {
-        const F32Vec a = hn::Mul(LoadPart(f32, y_gradient + i, n), LoadPart(f32, weight + i, n));
+        const F32Vec a = hn::Mul(LoadPart(f32, y_gradient + i, n), weights.At(i, n));
         lane = hn::Add(lane, hn::Mul(a, hn::Mul(LoadPart(f32, x + i, n), inverse)));
       });
   const F32Vec mean = hn::Set(f32, lanes.Sum() / static_cast<float>(args.width));
   ForEachVector(args.width, [&](int64_t i, int64_t n) HORIZON_VECTOR_BODY {
     const F32Vec gradient = LoadPart(f32, y_gradient + i, n);
     const F32Vec normal = hn::Mul(LoadPart(f32, x + i, n), inverse);
-    const F32Vec a = hn::Mul(gradient, LoadPart(f32, weight + i, n));
+    const F32Vec a = hn::Mul(gradient, weights.At(i, n));
     F32Vec out = hn::Mul(inverse, hn::Sub(a, hn::Mul(normal, mean)));
     if (residual != nullptr) out = hn::Add(LoadPart(f32, residual + i, n), out);
     const F32Vec sum = hn::Add(LoadPart(f32, sums + i, n), hn::Mul(gradient, normal));

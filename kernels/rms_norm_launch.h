@@ -16,6 +16,7 @@ struct RmsNormRows {
   int64_t rows;
   int64_t width;
   float epsilon;
+  float added_to_weights;  // see AddedToWeights
   const uint16_t* x;
   const uint16_t* weight;
   uint16_t* y;         // may be x
@@ -26,6 +27,7 @@ CudaResult LaunchRmsNormForward(const RmsNormRows& norm, CUstream_st* stream);
 struct RmsNormScaled {
   int64_t rows;
   int64_t width;
+  float added_to_weights;
   const uint16_t* x;
   const float* inverse_rms;
   const uint16_t* weight;
@@ -36,6 +38,7 @@ CudaResult LaunchRmsNormAgain(const RmsNormScaled& norm, CUstream_st* stream);
 struct RmsNormGradients {
   int64_t rows;  // may be 0
   int64_t width;
+  float added_to_weights;
   const uint16_t* x;
   const float* inverse_rms;
   const uint16_t* weight;

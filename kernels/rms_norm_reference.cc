@@ -14,7 +14,7 @@ absl::Status RmsNormForwardReference(const KernelContext&, const RmsNormForward&
     const double inverse =
         1.0 / std::sqrt(squares / static_cast<double>(args.width) + double{args.epsilon});
     for (int64_t i = 0; i < args.width; ++i) {
-      y[i] = static_cast<float>(x[i] * inverse * args.weight[i]);
+      y[i] = static_cast<float>(x[i] * inverse * (double{args.weight_offset} + args.weight[i]));
     }
     if (args.inverse_rms != nullptr) args.inverse_rms[row] = static_cast<float>(inverse);
   }
@@ -24,14 +24,14 @@ absl::Status RmsNormForwardReference(const KernelContext&, const RmsNormForward&
 absl::Status RmsNormAgainReference(const KernelContext&, const RmsNormAgain& args) {
   for (int64_t row = 0; row < args.rows; ++row) {
     for (int64_t i = row * args.width; i < (row + 1) * args.width; ++i) {
-      const double weight = args.weight[i - row * args.width];
+      const double weight = double{args.weight_offset} + args.weight[i - row * args.width];
       args.y[i] = static_cast<float>(args.x[i] * double{args.inverse_rms[row]} * weight);
     }
   }
   return absl::OkStatus();
 }
 
-// With n = x r, r = (mean(x^2) + epsilon)^-1/2 and a = dL/dy weight:
+// With n = x r, r = (mean(x^2) + epsilon)^-1/2 and a = dL/dy (weight_offset + weight):
 //   dL/dweight = sum over rows of dL/dy n
 //   dL/dx = r (a - n mean(a n))
 absl::Status RmsNormBackwardReference(const KernelContext&, const RmsNormBackward& args) {
@@ -50,11 +50,12 @@ absl::Status RmsNormBackwardReference(const KernelContext&, const RmsNormBackwar
     const double inverse = args.inverse_rms[row];
     double mean = 0.0;
     for (int64_t i = 0; i < args.width; ++i) {
-      mean += double{y_gradient[i]} * args.weight[i] * x[i] * inverse;
+      const double weight = double{args.weight_offset} + args.weight[i];
+      mean += double{y_gradient[i]} * weight * x[i] * inverse;
     }
     mean /= static_cast<double>(args.width);
     for (int64_t i = 0; i < args.width; ++i) {
-      const double a = double{y_gradient[i]} * args.weight[i];
+      const double a = double{y_gradient[i]} * (double{args.weight_offset} + args.weight[i]);
       double gradient = inverse * (a - x[i] * inverse * mean);
       const int64_t at = row * args.width + i;
       if (args.residual_gradient != nullptr) gradient += args.residual_gradient[at];

@@ -13,18 +13,20 @@ absl::Status RotaryCuda(const KernelContext& context, const Rotary& args) {
                       .Size("heads", args.heads)
                       .Size("head_dim", args.head_dim)
                       .status());
-  if (args.head_dim % 2 != 0) {
-    return absl::InvalidArgumentError(
-        StrCat("rotary embedding on CUDA: head_dim is ", args.head_dim, ", which is odd"));
-  }
   if (args.tokens == 0 || args.heads == 0 || args.head_dim == 0) return absl::OkStatus();
+  if (args.rotary_dim < 2 || args.rotary_dim % 2 != 0 || args.rotary_dim > args.head_dim) {
+    return absl::InvalidArgumentError(
+        StrCat("rotary embedding on CUDA: rotary_dim is ", args.rotary_dim,
+               "; it has to be even and from 2 to head_dim, which is ", args.head_dim));
+  }
   RETURN_IF_ERROR(arguments.Array("records", args.records)
                       .Array("table", args.table)
                       .Bf16("x", args.x)
                       .status());
   const RotaryHeads heads{.tokens = args.tokens,
                           .heads = args.heads,
-                          .half = args.head_dim / 2,
+                          .head_dim = args.head_dim,
+                          .half = args.rotary_dim / 2,
                           .records = args.records,
                           .table = args.table,
                           .x = args.x.bf16(),

@@ -14,11 +14,11 @@ __global__ void __launch_bounds__(kThreads) TurnTokens(RotaryHeads args, bool wh
   const int items = static_cast<int>(args.heads) * eights;
   for (int64_t token = blockIdx.x; token < args.tokens; token += gridDim.x) {
     const float* cosines = args.table + int64_t{args.records[token].position} * 2 * args.half;
-    uint16_t* heads = args.x + token * args.heads * 2 * args.half;
+    uint16_t* heads = args.x + token * args.heads * args.head_dim;
     for (int item = static_cast<int>(threadIdx.x); item < items; item += kThreads) {
       const int first = item % eights * 8;
       const int64_t count = args.half - first;
-      uint16_t* head = heads + item / eights * (2 * args.half) + first;
+      uint16_t* head = heads + item / eights * args.head_dim + first;
       const Eight<float> cosine = LoadEight(cosines + first, count, whole);
       const Eight<float> sine = LoadEight(cosines + args.half + first, count, whole);
       Eight<float> one = LoadNumbers(head, count, whole);
@@ -39,7 +39,8 @@ __global__ void __launch_bounds__(kThreads) TurnTokens(RotaryHeads args, bool wh
 }  // namespace
 
 CudaResult LaunchRotary(const RotaryHeads& heads, CUstream_st* stream) {
-  const bool whole = heads.half % 8 == 0 && IsEightAligned(heads.table) && IsEightAligned(heads.x);
+  const bool whole = heads.half % 8 == 0 && heads.head_dim % 8 == 0 &&
+                     IsEightAligned(heads.table) && IsEightAligned(heads.x);
   return Launch(TurnTokens, LaunchShape{BlocksFor(heads.tokens, 1), kThreads}, stream, heads,
                 whole);
 }

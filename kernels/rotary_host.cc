@@ -29,10 +29,10 @@ void TurnHead(const float* cosines, const float* sines, float sign, int64_t half
 }
 
 void TurnTokens(const Rotary& args, int64_t first, int64_t tokens) {
-  const int64_t half = args.head_dim / 2;
+  const int64_t half = args.rotary_dim / 2;
   const float sign = args.direction == RotaryDirection::kForward ? 1.0f : -1.0f;
   for (int64_t token = first; token < first + tokens; ++token) {
-    const float* cosines = args.table + args.records[token].position * args.head_dim;
+    const float* cosines = args.table + args.records[token].position * args.rotary_dim;
     float* heads = args.x + token * args.heads * args.head_dim;
     for (int64_t h = 0; h < args.heads; ++h) {
       TurnHead(cosines, cosines + half, sign, half, heads + h * args.head_dim);
@@ -70,7 +70,7 @@ void FillRotaryTable(std::span<const float> frequencies, float factor, int64_t s
 
 absl::Status RotaryHost(const KernelContext& context, const Rotary& args) {
   CHECK(args.tokens >= 0 && args.heads >= 0);
-  CHECK(args.head_dim >= 0 && args.head_dim % 2 == 0);
+  CHECK(args.rotary_dim >= 2 && args.rotary_dim % 2 == 0 && args.rotary_dim <= args.head_dim);
   const int64_t token_bytes = args.heads * args.head_dim * static_cast<int64_t>(sizeof(float));
   RunPieces(context, args.tokens, RowsOfPiece(token_bytes), [&](int64_t first, int64_t tokens) {
     HWY_DYNAMIC_DISPATCH(TurnTokens)(args, first, tokens);

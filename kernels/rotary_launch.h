@@ -14,7 +14,8 @@ namespace horizon {
 struct RotaryHeads {
   int64_t tokens;
   int64_t heads;
-  int64_t half;  // pairs of a head
+  int64_t head_dim;
+  int64_t half;  // pairs of a head, at its begin
   const TokenRecord* records;
   const float* table;
   uint16_t* x;  // bf16

@@ -3,7 +3,7 @@
 namespace horizon {
 
 absl::Status RotaryReference(const KernelContext&, const Rotary& args) {
-  const int64_t half = args.head_dim / 2;
+  const int64_t half = args.rotary_dim / 2;
   for (int64_t t = 0; t < args.tokens; ++t) {
     const float* angles = args.table + int64_t{args.records[t].position} * 2 * half;
     for (int64_t h = 0; h < args.heads; ++h) {

@@ -142,6 +142,30 @@ std::vector<std::string> ConfigFields::Texts(std::string_view key) {
   return texts;
 }
 
+std::vector<double> ConfigFields::PositiveNumbers(std::string_view key) {
+  std::vector<double> numbers;
+  const Value* value = Take(key);
+  if (value == nullptr || value->is_null()) return numbers;
+  const auto* array = value->As<Value::Array>();
+  if (array == nullptr) {
+    Fail(key, StrCat("needs an array of numbers, found ", value->KindName()));
+    return numbers;
+  }
+  for (const Value& element : *array) {
+    const auto* integer = element.As<int64_t>();
+    const auto* real = element.As<double>();
+    const double number =
+        integer != nullptr ? static_cast<double>(*integer) : (real != nullptr ? *real : 0.0);
+    if (!std::isfinite(number) || number <= 0) {
+      Fail(key, StrCat("number ", numbers.size(), " is ", TextOf(element),
+                       "; it must be a finite number above 0"));
+      return {};
+    }
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
 void ConfigFields::RefuseUnless(std::string_view key, Neutral neutral) {
   const Value* value = Take(key);
   if (value == nullptr || IsNeutral(*value, neutral)) return;
@@ -154,12 +178,16 @@ void ConfigFields::Refuse(std::string_view key, std::string_view reason) {
                    reason));
 }
 
+bool ConfigFields::IsKnown(std::string_view key) const {
+  return std::find(known_.begin(), known_.end(), key) != known_.end();
+}
+
 std::vector<std::string> ConfigFields::UnknownKeys() const {
   std::vector<std::string> unknown;
   const auto* members = object_.As<Value::Object>();
   if (members == nullptr) return unknown;
   for (const auto& [key, value] : *members) {
-    if (std::find(known_.begin(), known_.end(), key) == known_.end()) unknown.push_back(key);
+    if (!IsKnown(key)) unknown.push_back(key);
   }
   return unknown;
 }

@@ -35,6 +35,8 @@ class ConfigFields {
   std::string Text(std::string_view key, std::string_view missing);
   std::vector<int64_t> Integers(std::string_view key);
   std::vector<std::string> Texts(std::string_view key);
+  // A list of numbers, each finite and above zero.
+  std::vector<double> PositiveNumbers(std::string_view key);
 
   // Whether the key is there with a value other than null; marks it known.
   bool Has(std::string_view key);
@@ -48,9 +50,14 @@ class ConfigFields {
   // Refuses a value by name: "KEY: 'gelu' is not supported (...)".
   void Refuse(std::string_view key, std::string_view reason);
 
+  // "text_config.rope_scaling": the key as messages name it.
+  std::string PathOf(std::string_view key) const { return reader_.PathOf(key); }
+
   bool ok() const { return reader_.ok(); }
   absl::Status status() { return reader_.FinishIgnoringUnknown(); }
-  // Keys of the object that nobody asked for, in file order.
+  // Whether anybody asked for the key or marked it known.
+  bool IsKnown(std::string_view key) const;
+  // Keys of the object that are not known, in file order.
   std::vector<std::string> UnknownKeys() const;
 
  private:

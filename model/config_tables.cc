@@ -1,23 +1,10 @@
 #include "model/config_tables.h"
 
-#include <array>
-
 namespace horizon {
 namespace {
 
-// Read from transformers 5.22.
-constexpr std::array<FamilyDefaults, 7> kFamilies = {{
-    {ModelFamily::kLlama, 32000, 4096, 11008, 32, 32, 0, 0, 2048, 1e-6, 1e4, 0},
-    {ModelFamily::kQwen2, 151936, 4096, 22016, 32, 32, 32, 0, 32768, 1e-6, 1e4, 4096},
-    {ModelFamily::kQwen3, 151936, 4096, 22016, 32, 32, 32, 128, 32768, 1e-6, 1e4, 4096},
-    {ModelFamily::kMistral, 32000, 4096, 14336, 32, 32, 8, 0, 131072, 1e-6, 1e4, 4096},
-    {ModelFamily::kMixtral, 32000, 4096, 14336, 32, 32, 8, 0, 131072, 1e-5, 1e6, 0},
-    {ModelFamily::kQwen3Moe, 151936, 2048, 6144, 24, 32, 4, 0, 32768, 1e-6, 1e4, 4096},
-    {ModelFamily::kGptOss, 201088, 2880, 2880, 36, 64, 8, 64, 131072, 1e-5, 150000.0, 128},
-}};
-
-// router_aux_loss_coef counts only with output_router_logits, which
-// is refused.
+// router_aux_loss_coef counts only with output_router_logits, which is refused. max_window_layers
+// is written by many families that never read it.
 constexpr std::string_view kHarmless[] = {"_attn_implementation",
                                           "_attn_implementation_autoset",
                                           "_commit_hash",
@@ -48,6 +35,7 @@ constexpr std::string_view kHarmless[] = {"_attn_implementation",
                                           "label2id",
                                           "length_penalty",
                                           "max_length",
+                                          "max_window_layers",
                                           "min_length",
                                           "model_type",
                                           "name_or_path",
@@ -84,40 +72,55 @@ constexpr std::string_view kHarmless[] = {"_attn_implementation",
                                           "use_bfloat16",
                                           "use_cache"};
 
-constexpr NeutralKey kNotHonoured[] = {
+constexpr NeutralKey kNeutral[] = {
     {"add_cross_attention", Neutral::kFalse},
+    {"attention_bias", Neutral::kFalse},
     {"attention_dropout", Neutral::kZero},
+    {"attention_multiplier", Neutral::kNull},
     {"attn_logit_softcapping", Neutral::kNull},
     {"clip_qkv", Neutral::kNull},
     {"compression_config", Neutral::kNull},
+    {"decoder_sparse_step", Neutral::kOne},
     {"embd_pdrop", Neutral::kZero},
+    {"embedding_multiplier", Neutral::kOne},
     {"final_logit_softcapping", Neutral::kNull},
     {"hidden_dropout", Neutral::kZero},
     {"is_encoder_decoder", Neutral::kFalse},
+    {"llama_4_scaling_beta", Neutral::kNull},
+    {"logits_scaling", Neutral::kOne},
+    {"mlp_bias", Neutral::kFalse},
     {"mlp_layer_types", Neutral::kEmpty},
+    {"mlp_only_layers", Neutral::kEmpty},
     {"n_shared_experts", Neutral::kZero},
+    {"no_rope_layers", Neutral::kEmpty},
+    {"num_experts", Neutral::kZero},
+    {"num_local_experts", Neutral::kZero},
     {"num_nextn_predict_layers", Neutral::kZero},
     {"output_router_logits", Neutral::kFalse},
     {"per_layer_config", Neutral::kEmpty},
     {"pretraining_tp", Neutral::kOne},
     {"pruned_heads", Neutral::kEmpty},
     {"quantization_config", Neutral::kNull},
+    {"query_pre_attn_scalar", Neutral::kNull},
     {"resid_pdrop", Neutral::kZero},
+    {"residual_multiplier", Neutral::kOne},
     {"rope_interleaved", Neutral::kFalse},
+    {"rope_local_base_freq", Neutral::kNull},
     {"rotary_pct", Neutral::kOne},
     {"router_jitter_noise", Neutral::kZero},
     {"shared_expert_intermediate_size", Neutral::kZero},
+    {"swiglu_alpha", Neutral::kNull},
+    {"swiglu_limit", Neutral::kNull},
     {"tie_encoder_decoder", Neutral::kFalse},
+    {"use_bidirectional_attention", Neutral::kFalse},
     {"use_mrope", Neutral::kFalse},
     {"use_qk_norm", Neutral::kFalse},
 };
 
 }  // namespace
 
-std::span<const FamilyDefaults> KnownFamilies() { return kFamilies; }
-
 std::span<const std::string_view> HarmlessKeys() { return kHarmless; }
 
-std::span<const NeutralKey> KeysNotHonoured() { return kNotHonoured; }
+std::span<const NeutralKey> NeutralKeys() { return kNeutral; }
 
 }  // namespace horizon

@@ -10,6 +10,7 @@
 #include "common/str_cat.h"
 #include "common/text_table.h"
 #include "common/units.h"
+#include "model/stage_memory.h"
 #include "model/stages.h"
 
 namespace horizon {
@@ -32,16 +33,17 @@ struct StageFigures {
 
 StageFigures FiguresOf(const ModelSpec& spec, const Stage& stage, TokenBatch tokens) {
   const UnitRange all{0, stage.units};
-  const StageActivations activations = ActivationsOf(spec, stage, tokens);
   return {.parameters = stage.parameters,
           .active_parameters = stage.active_parameters,
           .bytes = CheckedU64(stage.parameters) * kBf16Bytes,
           .forward_flops = ForwardWork(spec, stage, all, tokens).flops,
           .backward_flops = BackwardWork(spec, stage, all, tokens).flops,
-          .kept_bytes = KeptBytes(activations, kBf16Bytes),
+          .kept_bytes = KeptBytes(spec, stage.kind, tokens, kBf16Bytes),
           .recomputed_bytes =
-              KeptBytes(activations, kBf16Bytes) - CheckedU64(activations.input) * kBf16Bytes,
-          .transient_bytes = TransientBytes(activations, kBf16Bytes)};
+              KeptBytes(spec, stage.kind, tokens, kBf16Bytes) -
+              InputBytes(spec, stage.kind, tokens, kBf16Bytes),
+          .transient_bytes = 
+              WorkspaceBytes(spec, stage.kind, tokens, kBf16Bytes, PassesOver::kTraining)};
 }
 
 // Sums; of the scratch the largest, since one stage runs at a time.
@@ -156,6 +158,13 @@ void WriteFigures(JsonWriter& json, const StageFigures& figures) {
   json.EndObject();
 }
 
+void WriteRope(JsonWriter& json, const ModelSpec& spec, const RopeSpec& rope) {
+  json.Key("kind").String(ToString(rope.kind));
+  json.Key("theta").Number(rope.theta);
+  json.Key("factor").Number(rope.factor);
+  json.Key("rotary_dim").Integer(spec.RotaryDimOf(rope));
+}
+
 void WriteShape(JsonWriter& json, const ModelSpec& spec) {
   json.Key("layers").Integer(spec.layer_count());
   json.Key("hidden").Integer(spec.hidden);
@@ -170,10 +179,15 @@ void WriteShape(JsonWriter& json, const ModelSpec& spec) {
   json.Key("experts_per_token").Integer(spec.experts.experts_per_token);
   json.Key("expert_intermediate").Integer(spec.experts.intermediate);
   json.Key("rope").BeginObject();
-  json.Key("kind").String(ToString(spec.ropes[0].kind));
-  json.Key("theta").Number(spec.ropes[0].theta);
-  json.Key("factor").Number(spec.ropes[0].factor);
+  WriteRope(json, spec, spec.ropes.front());
   json.EndObject();
+  json.Key("ropes").BeginArray();
+  for (const RopeSpec& rope : spec.ropes) {
+    json.BeginObject();
+    WriteRope(json, spec, rope);
+    json.EndObject();
+  }
+  json.EndArray();
 }
 
 void WriteTensors(JsonWriter& json, const Stage& stage) {
@@ -201,7 +215,14 @@ void WriteStage(JsonWriter& json, const ModelSpec& spec, const Stage& stage,
     json.Null();
   }
   if (stage.kind == StageKind::kAttention) {
-    json.Key("sliding_window").Integer(spec.layers[stage.layer].sliding_window);
+    const LayerSpec& layer = spec.layers[static_cast<size_t>(stage.layer)];
+    json.Key("sliding_window").Integer(layer.sliding_window);
+    json.Key("rope");
+    if (layer.rope == kNoRotary) {
+      json.Null();
+    } else {
+      json.Integer(layer.rope);
+    }
   }
   WriteFigures(json, figures);
   json.Key("units").Integer(stage.units);

@@ -57,6 +57,9 @@ struct ExpertsSpec {
   friend bool operator==(const ExpertsSpec&, const ExpertsSpec&) = default;
 };
 
+// Most layers a model may have: a file cannot make us build an endless list.
+inline constexpr int64_t kMaxLayers = 100'000;
+
 // One decoder layer where layers may differ.
 inline constexpr int32_t kNoRotary = -1;
 struct LayerSpec {
@@ -90,6 +93,9 @@ struct ModelSpec {
   int64_t vocab = 0;
   int64_t max_positions = 0;
   bool tied = false;  // the head is the embedding table
+  // The row of the embedding that lookups do not train (pad_token_id; as PyTorch's padding_idx); -1:
+  // none. As a row of a tied head it is trained.
+  int64_t padding_token = -1;
   bool qkv_bias = false;
   bool output_bias = false;  // of the attention output projection
   bool mlp_bias = false;     // of gate, up and down (dense)
@@ -102,6 +108,8 @@ struct ModelSpec {
   double norm_epsilon = 1e-6;
   double attention_scale = 0.0;       // of the scores; 0: 1 / sqrt(head_dim)
   double embedding_multiplier = 1.0;  // of the embedding's output
+  // The multiplier is rounded to the type that compute has weights in (gemma).
+  bool embedding_multiplier_rounds = false;
   double residual_multiplier = 1.0;   // of what attention and feed-forward add
   double logit_multiplier = 1.0;      // of the logits
   double swiglu_limit = 0.0;          // clamp of gate and up before SwiGLU; 0: none (gpt_oss 7.0)

@@ -1,7 +1,8 @@
 #include "model/read_rope.h"
 
+#include <algorithm>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/status_macros.h"
@@ -10,20 +11,19 @@
 namespace horizon {
 namespace {
 
-// The settings object that counts, or nullptr.
-const Value* SettingsOf(ConfigFields& fields, std::string_view* key) {
-  for (std::string_view candidate : {"rope_scaling", "rope_parameters"}) {
-    const Value* value = fields.Take(candidate);
-    if (value == nullptr || value->is_null()) continue;
-    const auto* members = value->As<Value::Object>();
-    if (members != nullptr && members->empty()) continue;
-    *key = candidate;
-    return value;
-  }
-  return nullptr;
+constexpr std::string_view kOriginalPositions = "original_max_position_embeddings";
+constexpr std::string_view kPartialFactor = "partial_rotary_factor";
+constexpr std::string_view kQueryScaleBeta = "llama_4_scaling_beta";
+
+// Settings under a key, or nullptr where they are missing, null or empty.
+const Value* SettingsAt(ConfigFields& fields, std::string_view key) {
+  const Value* value = fields.Take(key);
+  if (value == nullptr || value->is_null()) return nullptr;
+  const auto* members = value->As<Value::Object>();
+  return members != nullptr && members->empty() ? nullptr : value;
 }
 
-// transformers lets a family give each kind of layer its own settings; none of ours has that.
+// transformers lets a family give each kind of layer its own settings; most of ours have that not.
 void RefuseNested(ConfigFields& settings, const Value& value) {
   const auto* members = value.As<Value::Object>();
   if (members == nullptr) return;
@@ -33,114 +33,310 @@ void RefuseNested(ConfigFields& settings, const Value& value) {
   }
 }
 
-RopeKind ReadKind(ConfigFields& settings) {
-  const std::string_view key = settings.Has("rope_type") ? "rope_type" : "type";
-  const std::string word = settings.Has(key) ? settings.Text(key, "default") : "default";
-  for (RopeKind kind :
-       {RopeKind::kDefault, RopeKind::kLinear, RopeKind::kLlama3, RopeKind::kYarn}) {
-    if (word == ToString(kind)) return kind;
+std::string ListOf(std::span<const RopeKind> kinds) {
+  std::string list;
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    const std::string_view before = i == 0 ? "" : (i + 1 == kinds.size() ? " and " : ", ");
+    list += StrCat(before, ToString(kinds[i]));
   }
-  settings.Refuse(key, "known kinds are default, linear, llama3 and yarn");
-  return RopeKind::kDefault;
+  return list;
 }
 
-void RequireKey(ConfigFields& settings, std::string_view key, RopeKind kind) {
-  if (settings.Take(key) == nullptr) {
-    settings.Fail(key, StrCat("required for the kind ", ToString(kind), " and missing"));
+// The settings of one object, read for one kind of layer.
+class SettingsReader {
+ public:
+  SettingsReader(const RopeContext& context, const RopeRules& rules, const Value& value,
+                 std::string path)
+      : context_(context),
+        rules_(rules),
+        value_(value),
+        settings_(context.document, value, std::move(path)) {}
+
+  ConfigFields& settings() { return settings_; }
+
+  absl::StatusOr<RopeSpec> Read(double theta) {
+    RefuseNested(settings_, value_);
+    rope_.kind = ReadKind();
+    rope_.theta = settings_.Has("rope_theta") ? settings_.Positive("rope_theta", theta) : theta;
+    ReadPartial();
+    if (rope_.kind == RopeKind::kLinear) {
+      RequireKey("factor");
+      rope_.factor = settings_.Positive("factor", 1.0);
+    }
+    if (rope_.kind != RopeKind::kDefault && rope_.kind != RopeKind::kLinear) {
+      rope_.original_max_positions = OriginalPositions();
+    }
+    if (rope_.kind == RopeKind::kLlama3) ReadLlama3();
+    if (rope_.kind == RopeKind::kYarn) ReadYarn();
+    if (rope_.kind == RopeKind::kLongrope) ReadLongrope();
+    if (settings_.ok() && rope_.factor < 1) {
+      settings_.Fail("factor", StrCat("is ", rope_.factor, "; it must be at least 1"));
+    }
+    if (rules_.query_scale) ReadQueryScale();
+    RefuseUnknown();
+    RETURN_IF_ERROR(settings_.status());
+    return rope_;
   }
+
+ private:
+  RopeKind ReadKind() {
+    const std::string_view key = settings_.Has("rope_type") ? "rope_type" : "type";
+    const std::string word = settings_.Has(key) ? settings_.Text(key, "default") : "default";
+    if (rules_.old_longrope_words && (word == "su" || word == "yarn")) return RopeKind::kLongrope;
+    for (const RopeKind kind : rules_.kinds) {
+      if (word == ToString(kind)) return kind;
+    }
+    settings_.Refuse(key, StrCat("known kinds are ", ListOf(rules_.kinds)));
+    return RopeKind::kDefault;
+  }
+
+  void RequireKey(std::string_view key) {
+    if (settings_.Take(key) == nullptr) {
+      settings_.Fail(key, StrCat("required for the kind ", ToString(rope_.kind), " and missing"));
+    }
+  }
+
+  void ReadPartial();
+
+  // Where the model was trained before its context was stretched. A key beside the settings goes
+  // before one inside, as in transformers.
+  int64_t OriginalPositions() {
+    const int64_t missing =
+        rules_.original_positions == 0 ? context_.max_positions : rules_.original_positions;
+    const int64_t inside =
+        settings_.Has(kOriginalPositions) ? settings_.Size(kOriginalPositions, missing) : missing;
+    if (context_.fields.Has(kOriginalPositions)) {
+      return context_.fields.Size(kOriginalPositions, inside);
+    }
+    // A class with a default of its own never looks inside.
+    if (settings_.ok() && rules_.original_positions != 0 && inside != missing) {
+      settings_.Refuse(
+          kOriginalPositions,
+          StrCat("it counts beside the rotary settings, where it is missing and means ", missing));
+    }
+    return inside;
+  }
+
+  double RatioOfContexts() const {
+    return static_cast<double>(context_.max_positions) /
+           static_cast<double>(rope_.original_max_positions);
+  }
+
+  void ReadLlama3() {
+    for (std::string_view key : {"factor", "low_freq_factor", "high_freq_factor"}) RequireKey(key);
+    rope_.factor = settings_.Positive("factor", 1.0);
+    rope_.low_frequency_factor = settings_.Positive("low_freq_factor", 1.0);
+    rope_.high_frequency_factor = settings_.Positive("high_freq_factor", 4.0);
+    if (settings_.ok() && rope_.high_frequency_factor <= rope_.low_frequency_factor) {
+      settings_.Fail("high_freq_factor", StrCat("is ", rope_.high_frequency_factor,
+                                                "; it must be above low_freq_factor (",
+                                                rope_.low_frequency_factor, ")"));
+    }
+  }
+
+  void ReadYarn() {
+    RequireKey("factor");
+    rope_.factor = settings_.Has("factor") ? settings_.Positive("factor", 1.0) : RatioOfContexts();
+    ReadAttentionFactor();
+    rope_.mscale = settings_.AtLeastZero("mscale", 0.0);
+    rope_.mscale_all_dim = settings_.AtLeastZero("mscale_all_dim", 0.0);
+    // transformers takes 0 like a missing value here.
+    const double fast = settings_.AtLeastZero("beta_fast", 0.0);
+    const double slow = settings_.AtLeastZero("beta_slow", 0.0);
+    rope_.beta_fast = fast == 0 ? 32.0 : fast;
+    rope_.beta_slow = slow == 0 ? 1.0 : slow;
+    if (settings_.ok() && rope_.beta_fast <= rope_.beta_slow) {
+      settings_.Fail("beta_fast", StrCat("is ", rope_.beta_fast, "; it must be above beta_slow (",
+                                         rope_.beta_slow, ")"));
+    }
+    rope_.truncate = settings_.Flag("truncate", true);
+  }
+
+  void ReadAttentionFactor() {
+    if (settings_.Has("attention_factor")) {
+      rope_.attention_factor = settings_.Positive("attention_factor", 1.0);
+    }
+  }
+
+  void ReadLongrope() {
+    rope_.short_factors = ReadFactors("short_factor");
+    rope_.long_factors = ReadFactors("long_factor");
+    ReadAttentionFactor();
+    // A ratio below 1 scales cosines and sines by 1, as a ratio of 1 does.
+    rope_.factor = settings_.Has("factor") ? settings_.Positive("factor", 1.0)
+                                           : std::max(RatioOfContexts(), 1.0);
+    if (settings_.ok() && rope_.original_max_positions < 2) {
+      settings_.Fail(kOriginalPositions, "is 1; longrope needs at least 2");
+    }
+  }
+
+  std::vector<double> ReadFactors(std::string_view key) {
+    RequireKey(key);
+    std::vector<double> factors = settings_.PositiveNumbers(key);
+    const int64_t rotated = rope_.rotary_dim == 0 ? context_.head_dim : rope_.rotary_dim;
+    if (settings_.ok() && static_cast<int64_t>(factors.size()) != rotated / 2) {
+      settings_.Fail(key, StrCat("has ", factors.size(), " numbers; it must have ", rotated / 2,
+                                 ", one for each pair of the ", rotated, " rotated channels"));
+    }
+    return factors;
+  }
+
+  // ministral3. Its class fails without the key, so there is no default to take.
+  void ReadQueryScale() {
+    if (!settings_.Has(kQueryScaleBeta)) {
+      settings_.Fail(kQueryScaleBeta, "required for this family and missing");
+    }
+    rope_.query_scale_beta = settings_.AtLeastZero(kQueryScaleBeta, 0.0);
+    if (rope_.query_scale_beta == 0 || rope_.original_max_positions != 0) return;
+    if (!settings_.Has(kOriginalPositions)) {
+      settings_.Fail(kOriginalPositions, StrCat("required with ", kQueryScaleBeta, " and missing"));
+    }
+    rope_.original_max_positions = settings_.Size(kOriginalPositions, 1);
+  }
+
+  // Keys another kind uses are harmless; keys nobody knows (mrope_section) may not be.
+  void RefuseUnknown() {
+    for (std::string_view key :
+         {std::string_view("type"), std::string_view("rope_type"), std::string_view("factor"),
+          std::string_view("low_freq_factor"), std::string_view("high_freq_factor"),
+          kOriginalPositions, std::string_view("beta_fast"), std::string_view("beta_slow"),
+          std::string_view("attention_factor"), std::string_view("mscale"),
+          std::string_view("mscale_all_dim"), std::string_view("truncate")}) {
+      settings_.Ignore(key);
+    }
+    if (rules_.partial) {
+      settings_.Ignore("short_factor");
+      settings_.Ignore("long_factor");
+    }
+    // Written by ministral3 beside its own keys, and never read.
+    if (rules_.query_scale) settings_.Ignore("max_position_embeddings");
+    for (const std::string& key : settings_.UnknownKeys()) {
+      settings_.Fail(key, "unknown rotary setting");
+    }
+  }
+
+  const RopeContext& context_;
+  const RopeRules& rules_;
+  const Value& value_;
+  ConfigFields settings_;
+  RopeSpec rope_;
+};
+
+// The number of channels that a partial_rotary_factor leaves to be rotated; 0: all.
+int64_t PartialDim(ConfigFields& fields, int64_t head_dim) {
+  const double factor = fields.Positive(kPartialFactor, 1.0);
+  if (!fields.ok()) return 0;
+  if (factor > 1) {
+    fields.Fail(kPartialFactor, StrCat("is ", factor, "; it must be at most 1"));
+    return 0;
+  }
+  const auto rotated = static_cast<int64_t>(static_cast<double>(head_dim) * factor);
+  if (rotated < 2 || rotated % 2 != 0) {
+    fields.Fail(kPartialFactor, StrCat("is ", factor, ", which rotates ", rotated, " of ", head_dim,
+                                       " channels of a head; it must be an even number of them"));
+    return 0;
+  }
+  return rotated == head_dim ? 0 : rotated;
 }
 
-// Where the model was trained before its context was stretched.
-int64_t OriginalPositions(ConfigFields& fields, ConfigFields& settings, int64_t max_positions) {
-  constexpr std::string_view kKey = "original_max_position_embeddings";
-  const int64_t inside = settings.Has(kKey) ? settings.Size(kKey, max_positions) : max_positions;
-  return fields.Has(kKey) ? fields.Size(kKey, inside) : inside;
+void SettingsReader::ReadPartial() {
+  if (!rules_.partial) {
+    settings_.RefuseUnless(kPartialFactor, Neutral::kOne);
+    return;
+  }
+  ConfigFields& fields = settings_.Has(kPartialFactor) ? settings_ : context_.fields;
+  if (fields.Has(kPartialFactor)) rope_.rotary_dim = PartialDim(fields, context_.head_dim);
 }
 
-void ReadLlama3(ConfigFields& settings, RopeSpec& rope) {
-  for (std::string_view key : {"factor", "low_freq_factor", "high_freq_factor"}) {
-    RequireKey(settings, key, rope.kind);
-  }
-  rope.factor = settings.Positive("factor", 1.0);
-  rope.low_frequency_factor = settings.Positive("low_freq_factor", 1.0);
-  rope.high_frequency_factor = settings.Positive("high_freq_factor", 4.0);
-  if (settings.ok() && rope.high_frequency_factor <= rope.low_frequency_factor) {
-    settings.Fail("high_freq_factor",
-                  StrCat("is ", rope.high_frequency_factor, "; it must be above low_freq_factor (",
-                         rope.low_frequency_factor, ")"));
-  }
+double ThetaBeside(ConfigFields& fields, std::string_view key, double missing) {
+  return fields.Has(key) ? fields.Positive(key, missing) : missing;
 }
 
-void ReadYarn(ConfigFields& settings, int64_t max_positions, RopeSpec& rope) {
-  RequireKey(settings, "factor", rope.kind);
-  rope.factor = settings.Has("factor") ? settings.Positive("factor", 1.0)
-                                       : static_cast<double>(max_positions) /
-                                             static_cast<double>(rope.original_max_positions);
-  if (settings.Has("attention_factor")) {
-    rope.attention_factor = settings.Positive("attention_factor", 1.0);
+RopeSpec WithoutSettings(const RopeContext& context, const RopeRules& rules, double theta) {
+  RopeSpec rope = rules.missing.value_or(RopeSpec{.theta = theta});
+  if (rules.missing_takes_theta) {
+    rope.theta = theta;
+  } else if (context.fields.Has("rope_theta") && theta != rope.theta) {
+    context.fields.Refuse("rope_theta", StrCat("without rope_parameters this family's class takes ",
+                                               rope.theta, " whatever stands here"));
   }
-  rope.mscale = settings.AtLeastZero("mscale", 0.0);
-  rope.mscale_all_dim = settings.AtLeastZero("mscale_all_dim", 0.0);
-  // transformers takes 0 like a missing value here.
-  const double fast = settings.AtLeastZero("beta_fast", 0.0);
-  const double slow = settings.AtLeastZero("beta_slow", 0.0);
-  rope.beta_fast = fast == 0 ? 32.0 : fast;
-  rope.beta_slow = slow == 0 ? 1.0 : slow;
-  if (settings.ok() && rope.beta_fast <= rope.beta_slow) {
-    settings.Fail("beta_fast", StrCat("is ", rope.beta_fast, "; it must be above beta_slow (",
-                                      rope.beta_slow, ")"));
+  if (rules.partial && context.fields.Has(kPartialFactor)) {
+    rope.rotary_dim = PartialDim(context.fields, context.head_dim);
   }
-  rope.truncate = settings.Flag("truncate", true);
+  return rope;
 }
 
-// Keys another kind uses are harmless; keys nobody knows (mrope_section) may not be.
-void RefuseUnknown(ConfigFields& settings) {
-  for (std::string_view key : {"type", "rope_type", "factor", "low_freq_factor", "high_freq_factor",
-                               "original_max_position_embeddings", "beta_fast", "beta_slow",
-                               "attention_factor", "mscale", "mscale_all_dim", "truncate"}) {
-    settings.Ignore(key);
+// The settings of one layer type under `key` of rope_parameters; theta alone where there are none.
+absl::StatusOr<RopeSpec> ReadOneLayerType(const RopeContext& context, ConfigFields& parent,
+                                          std::string_view key, double theta) {
+  const Value* value = SettingsAt(parent, key);
+  if (value == nullptr) return RopeSpec{.theta = theta};
+  const RopeRules rules;
+  SettingsReader reader(context, rules, *value, parent.PathOf(key));
+  ASSIGN_OR_RETURN(RopeSpec rope, reader.Read(theta));
+  // transformers looks for it one level higher, where it is not.
+  if (!rope.truncate) {
+    reader.settings().Refuse("truncate", "settings of one layer type are always truncated");
   }
-  for (const std::string& key : settings.UnknownKeys()) {
-    settings.Fail(key, "unknown rotary setting");
-  }
+  RETURN_IF_ERROR(reader.settings().status());
+  return rope;
 }
 
 }  // namespace
 
-absl::StatusOr<RopeSpec> ReadRope(const Document& document, ConfigFields& fields,
-                                  int64_t max_positions, const RopeDefaults& defaults) {
-  fields.RefuseUnless("partial_rotary_factor", Neutral::kOne);
-  const double theta =
-      fields.Has("rope_theta") ? fields.Positive("rope_theta", defaults.theta) : defaults.theta;
-  std::string_view key;
-  const Value* value = SettingsOf(fields, &key);
-  fields.Ignore("original_max_position_embeddings");
-  if (value == nullptr) {
-    RopeSpec rope = defaults.spec;
-    rope.theta = theta;
-    return rope;
+absl::StatusOr<RopeSpec> ReadRope(const RopeContext& context, const RopeRules& rules) {
+  ConfigFields& fields = context.fields;
+  if (!rules.partial) fields.RefuseUnless(kPartialFactor, Neutral::kOne);
+  const double theta = ThetaBeside(fields, "rope_theta", rules.theta);
+  const Value* scaling = SettingsAt(fields, "rope_scaling");
+  const Value* parameters = SettingsAt(fields, "rope_parameters");
+  fields.Ignore(kOriginalPositions);
+  fields.Ignore(kPartialFactor);
+  const Value* value = scaling != nullptr ? scaling : parameters;
+  if (value == nullptr) return WithoutSettings(context, rules, theta);
+  const std::string_view key = scaling != nullptr ? "rope_scaling" : "rope_parameters";
+  return SettingsReader(context, rules, *value, fields.PathOf(key)).Read(theta);
+}
+
+absl::StatusOr<LayerTypeRopes> ReadLayerTypeRopes(const RopeContext& context,
+                                                  const LayerTypeRopeRules& rules) {
+  // A key of this name beside the settings is not looked at by these families.
+  ConfigFields& fields = context.fields;
+  fields.RefuseUnless(kPartialFactor, Neutral::kOne);
+  fields.RefuseUnless(kOriginalPositions, Neutral::kNull);
+  const double full_theta = ThetaBeside(fields, "rope_theta", rules.full_theta);
+  const bool has_key = !rules.sliding_theta_key.empty();
+  const double sliding_theta =
+      has_key ? ThetaBeside(fields, rules.sliding_theta_key, rules.sliding_theta)
+              : rules.sliding_theta;
+  const Value* scaling = SettingsAt(fields, "rope_scaling");
+  const Value* parameters = SettingsAt(fields, "rope_parameters");
+  LayerTypeRopes ropes = {.full = {.theta = full_theta}, .sliding = {.theta = sliding_theta}};
+  bool own_theta = has_key;
+  if (scaling != nullptr && parameters != nullptr) {
+    fields.Fail("rope_scaling", "stands beside rope_parameters; give one of them");
+  } else if (scaling != nullptr) {
+    ASSIGN_OR_RETURN(ropes.full, ReadOneLayerType(context, fields, "rope_scaling", full_theta));
+  } else if (parameters != nullptr) {
+    ConfigFields types(context.document, *parameters, fields.PathOf("rope_parameters"));
+    ASSIGN_OR_RETURN(ropes.full, ReadOneLayerType(context, types, "full_attention", full_theta));
+    ASSIGN_OR_RETURN(ropes.sliding,
+                     ReadOneLayerType(context, types, "sliding_attention", sliding_theta));
+    const Value* sliding = types.Take("sliding_attention");
+    own_theta = own_theta || (sliding != nullptr && sliding->Find("rope_theta") != nullptr);
+    for (const std::string& key : types.UnknownKeys()) {
+      types.Fail(key,
+                 "unknown; rope_parameters of this family has full_attention and "
+                 "sliding_attention");
+    }
+    RETURN_IF_ERROR(types.status());
   }
-  ConfigFields settings(document, *value, std::string(key));
-  RefuseNested(settings, *value);
-  RopeSpec rope;
-  rope.kind = ReadKind(settings);
-  rope.theta = settings.Has("rope_theta") ? settings.Positive("rope_theta", theta) : theta;
-  settings.RefuseUnless("partial_rotary_factor", Neutral::kOne);
-  if (rope.kind == RopeKind::kLinear) {
-    RequireKey(settings, "factor", rope.kind);
-    rope.factor = settings.Positive("factor", 1.0);
+  if (!own_theta && fields.ok() && full_theta != rules.full_theta) {
+    fields.Refuse("rope_theta",
+                  StrCat("releases of transformers disagree whether sliding layers take it or ",
+                         rules.sliding_theta, "; give rope_parameters for both layer types"));
   }
-  if (rope.kind == RopeKind::kLlama3 || rope.kind == RopeKind::kYarn) {
-    rope.original_max_positions = OriginalPositions(fields, settings, max_positions);
-  }
-  if (rope.kind == RopeKind::kLlama3) ReadLlama3(settings, rope);
-  if (rope.kind == RopeKind::kYarn) ReadYarn(settings, max_positions, rope);
-  if (settings.ok() && rope.factor < 1) {
-    settings.Fail("factor", StrCat("is ", rope.factor, "; it must be at least 1"));
-  }
-  RefuseUnknown(settings);
-  RETURN_IF_ERROR(settings.status());
-  return rope;
+  return ropes;
 }
 
 }  // namespace horizon

@@ -16,20 +16,20 @@ CheckedU64 CountOf(TokenBatch tokens) {
 
 }  // namespace
 
-CheckedU64 KeptBytes(const ModelSpec& spec, const Stage& stage, TokenBatch tokens,
+CheckedU64 KeptBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens,
                      uint64_t value_bytes) {
-  return ArrayLayout::Kept(ArraysOf(spec, stage.kind), CountOf(tokens), value_bytes).bytes();
+  return ArrayLayout::Kept(ArraysOf(spec, kind), CountOf(tokens), value_bytes).bytes();
 }
 
-CheckedU64 InputBytes(const ModelSpec& spec, const Stage& stage, TokenBatch tokens,
+CheckedU64 InputBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens,
                       uint64_t value_bytes) {
-  if (stage.kind == StageKind::kEmbedding) return 0;
+  if (kind == StageKind::kEmbedding) return 0;
   return CountOf(tokens) * CheckedU64::FromSigned(spec.hidden) * value_bytes;
 }
 
-CheckedU64 WorkspaceBytes(const ModelSpec& spec, const Stage& stage, TokenBatch tokens,
+CheckedU64 WorkspaceBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens,
                           uint64_t value_bytes, PassesOver passes) {
-  const ArrayDescriptions arrays = ArraysOf(spec, stage.kind);
+  const ArrayDescriptions arrays = ArraysOf(spec, kind);
   const auto scratch = [&](ScratchOf pass) {
     return ArrayLayout::Scratch(arrays, pass, CountOf(tokens), value_bytes).bytes();
   };

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "common/checked.h"
 #include "model/model_spec.h"
 #include "model/tensor_role.h"
+#include "model/tensor_spec.h"
 
 namespace horizon {
 
@@ -22,33 +22,6 @@ namespace horizon {
 // its bias and its norm. So a shard of attention or feed-forward is a run of whole matrices (norm
 // and q | k | v | o; norm and gate | up | down), and every sum over a matrix is taken in one go
 // whatever the cut.
-
-// Where a tensor lies inside a larger one on disk: `first` elements after its begin.
-struct FusedPlace {
-  std::string name;            // "model.layers.0.self_attn.qkv_proj.weight"
-  std::vector<int64_t> shape;  // of the whole
-  uint64_t first = 0;
-};
-
-// A tensor of a stage.
-struct TensorSpec {
-  // As the family names it on disk ("model.layers.0.self_attn.q_proj.weight"). A tensor that is
-  // part of another one there has the name it would have by itself, and `fused`. The text part of a
-  // multimodal model has these names without what the wrapper puts before them (disk_tensors.h).
-  std::string name;
-  std::optional<FusedPlace> fused;
-  TensorRole role = TensorRole::kTable;
-  std::vector<int64_t> shape;  // row-major
-  // The axis that is divided equally among the stage's units (vocabulary tables, tensors that hold
-  // all experts). -1: the whole tensor belongs to `unit`.
-  int split_axis = -1;
-  int64_t unit = 0;
-  // For a tensor that belongs to one expert: that expert's number. -1: none.
-  int64_t expert = -1;
-  // Matrices decay by default, norms, biases and sinks do not.
-  bool decays = false;
-  uint64_t parameters = 0;  // product of shape
-};
 
 // A range [begin, end) of a stage's units.
 struct UnitRange {
@@ -76,8 +49,7 @@ struct Stage {
   std::vector<uint64_t> whole_before;
 };
 
-// Most layers a model may have, and most tensors: a file cannot make us build an endless list.
-inline constexpr int64_t kMaxLayers = 100'000;
+// Most tensors a model may have: a file cannot make us build an endless list.
 inline constexpr uint64_t kMaxTensors = 1'000'000;
 
 // All stages in forward order. `spec` must be valid (ValidateSpec).

@@ -7,6 +7,7 @@ namespace horizon {
 
 // A model is a list of stages that a token passes through (stages.h).
 enum class StageKind { kEmbedding, kAttention, kFeedForward, kExperts, kFinalNorm, kHead };
+inline constexpr int kStageKinds = static_cast<int>(StageKind::kHead) + 1;
 // "embedding", "attention", "feed_forward", "experts", "final_norm", "head".
 std::string_view ToString(StageKind kind);
 

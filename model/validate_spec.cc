@@ -1,4 +1,5 @@
 #include <cmath>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "common/checked.h"
@@ -64,9 +65,19 @@ absl::Status CheckExperts(const ModelSpec& spec) {
   return absl::OkStatus();
 }
 
-absl::Status CheckRope(const ModelSpec& spec) {
-  const RopeSpec& rope = spec.rope;
-  RETURN_IF_ERROR(CheckNumber("rope theta", rope.theta, 0));
+absl::Status CheckFactors(std::string_view field, const std::vector<double>& factors,
+                          int64_t pairs) {
+  if (static_cast<int64_t>(factors.size()) != pairs) {
+    return absl::InvalidArgumentError(StrCat("model: ", field, " has ", factors.size(),
+                                             " numbers; it must have ", pairs,
+                                             ", one for each rotated pair of channels"));
+  }
+  for (const double factor : factors) RETURN_IF_ERROR(CheckNumber(field, factor, 0));
+  return absl::OkStatus();
+}
+
+// What the kind of rope scales frequencies by.
+absl::Status CheckScaling(const RopeSpec& rope, int64_t rotary_dim) {
   if (rope.kind == RopeKind::kDefault) return absl::OkStatus();
   if (!std::isfinite(rope.factor) || rope.factor < 1) {
     return absl::InvalidArgumentError(StrCat("model: rope factor is ", rope.factor,
@@ -81,11 +92,54 @@ absl::Status CheckRope(const ModelSpec& spec) {
                                 rope.low_frequency_factor));
     return absl::OkStatus();
   }
+  RETURN_IF_ERROR(CheckAtLeastZero("rope attention_factor", rope.attention_factor));
+  if (rope.kind == RopeKind::kLongrope) {
+    // The attention factor divides by the logarithm of these positions.
+    RETURN_IF_ERROR(CheckNumber("rope original_max_position_embeddings",
+                                static_cast<double>(rope.original_max_positions), 1));
+    RETURN_IF_ERROR(CheckFactors("rope short_factor", rope.short_factors, rotary_dim / 2));
+    return CheckFactors("rope long_factor", rope.long_factors, rotary_dim / 2);
+  }
   RETURN_IF_ERROR(CheckNumber("rope beta_slow", rope.beta_slow, 0));
   RETURN_IF_ERROR(CheckNumber("rope beta_fast", rope.beta_fast, rope.beta_slow));
-  RETURN_IF_ERROR(CheckAtLeastZero("rope attention_factor", rope.attention_factor));
   RETURN_IF_ERROR(CheckAtLeastZero("rope mscale", rope.mscale));
   RETURN_IF_ERROR(CheckAtLeastZero("rope mscale_all_dim", rope.mscale_all_dim));
+  return absl::OkStatus();
+}
+
+absl::Status CheckQueryScale(const RopeSpec& rope, bool is_partial) {
+  RETURN_IF_ERROR(CheckAtLeastZero("rope llama_4_scaling_beta", rope.query_scale_beta));
+  if (rope.query_scale_beta == 0) return absl::OkStatus();
+  RETURN_IF_ERROR(
+      CheckPositive("rope original_max_position_embeddings", rope.original_max_positions));
+  if (!is_partial) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      StrCat("model: rope rotates ", rope.rotary_dim,
+             " channels of a head and scales queries; partial rotation with a query scale is not "
+             "supported"));
+}
+
+absl::Status CheckRope(const ModelSpec& spec, const RopeSpec& rope) {
+  RETURN_IF_ERROR(CheckNumber("rope theta", rope.theta, 0));
+  const int64_t rotary_dim = spec.RotaryDimOf(rope);
+  if (rotary_dim < 2 || rotary_dim % 2 != 0 || rotary_dim > spec.head_dim) {
+    return absl::InvalidArgumentError(StrCat("model: rope rotates ", rotary_dim,
+                                             " channels of a head; it must be an even number",
+                                             " of at most head_dim (", spec.head_dim, ")"));
+  }
+  RETURN_IF_ERROR(CheckScaling(rope, rotary_dim));
+  return CheckQueryScale(rope, rotary_dim < spec.head_dim);
+}
+
+absl::Status CheckRopes(const ModelSpec& spec) {
+  for (const RopeSpec& rope : spec.ropes) RETURN_IF_ERROR(CheckRope(spec, rope));
+  const auto ropes = static_cast<int64_t>(spec.ropes.size());
+  for (int64_t i = 0; i < spec.layer_count(); ++i) {
+    const int64_t rope = spec.layers[i].rope;
+    if (rope == kNoRotary || (0 <= rope && rope < ropes)) continue;
+    return absl::InvalidArgumentError(
+        StrCat("model: layer ", i, " has rope ", rope, ", but there are ", ropes));
+  }
   return absl::OkStatus();
 }
 
@@ -183,7 +237,11 @@ absl::Status ValidateSpec(const ModelSpec& spec) {
   RETURN_IF_ERROR(CheckAtLeastZero("initializer_range", spec.initializer_range));
   RETURN_IF_ERROR(CheckAtLeastZero("swiglu_limit", spec.swiglu_limit));
   RETURN_IF_ERROR(CheckNumber("swiglu_alpha", spec.swiglu_alpha, 0));
-  RETURN_IF_ERROR(CheckRope(spec));
+  RETURN_IF_ERROR(CheckAtLeastZero("attention_scale", spec.attention_scale));
+  RETURN_IF_ERROR(CheckNumber("embedding_multiplier", spec.embedding_multiplier, 0));
+  RETURN_IF_ERROR(CheckNumber("residual_multiplier", spec.residual_multiplier, 0));
+  RETURN_IF_ERROR(CheckNumber("logit_multiplier", spec.logit_multiplier, 0));
+  RETURN_IF_ERROR(CheckRopes(spec));
   return CheckCounts(spec);
 }
 

@@ -319,7 +319,7 @@ absl::Status Prober::Passes(DeviceProfile& device) {
       const Grown elements, Grow([&](int64_t bytes) -> absl::Status {
         const int64_t count = values_of(bytes);
         RETURN_IF_ERROR(Launch([this, count](const KernelContext& context) {
-          return rated_.kernels.swiglu_forward(
+          return rated_.kernels.glu_forward(
               context,
               {.count = count, .gate = Numbers(0), .up = Numbers(1), .output = Numbers(2)});
         }));

@@ -24,9 +24,9 @@
 #include "kernels/attention.h"
 #include "kernels/convert.h"
 #include "kernels/gemm.h"
+#include "kernels/glu.h"
 #include "kernels/rms_norm.h"
 #include "kernels/squared_norm.h"
-#include "kernels/swiglu.h"
 #include "kernels/token_record.h"
 #include "planner/measure.h"
 #include "planner/yardstick.h"
@@ -289,10 +289,10 @@ absl::Status Prober::Elements(DeviceProfile& device) {
   const auto count = static_cast<int64_t>(
       std::min<uint64_t>(third_ / sizeof(float), uint64_t{512} << 10) / kNormWidth * kNormWidth);
   ASSIGN_OR_RETURN(const Measured measured, Measure(Bound::kProducts, [&]() -> absl::Status {
-                     RETURN_IF_ERROR(SwigluForwardHost(All(), {.count = count,
-                                                               .gate = Floats(0),
-                                                               .up = Floats(third_),
-                                                               .output = Floats(2 * third_)}));
+                     RETURN_IF_ERROR(GluForwardHost(All(), {.count = count,
+                                                            .gate = Floats(0),
+                                                            .up = Floats(third_),
+                                                            .output = Floats(2 * third_)}));
                      return RmsNormForwardHost(All(), {.rows = count / kNormWidth,
                                                        .width = kNormWidth,
                                                        .x = Floats(0),

@@ -1,162 +1,229 @@
-// The template of an attention stage: norm, q, k, v, attention over the heads, output projection.
+// The template of an attention stage: q, k, v, attention over the heads, output projection.
 #include <cmath>
 
+#include "common/check.h"
 #include "common/status_macros.h"
+#include "model/rotary_tables.h"
+#include "model/stages/attention.h"
 #include "runtime/stage_calls.h"
 
 namespace horizon {
+namespace {
 
-absl::Status StageCalls::HeadNormAndRotary(Values x, int64_t heads, TensorRole norm, Values before,
-                                           float* inverse_rms) {
-  if (HasTensor(norm)) {
-    const int64_t rows = tokens_ * heads;
-    if (before != nullptr) {
-      RETURN_IF_ERROR(s_.kernels.copy_bytes(
-          context_, {.bytes = rows * s_.spec.head_dim * BytesOf(s_.activations),
-                     .from = x.data(),
-                     .to = before.data()}));
+class AttentionCalls : public BranchCalls {
+ public:
+  AttentionCalls(const LayerShapes& shapes, const Stage& stage, UnitRange units,
+                 ConstValues weights, const KernelContext& context)
+      : BranchCalls(shapes, stage, units, weights, context),
+        layer_(shapes.spec.layers[static_cast<size_t>(stage.layer)]) {}
+
+  absl::Status Forward(const StageForward& args) {
+    StageArrays arrays = ForwardArrays(args);
+    const Branch branch(arrays);
+    const Kept kept(arrays);
+    RETURN_IF_ERROR(arrays.status());
+    RETURN_IF_ERROR(KeepInput(args));
+    const ConstValues x = Projected(branch, args.input);
+    if (Has(kQueryUnit)) {
+      RETURN_IF_ERROR(NormInput(branch, args.input));
+      RETURN_IF_ERROR(Linear(x, Query(), kept.q));
+      RETURN_IF_ERROR(NormAndRotate(Queries(), kept.q, kept.q_before, kept.q_inverse_rms));
     }
-    RETURN_IF_ERROR(s_.kernels.rms_norm_forward(context_, {.rows = rows,
-                                                           .width = s_.spec.head_dim,
-                                                           .epsilon = epsilon(),
-                                                           .x = x,
-                                                           .weight = Weight(norm),
-                                                           .y = x,
-                                                           .inverse_rms = inverse_rms}));
+    if (Has(kKeyUnit)) {
+      RETURN_IF_ERROR(Linear(x, Key(), kept.k));
+      RETURN_IF_ERROR(NormAndRotate(Keys(), kept.k, kept.k_before, kept.k_inverse_rms));
+    }
+    if (Has(kValueUnit)) RETURN_IF_ERROR(Linear(x, Value(), kept.v));
+    if (!Has(kOutputUnit)) return absl::OkStatus();
+    RETURN_IF_ERROR(Attend(args, kept));
+    return Finish(args, branch, kept.attended, Output());
   }
-  return ApplyRotary(x, heads, RotaryDirection::kForward);
+
+  absl::Status Backward(const StageBackward& args) {
+    gradient_ = args.gradient;
+    StageArrays arrays = BackwardArrays(args);
+    const Branch branch(arrays);
+    const Kept kept(arrays);
+    const Values attended_gradient = arrays.Get(ArrayRole::kAttendedGradient);
+    const Values dq = arrays.Get(ArrayRole::kQueryGradient);
+    const Values dk = arrays.Get(ArrayRole::kKeyGradient);
+    const Values dv = arrays.Get(ArrayRole::kValueGradient);
+    float* output_dot = arrays.GetFp32(ArrayRole::kOutputDot);
+    RETURN_IF_ERROR(arrays.status());
+    const ConstValues x = Projected(branch, branch.input);
+    if (Has(kOutputUnit)) {
+      ConstValues gradient;
+      RETURN_IF_ERROR(StartBackward(args, branch, gradient));
+      RETURN_IF_ERROR(InputGradient(gradient, Output(), attended_gradient));
+      RETURN_IF_ERROR(WeightGradients(kept.attended, Output(), gradient));
+      RETURN_IF_ERROR(s_.kernels.attention_backward(context_, {.shape = Shape(),
+                                                               .records = s_.records,
+                                                               .q = kept.q,
+                                                               .k = kept.k,
+                                                               .v = kept.v,
+                                                               .output = kept.attended,
+                                                               .log_sum_exp = kept.log_sum_exp,
+                                                               .output_gradient = attended_gradient,
+                                                               .output_dot = output_dot,
+                                                               .q_gradient = dq,
+                                                               .k_gradient = dk,
+                                                               .v_gradient = dv}));
+    }
+    const Values sum(branch.normed_gradient);
+    if (Has(kValueUnit)) {
+      RETURN_IF_ERROR(NormInputAgain(branch, args.kept));
+      RETURN_IF_ERROR(InputGradient(dv, Value(), sum));
+      RETURN_IF_ERROR(WeightGradients(x, Value(), dv));
+    }
+    if (Has(kKeyUnit)) {
+      RETURN_IF_ERROR(NormAndRotateBackward(Keys(), dk, kept.k_before, kept.k_inverse_rms));
+      RETURN_IF_ERROR(InputGradient(dk, Key(), sum, sum));
+      RETURN_IF_ERROR(WeightGradients(x, Key(), dk));
+    }
+    if (!Has(kQueryUnit)) return absl::OkStatus();
+    RETURN_IF_ERROR(NormAndRotateBackward(Queries(), dq, kept.q_before, kept.q_inverse_rms));
+    RETURN_IF_ERROR(InputGradient(dq, Query(), sum, sum));
+    RETURN_IF_ERROR(WeightGradients(x, Query(), dq));
+    return FinishBackward(args, branch);
+  }
+
+ private:
+  // What backward reads.
+  struct Kept {
+    Values q, k, v, attended;
+    Values q_before, k_before;  // q/k norm only, and where they are kept; else null
+    float* log_sum_exp;
+    float *q_inverse_rms, *k_inverse_rms;  // as q_before
+    explicit Kept(StageArrays& arrays)
+        : q(arrays.Get(ArrayRole::kQuery)),
+          k(arrays.Get(ArrayRole::kKey)),
+          v(arrays.Get(ArrayRole::kValue)),
+          attended(arrays.Get(ArrayRole::kAttended)),
+          q_before(arrays.GetIfAny(ArrayRole::kQueryBefore)),
+          k_before(arrays.GetIfAny(ArrayRole::kKeyBefore)),
+          log_sum_exp(arrays.GetFp32(ArrayRole::kLogSumExp)),
+          q_inverse_rms(arrays.GetFp32IfAny(ArrayRole::kQueryInverseRms)),
+          k_inverse_rms(arrays.GetFp32IfAny(ArrayRole::kKeyInverseRms)) {}
+  };
+
+  // Queries, or keys: heads that are normed and rotated.
+  struct Heads {
+    int64_t heads = 0;
+    TensorRole norm;
+    RotaryOf rotary;
+  };
+  Heads Queries() const {
+    return {s_.spec.heads, TensorRole::kQueryNorm, RotaryOf::kQueries};
+  }
+  Heads Keys() const { return {s_.spec.kv_heads, TensorRole::kKeyNorm, RotaryOf::kKeys}; }
+  NormShape NormOf(const Heads& of) const {
+    return {of.norm, tokens_ * QkNormRows(s_.spec, of.heads), QkNormWidth(s_.spec, of.heads)};
+  }
+
+  // The norm, where the model has one, then rotary. `before`: where the values before the norm are
+  // kept; null: they are not.
+  absl::Status NormAndRotate(const Heads& of, Values x, Values before, float* inverse_rms) {
+    if (HasTensor(of.norm)) {
+      if (before != nullptr) {
+        RETURN_IF_ERROR(s_.kernels.copy_bytes(
+            context_,
+            {.bytes = tokens_ * of.heads * s_.spec.head_dim * BytesOf(s_.activations),
+             .from = x.data(),
+             .to = before.data()}));
+      }
+      RETURN_IF_ERROR(NormForward(NormOf(of), x, x, inverse_rms));
+    }
+    return Rotate(of, x, RotaryDirection::kForward);
+  }
+
+  absl::Status NormAndRotateBackward(const Heads& of, Values dx, ConstValues before,
+                                     const float* inverse_rms) {
+    RETURN_IF_ERROR(Rotate(of, dx, RotaryDirection::kBackward));
+    if (!HasTensor(of.norm)) return absl::OkStatus();
+    return NormBackward(NormOf(of), before, inverse_rms, dx, {}, dx);
+  }
+
+  absl::Status Rotate(const Heads& of, Values x, RotaryDirection direction) {
+    if (layer_.rope == kNoRotary) return absl::OkStatus();
+    CHECK(s_.rotary_tables != nullptr);
+    return s_.kernels.rotary(
+        context_, {.direction = direction,
+                   .tokens = tokens_,
+                   .heads = of.heads,
+                   .head_dim = s_.spec.head_dim,
+                   .rotary_dim = s_.spec.RotaryDimOf(s_.spec.ropes[static_cast<size_t>(layer_.rope)]),
+                   .records = s_.records,
+                   .table = s_.rotary_tables +
+                            s_.positions * RotaryTableBegin(s_.spec, layer_.rope, of.rotary),
+                   .x = x});
+  }
+
+  AttentionShape Shape() const {
+    const double scale = s_.spec.attention_scale != 0
+                             ? s_.spec.attention_scale
+                             : 1.0 / std::sqrt(static_cast<double>(s_.spec.head_dim));
+    return {.batch = s_.batch,
+            .sequence = s_.sequence,
+            .heads = s_.spec.heads,
+            .kv_heads = s_.spec.kv_heads,
+            .head_dim = s_.spec.head_dim,
+            .window = layer_.sliding_window,
+            .scale = static_cast<float>(scale)};
+  }
+
+  absl::Status Attend(const StageForward& args, const Kept& kept) {
+    if (args.cache != nullptr) {
+      RETURN_IF_ERROR(s_.kernels.store_keys(context_, {.cache = *args.cache,
+                                                       .sequence = s_.sequence,
+                                                       .records = s_.records,
+                                                       .k = kept.k,
+                                                       .v = kept.v}));
+    }
+    const AttentionShape shape = Shape();
+    if (s_.decodes) {
+      CHECK(args.cache != nullptr && s_.sequence == 1);
+      return s_.kernels.cached_attention(context_, {.cache = *args.cache,
+                                                    .heads = shape.heads,
+                                                    .scale = shape.scale,
+                                                    .records = s_.records,
+                                                    .q = kept.q,
+                                                    .output = kept.attended});
+    }
+    return s_.kernels.attention_forward(context_, {.shape = shape,
+                                                   .records = s_.records,
+                                                   .q = kept.q,
+                                                   .k = kept.k,
+                                                   .v = kept.v,
+                                                   .output = kept.attended,
+                                                   .log_sum_exp = kept.log_sum_exp});
+  }
+
+  Matrix Query() const {
+    return {TensorRole::kQuery, TensorRole::kQueryBias, hidden_, s_.spec.query_width()};
+  }
+  Matrix Key() const {
+    return {TensorRole::kKey, TensorRole::kKeyBias, hidden_, s_.spec.key_width()};
+  }
+  Matrix Value() const {
+    return {TensorRole::kValue, TensorRole::kValueBias, hidden_, s_.spec.key_width()};
+  }
+  Matrix Output() const {
+    return {TensorRole::kOutput, TensorRole::kOutputBias, s_.spec.query_width(), hidden_};
+  }
+
+  const LayerSpec& layer_;
+};
+
+}  // namespace
+
+absl::Status AttentionForwardPass(const LayerShapes& shapes, const StageForward& args,
+                                  const KernelContext& context) {
+  return AttentionCalls(shapes, args.stage, args.units, args.weights, context).Forward(args);
 }
 
-absl::Status StageCalls::HeadNormAndRotaryBackward(Values dx, int64_t heads, TensorRole norm,
-                                                   ConstValues before, const float* inverse_rms) {
-  RETURN_IF_ERROR(ApplyRotary(dx, heads, RotaryDirection::kBackward));
-  if (!HasTensor(norm)) return absl::OkStatus();
-  return s_.kernels.rms_norm_backward(context_, {.rows = tokens_ * heads,
-                                                 .width = s_.spec.head_dim,
-                                                 .x = before,
-                                                 .inverse_rms = inverse_rms,
-                                                 .weight = Weight(norm),
-                                                 .y_gradient = dx,
-                                                 .x_gradient = dx,
-                                                 .weight_gradient = GradientOf(norm)});
-}
-
-absl::Status StageCalls::ApplyRotary(Values x, int64_t heads, RotaryDirection direction) {
-  return s_.kernels.rotary(context_, {.direction = direction,
-                                      .tokens = tokens_,
-                                      .heads = heads,
-                                      .head_dim = s_.spec.head_dim,
-                                      .records = s_.records,
-                                      .table = s_.rotary_table,
-                                      .x = x});
-}
-
-AttentionShape StageCalls::Shape() const {
-  return {.batch = s_.batch,
-          .sequence = s_.sequence,
-          .heads = s_.spec.heads,
-          .kv_heads = s_.spec.kv_heads,
-          .head_dim = s_.spec.head_dim,
-          .window = s_.spec.layers[stage_.layer].sliding_window,
-          .scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(s_.spec.head_dim)))};
-}
-
-absl::Status StageCalls::Attend(const StageForward& args, const AttentionKept& kept) {
-  if (args.cache != nullptr) {
-    RETURN_IF_ERROR(s_.kernels.store_keys(context_, {.cache = *args.cache,
-                                                     .sequence = s_.sequence,
-                                                     .records = s_.records,
-                                                     .k = kept.k,
-                                                     .v = kept.v}));
-  }
-  const AttentionShape shape = Shape();
-  if (s_.decodes) {
-    CHECK(args.cache != nullptr && s_.sequence == 1);
-    return s_.kernels.cached_attention(context_, {.cache = *args.cache,
-                                                  .heads = shape.heads,
-                                                  .scale = shape.scale,
-                                                  .records = s_.records,
-                                                  .q = kept.q,
-                                                  .output = kept.output});
-  }
-  return s_.kernels.attention_forward(context_, {.shape = shape,
-                                                 .records = s_.records,
-                                                 .q = kept.q,
-                                                 .k = kept.k,
-                                                 .v = kept.v,
-                                                 .output = kept.output,
-                                                 .log_sum_exp = kept.log_sum_exp});
-}
-
-absl::Status StageCalls::AttentionForwardPass(const StageForward& args) {
-  Parts work(args.workspace, s_.activations);
-  const Values normed = work.Take(tokens_ * hidden_);
-  Parts kept_parts(args.kept, s_.activations);
-  const Keeps keeps = args.kept.empty() ? Keeps::kNothing : Keeps::kAll;
-  const AttentionKept kept(s_, keeps == Keeps::kAll ? kept_parts : work, keeps);
-  if (Has(kQueryUnit)) {
-    RETURN_IF_ERROR(Norm(args.input, normed, kept.inverse_rms));
-    RETURN_IF_ERROR(Linear(normed, Query(), kept.q));
-    RETURN_IF_ERROR(HeadNormAndRotary(kept.q, s_.spec.heads, TensorRole::kQueryNorm, kept.q_before,
-                                      kept.q_inverse_rms));
-  }
-  if (Has(kKeyUnit)) {
-    RETURN_IF_ERROR(Linear(normed, Key(), kept.k));
-    RETURN_IF_ERROR(HeadNormAndRotary(kept.k, s_.spec.kv_heads, TensorRole::kKeyNorm, kept.k_before,
-                                      kept.k_inverse_rms));
-  }
-  if (Has(kValueUnit)) RETURN_IF_ERROR(Linear(normed, Value(), kept.v));
-  if (!Has(kOutputUnit)) return absl::OkStatus();
-  RETURN_IF_ERROR(Attend(args, kept));
-  if (args.output == nullptr) return absl::OkStatus();
-  return Linear(kept.output, Output(), args.output, args.input);
-}
-
-absl::Status StageCalls::AttentionBackwardPass(const StageBackward& args) {
-  Parts kept_parts(args.kept, s_.activations);
-  const AttentionKept kept(s_, kept_parts, Keeps::kAll);
-  Parts work(args.workspace, s_.activations);
-  const Values normed = work.Take(tokens_ * hidden_);
-  const Values dq = work.Take(tokens_ * query_);
-  const Values dk = work.Take(tokens_ * key_);
-  const Values dv = work.Take(tokens_ * key_);
-  // The gradient of the output is dead when attention has gone back, before the first v, k or q.
-  const auto [output_gradient, normed_gradient] =
-      work.TakeAliased(tokens_ * query_, tokens_ * hidden_);
-  float* output_dot = work.TakeScalars(tokens_ * s_.spec.heads);
-  if (Has(kOutputUnit)) {
-    RETURN_IF_ERROR(InputGradient(args.output_gradient, Output(), output_gradient));
-    RETURN_IF_ERROR(WeightGradients(kept.output, Output(), args.output_gradient));
-    RETURN_IF_ERROR(s_.kernels.attention_backward(context_, {.shape = Shape(),
-                                                             .records = s_.records,
-                                                             .q = kept.q,
-                                                             .k = kept.k,
-                                                             .v = kept.v,
-                                                             .output = kept.output,
-                                                             .log_sum_exp = kept.log_sum_exp,
-                                                             .output_gradient = output_gradient,
-                                                             .output_dot = output_dot,
-                                                             .q_gradient = dq,
-                                                             .k_gradient = dk,
-                                                             .v_gradient = dv}));
-  }
-  if (Has(kValueUnit)) {
-    RETURN_IF_ERROR(NormAgain(args.kept, kept.input, kept.inverse_rms, normed));
-    RETURN_IF_ERROR(InputGradient(dv, Value(), normed_gradient));
-    RETURN_IF_ERROR(WeightGradients(normed, Value(), dv));
-  }
-  if (Has(kKeyUnit)) {
-    RETURN_IF_ERROR(HeadNormAndRotaryBackward(dk, s_.spec.kv_heads, TensorRole::kKeyNorm,
-                                              kept.k_before, kept.k_inverse_rms));
-    RETURN_IF_ERROR(InputGradient(dk, Key(), normed_gradient, normed_gradient));
-    RETURN_IF_ERROR(WeightGradients(normed, Key(), dk));
-  }
-  if (!Has(kQueryUnit)) return absl::OkStatus();
-  RETURN_IF_ERROR(HeadNormAndRotaryBackward(dq, s_.spec.heads, TensorRole::kQueryNorm,
-                                            kept.q_before, kept.q_inverse_rms));
-  RETURN_IF_ERROR(InputGradient(dq, Query(), normed_gradient, normed_gradient));
-  RETURN_IF_ERROR(WeightGradients(normed, Query(), dq));
-  return NormBackwardOfSum(kept.input, kept.inverse_rms, normed_gradient, normed, args);
+absl::Status AttentionBackwardPass(const LayerShapes& shapes, const StageBackward& args,
+                                   const KernelContext& context) {
+  return AttentionCalls(shapes, args.stage, args.units, args.weights, context).Backward(args);
 }
 
 }  // namespace horizon

@@ -12,6 +12,7 @@ absl::Status OperationBodies::Body::Embed() const {
                                      .hidden = hidden_,
                                      .first_row = rows.begin,
                                      .rows = rows.end - rows.begin,
+                                     .scale = EmbeddingScale(),
                                      .records = At<TokenRecord>(Reads(ContentKind::kTokens)),
                                      .table = Weights(Reads(ContentKind::kWeights)),
                                      .output = Activations(Writes(ContentKind::kHidden))});
@@ -43,7 +44,7 @@ absl::Status OperationBodies::Body::ForwardChunk() const {
     Values output = out == nullptr ? Values() : Activations(*out);
     std::span<std::byte> next_kept;
     if (i + 1 < pieces.size() && !kept.empty()) {
-      next_kept = kept.subspan(static_cast<size_t>(KeptBytes(shapes, stage)));
+      next_kept = kept.subspan(static_cast<size_t>(o_.templates_.Of(stage.kind).kept_bytes()));
       output = {next_kept.data(), activations_};
     }
     RETURN_IF_ERROR(ForwardOfStage(shapes,
@@ -80,7 +81,7 @@ absl::Status OperationBodies::Body::BackwardChunk() const {
   for (size_t i = 0; i < pieces.size(); ++i) {
     const Stage& stage = chunks_.stages[pieces[i].stage];
     const auto parameters = static_cast<int64_t>(ParametersInUnits(stage, pieces[i].units));
-    begins[i + 1] = {begins[i].parameters + parameters, begins[i].kept + KeptBytes(shapes, stage)};
+    begins[i + 1] = {begins[i].parameters + parameters, begins[i].kept + o_.templates_.Of(stage.kind).kept_bytes()};
   }
   for (size_t i = pieces.size(); i-- > 0;) {
     RETURN_IF_ERROR(BackwardOfStage(shapes,
@@ -106,6 +107,7 @@ absl::Status OperationBodies::Body::LogSumExp() const {
                  .weights = Weights(Reads(ContentKind::kWeights)),
                  .records = At<TokenRecord>(Reads(ContentKind::kTokens)) + first,
                  .sums = At<TokenSums>(Writes(ContentKind::kLogSumExp)) + first,
+                 .logit_scale = LogitScale(),
                  .logits = At<float>(Writes(ContentKind::kScratch))});
 }
 
@@ -160,6 +162,7 @@ absl::Status OperationBodies::Body::Loss() const {
                                : At<TokenSums>(*sums) + first,
        .sums_complete = sums != nullptr,
        .scale = scale,
+       .logit_scale = LogitScale(),
        .logits = logits,
        .loss = At<LossSum>(loss_access),
        .loss_begins = loss_access.content.n == 1,
@@ -183,6 +186,7 @@ absl::Status OperationBodies::Body::EmbedGradient() const {
                             .hidden = hidden_,
                             .first_row = rows.begin,
                             .rows = rows.end - rows.begin,
+                            .scale = EmbeddingScale(),
                             .records = At<TokenRecord>(Reads(ContentKind::kTokens)),
                             .output_gradient = Activations(Reads(ContentKind::kHiddenGradient)),
                             .gradient = GradientOfChunk()});

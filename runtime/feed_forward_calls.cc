@@ -1,58 +1,101 @@
-// The template of a feed-forward stage: norm, gate and up, SwiGLU, down projection.
+// The template of a feed-forward stage: gate and up, the gated linear unit, down projection.
 #include "common/status_macros.h"
+#include "model/stages/feed_forward.h"
 #include "runtime/stage_calls.h"
 
 namespace horizon {
+namespace {
 
-absl::Status StageCalls::FeedForwardForwardPass(const StageForward& args) {
-  Parts work(args.workspace, s_.activations);
-  const Values normed = work.Take(tokens_ * hidden_);
-  const Values activated = work.Take(tokens_ * width_);
-  Parts kept_parts(args.kept, s_.activations);
-  const Keeps keeps = args.kept.empty() ? Keeps::kNothing : Keeps::kAll;
-  const FeedForwardKept kept(s_, keeps == Keeps::kAll ? kept_parts : work, keeps);
-  if (Has(kGateUnit)) {
-    RETURN_IF_ERROR(Norm(args.input, normed, kept.inverse_rms));
-    RETURN_IF_ERROR(Linear(normed, Gate(), kept.gate));
-  }
-  if (Has(kUpUnit)) RETURN_IF_ERROR(Linear(normed, Up(), kept.up));
-  if (!Has(kDownUnit) || args.output == nullptr) return absl::OkStatus();
-  RETURN_IF_ERROR(s_.kernels.swiglu_forward(
-      context_,
-      {.count = tokens_ * width_, .gate = kept.gate, .up = kept.up, .output = activated}));
-  return Linear(activated, Down(), args.output, args.input);
+GluActivation KernelActivation(Activation activation) {
+  return activation == Activation::kGeluTanh ? GluActivation::kGeluTanh : GluActivation::kSilu;
 }
 
-absl::Status StageCalls::FeedForwardBackwardPass(const StageBackward& args) {
-  Parts kept_parts(args.kept, s_.activations);
-  const FeedForwardKept kept(s_, kept_parts, Keeps::kAll);
-  Parts work(args.workspace, s_.activations);
-  const Values normed = work.Take(tokens_ * hidden_);
-  const Values gate_gradient = work.Take(tokens_ * width_);
-  const Values up_gradient = work.Take(tokens_ * width_);
-  // What was activated is dead when down has gone back.
-  const auto [activated, normed_gradient] = work.TakeAliased(tokens_ * width_, tokens_ * hidden_);
-  if (Has(kDownUnit)) {
-    // The gradient of what was activated becomes that of the gate in place.
-    RETURN_IF_ERROR(InputGradient(args.output_gradient, Down(), gate_gradient));
-    RETURN_IF_ERROR(s_.kernels.swiglu_backward(context_, {.count = tokens_ * width_,
-                                                          .gate = kept.gate,
-                                                          .up = kept.up,
-                                                          .output_gradient = gate_gradient,
-                                                          .output = activated,
-                                                          .gate_gradient = gate_gradient,
-                                                          .up_gradient = up_gradient}));
-    RETURN_IF_ERROR(WeightGradients(activated, Down(), args.output_gradient));
+class FeedForwardCalls : public BranchCalls {
+ public:
+  using BranchCalls::BranchCalls;
+
+  absl::Status Forward(const StageForward& args) {
+    StageArrays arrays = ForwardArrays(args);
+    const Branch branch(arrays);
+    const Values gate = arrays.Get(ArrayRole::kGate);
+    const Values up = arrays.Get(ArrayRole::kUp);
+    const Values activated = arrays.Get(ArrayRole::kActivated);
+    RETURN_IF_ERROR(arrays.status());
+    RETURN_IF_ERROR(KeepInput(args));
+    const ConstValues x = Projected(branch, args.input);
+    if (Has(kGateUnit)) {
+      RETURN_IF_ERROR(NormInput(branch, args.input));
+      RETURN_IF_ERROR(Linear(x, Gate(), gate));
+    }
+    if (Has(kUpUnit)) RETURN_IF_ERROR(Linear(x, Up(), up));
+    // Recompute that keeps gate and up alone needs nothing behind them.
+    const bool goes_on = args.output != nullptr || s_.spec.norm_after();
+    if (!Has(kDownUnit) || !goes_on) return absl::OkStatus();
+    RETURN_IF_ERROR(
+        s_.kernels.glu_forward(context_, {.count = tokens_ * width(),
+                                          .activation = KernelActivation(s_.spec.activation),
+                                          .gate = gate,
+                                          .up = up,
+                                          .output = activated}));
+    return Finish(args, branch, activated, Down());
   }
-  if (Has(kUpUnit)) {
-    RETURN_IF_ERROR(NormAgain(args.kept, kept.input, kept.inverse_rms, normed));
-    RETURN_IF_ERROR(InputGradient(up_gradient, Up(), normed_gradient));
-    RETURN_IF_ERROR(WeightGradients(normed, Up(), up_gradient));
+
+  absl::Status Backward(const StageBackward& args) {
+    gradient_ = args.gradient;
+    StageArrays arrays = BackwardArrays(args);
+    const Branch branch(arrays);
+    const Values gate = arrays.Get(ArrayRole::kGate);
+    const Values up = arrays.Get(ArrayRole::kUp);
+    const Values activated = arrays.Get(ArrayRole::kActivated);
+    const Values gate_gradient = arrays.Get(ArrayRole::kGateGradient);
+    const Values up_gradient = arrays.Get(ArrayRole::kUpGradient);
+    RETURN_IF_ERROR(arrays.status());
+    const ConstValues x = Projected(branch, branch.input);
+    if (Has(kDownUnit)) {
+      ConstValues gradient;
+      RETURN_IF_ERROR(StartBackward(args, branch, gradient));
+      // The gradient of what was activated becomes that of the gate in place.
+      RETURN_IF_ERROR(InputGradient(gradient, Down(), gate_gradient));
+      RETURN_IF_ERROR(
+          s_.kernels.glu_backward(context_, {.count = tokens_ * width(),
+                                             .activation = KernelActivation(s_.spec.activation),
+                                             .gate = gate,
+                                             .up = up,
+                                             .output_gradient = gate_gradient,
+                                             .output = activated,
+                                             .gate_gradient = gate_gradient,
+                                             .up_gradient = up_gradient}));
+      RETURN_IF_ERROR(WeightGradients(activated, Down(), gradient));
+    }
+    const Values sum(branch.normed_gradient);
+    if (Has(kUpUnit)) {
+      RETURN_IF_ERROR(NormInputAgain(branch, args.kept));
+      RETURN_IF_ERROR(InputGradient(up_gradient, Up(), sum));
+      RETURN_IF_ERROR(WeightGradients(x, Up(), up_gradient));
+    }
+    if (!Has(kGateUnit)) return absl::OkStatus();
+    RETURN_IF_ERROR(InputGradient(gate_gradient, Gate(), sum, sum));
+    RETURN_IF_ERROR(WeightGradients(x, Gate(), gate_gradient));
+    return FinishBackward(args, branch);
   }
-  if (!Has(kGateUnit)) return absl::OkStatus();
-  RETURN_IF_ERROR(InputGradient(gate_gradient, Gate(), normed_gradient, normed_gradient));
-  RETURN_IF_ERROR(WeightGradients(normed, Gate(), gate_gradient));
-  return NormBackwardOfSum(kept.input, kept.inverse_rms, normed_gradient, normed, args);
+
+ private:
+  int64_t width() const { return s_.spec.intermediate; }
+  Matrix Gate() const { return {TensorRole::kGate, TensorRole::kGateBias, hidden_, width()}; }
+  Matrix Up() const { return {TensorRole::kUp, TensorRole::kUpBias, hidden_, width()}; }
+  Matrix Down() const { return {TensorRole::kDown, TensorRole::kDownBias, width(), hidden_}; }
+};
+
+}  // namespace
+
+absl::Status FeedForwardForwardPass(const LayerShapes& shapes, const StageForward& args,
+                                    const KernelContext& context) {
+  return FeedForwardCalls(shapes, args.stage, args.units, args.weights, context).Forward(args);
+}
+
+absl::Status FeedForwardBackwardPass(const LayerShapes& shapes, const StageBackward& args,
+                                     const KernelContext& context) {
+  return FeedForwardCalls(shapes, args.stage, args.units, args.weights, context).Backward(args);
 }
 
 }  // namespace horizon

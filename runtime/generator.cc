@@ -192,12 +192,22 @@ class Generator::Run {
     return records;
   }
 
+  // Logits as the model has them: multiplied, in `memory`, where it has a multiplier.
+  std::span<const float> Scaled(std::span<const float> row, std::vector<float>& memory) const {
+    const auto scale = static_cast<float>(g_.spec_.logit_multiplier);
+    if (scale == 1.0F) return row;
+    memory.assign(row.begin(), row.end());
+    for (float& logit : memory) logit *= scale;
+    return memory;
+  }
+
   // Gives every text that is under way its next token.
   absl::Status Choose(std::span<const float> logits) {
     const auto vocab = static_cast<size_t>(g_.spec_.vocab);
     for (size_t i = 0; i < texts_.size(); ++i) {
       if (texts_[i].done) continue;
-      const std::span<const float> row = logits.subspan(i * vocab, vocab);
+      std::vector<float> scaled;
+      const std::span<const float> row = Scaled(logits.subspan(i * vocab, vocab), scaled);
       if (on_logits_) on_logits_(i, row);
       ASSIGN_OR_RETURN(const int32_t id,
                        ChooseToken(row, texts_[i].ids, options_.sampling,

@@ -49,6 +49,7 @@ absl::Status OperationBodies::Body::Scatter() const {
                                     .hidden = hidden_,
                                     .first_row = rows.begin,
                                     .rows = rows.end - rows.begin,
+                                    .scale = EmbeddingScale(),
                                     .records = At<TokenRecord>(Reads(ContentKind::kTokens)),
                                     .row_gradients = Activations(Reads(ContentKind::kRowGradients)),
                                     .rounded = RoundsGradients(),

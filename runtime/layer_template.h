@@ -12,13 +12,14 @@
 #include "kernels/values.h"
 #include "model/model_spec.h"
 #include "model/stages.h"
+#include "runtime/stage_template.h"
 
 namespace horizon {
 
 // The arithmetic of the stages between embedding and head: attention, feed-forward, final norm. A
-// template knows shapes and where in a stage each tensor lies; weights, hidden states, activations
-// and workspace are bound by each call, wherever the ring put them. So one template serves every
-// layer of its kind, and no layer has memory of its own on the device.
+// template (stage_template.h) knows where in a stage each tensor and each array lies; weights,
+// hidden states, activations and workspace are bound by each call, wherever the ring put them. So
+// one template serves every layer of its kind, and no layer has memory of its own on the device.
 //
 // A call takes the units of a stage that are in a chunk: all of them, or a shard. Calls over the
 // shards of a stage, ascending in forward and descending in backward, with one `kept` and one
@@ -34,17 +35,18 @@ namespace horizon {
 // What all calls of a pass share.
 struct LayerShapes {
   const ModelSpec& spec;
+  const StageTemplates& templates;  // of this spec, batch x sequence tokens and activations
   int64_t batch = 0;
   int64_t sequence = 0;
   const TokenRecord* records = nullptr;  // [batch x sequence]
-  const float* rotary_table = nullptr;   // null: no stage of the call attends
+  // The rotary tables of all positions (model/rotary_tables.h); null: no stage of the call attends.
+  const float* rotary_tables = nullptr;
+  int64_t positions = 0;  // that the tables have
   const KernelTable& kernels;
   ValueType activations = ValueType::kFp32;
   bool decodes = false;  // one token a row, which goes on with what the cache holds
 
   int64_t tokens() const { return batch * sequence; }
-  int64_t query_width() const { return spec.heads * spec.head_dim; }
-  int64_t key_width() const { return spec.kv_heads * spec.head_dim; }
 };
 
 struct StageForward {
@@ -55,8 +57,8 @@ struct StageForward {
   // The hidden state that leaves, written by the last unit; may be `input`; null: not wanted (a
   // recompute that only keeps).
   Values output;
-  // Where what backward reads is put, laid out as model/stage_work.h counts it. Its first part is
-  // the input: `input` is this part already, or is copied there. Empty: nothing is kept.
+  // Where what backward reads is put, as the template lays it out. Its first part is the input:
+  // `input` is this part already, or is copied there. Empty: nothing is kept.
   std::span<std::byte> kept;
   std::span<std::byte> workspace;
   // Of an attention stage in a pass with a cache: keys and values are put there, and with
@@ -79,8 +81,8 @@ struct StageBackward {
 absl::Status BackwardOfStage(const LayerShapes& shapes, const StageBackward& args,
                              const KernelContext& context);
 
-// What the calls above use of `kept` for a whole stage: where the next stage's begins. Behind it a
-// stage in shards has the weights of its norm. The layout has reserved both.
-int64_t KeptBytes(const LayerShapes& shapes, const Stage& stage);
+// A stage in shards has the weights of its norm behind its activations (StageTemplate::kept_bytes),
+// since backward needs them before it comes to the shard that has them. The layout has reserved
+// both.
 
 }  // namespace horizon

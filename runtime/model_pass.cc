@@ -4,8 +4,7 @@
 #include <vector>
 
 #include "common/status_macros.h"
-#include "kernels/rotary.h"
-#include "model/rotary_frequencies.h"
+#include "runtime/fill_rotary_tables.h"
 #include "schedule/build_schedule.h"
 #include "schedule/check_runnable.h"
 #include "schedule/verify_schedule.h"
@@ -30,7 +29,7 @@ absl::StatusOr<std::unique_ptr<ModelPass>> ModelPass::Create(const Work& work,
   pass->memory_ = std::make_unique<RunMemory>(std::move(memory));
   pass->store_ = std::make_unique<ParameterStore>(*pass->schedule_, *pass->memory_);
   pass->bodies_ = std::make_unique<OperationBodies>(work.spec, *pass->schedule_, *pass->memory_);
-  RETURN_IF_ERROR(pass->FillRotaryTable());
+  RETURN_IF_ERROR(pass->FillRotaryTables());
   return pass;
 }
 
@@ -44,13 +43,10 @@ absl::StatusOr<std::unique_ptr<ModelPass>> ModelPass::CreateBeside(const Work& w
   return pass;
 }
 
-absl::Status ModelPass::FillRotaryTable() {
-  const RotaryFrequencies rotary = FrequenciesOf(spec_.ropes[0], spec_.head_dim);
-  const int64_t sequence = schedule_->job.sequence;
-  std::vector<float> table(static_cast<size_t>(sequence * spec_.head_dim));
-  horizon::FillRotaryTable(rotary.frequencies, rotary.factor, sequence, table);
+absl::Status ModelPass::FillRotaryTables() {
+  const std::vector<float> tables = RotaryTables(spec_, schedule_->job.sequence);
   return memory_->Put(memory_->Find(BufferKind::kRotaryTable, 0), 0,
-                      std::as_bytes(std::span(table)));
+                      std::as_bytes(std::span(tables)));
 }
 
 absl::StatusOr<std::unique_ptr<Executor>> ModelPass::Start(UpdateWatch* watch) const {

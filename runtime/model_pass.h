@@ -59,7 +59,7 @@ class ModelPass {
  private:
   ModelPass(const ModelSpec& spec, const Options& options) : spec_(spec), options_(options) {}
   absl::Status BuildAndCheck(const Work& work);
-  absl::Status FillRotaryTable();
+  absl::Status FillRotaryTables();
 
   const ModelSpec& spec_;
   const Options options_;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "common/str_cat.h"
+#include "model/rotary_tables.h"
 #include "runtime/operation_body.h"
 #include "schedule/chunk_tensors.h"
 
@@ -17,6 +18,11 @@ static_assert(sizeof(LossSum) == kLossBytes);
 static_assert(sizeof(ClipRecord) == kClipFactorBytes);
 static_assert(kLossTileTokens == kLossTile);
 
+int64_t TokensOf(const Schedule& schedule) {
+  return schedule.job.micro_batch *
+         (schedule.kind == PassKind::kDecode ? 1 : schedule.job.sequence);
+}
+
 }  // namespace
 
 OperationBodies::OperationBodies(const ModelSpec& spec, const Schedule& schedule,
@@ -24,9 +30,11 @@ OperationBodies::OperationBodies(const ModelSpec& spec, const Schedule& schedule
     : spec_(spec),
       schedule_(schedule),
       places_(memory.places()),
-      each_(BytesOfParameter(schedule.job)) {
+      each_(BytesOfParameter(schedule.job)),
+      templates_(spec, TokensOf(schedule), ActivationTypeOf(schedule.job)) {
   const BufferId rotary = memory.Find(BufferKind::kRotaryTable, 0);
-  positions_ = static_cast<int64_t>(memory.BytesOf(rotary) / sizeof(float)) / spec.head_dim;
+  positions_ =
+      static_cast<int64_t>(memory.BytesOf(rotary) / sizeof(float)) / RotaryTablesWidth(spec);
   for (int32_t c = 0; c < static_cast<int32_t>(schedule.chunks.chunks.size()); ++c) {
     ForEachSlice(schedule.chunks, c, [&](const TensorSlice& slice) {
       if (slice.first == 0) tensor_names_.push_back(slice.tensor->name);
@@ -169,8 +177,14 @@ absl::Status OperationBodies::Body::NextBatch() const {
                  tokens[i].position, ", which neither begins a sample nor goes on with one"));
     }
   }
-  std::memcpy(At<TokenRecord>(Writes(ContentKind::kTokens)), tokens,
-              static_cast<size_t>(tokens_) * sizeof(TokenRecord));
+  TokenRecord* written = At<TokenRecord>(Writes(ContentKind::kTokens));
+  std::memcpy(written, tokens, static_cast<size_t>(tokens_) * sizeof(TokenRecord));
+  // The sum of a row's gradients begins at the id's first token; the padding token has none.
+  if (o_.spec_.padding_token >= 0) {
+    for (int64_t i = 0; i < tokens_; ++i) {
+      if (written[i].id == o_.spec_.padding_token) written[i].is_first = 0;
+    }
+  }
   return absl::OkStatus();
 }
 
@@ -201,6 +215,7 @@ absl::Status OperationBodies::Body::Gather() const {
                                   .hidden = hidden_,
                                   .first_row = rows.begin,
                                   .rows = rows.end - rows.begin,
+                                  .scale = EmbeddingScale(),
                                   .records = At<TokenRecord>(Reads(ContentKind::kTokens)),
                                   .hi = At<uint16_t>(Reads(ContentKind::kWeights, c)),
                                   .lo = lo == nullptr ? nullptr : At<int16_t>(*lo),

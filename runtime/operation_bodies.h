@@ -12,6 +12,7 @@
 #include "runtime/device/device.h"
 #include "runtime/layer_template.h"
 #include "runtime/run_memory.h"
+#include "runtime/stage_template.h"
 #include "runtime/step.h"
 #include "schedule/schedule.h"
 
@@ -73,6 +74,7 @@ class OperationBodies {
   // Positions that the rotary table, and so a cache, was made for: the sequence of the first of the
   // passes that share them.
   int64_t positions_ = 0;
+  const StageTemplates templates_;
   std::vector<std::string> tensor_names_;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <span>
 
@@ -12,6 +13,10 @@
 #include "schedule/lay_out_memory.h"
 
 namespace horizon {
+
+inline ValueType ActivationTypeOf(const TrainingJob& job) {
+  return ActivationBytes(job) == 4 ? ValueType::kFp32 : ValueType::kBf16;
+}
 
 // One call: the accesses of its operation, looked up by what they hold.
 class OperationBodies::Body {
@@ -30,7 +35,7 @@ class OperationBodies::Body {
         sequence_(decodes_ ? 1 : job_.sequence),
         tokens_(job_.micro_batch * sequence_),
         hidden_(owner.spec_.hidden),
-        activations_(ActivationBytes(job_) == 4 ? ValueType::kFp32 : ValueType::kBf16),
+        activations_(ActivationTypeOf(job_)),
         weights_(owner.each_.slot == 4 ? ValueType::kFp32 : ValueType::kBf16) {}
 
   absl::Status Run();
@@ -124,14 +129,27 @@ class OperationBodies::Body {
   LayerShapes Shapes() const {
     const Access* rotary = Find(AccessMode::kRead, ContentKind::kRotaryTable);
     return {.spec = o_.spec_,
+            .templates = o_.templates_,
             .batch = job_.micro_batch,
             .sequence = sequence_,
             .records = At<TokenRecord>(Reads(ContentKind::kTokens)),
-            .rotary_table = rotary == nullptr ? nullptr : At<float>(*rotary),
+            .rotary_tables = rotary == nullptr ? nullptr : At<float>(*rotary),
+            .positions = o_.positions_,
             .kernels = k_,
             .activations = activations_,
             .decodes = decodes_};
   }
+
+  float EmbeddingScale() const {
+    const auto scale = static_cast<float>(o_.spec_.embedding_multiplier);
+    const bool rounds =
+        o_.spec_.embedding_multiplier_rounds && job_.compute_type == NumberType::kBf16;
+    // To nearest, ties to even.
+    const auto bits = std::bit_cast<uint32_t>(scale);
+    const uint32_t rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000;
+    return rounds ? std::bit_cast<float>(rounded) : scale;
+  }
+  float LogitScale() const { return static_cast<float>(o_.spec_.logit_multiplier); }
 
   // Of a stage, whose part of the chunk's cache begins `offset` values into it; `values` is set to
   // how many it takes.

@@ -1,12 +1,15 @@
 #include "schedule/lay_out_memory.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "common/checked.h"
 #include "common/kernel_context.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
+#include "model/rotary_tables.h"
+#include "model/stage_memory.h"
 #include "model/stage_work.h"
 #include "model/stages.h"
 #include "schedule/chunk_tensors.h"
@@ -276,8 +279,10 @@ class Layout {
 
   void AddWorkspace() {
     CheckedU64 largest = 1;
-    for (const Stage& stage : chunks_.stages) {
-      largest = std::max(largest, TransientBytes(ActivationsOf(spec_, stage, batch_), activation_));
+    const PassesOver passes =
+        kind_ == PassKind::kTrain ? PassesOver::kTraining : PassesOver::kForwardOnly;
+    for (const StageKind kind : KindsOfStages()) {
+      largest = std::max(largest, WorkspaceBytes(spec_, kind, batch_, activation_, passes));
     }
     map_.workspace = Add(BufferKind::kWorkspace, Memory::kDevice, 0, largest);
     const CheckedU64 scratch =
@@ -287,7 +292,7 @@ class Layout {
     map_.tile_scratch = Add(BufferKind::kTileScratch, Memory::kDevice, 0, scratch);
     map_.rotary_table = Add(BufferKind::kRotaryTable, Memory::kDevice, 0,
                             CheckedU64(4) * CheckedU64::FromSigned(job_.sequence) *
-                                CheckedU64::FromSigned(spec_.head_dim));
+                                CheckedU64::FromSigned(RotaryTablesWidth(spec_)));
   }
 
   void AddGradients() {
@@ -384,14 +389,30 @@ class Layout {
     CheckedU64 bytes = 0;
     for (const ChunkPiece& piece : chunks_.PiecesOf(first)) {
       const Stage& stage = chunks_.stages[piece.stage];
-      bytes += KeptBytes(ActivationsOf(spec_, stage, batch_), activation_)
-                   .RoundedUp(kActivationAlignment);
+      bytes += kept_bytes_[static_cast<size_t>(stage.kind)].RoundedUp(kActivationAlignment);
     }
-    if (first.shards > 1) bytes += CheckedU64::FromSigned(spec_.hidden) * each_.slot;
+    if (first.shards > 1 && spec_.norm_before()) {
+      bytes += CheckedU64::FromSigned(spec_.hidden) * each_.slot;
+    }
     return bytes;
   }
 
+  // The arrays of a stage follow from its kind.
+  std::vector<StageKind> KindsOfStages() const {
+    std::array<bool, kStageKinds> found = {};
+    std::vector<StageKind> kinds;
+    for (const Stage& stage : chunks_.stages) {
+      bool& known = found[static_cast<size_t>(stage.kind)];
+      if (!known) kinds.push_back(stage.kind);
+      known = true;
+    }
+    return kinds;
+  }
+
   void AddActivations() {
+    for (const StageKind kind : KindsOfStages()) {
+      kept_bytes_[static_cast<size_t>(kind)] = KeptBytes(spec_, kind, batch_, activation_);
+    }
     const auto links = static_cast<int32_t>(chunks_.links.size());
     std::vector<CheckedU64> sizes;
     const auto enlarge = [&](size_t place, CheckedU64 bytes) {
@@ -444,6 +465,7 @@ class Layout {
   CheckedU64 hidden_bytes_;
   MemoryLayout memory_;
   BufferMap map_;
+  std::array<CheckedU64, kStageKinds> kept_bytes_;  // of a stage, by its kind
   bool overflowed_ = false;
 };
 

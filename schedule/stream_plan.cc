@@ -145,6 +145,61 @@ std::span<const EnumWord<EmbeddingHome>> WordsOf(EmbeddingHome) { return kEmbedd
 
 bool IsSimulatedOnly(Strategy strategy) { return FindOffloadBaseline(strategy) != nullptr; }
 
+namespace {
+
+void AddRope(const RopeSpec& rope, Fingerprint& print) {
+  print.Add(ToString(rope.kind));
+  for (const double number :
+       {rope.theta, rope.factor, rope.low_frequency_factor, rope.high_frequency_factor,
+        static_cast<double>(rope.original_max_positions), rope.beta_fast, rope.beta_slow,
+        rope.attention_factor, rope.mscale, rope.mscale_all_dim, rope.query_scale_beta}) {
+    print.AddNumber(number);
+  }
+  print.AddNumber(rope.truncate);
+  print.AddNumber(rope.rotary_dim);
+  for (const std::vector<double>* factors : {&rope.short_factors, &rope.long_factors}) {
+    print.AddNumber(static_cast<int64_t>(factors->size()));
+    for (const double factor : *factors) print.AddNumber(factor);
+  }
+}
+
+// What a model has beyond a plain one. Nothing is added for that, so that plans and runs of plain
+// models made before there were these options stay valid.
+void AddOptions(const ModelSpec& spec, Fingerprint& print) {
+  const ModelSpec plain;
+  const auto add = [&](std::string_view name, double value, double usual) {
+    if (value == usual) return;
+    print.Add(name);
+    print.AddNumber(value);
+  };
+  add("norm_place", static_cast<double>(spec.norm_place), static_cast<double>(plain.norm_place));
+  add("norm_adds_one", spec.norm_adds_one, plain.norm_adds_one);
+  add("qk_norm", spec.qk_norm == QkNorm::kFullWidth, 0);
+  add("activation", static_cast<double>(spec.activation), static_cast<double>(plain.activation));
+  add("attention_scale", spec.attention_scale, plain.attention_scale);
+  add("embedding_multiplier", spec.embedding_multiplier, plain.embedding_multiplier);
+  add("embedding_multiplier_rounds", spec.embedding_multiplier_rounds, 0);
+  add("padding_token", static_cast<double>(spec.padding_token), -1);
+  add("residual_multiplier", spec.residual_multiplier, plain.residual_multiplier);
+  add("logit_multiplier", spec.logit_multiplier, plain.logit_multiplier);
+  const RopeSpec& first = spec.ropes.front();
+  const bool plain_ropes = spec.ropes.size() == 1 && first.rotary_dim == 0 &&
+                           first.query_scale_beta == 0 && first.short_factors.empty() &&
+                           first.long_factors.empty();
+  if (!plain_ropes) {
+    print.Add("ropes");
+    for (const RopeSpec& rope : spec.ropes) AddRope(rope, print);
+  }
+  for (size_t i = 0; i < spec.layers.size(); ++i) {
+    if (spec.layers[i].rope == 0) continue;
+    print.Add("rope of layer");
+    print.AddNumber(static_cast<int64_t>(i));
+    print.AddNumber(spec.layers[i].rope);
+  }
+}
+
+}  // namespace
+
 std::string FingerprintOf(const ModelSpec& spec) {
   Fingerprint print;
   print.Add(spec.family);
@@ -153,24 +208,26 @@ std::string FingerprintOf(const ModelSpec& spec) {
                              spec.experts.experts_per_token, spec.experts.intermediate}) {
     print.AddNumber(size);
   }
+  const RopeSpec& rope = spec.ropes.front();
   for (const bool flag :
-       {spec.tied, spec.qkv_bias, spec.output_bias, spec.mlp_bias, spec.expert_bias, spec.qk_norm,
-        spec.attention_sinks, spec.experts.normalise_top_k, spec.ropes[0].truncate}) {
+       {spec.tied, spec.qkv_bias, spec.output_bias, spec.mlp_bias, spec.expert_bias,
+        spec.qk_norm != QkNorm::kNone, spec.attention_sinks, spec.experts.normalise_top_k,
+        rope.truncate}) {
     print.AddNumber(flag);
   }
-  print.Add(ToString(spec.ropes[0].kind));
+  print.Add(ToString(rope.kind));
   for (const double number :
-       {spec.norm_epsilon, spec.swiglu_limit, spec.swiglu_alpha, spec.ropes[0].theta, spec.ropes[0].factor,
-        spec.ropes[0].low_frequency_factor, spec.ropes[0].high_frequency_factor,
-        static_cast<double>(spec.ropes[0].original_max_positions), spec.ropes[0].beta_fast,
-        spec.ropes[0].beta_slow, spec.ropes[0].attention_factor, spec.ropes[0].mscale,
-        spec.ropes[0].mscale_all_dim}) {
+       {spec.norm_epsilon, spec.swiglu_limit, spec.swiglu_alpha, rope.theta, rope.factor,
+        rope.low_frequency_factor, rope.high_frequency_factor,
+        static_cast<double>(rope.original_max_positions), rope.beta_fast, rope.beta_slow,
+        rope.attention_factor, rope.mscale, rope.mscale_all_dim}) {
     print.AddNumber(number);
   }
   for (const LayerSpec& layer : spec.layers) {
     print.AddNumber(layer.sliding_window);
     print.AddNumber(layer.has_experts);
   }
+  AddOptions(spec, print);
   return absl::StrFormat("%016x", print.value());
 }
 

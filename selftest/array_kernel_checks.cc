@@ -26,9 +26,42 @@ std::vector<TokenRecord> Tokens(int64_t count, int64_t vocabulary) {
   return tokens;
 }
 
-void Swiglu(KernelWorld& world, Findings& findings) {
+// A scaled branch added to the residual, where each of the three arrays lies apart, and again onto
+// the residual itself; then scaled alone, from fp32.
+void Residual(KernelWorld& world, Findings& findings) {
   constexpr int64_t kCount = kRows * kWidth + 3;
-  TwoSides sides(world, "swiglu", findings);
+  constexpr float kScale = 0.22F;
+  TwoSides sides(world, "residual", findings);
+  const Array residual = sides.Numbers(kCount, 3);
+  const Array branch = sides.Numbers(kCount);
+  const Array sums = sides.Floats(kCount);
+  const Array output = sides.Numbers(kCount);
+  const Array scaled = sides.Numbers(kCount);
+  const bool ran = sides.Run([&](const KernelTable& k, const KernelContext& c, const Side& at) {
+    absl::Status status = k.residual_add(c, {.count = kCount,
+                                             .residual = at.Numbers(residual),
+                                             .branch = at.Numbers(branch),
+                                             .scale = kScale,
+                                             .output = at.Numbers(output)});
+    if (!status.ok()) return status;
+    status = k.residual_add(c, {.count = kCount,
+                                .residual = at.Numbers(residual),
+                                .branch = at.Numbers(branch),
+                                .output = at.Numbers(residual)});
+    if (!status.ok()) return status;
+    return k.residual_add(c, {.count = kCount,
+                              .branch = at.As<float>(sums),
+                              .scale = kScale,
+                              .output = at.Numbers(scaled)});
+  });
+  if (!ran) return;
+  for (const Array result : {output, residual, scaled}) sides.WantClose(result, kRoundedOnce);
+}
+
+template <GluActivation kActivation>
+void Glu(KernelWorld& world, Findings& findings) {
+  constexpr int64_t kCount = kRows * kWidth + 3;
+  TwoSides sides(world, "glu", findings);
   const Array gate = sides.Numbers(kCount, 2);
   const Array up = sides.Numbers(kCount);
   const Array output_gradient = sides.Numbers(kCount);
@@ -37,18 +70,20 @@ void Swiglu(KernelWorld& world, Findings& findings) {
   const Array gate_gradient = sides.Numbers(kCount);
   const Array up_gradient = sides.Numbers(kCount);
   const bool ran = sides.Run([&](const KernelTable& k, const KernelContext& c, const Side& at) {
-    absl::Status forward = k.swiglu_forward(c, {.count = kCount,
-                                                .gate = at.Numbers(gate),
-                                                .up = at.Numbers(up),
-                                                .output = at.Numbers(output)});
+    absl::Status forward = k.glu_forward(c, {.activation = kActivation,
+                                             .count = kCount,
+                                             .gate = at.Numbers(gate),
+                                             .up = at.Numbers(up),
+                                             .output = at.Numbers(output)});
     if (!forward.ok()) return forward;
-    return k.swiglu_backward(c, {.count = kCount,
-                                 .gate = at.Numbers(gate),
-                                 .up = at.Numbers(up),
-                                 .output_gradient = at.Numbers(output_gradient),
-                                 .output = at.Numbers(again),
-                                 .gate_gradient = at.Numbers(gate_gradient),
-                                 .up_gradient = at.Numbers(up_gradient)});
+    return k.glu_backward(c, {.activation = kActivation,
+                              .count = kCount,
+                              .gate = at.Numbers(gate),
+                              .up = at.Numbers(up),
+                              .output_gradient = at.Numbers(output_gradient),
+                              .output = at.Numbers(again),
+                              .gate_gradient = at.Numbers(gate_gradient),
+                              .up_gradient = at.Numbers(up_gradient)});
   });
   if (!ran) return;
   for (const Array result : {output, again, gate_gradient, up_gradient}) {
@@ -56,7 +91,12 @@ void Swiglu(KernelWorld& world, Findings& findings) {
   }
 }
 
+// Weights as they are, or with 1 added (Gemma).
+enum class WeightOffset { kNone, kOne };
+
+template <WeightOffset kOffset>
 void RmsNorm(KernelWorld& world, Findings& findings) {
+  constexpr float kAdded = kOffset == WeightOffset::kOne ? 1.0F : 0.0F;
   TwoSides sides(world, "rms_norm", findings);
   const Array x = sides.Numbers(kRows * kWidth, 3);
   const Array weight = sides.Numbers(kWidth);
@@ -70,6 +110,7 @@ void RmsNorm(KernelWorld& world, Findings& findings) {
   const bool ran = sides.Run([&](const KernelTable& k, const KernelContext& c, const Side& at) {
     absl::Status status = k.rms_norm_forward(c, {.rows = kRows,
                                                  .width = kWidth,
+                                                 .weight_offset = kAdded,
                                                  .x = at.Numbers(x),
                                                  .weight = at.Numbers(weight),
                                                  .y = at.Numbers(y),
@@ -77,6 +118,7 @@ void RmsNorm(KernelWorld& world, Findings& findings) {
     if (!status.ok()) return status;
     status = k.rms_norm_again(c, {.rows = kRows,
                                   .width = kWidth,
+                                  .weight_offset = kAdded,
                                   .x = at.Numbers(x),
                                   .inverse_rms = at.As<float>(inverse_rms),
                                   .weight = at.Numbers(weight),
@@ -84,6 +126,7 @@ void RmsNorm(KernelWorld& world, Findings& findings) {
     if (!status.ok()) return status;
     return k.rms_norm_backward(c, {.rows = kRows,
                                    .width = kWidth,
+                                   .weight_offset = kAdded,
                                    .x = at.Numbers(x),
                                    .inverse_rms = at.As<float>(inverse_rms),
                                    .weight = at.Numbers(weight),
@@ -98,13 +141,15 @@ void RmsNorm(KernelWorld& world, Findings& findings) {
   }
 }
 
+constexpr int64_t kHeadDim = 24;
+
+template <int64_t kRotaryDim>
 void Rotary(KernelWorld& world, Findings& findings) {
   constexpr int64_t kHeads = 3;
-  constexpr int64_t kHeadDim = 24;
   TwoSides sides(world, "rotary", findings);
-  std::vector<float> table(static_cast<size_t>(kRows * kHeadDim));
+  std::vector<float> table(static_cast<size_t>(kRows * kRotaryDim));
   std::vector<float> frequencies;
-  for (int64_t i = 0; i < kHeadDim / 2; ++i) {
+  for (int64_t i = 0; i < kRotaryDim / 2; ++i) {
     frequencies.push_back(1.0F / static_cast<float>(1 + i * i));
   }
   FillRotaryTable(frequencies, 1.0F, kRows, table);
@@ -116,6 +161,7 @@ void Rotary(KernelWorld& world, Findings& findings) {
     horizon::Rotary rotary{.tokens = kRows,
                            .heads = kHeads,
                            .head_dim = kHeadDim,
+                           .rotary_dim = kRotaryDim,
                            .records = at.As<TokenRecord>(tokens),
                            .table = at.As<float>(angles),
                            .x = at.Numbers(forward)};
@@ -130,7 +176,12 @@ void Rotary(KernelWorld& world, Findings& findings) {
   sides.WantClose(backward, kRoundedOnce);
 }
 
+// Rows as they are, or scaled.
+enum class EmbeddingScale { kNone, kSome };
+
+template <EmbeddingScale kScale>
 void Embedding(KernelWorld& world, Findings& findings) {
+  constexpr float kFactor = kScale == EmbeddingScale::kSome ? 11.6619F : 1.0F;
   constexpr int64_t kVocabulary = 29;
   TwoSides sides(world, "embedding", findings);
   const Array tokens = sides.Plain(Tokens(kRows, kVocabulary));
@@ -142,6 +193,7 @@ void Embedding(KernelWorld& world, Findings& findings) {
     absl::Status status = k.embed_forward(c, {.tokens = kRows,
                                               .hidden = kWidth,
                                               .rows = kVocabulary,
+                                              .scale = kFactor,
                                               .records = at.As<TokenRecord>(tokens),
                                               .table = at.Numbers(table),
                                               .output = at.Numbers(output)});
@@ -149,12 +201,14 @@ void Embedding(KernelWorld& world, Findings& findings) {
     return k.embed_backward(c, {.tokens = kRows,
                                 .hidden = kWidth,
                                 .rows = kVocabulary,
+                                .scale = kFactor,
                                 .records = at.As<TokenRecord>(tokens),
                                 .output_gradient = at.Numbers(output_gradient),
                                 .gradient = {.sum = at.As<float>(gradient)}});
   });
   if (!ran) return;
-  sides.WantClose(output, kEqual);
+  // The host's fp32 product, which the device rounds to bf16.
+  sides.WantClose(output, kScale == EmbeddingScale::kSome ? kRoundedOnce : kEqual);
   sides.WantEqualBytes(gradient);
 }
 
@@ -250,10 +304,15 @@ void Adam(KernelWorld& world, Findings& findings) {
   }
 }
 
-constexpr KernelCheck kChecks[] = {{"swiglu", Swiglu},
-                                   {"rms_norm", RmsNorm},
-                                   {"rotary", Rotary},
-                                   {"embedding", Embedding},
+constexpr KernelCheck kChecks[] = {{"glu, SiLU", Glu<GluActivation::kSilu>},
+                                   {"glu, GELU", Glu<GluActivation::kGeluTanh>},
+                                   {"rms_norm", RmsNorm<WeightOffset::kNone>},
+                                   {"rms_norm, weight offset", RmsNorm<WeightOffset::kOne>},
+                                   {"rotary", Rotary<kHeadDim>},
+                                   {"rotary, partial", Rotary<16>},
+                                   {"residual", Residual},
+                                   {"embedding", Embedding<EmbeddingScale::kNone>},
+                                   {"embedding, scaled", Embedding<EmbeddingScale::kSome>},
                                    {"bias_gradient", BiasGradient},
                                    {"gradients", Gradients},
                                    {"adam, fp32 moments", Adam<MomentType::kFp32>},

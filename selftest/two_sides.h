@@ -26,10 +26,10 @@ namespace horizon {
 // body of the same kernel, which has tests of its own. Both begin with the same numbers; the kernel
 // runs on each; results are compared.
 //
-//   TwoSides sides(world, "swiglu");
+//   TwoSides sides(world, "glu");
 //   const Array x = sides.Numbers(1000), y = sides.Numbers(1000);
 //   sides.Run([&](const KernelTable& k, const KernelContext& c, const Side& at) {
-//     return k.swiglu_forward(c, {.count = 1000, .gate = at.Numbers(x), ...});
+//     return k.glu_forward(c, {.count = 1000, .gate = at.Numbers(x), ...});
 //   });
 //   sides.WantClose(y, kRoundedOnce);
 //

@@ -31,13 +31,13 @@ CostModel::CostModel(const ModelSpec& spec, const TrainingJob& job, const Stream
       activation_bytes_(ActivationBytes(job)),
       slot_bytes_(BytesOfParameter(job).slot) {
   // Most layers are alike: each different piece is worked out once.
-  using Key = std::tuple<StageKind, int64_t, int64_t, int64_t, bool, Direction>;
+  using Key = std::tuple<StageKind, int64_t, int64_t, int64_t, int32_t, Direction>;
   std::map<Key, Work> known;
   const auto piece_work = [&](const ChunkPiece& piece, Direction direction) {
     const Stage& stage = chunks_.stages[piece.stage];
     const LayerSpec layer = stage.layer >= 0 ? spec_.layers[stage.layer] : LayerSpec{};
     const Key key{stage.kind,           piece.units.begin, piece.units.end,
-                  layer.sliding_window, layer.has_experts, direction};
+                  layer.sliding_window, layer.rope,        direction};
     const auto found = known.find(key);
     if (found != known.end()) return found->second;
     Work work =

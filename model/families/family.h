@@ -24,8 +24,13 @@ struct FusedTensor {
 // The name of a tensor on disk: of layers without "model.layers.N." ("self_attn.q_proj.weight"), of
 // experts with '#' for the expert's number, of other stages as a whole ("model.norm.weight").
 using TensorNamer = std::string_view (*)(StageKind stage, TensorRole role);
-// As llama and most families name them.
+// As llama and most families name them. Every role a stage can have has a name of its own; "" for
+// roles that belong to other stages. Norms after a half, which llama does not have, are named as in
+// glm4.
 std::string_view UsualTensorName(StageKind stage, TensorRole role);
+// As families with norms after attention and feed-forward name them (gemma 3, olmo 2):
+// post_attention_layernorm is attention's norm after, not the feed-forward's before.
+std::string_view NormAfterTensorName(StageKind stage, TensorRole role);
 
 struct Family {
   std::string_view model_type;  // of config.json

@@ -62,6 +62,7 @@ void AddBranchArrays(const ModelSpec& spec, const BranchMoments& moments,
                       .width = 1,
                       .type = ArrayType::kScalar,
                       .kept = true});
+    arrays.push_back({.role = ArrayRole::kBranch, .width = spec.hidden, .forward = projects});
   }
   arrays.push_back({.role = ArrayRole::kProjectedGradient,
                     .width = spec.hidden,

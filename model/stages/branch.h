@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "model/model_spec.h"
-#include "model/stages.h"
+#include "model/tensor_spec.h"
 #include "model/stages/stage_description.h"
 
 namespace horizon {

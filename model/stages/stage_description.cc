@@ -38,6 +38,8 @@ std::string_view ToString(ArrayRole role) {
       return "projected output";
     case ArrayRole::kProjectedInverseRms:
       return "inverse rms of the projected output";
+    case ArrayRole::kBranch:
+      return "normed output";
     case ArrayRole::kRouterProbabilities:
       return "router probabilities";
     case ArrayRole::kChosenExperts:

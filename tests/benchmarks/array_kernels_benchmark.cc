@@ -12,10 +12,10 @@
 #include "kernels/adam.h"
 #include "kernels/convert.h"
 #include "kernels/embedding.h"
+#include "kernels/glu.h"
 #include "kernels/rms_norm.h"
 #include "kernels/rotary.h"
 #include "kernels/squared_norm.h"
-#include "kernels/swiglu.h"
 
 // Every kernel's bytes/s, and as `share_of_copy` its part of the rate at which the same number of
 // workers copies a large array in the same run (bytes read plus bytes written, both times). The
@@ -213,37 +213,38 @@ void BM_Rotary(benchmark::State& state) {
     return RotaryHost(context, {.tokens = kRows,
                                 .heads = kWidth / kHeadDim,
                                 .head_dim = kHeadDim,
+                                .rotary_dim = kHeadDim,
                                 .records = records.data(),
                                 .table = table.data(),
                                 .x = x.data()});
   });
 }
 
-void BM_SwigluForward(benchmark::State& state) {
+void BM_GluForward(benchmark::State& state) {
   const std::vector<float> gate = Values(kParameters);
   const std::vector<float> up = Values(kParameters);
   std::vector<float> output(gate.size());
   Measure(state, kParameters * 12, [&](const KernelContext& context) {
-    return SwigluForwardHost(
+    return GluForwardHost(
         context,
         {.count = kParameters, .gate = gate.data(), .up = up.data(), .output = output.data()});
   });
 }
 
-void BM_SwigluBackward(benchmark::State& state) {
+void BM_GluBackward(benchmark::State& state) {
   const std::vector<float> gate = Values(kParameters);
   const std::vector<float> up = Values(kParameters);
   std::vector<float> gradient = Values(kParameters);
   std::vector<float> output(gate.size());
   std::vector<float> up_gradient(gate.size());
   Measure(state, kParameters * 24, [&](const KernelContext& context) {
-    return SwigluBackwardHost(context, {.count = kParameters,
-                                        .gate = gate.data(),
-                                        .up = up.data(),
-                                        .output_gradient = gradient.data(),
-                                        .output = output.data(),
-                                        .gate_gradient = gradient.data(),
-                                        .up_gradient = up_gradient.data()});
+    return GluBackwardHost(context, {.count = kParameters,
+                                     .gate = gate.data(),
+                                     .up = up.data(),
+                                     .output_gradient = gradient.data(),
+                                     .output = output.data(),
+                                     .gate_gradient = gradient.data(),
+                                     .up_gradient = up_gradient.data()});
   });
 }
 
@@ -338,8 +339,8 @@ ARRAY_KERNEL(BM_SquaredNormBf16);
 ARRAY_KERNEL(BM_RmsNormForward);
 ARRAY_KERNEL(BM_RmsNormBackward);
 ARRAY_KERNEL(BM_Rotary);
-ARRAY_KERNEL(BM_SwigluForward);
-ARRAY_KERNEL(BM_SwigluBackward);
+ARRAY_KERNEL(BM_GluForward);
+ARRAY_KERNEL(BM_GluBackward);
 ARRAY_KERNEL(BM_GatherRows);
 ARRAY_KERNEL(BM_EmbedBackward);
 BENCHMARK(BM_Adam)

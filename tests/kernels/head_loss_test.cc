@@ -22,6 +22,7 @@ constexpr double kEpsilon = std::numeric_limits<float>::epsilon();
 struct Head {
   int64_t tokens, hidden, rows;
   float scale = 0.37f;
+  float logit_scale = 1.0f;
   GuardedFloats input, weights;
   std::vector<TokenRecord> records;
   std::vector<TokenSums> sums;
@@ -48,6 +49,7 @@ struct Head {
 
   HeadLoss Whole() {
     return {.shape = {.tokens = tokens, .hidden = hidden, .rows = rows},
+            .logit_scale = logit_scale,
             .input = input.data(),
             .weights = weights.data(),
             .records = records.data(),
@@ -83,6 +85,7 @@ struct Head {
 
 HeadLogSumExp SumsOf(const HeadLoss& args) {
   return {.shape = args.shape,
+          .logit_scale = args.logit_scale,
           .input = args.input,
           .weights = args.weights,
           .records = args.records,
@@ -124,17 +127,19 @@ bool SameResults(const Head& a, const Head& b) {
 
 // Inputs and weights are uniform in -1 .. 1: a term of a product is 1/4 on average, a logit is
 // wrong by the roundings of its `hidden` terms, and a probability by as much times itself, with a
-// few epsilons for exp and the sums of 512-row tiles in 16 lanes.
+// few epsilons for exp and the sums of 512-row tiles in 16 lanes. A scale of the logits multiplies
+// their error, and is a rounding more.
 double ProbabilityError(const Head& head) {
   const double width = static_cast<double>(head.hidden);
-  return kEpsilon * ((4 + std::sqrt(width)) * width / 4 + 40);
+  const double logit = (5 + std::sqrt(width)) * width / 4 * std::fabs(head.logit_scale);
+  return kEpsilon * (logit + 40);
 }
 
 void ExpectNear(const Head& host, const Head& exact) {
   const double error = ProbabilityError(host);
   EXPECT_EQ(host.loss.count, exact.loss.count);
   EXPECT_NEAR(host.loss.sum, exact.loss.sum, error * static_cast<double>(host.tokens + 1));
-  const double scale = double{host.scale};
+  const double scale = std::fabs(double{host.logit_scale} * host.scale);
   // The probabilities of a token add up to 1, with the label's term to 2.
   for (int64_t i = 0; i < host.input_gradient.size(); ++i) {
     ASSERT_NEAR(host.input_gradient[i], exact.input_gradient[i], 2 * scale * error) << i;
@@ -155,15 +160,35 @@ TEST(HeadLoss, HostMatchesTheReference) {
     for (const int64_t rows : {1, 7, 512, 600, 1100}) {
       for (const int64_t hidden : {1, 19, 300}) {
         if (tokens * rows * hidden > 20'000'000) continue;
-        Head host(random, tokens, hidden, rows);
-        Head exact = host;
-        ASSERT_TRUE(HeadLossReference({}, exact.Whole()).ok());
-        RunHost(host, 2);
-        SCOPED_TRACE(testing::Message() << tokens << " x " << rows << " x " << hidden);
-        ExpectNear(host, exact);
+        for (const float logit_scale : {1.0f, 0.1f, 2.5f}) {
+          if (logit_scale != 1.0f && tokens * rows * hidden > 2'000'000) continue;
+          Head host(random, tokens, hidden, rows);
+          host.logit_scale = logit_scale;
+          Head exact = host;
+          ASSERT_TRUE(HeadLossReference({}, exact.Whole()).ok());
+          RunHost(host, 2);
+          SCOPED_TRACE(testing::Message()
+                       << tokens << " x " << rows << " x " << hidden << ", " << logit_scale);
+          ExpectNear(host, exact);
+        }
       }
     }
   }
+}
+
+// A power of two may as well be in the weights: loss, sums and the input's gradient then have the
+// same bits, and the weights' gradient is a quarter.
+TEST(HeadLoss, AScaleOfTheLogitsIsAScaleOfTheWeights) {
+  std::mt19937 random(13);
+  Head scaled(random, 140, 19, 700);
+  scaled.logit_scale = 0.25f;
+  Head in_weights = scaled;
+  in_weights.logit_scale = 1.0f;
+  for (float& weight : in_weights.weights.span()) weight *= 0.25f;
+  RunHost(scaled, 2);
+  RunHost(in_weights, 2);
+  for (float& gradient : in_weights.weight_gradient.span()) gradient *= 0.25f;
+  EXPECT_TRUE(SameResults(scaled, in_weights));
 }
 
 TEST(HeadLoss, NoRowsGiveNoGradient) {
@@ -178,8 +203,9 @@ TEST(HeadLoss, SameBitsForAnyNumberOfWorkersChunksAndShards) {
   std::mt19937 random(3);
   for (int round = 0; round < 10; ++round) {
     const int64_t hidden = round < 8 ? 1 + static_cast<int64_t>(random() % 60) : 530;
-    const Head begin(random, 1 + static_cast<int64_t>(random() % 600), hidden,
-                     1 + static_cast<int64_t>(random() % 2500));
+    Head begin(random, 1 + static_cast<int64_t>(random() % 600), hidden,
+               1 + static_cast<int64_t>(random() % 2500));
+    begin.logit_scale = round % 2 == 0 ? 1.0f : 0.3f;
     Head whole = begin;
     RunHost(whole, 1);
     for (const int workers : {2, 3, 5}) {
@@ -265,38 +291,41 @@ TEST(HeadLoss, ReferenceGivesTheSameForAnyCut) {
 }
 
 TEST(HeadLoss, ReferenceGradientsAreFiniteDifferencesOfTheLoss) {
-  std::mt19937 random(6);
-  Head head(random, 6, 4, 9);
-  head.scale = 1.0f;
-  ASSERT_TRUE(HeadLossReference({}, head.Whole()).ok());
-  const Head with_gradients = head;
-  const auto loss = [&] {
-    head.loss = {};
-    EXPECT_TRUE(HeadLossReference({}, head.Whole()).ok());
-    return head.loss.sum;
-  };
-  const auto slope = [&](float& at, float step) {
-    const float before = at;
-    at = before + step;
-    const double up = loss();
-    const double top = double{at};
-    at = before - step;
-    const double down = loss();
-    const double width = top - double{at};
-    at = before;
-    return (up - down) / width;
-  };
-  // The loss is a double; Richardson leaves an error of fourth order, 2^-24 or so, beside the
-  // gradient's own rounding.
-  constexpr float kStep = 0.015625f;
-  const auto check = [&](GuardedFloats& values, const GuardedFloats& gradients) {
-    for (int64_t i = 0; i < values.size(); ++i) {
-      const double expected = (4 * slope(values[i], kStep) - slope(values[i], 2 * kStep)) / 3;
-      ASSERT_NEAR(gradients[i], expected, 1e-6) << i;
-    }
-  };
-  check(head.input, with_gradients.input_gradient);
-  check(head.weights, with_gradients.weight_gradient);
+  for (const float logit_scale : {1.0f, 0.6f}) {
+    std::mt19937 random(6);
+    Head head(random, 6, 4, 9);
+    head.scale = 1.0f;
+    head.logit_scale = logit_scale;
+    ASSERT_TRUE(HeadLossReference({}, head.Whole()).ok());
+    const Head with_gradients = head;
+    const auto loss = [&] {
+      head.loss = {};
+      EXPECT_TRUE(HeadLossReference({}, head.Whole()).ok());
+      return head.loss.sum;
+    };
+    const auto slope = [&](float& at, float step) {
+      const float before = at;
+      at = before + step;
+      const double up = loss();
+      const double top = double{at};
+      at = before - step;
+      const double down = loss();
+      const double width = top - double{at};
+      at = before;
+      return (up - down) / width;
+    };
+    // The loss is a double; Richardson leaves an error of fourth order, 2^-24 or so, beside the
+    // gradient's own rounding.
+    constexpr float kStep = 0.015625f;
+    const auto check = [&](GuardedFloats& values, const GuardedFloats& gradients) {
+      for (int64_t i = 0; i < values.size(); ++i) {
+        const double expected = (4 * slope(values[i], kStep) - slope(values[i], 2 * kStep)) / 3;
+        ASSERT_NEAR(gradients[i], expected, 1e-6) << i;
+      }
+    };
+    check(head.input, with_gradients.input_gradient);
+    check(head.weights, with_gradients.weight_gradient);
+  }
 }
 
 TEST(HeadLoss, OnlyIgnoredLabelsGiveNoLossAndNoGradient) {

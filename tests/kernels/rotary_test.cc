@@ -20,22 +20,33 @@ struct Shape {
   int64_t sequence;
   int64_t heads;
   int64_t head_dim;
+  int64_t rotary_dim;
 
   int64_t values() const { return batch * sequence * heads * head_dim; }
 };
 
 const std::vector<Shape>& Shapes() {
-  static const std::vector<Shape> shapes = {{0, 5, 2, 8},  {1, 1, 1, 2},   {1, 3, 1, 6},
-                                            {2, 5, 3, 34}, {3, 70, 4, 64}, {1, 33, 5, 128}};
+  static const std::vector<Shape> shapes = {{0, 5, 2, 8, 8},
+                                            {1, 1, 1, 2, 2},
+                                            {1, 3, 1, 6, 6},
+                                            {2, 5, 3, 34, 34},
+                                            {3, 70, 4, 64, 64},
+                                            {1, 33, 5, 128, 128},
+                                            // Some values of each head are not turned.
+                                            {1, 3, 2, 3, 2},
+                                            {2, 5, 3, 34, 14},
+                                            {1, 7, 2, 80, 32},
+                                            {3, 70, 4, 64, 16},
+                                            {1, 33, 5, 128, 126}};
   return shapes;
 }
 
 std::vector<float> TableOf(const Shape& shape) {
-  std::vector<float> frequencies(static_cast<size_t>(shape.head_dim / 2));
+  std::vector<float> frequencies(static_cast<size_t>(shape.rotary_dim / 2));
   for (size_t i = 0; i < frequencies.size(); ++i) {
     frequencies[i] = std::pow(0.3f, static_cast<float>(i));
   }
-  std::vector<float> table(static_cast<size_t>(shape.sequence * shape.head_dim));
+  std::vector<float> table(static_cast<size_t>(shape.sequence * shape.rotary_dim));
   FillRotaryTable(frequencies, 1.25f, shape.sequence, table);
   return table;
 }
@@ -53,6 +64,7 @@ Rotary ArgsOf(const Shape& shape, RotaryDirection direction,
           .tokens = shape.batch * shape.sequence,
           .heads = shape.heads,
           .head_dim = shape.head_dim,
+          .rotary_dim = shape.rotary_dim,
           .records = records.data(),
           .table = table.data(),
           .x = x.data()};
@@ -80,7 +92,7 @@ TEST(Rotary, TurnsAPairByHand) {
     GuardedFloats x(4);
     x[0] = x[2] = 3.0f;
     x[1] = x[3] = 5.0f;
-    const Shape shape = {1, 2, 1, 2};
+    const Shape shape = {1, 2, 1, 2, 2};
     const std::vector<TokenRecord> records = WholeRows(1, 2);
     KernelLane lane(1);
     ASSERT_TRUE(
@@ -90,6 +102,37 @@ TEST(Rotary, TurnsAPairByHand) {
     ASSERT_TRUE(
         body(lane.context(), ArgsOf(shape, RotaryDirection::kBackward, records, table, x)).ok());
     EXPECT_EQ((std::vector<float>{x[2], x[3]}), (std::vector<float>{3.0f, 5.0f}));
+  }
+}
+
+// Two heads of five values of which four are turned: pairs are (0, 2) and (1, 3), by a quarter turn
+// and not at all.
+TEST(Rotary, LeavesWhatLiesBehindTheTurnedValues) {
+  const std::vector<float> table = {0.0f, 1.0f, 1.0f, 0.0f};
+  const std::vector<TokenRecord> records = WholeRows(1, 1);
+  for (const auto body : {&RotaryHost, &RotaryReference}) {
+    GuardedFloats x(10);
+    for (int64_t i = 0; i < 10; ++i) x[i] = static_cast<float>(i + 1);
+    KernelLane lane(1);
+    ASSERT_TRUE(
+        body(lane.context(), ArgsOf({1, 1, 2, 5, 4}, RotaryDirection::kForward, records, table, x))
+            .ok());
+    EXPECT_EQ(std::vector<float>(x.span().begin(), x.span().end()),
+              (std::vector<float>{-3, 2, 1, 4, 5, -8, 7, 6, 9, 10}));
+    EXPECT_TRUE(x.guards_hold());
+  }
+}
+
+TEST(RotaryDeathTest, TurnsAnEvenNumberOfAHeadsValues) {
+  const std::vector<float> table(16);
+  const std::vector<TokenRecord> records = WholeRows(1, 1);
+  GuardedFloats x(8);
+  KernelLane lane(1);
+  for (const int64_t rotary_dim : {0, 1, 3, 10}) {
+    EXPECT_DEATH(RotaryHost(lane.context(), ArgsOf({1, 1, 1, 8, rotary_dim},
+                                                   RotaryDirection::kForward, records, table, x))
+                     .IgnoreError(),
+                 "rotary_dim");
   }
 }
 

@@ -9,13 +9,11 @@
 namespace horizon {
 namespace {
 
-constexpr std::string_view kFamilies[] = {
-    "llama",   "qwen2",    "qwen3", "mistral",
-    "mixtral", "qwen3_moe", "gpt_oss"};
+constexpr std::string_view kFamilies[] = {"llama",   "qwen2",     "qwen3",  "mistral",
+                                          "mixtral", "qwen3_moe", "gpt_oss"};
 
 bool HasExperts(std::string_view family) {
-  return family == "mixtral" || family == "qwen3_moe" ||
-         family == "gpt_oss";
+  return family == "mixtral" || family == "qwen3_moe" || family == "gpt_oss";
 }
 
 }  // namespace
@@ -50,8 +48,8 @@ ModelSpec TinySpec(std::string_view family) {
 rc::Gen<ModelSpec> AnySpec() {
   return rc::gen::exec([] {
     const auto size = [](int64_t end) { return *rc::gen::inRange<int64_t>(1, end); };
-    ModelSpec spec = TinySpec(
-        *rc::gen::elementOf(std::vector<std::string_view>(std::begin(kFamilies), std::end(kFamilies))));
+    ModelSpec spec = TinySpec(*rc::gen::elementOf(
+        std::vector<std::string_view>(std::begin(kFamilies), std::end(kFamilies))));
     spec.hidden = size(70);
     spec.kv_heads = size(5);
     spec.heads = spec.kv_heads * size(5);
@@ -68,8 +66,8 @@ rc::Gen<ModelSpec> AnySpec() {
     for (LayerSpec& layer : spec.layers) {
       layer.sliding_window = *rc::gen::inRange<int64_t>(0, 9);
       // Only qwen3_moe has layers of both kinds.
-      layer.has_experts = HasExperts(spec.family) &&
-                          (spec.family != "qwen3_moe" || *rc::gen::arbitrary<bool>());
+      layer.has_experts =
+          HasExperts(spec.family) && (spec.family != "qwen3_moe" || *rc::gen::arbitrary<bool>());
     }
     spec.intermediate = intermediate;
     return spec;

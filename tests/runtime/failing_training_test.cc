@@ -67,8 +67,8 @@ struct Made {
 // Puts a value into the gradient of the second layer's up projection, in step `step`.
 thread_local int backward_calls = 0;
 template <int kNumber>
-absl::Status PoisonedSwiglu(const KernelContext& context, const SwigluBackward& args) {
-  absl::Status status = SwigluBackwardHost(context, args);
+absl::Status PoisonedGlu(const KernelContext& context, const GluBackward& args) {
+  absl::Status status = GluBackwardHost(context, args);
   // Three layers a step, the last first: call 2 of each step is the second layer's.
   if (++backward_calls == kNumber) args.up_gradient[0] = std::numeric_limits<float>::quiet_NaN();
   return status;
@@ -78,7 +78,7 @@ TEST(FailingTraining, ANanGradientStopsTheRunBeforeAnyWeightChanges) {
   for (const OptimizerPlace place : {OptimizerPlace::kBehindForward, OptimizerPlace::kAfterStep}) {
     Made made;
     made.job.optimizer_place = place;
-    made.kernels.swiglu_backward = PoisonedSwiglu<3 + 2>;  // in step 2
+    made.kernels.glu_backward = PoisonedGlu<3 + 2>;  // in step 2
     ASSERT_TRUE(made.Make().ok());
     Made clean;
     clean.job.optimizer_place = place;
@@ -100,7 +100,7 @@ TEST(FailingTraining, AStepBehindOneThatEndsTheRunUpdatesNothing) {
   for (const bool ends : {true, false}) {
     Made made;
     made.job.optimizer_place = OptimizerPlace::kAfterStep;
-    made.kernels.swiglu_backward = PoisonedSwiglu<2>;  // in step 1
+    made.kernels.glu_backward = PoisonedGlu<2>;  // in step 1
     ASSERT_TRUE(made.Make().ok());
     const uint64_t before = *made.trainer->store().Digest();
     const absl::StatusOr<std::unique_ptr<Executor>> executor = made.trainer->pass().Start();
@@ -128,7 +128,7 @@ TEST(FailingTraining, AStepBehindOneThatEndsTheRunUpdatesNothing) {
 TEST(FailingTraining, ANanGradientSkipsTheStepWhereThatIsWanted) {
   Made made;
   made.policy = NonFinitePolicy::kSkip;
-  made.kernels.swiglu_backward = PoisonedSwiglu<3 + 2>;
+  made.kernels.glu_backward = PoisonedGlu<3 + 2>;
   ASSERT_TRUE(made.Make().ok());
   std::vector<StepResult> results;
   ASSERT_TRUE(made.Train(3, &results).ok());
@@ -198,7 +198,7 @@ TEST(FailingTraining, AFailingKernelIsReportedOnceWithItsOperation) {
 
 // A kernel that hangs until the watchdog has seen it.
 std::atomic<bool> hanging = true;
-absl::Status Hangs(const KernelContext&, const SwigluBackward&) {
+absl::Status Hangs(const KernelContext&, const GluBackward&) {
   hanging.wait(true);
   return absl::OkStatus();
 }
@@ -215,7 +215,7 @@ class ImpatientClock final : public Clock {
 TEST(FailingTraining, ALaneThatHangsIsReportedWithWhatEachLaneDoes) {
   Made made;
   ImpatientClock clock;
-  made.kernels.swiglu_backward = Hangs;
+  made.kernels.glu_backward = Hangs;
   const MemoryLayout layout = *LayOutMemory(made.spec, made.job, made.plan);
   made.device = *HostDevice::Create(
       {.capacity = layout.totals[static_cast<size_t>(Memory::kDevice)], .clock = &made.clock});

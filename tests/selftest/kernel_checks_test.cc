@@ -79,14 +79,21 @@ TEST(KernelChecks, AKernelThatDoesNothingIsFoundByTheCheckThatNamesIt) {
     std::string_view check;
     void (*change)(KernelTable&);
   } mutants[] = {
-      {"swiglu", Skip<&KernelTable::swiglu_forward, SwigluForward>},
-      {"swiglu", Skip<&KernelTable::swiglu_backward, SwigluBackward>},
+      {"glu, SiLU", Skip<&KernelTable::glu_forward, GluForward>},
+      {"glu, SiLU", Skip<&KernelTable::glu_backward, GluBackward>},
+      {"glu, GELU", Skip<&KernelTable::glu_forward, GluForward>},
+      {"glu, GELU", Skip<&KernelTable::glu_backward, GluBackward>},
       {"rms_norm", Skip<&KernelTable::rms_norm_forward, RmsNormForward>},
       {"rms_norm", Skip<&KernelTable::rms_norm_again, RmsNormAgain>},
       {"rms_norm", Skip<&KernelTable::rms_norm_backward, RmsNormBackward>},
+      {"rms_norm, weight offset", Skip<&KernelTable::rms_norm_forward, RmsNormForward>},
       {"rotary", Skip<&KernelTable::rotary, Rotary>},
+      {"rotary, partial", Skip<&KernelTable::rotary, Rotary>},
+      {"residual", Skip<&KernelTable::residual_add, ResidualAdd>},
       {"embedding", Skip<&KernelTable::embed_forward, EmbedForward>},
       {"embedding", Skip<&KernelTable::embed_backward, EmbedBackward>},
+      {"embedding, scaled", Skip<&KernelTable::embed_forward, EmbedForward>},
+      {"embedding, scaled", Skip<&KernelTable::embed_backward, EmbedBackward>},
       {"bias_gradient", Skip<&KernelTable::bias_gradient, BiasGradient>},
       {"gradients", Skip<&KernelTable::store_gradient, StoreGradient>},
       {"gradients", Skip<&KernelTable::accumulate, Accumulate>},
@@ -105,11 +112,14 @@ TEST(KernelChecks, AKernelThatDoesNothingIsFoundByTheCheckThatNamesIt) {
       {"head and loss", Skip<&KernelTable::head_loss, HeadLoss>},
   };
   for (const auto& mutant : mutants) {
+    bool found = false;
     for (const KernelCheck& check : AllChecks()) {
       if (check.name != mutant.check) continue;
+      found = true;
       EXPECT_NE(FindingsOf(check, DeviceKind::kHost, mutant.change), std::vector<std::string>{})
           << check.name;
     }
+    EXPECT_TRUE(found) << "no check is named " << mutant.check;
   }
 }
 
@@ -131,10 +141,10 @@ TEST(KernelChecks, ASmallErrorIsFound) {
 }
 
 TEST(KernelChecks, AnErrorIsAFinding) {
-  const std::vector<std::string> lines = FindingsOf(
-      ArrayKernelChecks()[0], DeviceKind::kHost, Fail<&KernelTable::swiglu_forward, SwigluForward>);
+  const std::vector<std::string> lines = FindingsOf(ArrayKernelChecks()[0], DeviceKind::kHost,
+                                                    Fail<&KernelTable::glu_forward, GluForward>);
   ASSERT_EQ(lines.size(), 1u);
-  EXPECT_EQ(lines[0], "swiglu: INTERNAL: broken");
+  EXPECT_EQ(lines[0], "glu: INTERNAL: broken");
 }
 
 }  // namespace

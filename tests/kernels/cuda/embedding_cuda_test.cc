@@ -26,6 +26,8 @@ const std::vector<Shape>& Shapes() {
 }
 
 constexpr int64_t kVocabulary = 23;
+// None, and sqrt(2048).
+constexpr float kScales[] = {1.0f, 45.254834f};
 
 // Tokens of a small vocabulary, one of them much more often than others.
 std::vector<TokenRecord> Tokens(int64_t count, std::mt19937& random) {
@@ -39,8 +41,8 @@ std::vector<TokenRecord> Tokens(int64_t count, std::mt19937& random) {
 }
 
 std::vector<uint16_t> ForwardOnCuda(Shape shape, const std::vector<TokenRecord>& tokens,
-                                    const std::vector<uint16_t>& table_of, int64_t offset,
-                                    uint64_t seed) {
+                                    const std::vector<uint16_t>& table_of, float scale,
+                                    int64_t offset, uint64_t seed) {
   const CudaStream stream(seed);
   const DeviceArray<TokenRecord> records(stream, tokens, 0);
   const DeviceArray<uint16_t> table(stream, table_of, offset);
@@ -54,6 +56,7 @@ std::vector<uint16_t> ForwardOnCuda(Shape shape, const std::vector<TokenRecord>&
                                             .hidden = shape.hidden,
                                             .first_row = first_row,
                                             .rows = first_row == 0 ? 10 : kVocabulary - 10,
+                                            .scale = scale,
                                             .records = records.data(),
                                             .table = table.data() + first_row * shape.hidden,
                                             .output = output.data()})
@@ -62,22 +65,36 @@ std::vector<uint16_t> ForwardOnCuda(Shape shape, const std::vector<TokenRecord>&
   return output.Read();
 }
 
-TEST_P(EmbeddingCudaTest, ForwardCopiesRows) {
-  for (const Shape shape : Shapes()) {
-    std::mt19937 random(1);
-    const std::vector<TokenRecord> tokens = Tokens(shape.tokens, random);
-    const std::vector<uint16_t> table = RandomBf16(random, kVocabulary * shape.hidden);
-    const std::vector<float> wide = Widened(table);
-    std::vector<float> expected(static_cast<size_t>(shape.tokens * shape.hidden));
-    ASSERT_TRUE(EmbedForwardReference({}, {.tokens = shape.tokens,
-                                           .hidden = shape.hidden,
-                                           .rows = kVocabulary,
-                                           .records = tokens.data(),
-                                           .table = wide.data(),
-                                           .output = expected.data()})
-                    .ok());
-    for (const uint64_t seed : {1, 2}) {
-      EXPECT_EQ(Widened(ForwardOnCuda(shape, tokens, table, offset(), seed)), expected);
+TEST_P(EmbeddingCudaTest, ForwardCopiesRowsAsTheHostGathersThem) {
+  for (const float scale : kScales) {
+    for (const Shape shape : Shapes()) {
+      std::mt19937 random(1);
+      const std::vector<TokenRecord> tokens = Tokens(shape.tokens, random);
+      const std::vector<uint16_t> table = RandomBf16(random, kVocabulary * shape.hidden);
+      const std::vector<float> wide = Widened(table);
+      std::vector<float> expected(static_cast<size_t>(shape.tokens * shape.hidden));
+      ASSERT_TRUE(EmbedForwardReference({}, {.tokens = shape.tokens,
+                                             .hidden = shape.hidden,
+                                             .rows = kVocabulary,
+                                             .scale = scale,
+                                             .records = tokens.data(),
+                                             .table = wide.data(),
+                                             .output = expected.data()})
+                      .ok());
+      std::vector<uint16_t> gathered(expected.size());
+      KernelLane lane(1);
+      ASSERT_TRUE(GatherRowsHost(lane.context(), {.tokens = shape.tokens,
+                                                  .hidden = shape.hidden,
+                                                  .rows = kVocabulary,
+                                                  .scale = scale,
+                                                  .records = tokens.data(),
+                                                  .hi = table.data(),
+                                                  .output = gathered.data()})
+                      .ok());
+      EXPECT_EQ(gathered, Narrowed(expected));
+      for (const uint64_t seed : {1, 2}) {
+        EXPECT_EQ(ForwardOnCuda(shape, tokens, table, scale, offset(), seed), gathered);
+      }
     }
   }
 }
@@ -92,6 +109,7 @@ TEST_P(EmbeddingCudaTest, TheFirstShardClearsOtherTokensAndLaterOnesLeaveThem) {
                                                     .hidden = 3,
                                                     .first_row = first_row,
                                                     .rows = first_row == 0 ? 0 : 1,
+                                                    .scale = -2.0f,
                                                     .records = records.data(),
                                                     .table = table.data(),
                                                     .output = output.data()})
@@ -119,7 +137,7 @@ GradientOut OutOf(T* array, Storing storing) {
 }
 
 template <typename T>
-void ExpectBackwardHasTheHostsBits(Shape shape, Storing storing, int64_t offset) {
+void ExpectBackwardHasTheHostsBits(Shape shape, float scale, Storing storing, int64_t offset) {
   std::mt19937 random(2);
   const std::vector<TokenRecord> tokens = Tokens(shape.tokens, random);
   const std::vector<uint16_t> gradients = RandomBf16(random, shape.tokens * shape.hidden);
@@ -133,6 +151,7 @@ void ExpectBackwardHasTheHostsBits(Shape shape, Storing storing, int64_t offset)
                         .hidden = shape.hidden,
                         .first_row = kFirst,
                         .rows = kRows,
+                        .scale = scale,
                         .records = tokens.data(),
                         .output_gradient = wide.data(),
                         .gradient = OutOf(expected.data(), storing)};
@@ -154,11 +173,14 @@ void ExpectBackwardHasTheHostsBits(Shape shape, Storing storing, int64_t offset)
 }
 
 TEST_P(EmbeddingCudaTest, BackwardHasTheHostsBitsInAnyOrderAndPlace) {
-  for (const Shape shape : Shapes()) {
-    ExpectBackwardHasTheHostsBits<uint16_t>(shape, {.leaving = true}, offset());
-    for (const bool add : {false, true}) {
-      for (const bool rounded : {false, true}) {
-        ExpectBackwardHasTheHostsBits<float>(shape, {.add = add, .rounded = rounded}, offset());
+  for (const float scale : kScales) {
+    for (const Shape shape : Shapes()) {
+      ExpectBackwardHasTheHostsBits<uint16_t>(shape, scale, {.leaving = true}, offset());
+      for (const bool add : {false, true}) {
+        for (const bool rounded : {false, true}) {
+          ExpectBackwardHasTheHostsBits<float>(shape, scale, {.add = add, .rounded = rounded},
+                                               offset());
+        }
       }
     }
   }

@@ -10,10 +10,11 @@
 #include "kernels/convert.h"
 #include "kernels/embedding.h"
 #include "kernels/gemm.h"
+#include "kernels/glu.h"
+#include "kernels/residual.h"
 #include "kernels/rms_norm.h"
 #include "kernels/rotary.h"
 #include "kernels/squared_norm.h"
-#include "kernels/swiglu.h"
 #include "tests/kernels/device_arrays.h"
 
 namespace horizon {
@@ -56,16 +57,18 @@ std::vector<absl::Status> CallAll(const KernelContext& context, ValueType type) 
           RotaryCuda(context, {.tokens = 1,
                                .heads = 1,
                                .head_dim = 2,
+                               .rotary_dim = 2,
                                .records = records,
                                .table = floats,
                                .x = values}),
-          SwigluForwardCuda(context, {.count = 1, .gate = values, .up = values, .output = values}),
-          SwigluBackwardCuda(context, {.count = 1,
-                                       .gate = values,
-                                       .up = values,
-                                       .output_gradient = values,
-                                       .gate_gradient = values,
-                                       .up_gradient = values}),
+          GluForwardCuda(context, {.count = 1, .gate = values, .up = values, .output = values}),
+          GluBackwardCuda(context, {.count = 1,
+                                    .gate = values,
+                                    .up = values,
+                                    .output_gradient = values,
+                                    .gate_gradient = values,
+                                    .up_gradient = values}),
+          ResidualAddCuda(context, {.count = 1, .branch = values, .output = values}),
           EmbedForwardCuda(context, {.tokens = 1,
                                      .hidden = 1,
                                      .rows = 1,
@@ -129,7 +132,16 @@ TEST(CudaBodies, AnswerUnavailableWithoutADevice) {
 TEST(CudaBodies, RefuseMissingArraysAndNegativeSizes) {
   const KernelContext context = SomeContext();
   for (const absl::Status& status :
-       {SwigluForwardCuda(context, {.count = -1}), SwigluForwardCuda(context, {.count = 1}),
+       {GluForwardCuda(context, {.count = -1}), GluForwardCuda(context, {.count = 1}),
+        ResidualAddCuda(context, {.count = -1}), ResidualAddCuda(context, {.count = 1}),
+        ResidualAddCuda(context, {.count = 1, .output = SomeValues(ValueType::kBf16)}),
+        ResidualAddCuda(context, {.count = 1,
+                                 .residual = SomeValues(ValueType::kFp32),
+                                 .branch = SomeValues(ValueType::kFp32),
+                                 .output = SomeValues(ValueType::kBf16)}),
+        ResidualAddCuda(context, {.count = 1,
+                                 .branch = SomeValues(ValueType::kFp32),
+                                 .output = SomeValues(ValueType::kBf16)}),
         RmsNormForwardCuda(context, {.rows = 1, .width = -1}),
         RmsNormForwardCuda(context, {.rows = 1, .width = 1}),
         RmsNormBackwardCuda(context, {.rows = 0, .width = 1}),
@@ -147,7 +159,7 @@ TEST(CudaBodies, RefuseMissingArraysAndNegativeSizes) {
 TEST(CudaBodies, NothingToDoNeedsNoArrays) {
   const KernelContext context = SomeContext();
   for (const absl::Status& status :
-       {SwigluForwardCuda(context, {}), SwigluBackwardCuda(context, {}),
+       {GluForwardCuda(context, {}), GluBackwardCuda(context, {}), ResidualAddCuda(context, {}),
         RmsNormForwardCuda(context, {}), RmsNormAgainCuda(context, {}),
         RmsNormBackwardCuda(context, {}), RotaryCuda(context, {}), EmbedForwardCuda(context, {}),
         EmbedBackwardCuda(context, {}), BiasGradientCuda(context, {}),

@@ -57,15 +57,16 @@ const std::vector<Bounds>& AllBounds() {
       {"embedding_cuda.cu", "SumRows", "kBackwardThreads", 40, 0},
       {"embedding_cuda.cu", "", "kForwardThreads", 40, 0},
       {"gemm_cuda.cu", "", "kThreads", 32, 0},
+      {"glu_cuda.cu", "", "kThreads", 64, 0},
       {"head_loss_cuda.cu", "AddLosses", "kLossTileTokens", 40, 128},
       {"head_loss_cuda.cu", "", "kThreads", 56, 64},
+      {"residual_cuda.cu", "", "kThreads", 40, 0},
       {"rms_norm_cuda.cu", "SumColumnTiles", "kColumnThreads", 64, 0},
       {"rms_norm_cuda.cu", "AddColumnTiles", "kColumnThreads", 40, 0},
       {"rms_norm_cuda.cu", "", "kThreads", 64, 64},
       {"rotary_cuda.cu", "", "kThreads", 64, 0},
       {"split_master_cuda.cu", "", "kThreads", 16, 0},
       {"squared_norm_cuda.cu", "", "kThreads", 40, 0},
-      {"swiglu_cuda.cu", "", "kThreads", 64, 0},
   };
   return kBounds;
 }

@@ -37,9 +37,13 @@ double SumError(int64_t width) { return (static_cast<double>(width) / 32 + 23) *
 
 constexpr float kEpsilon = 1e-3f;
 
+// What is added to weights: nothing, and 1 as in Gemma.
+constexpr float kWeightOffsets[] = {0.0f, 1.0f};
+
 struct Norm {
-  Norm(Shape shape_of, uint32_t seed)
+  Norm(Shape shape_of, uint32_t seed, float weight_offset_of = 0.0f)
       : shape(shape_of),
+        weight_offset(weight_offset_of),
         random(seed),
         x(RandomBf16(random, shape.rows * shape.width, 2.0f)),
         weight(RandomBf16(random, shape.width)),
@@ -52,6 +56,7 @@ struct Norm {
     EXPECT_TRUE(RmsNormForwardReference({}, {.rows = shape.rows,
                                              .width = shape.width,
                                              .epsilon = kEpsilon,
+                                             .weight_offset = weight_offset,
                                              .x = wide_x.data(),
                                              .weight = wide_weight.data(),
                                              .y = y.data(),
@@ -59,7 +64,13 @@ struct Norm {
                     .ok());
   }
 
+  // The magnitude of what a column is multiplied with.
+  double WeightOf(size_t column) const {
+    return std::fabs(double{weight_offset} + Widened(weight[column]));
+  }
+
   Shape shape;
+  float weight_offset;
   std::mt19937 random;
   std::vector<uint16_t> x;
   std::vector<uint16_t> weight;
@@ -84,6 +95,7 @@ Forward ForwardOnCuda(const Norm& norm, int64_t offset, uint64_t seed, bool in_p
   RmsNormForward args = {.rows = norm.shape.rows,
                          .width = norm.shape.width,
                          .epsilon = kEpsilon,
+                         .weight_offset = norm.weight_offset,
                          .x = x.data(),
                          .weight = weight.data(),
                          .y = in_place ? x.data() : y.data(),
@@ -96,21 +108,24 @@ class RmsNormCudaTest : public CudaKernelTest {};
 INSTANTIATE_TEST_SUITE_P(Offset, RmsNormCudaTest, testing::Values(0, 1, 4));
 
 TEST_P(RmsNormCudaTest, ForwardEqualsTheReference) {
-  for (const Shape shape : Shapes()) {
-    const Norm norm(shape, 1);
-    const Forward forward = ForwardOnCuda(norm, offset(), 1);
-    // The root halves the sum's error; mean, epsilon, root, quotient and two products follow.
-    const double error = SumError(shape.width) / 2 + 6 * kFp32Unit;
-    ExpectNear("y, " + Named(shape), Widened(forward.y), norm.y,
-               [&](size_t i) { return std::fabs(norm.y[i]) * (kBf16Unit + 2 * error); });
-    ExpectNear("inverse_rms, " + Named(shape), forward.inverse, norm.inverse,
-               [&](size_t i) { return norm.inverse[i] * error; });
+  for (const float weight_offset : kWeightOffsets) {
+    for (const Shape shape : Shapes()) {
+      const Norm norm(shape, 1, weight_offset);
+      const Forward forward = ForwardOnCuda(norm, offset(), 1);
+      // The root halves the sum's error; mean, epsilon, root, quotient, the weight with its
+      // offset and two products follow.
+      const double error = SumError(shape.width) / 2 + 7 * kFp32Unit;
+      ExpectNear("y, " + Named(shape), Widened(forward.y), norm.y,
+                 [&](size_t i) { return std::fabs(norm.y[i]) * (kBf16Unit + 2 * error); });
+      ExpectNear("inverse_rms, " + Named(shape), forward.inverse, norm.inverse,
+                 [&](size_t i) { return norm.inverse[i] * error; });
+    }
   }
 }
 
 TEST_P(RmsNormCudaTest, ForwardHasTheSameBitsInAnyOrderOfBlocksAtAnyPlaceAndInPlace) {
   for (const Shape shape : Shapes()) {
-    const Norm norm(shape, 2);
+    const Norm norm(shape, 2, 1.0f);
     const Forward first = ForwardOnCuda(norm, 0, 1);
     for (const uint64_t seed : {2, 3}) {
       const Forward again = ForwardOnCuda(norm, offset(), seed);
@@ -122,22 +137,25 @@ TEST_P(RmsNormCudaTest, ForwardHasTheSameBitsInAnyOrderOfBlocksAtAnyPlaceAndInPl
 }
 
 TEST_P(RmsNormCudaTest, AgainGivesForwardsBits) {
-  for (const Shape shape : Shapes()) {
-    const Norm norm(shape, 3);
-    const Forward forward = ForwardOnCuda(norm, 0, 1);
-    const CudaStream stream(5);
-    const DeviceArray<uint16_t> x(stream, norm.x, offset());
-    const DeviceArray<uint16_t> weight(stream, norm.weight, offset());
-    const DeviceArray<uint16_t> y(stream, std::vector<uint16_t>(norm.x.size()), offset());
-    const DeviceArray<float> inverse(stream, forward.inverse, offset());
-    ASSERT_TRUE(RmsNormAgainCuda(stream.context(), {.rows = shape.rows,
-                                                    .width = shape.width,
-                                                    .x = x.data(),
-                                                    .inverse_rms = inverse.data(),
-                                                    .weight = weight.data(),
-                                                    .y = y.data()})
-                    .ok());
-    ASSERT_EQ(y.Read(), forward.y) << Named(shape);
+  for (const float weight_offset : kWeightOffsets) {
+    for (const Shape shape : Shapes()) {
+      const Norm norm(shape, 3, weight_offset);
+      const Forward forward = ForwardOnCuda(norm, 0, 1);
+      const CudaStream stream(5);
+      const DeviceArray<uint16_t> x(stream, norm.x, offset());
+      const DeviceArray<uint16_t> weight(stream, norm.weight, offset());
+      const DeviceArray<uint16_t> y(stream, std::vector<uint16_t>(norm.x.size()), offset());
+      const DeviceArray<float> inverse(stream, forward.inverse, offset());
+      ASSERT_TRUE(RmsNormAgainCuda(stream.context(), {.rows = shape.rows,
+                                                      .width = shape.width,
+                                                      .weight_offset = norm.weight_offset,
+                                                      .x = x.data(),
+                                                      .inverse_rms = inverse.data(),
+                                                      .weight = weight.data(),
+                                                      .y = y.data()})
+                      .ok());
+      ASSERT_EQ(y.Read(), forward.y) << Named(shape);
+    }
   }
 }
 
@@ -165,6 +183,7 @@ Backward BackwardOnCuda(const Norm& norm, int64_t offset, uint64_t seed, InPlace
                                                                              : other;
   RmsNormBackward args = {.rows = norm.shape.rows,
                           .width = norm.shape.width,
+                          .weight_offset = norm.weight_offset,
                           .x = x.data(),
                           .inverse_rms = inverse.data(),
                           .weight = weight.data(),
@@ -188,6 +207,7 @@ Backward BackwardOnHost(const Norm& norm, decltype(&RmsNormBackwardHost) body, b
   KernelLane lane(1);
   RmsNormBackward args = {.rows = norm.shape.rows,
                           .width = norm.shape.width,
+                          .weight_offset = norm.weight_offset,
                           .x = x.data(),
                           .inverse_rms = norm.inverse.data(),
                           .weight = weight.data(),
@@ -211,8 +231,7 @@ void ExpectBackwardNear(const Norm& norm, const Backward& backward, bool has_res
     const size_t row = at / width;
     const double normal = std::fabs(Widened(norm.x[at]) * norm.inverse[row]);
     const double gradient = std::fabs(Widened(norm.y_gradient[at]));
-    means[row] += gradient * std::fabs(Widened(norm.weight[at % width])) * normal /
-                  static_cast<double>(width);
+    means[row] += gradient * norm.WeightOf(at % width) * normal / static_cast<double>(width);
     magnitudes[at % width] += gradient * normal;
   }
   ExpectNear(
@@ -220,13 +239,12 @@ void ExpectBackwardNear(const Norm& norm, const Backward& backward, bool has_res
         // The terms a, n x mean and the residual, each with a few roundings, the mean with
         // its sum's, and the last one to bf16.
         const double inverse = norm.inverse[at / width];
-        const double a =
-            std::fabs(Widened(norm.y_gradient[at])) * std::fabs(Widened(norm.weight[at % width]));
+        const double a = std::fabs(Widened(norm.y_gradient[at])) * norm.WeightOf(at % width);
         const double n = std::fabs(Widened(norm.x[at])) * inverse;
         const double residual = has_residual ? std::fabs(Widened(norm.residual[at])) : 0.0;
         const double error =
-            inverse * (a * 4 * kFp32Unit +
-                       n * means[at / width] * (SumError(norm.shape.width) + 8 * kFp32Unit)) +
+            inverse * (a * 5 * kFp32Unit +
+                       n * means[at / width] * (SumError(norm.shape.width) + 9 * kFp32Unit)) +
             2 * kFp32Unit * (residual + std::fabs(expected[at]));
         return 2 * error + std::fabs(expected[at]) * kBf16Unit;
       });
@@ -240,21 +258,24 @@ int64_t EnoughWorkspace(Shape shape) {
 }
 
 TEST_P(RmsNormCudaTest, BackwardEqualsTheReferenceAndTheWeightsGradientTheHost) {
-  for (const Shape shape : Shapes()) {
-    const Norm norm(shape, 4);
-    for (const InPlace in_place : {InPlace::kNo, InPlace::kWithoutResidual}) {
-      const Backward backward = BackwardOnCuda(norm, offset(), 1, in_place, EnoughWorkspace(shape));
-      ExpectBackwardNear(norm, backward, in_place == InPlace::kNo);
-      std::vector<float> x_gradient;
-      const Backward host = BackwardOnHost(norm, &RmsNormBackwardHost, true, x_gradient);
-      ASSERT_EQ(backward.weight_gradient, host.weight_gradient) << Named(shape);
+  for (const float weight_offset : kWeightOffsets) {
+    for (const Shape shape : Shapes()) {
+      const Norm norm(shape, 4, weight_offset);
+      for (const InPlace in_place : {InPlace::kNo, InPlace::kWithoutResidual}) {
+        const Backward backward =
+            BackwardOnCuda(norm, offset(), 1, in_place, EnoughWorkspace(shape));
+        ExpectBackwardNear(norm, backward, in_place == InPlace::kNo);
+        std::vector<float> x_gradient;
+        const Backward host = BackwardOnHost(norm, &RmsNormBackwardHost, true, x_gradient);
+        ASSERT_EQ(backward.weight_gradient, host.weight_gradient) << Named(shape);
+      }
     }
   }
 }
 
 TEST_P(RmsNormCudaTest, BackwardHasTheSameBitsInAnyOrderPlaceAndWorkspace) {
   for (const Shape shape : Shapes()) {
-    const Norm norm(shape, 5);
+    const Norm norm(shape, 5, 1.0f);
     const Backward first = BackwardOnCuda(norm, 0, 1, InPlace::kNo, EnoughWorkspace(shape));
     uint64_t seed = 2;
     for (const InPlace in_place : {InPlace::kNo, InPlace::kOfResidual, InPlace::kOfOutput}) {
@@ -272,7 +293,7 @@ TEST_P(RmsNormCudaTest, ManyRowsAreStridedOver) {
     if (offset() != 0) continue;
     const Norm norm(shape, 6);
     const Forward forward = ForwardOnCuda(norm, 0, 1);
-    const double error = SumError(shape.width) / 2 + 6 * kFp32Unit;
+    const double error = SumError(shape.width) / 2 + 7 * kFp32Unit;
     ExpectNear("y, " + Named(shape), Widened(forward.y), norm.y,
                [&](size_t i) { return std::fabs(norm.y[i]) * (kBf16Unit + 2 * error); });
     ExpectBackwardNear(norm, BackwardOnCuda(norm, 0, 1, InPlace::kNo, EnoughWorkspace(shape)),

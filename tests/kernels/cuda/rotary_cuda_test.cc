@@ -22,6 +22,7 @@ struct Shape {
   int64_t sequence;
   int64_t heads;
   int64_t head_dim;
+  int64_t rotary_dim;
 };
 
 struct Heads {
@@ -30,8 +31,8 @@ struct Heads {
         random(seed),
         records(PackedRows(shape.rows, shape.sequence, 9, random)),
         x(RandomBf16(random, shape.rows * shape.sequence * shape.heads * shape.head_dim, 3.0f)),
-        table(static_cast<size_t>(shape.sequence * shape.head_dim)) {
-    std::vector<float> frequencies(static_cast<size_t>(shape.head_dim / 2));
+        table(static_cast<size_t>(shape.sequence * shape.rotary_dim)) {
+    std::vector<float> frequencies(static_cast<size_t>(shape.rotary_dim / 2));
     for (size_t i = 0; i < frequencies.size(); ++i) {
       frequencies[i] = std::pow(100.0f, -static_cast<float>(i) / 8.0f);
     }
@@ -41,7 +42,8 @@ struct Heads {
     return {.direction = direction,
             .tokens = shape.rows * shape.sequence,
             .heads = shape.heads,
-            .head_dim = shape.head_dim};
+            .head_dim = shape.head_dim,
+            .rotary_dim = shape.rotary_dim};
   }
   Shape shape;
   std::mt19937 random;
@@ -78,8 +80,12 @@ std::vector<float> OnHost(const Heads& heads, RotaryDirection direction,
 
 TEST_P(RotaryCudaTest, HasTheHostsBitsRoundedOnceInAnyOrderAndPlace) {
   for (const Shape shape :
-       {Shape{0, 4, 2, 8}, Shape{1, 1, 1, 2}, Shape{2, 13, 3, 16}, Shape{1, 40, 5, 10},
-        Shape{3, 7, 4, 128}, Shape{1, 5, 33, 64}, Shape{1, 2, 32, 4096}, Shape{1, 4'200, 1, 16}}) {
+       {Shape{0, 4, 2, 8, 8}, Shape{1, 1, 1, 2, 2}, Shape{2, 13, 3, 16, 16},
+        Shape{1, 40, 5, 10, 10}, Shape{3, 7, 4, 128, 128}, Shape{1, 5, 33, 64, 64},
+        Shape{1, 2, 32, 4096, 4096}, Shape{1, 4'200, 1, 16, 16},
+        // Some values of each head are not turned; the last head cannot be moved in vectors.
+        Shape{1, 3, 2, 3, 2}, Shape{2, 13, 3, 16, 6}, Shape{1, 40, 5, 80, 32},
+        Shape{3, 7, 4, 128, 126}, Shape{1, 5, 33, 64, 16}, Shape{2, 9, 3, 36, 16}}) {
     const Heads heads(shape, 1);
     for (const auto direction : {RotaryDirection::kForward, RotaryDirection::kBackward}) {
       const std::vector<uint16_t> first = OnCuda(heads, direction, offset(), 1);
@@ -94,10 +100,13 @@ TEST_P(RotaryCudaTest, HasTheHostsBitsRoundedOnceInAnyOrderAndPlace) {
   }
 }
 
-TEST_P(RotaryCudaTest, RefusesAnOddHead) {
+TEST_P(RotaryCudaTest, RefusesToTurnAnOddNumberOfValuesOrMoreThanThereAre) {
   const CudaStream stream;
-  EXPECT_TRUE(absl::IsInvalidArgument(
-      RotaryCuda(stream.context(), {.tokens = 1, .heads = 1, .head_dim = 3})));
+  for (const int64_t rotary_dim : {0, 1, 3, 10, -2}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(RotaryCuda(
+        stream.context(), {.tokens = 1, .heads = 1, .head_dim = 8, .rotary_dim = rotary_dim})))
+        << rotary_dim;
+  }
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ struct Head {
   std::vector<uint16_t> input, weights;
   std::vector<TokenRecord> records;
   float scale;
+  float logit_scale = 1.0f;
 
   Head(int64_t of_tokens, int64_t of_hidden, int64_t of_rows)
       : tokens(of_tokens), hidden(of_hidden), rows(of_rows) {
@@ -47,6 +48,7 @@ Results Reference(const Head& head) {
   std::vector<float> logits(static_cast<size_t>(head.tokens * head.rows));
   LossSum loss;
   EXPECT_TRUE(HeadLossReference({}, {.shape = {head.tokens, head.hidden, 0, head.rows},
+                                     .logit_scale = head.logit_scale,
                                      .input = input.data(),
                                      .weights = weights.data(),
                                      .records = head.records.data(),
@@ -91,6 +93,7 @@ Results OnDevice(const Head& head, int64_t chunk, int64_t shard, uint64_t seed =
     visit([&](const HeadShape& shape, int64_t token) {
       EXPECT_EQ(
           HeadLogSumExpCuda(lane.context(), {.shape = shape,
+                                             .logit_scale = head.logit_scale,
                                              .input = input + token * head.hidden,
                                              .weights = weights + shape.first_row * head.hidden,
                                              .records = records + token,
@@ -103,6 +106,7 @@ Results OnDevice(const Head& head, int64_t chunk, int64_t shard, uint64_t seed =
     EXPECT_EQ(
         HeadLossCuda(lane.context(),
                      {.shape = shape,
+                      .logit_scale = head.logit_scale,
                       .input = input + token * head.hidden,
                       .weights = weights + shape.first_row * head.hidden,
                       .records = records + token,
@@ -135,24 +139,30 @@ class HeadLossCudaTest : public testing::TestWithParam<Case> {};
 
 TEST_P(HeadLossCudaTest, MatchesTheReference) {
   const Case& c = GetParam();
-  const Head head(c.tokens, c.hidden, c.rows);
-  const Results expected = Reference(head);
-  const Results actual = OnDevice(head, c.tokens, c.rows);
-  EXPECT_EQ(actual.count, expected.count);
-  // A logit is a sum of `hidden` terms of at most 1 in fp32, a token's sum one of all rows.
-  const auto terms = static_cast<double>(c.hidden * c.hidden + c.rows);
-  EXPECT_NEAR(actual.loss, expected.loss, static_cast<double>(c.tokens) * terms * 2 * kFp32Unit);
-  // The gradient of a logit is rounded to bf16, and those of a token add up to 2 x scale at most in
-  // size. So the input's gradient (weights are at most 1) is off by one unit of that, and by its
-  // own rounding.
-  const double of_token = 2 * double{head.scale} * (kBf16Unit + 4 * terms * kFp32Unit);
-  ExpectNear("input_gradient", actual.input_gradient, expected.input_gradient, [&](size_t i) {
-    return of_token + kBf16Unit * std::fabs(expected.input_gradient[i]);
-  });
-  // A weight gets from a token no more than `scale`.
-  ExpectNear("weight_gradient", actual.weight_gradient, expected.weight_gradient, [&](size_t) {
-    return static_cast<double>(c.tokens) * double{head.scale} * (kBf16Unit + 4 * terms * kFp32Unit);
-  });
+  for (const float logit_scale : {1.0f, 0.1f, 2.5f}) {
+    Head head(c.tokens, c.hidden, c.rows);
+    head.logit_scale = logit_scale;
+    const Results expected = Reference(head);
+    const Results actual = OnDevice(head, c.tokens, c.rows);
+    EXPECT_EQ(actual.count, expected.count);
+    // A logit is a sum of `hidden` terms of at most 1 in fp32, which the scale multiplies with one
+    // rounding more, a token's sum one of all rows.
+    const double logit = static_cast<double>(c.hidden * (c.hidden + 1)) * double{logit_scale};
+    const double terms = logit + static_cast<double>(c.rows);
+    EXPECT_NEAR(actual.loss, expected.loss, static_cast<double>(c.tokens) * terms * 2 * kFp32Unit);
+    const double scale = double{head.scale} * double{logit_scale};
+    // The gradient of a logit is rounded to bf16, and those of a token add up to 2 x scale at most
+    // in size. So the input's gradient (weights are at most 1) is off by one unit of that, and by
+    // its own rounding.
+    const double of_token = 2 * scale * (kBf16Unit + 4 * terms * kFp32Unit);
+    ExpectNear("input_gradient", actual.input_gradient, expected.input_gradient, [&](size_t i) {
+      return of_token + kBf16Unit * std::fabs(expected.input_gradient[i]);
+    });
+    // A weight gets from a token no more than `scale`.
+    ExpectNear("weight_gradient", actual.weight_gradient, expected.weight_gradient, [&](size_t) {
+      return static_cast<double>(c.tokens) * scale * (kBf16Unit + 4 * terms * kFp32Unit);
+    });
+  }
 }
 
 TEST_P(HeadLossCudaTest, NoOrderOfBlocksChangesABit) {
@@ -166,11 +176,14 @@ INSTANTIATE_TEST_SUITE_P(Sizes, HeadLossCudaTest,
                                          Case{40, 64, 1032}, Case{5, 8, 4616}));
 
 TEST(HeadLossCuda, NoCutIntoChunksAndShardsChangesABit) {
-  const Head head(300, 16, 1544);
-  const Results whole = OnDevice(head, 300, 1544);
-  for (const int64_t chunk : {128, 256, 300}) {
-    for (const int64_t shard : {512, 1024, 1544}) {
-      EXPECT_TRUE(OnDevice(head, chunk, shard) == whole) << chunk << ", " << shard;
+  for (const float logit_scale : {1.0f, 0.3f}) {
+    Head head(300, 16, 1544);
+    head.logit_scale = logit_scale;
+    const Results whole = OnDevice(head, 300, 1544);
+    for (const int64_t chunk : {128, 256, 300}) {
+      for (const int64_t shard : {512, 1024, 1544}) {
+        EXPECT_TRUE(OnDevice(head, chunk, shard) == whole) << chunk << ", " << shard;
+      }
     }
   }
 }

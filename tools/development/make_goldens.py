@@ -1,0 +1,538 @@
+#!/usr/bin/env python3
+"""Development only: makes the golden files in tests/goldens with PyTorch and transformers.
+
+    make_goldens.py model NAME...      a new tiny model and its expected.json (names: see MODELS)
+    make_goldens.py generated NAME...  generated.json: greedy decoding
+    make_goldens.py stages NAME...     stages.safetensors: both halves of some layers, and the final norm
+    make_goldens.py check NAME...      recomputes expected.json in fp32 and compares it with the stored one
+    make_goldens.py noise NAME...      recomputes everything in fp64 and prints the largest differences; trains, too,
+                                       from weights that differ by rounding errors
+
+Needs torch, transformers and safetensors, which the project itself does not. All answers are computed in fp32 with
+eager attention on one thread. tests/goldens/README.md describes the files. `check` exits with 1 when the
+first step differs by more than 1e-6 (relative), or a later loss by more than 5e-5: the run amplifies rounding errors.
+"""
+import argparse
+import contextlib
+import json
+import math
+import os
+import pathlib
+import random
+import sys
+import tempfile
+import unittest.mock
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import safetensors.torch  # noqa: E402
+import torch  # noqa: E402
+import transformers  # noqa: E402
+from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS  # noqa: E402
+
+GOLDENS = pathlib.Path(__file__).resolve().parents[2] / "tests" / "goldens"
+OPTIMIZER = {
+    "kind": "adamw",
+    "learning_rate": 0.01,
+    "beta1": 0.9,
+    "beta2": 0.95,
+    "epsilon": 1e-8,
+    "weight_decay": 0.1,
+    "decay_all_parameters": True,
+    "clip_norm": 1.0,
+}
+PROMPT_LENGTHS = [9, 20]
+NEW_TOKENS = 16
+# Both sides sum some hundred terms in fp32; logits that are closer than this may change places.
+SMALLEST_GAP = 1e-3
+# How many seeds of prompts are tried.
+SEEDS = 60
+STAGE_ROWS, STAGE_TOKENS = 2, 24
+# One layer of each kind. Layers of the families that are not listed are all of one kind: layer 1 stands for them.
+STAGE_LAYERS = {"gemma3": [1, 5], "olmo3": [1, 3], "smollm3": [1, 3]}
+
+COMMON = {
+    "vocab_size": 320,
+    "hidden_size": 64,
+    "intermediate_size": 112,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 256,
+    "rms_norm_eps": 1e-5,
+    "use_cache": False,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+    # nn.Embedding gives the row of the padding token no gradient, so there is none.
+    "pad_token_id": None,
+}
+# The published beta_fast and beta_slow (32 and 1) leave no frequency on the ramp when the length is 16; these do.
+YARN = {"rope_type": "yarn", "rope_theta": 10000.0, "factor": 4.0, "original_max_position_embeddings": 16,
+        "beta_fast": 4.0, "beta_slow": 0.25}
+MINISTRAL3 = COMMON | {
+    "head_dim": 32,
+    "tie_word_embeddings": False,
+    # The published values (mscale = mscale_all_dim = 1) give an attention factor of 1; these do not.
+    "rope_parameters": YARN | {"factor": 16.0, "mscale": 1.0, "mscale_all_dim": 0.5, "llama_4_scaling_beta": 0.1},
+}
+
+
+def phi3(original, window, tied):
+    """Two heads of 32, of which 24 elements are rotated: 12 frequencies with their factors."""
+    return transformers.Phi3Config(**COMMON | {
+        "num_attention_heads": 2,
+        "num_key_value_heads": 1,
+        "original_max_position_embeddings": original,
+        "sliding_window": window,
+        "tie_word_embeddings": tied,
+        "rope_parameters": {
+            "rope_type": "longrope",
+            "rope_theta": 10000.0,
+            "partial_rotary_factor": 0.75,
+            "short_factor": [1.0 + 0.0625 * i for i in range(12)],
+            "long_factor": [1.25 + 0.75 * i for i in range(12)],
+        },
+    })
+
+
+def gemma3_wrapper():
+    # The scale of the embeddings, sqrt(48), is not exact in any format.
+    text = COMMON | {
+        "hidden_size": 48,
+        "head_dim": 16,
+        "num_hidden_layers": 7,
+        "rms_norm_eps": 1e-6,
+        "pad_token_id": None,
+        "query_pre_attn_scalar": 24,
+        "sliding_window": 8,
+        "rope_parameters": {
+            "full_attention": {"rope_type": "linear", "rope_theta": 1000000.0, "factor": 8.0},
+            "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
+        },
+    }
+    vision = {
+        "model_type": "siglip_vision_model",
+        "hidden_size": 8,
+        "intermediate_size": 8,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 1,
+        "image_size": 4,
+        "patch_size": 2,
+        "vision_use_head": False,
+    }
+    return transformers.Gemma3Config(text_config=text, vision_config=vision, mm_tokens_per_image=4, boi_token_index=320,
+                                     eoi_token_index=321, image_token_index=322, tie_word_embeddings=True)
+
+
+def mistral3_wrapper():
+    vision = {
+        "model_type": "pixtral",
+        "hidden_size": 8,
+        "intermediate_size": 8,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 1,
+        "image_size": 8,
+        "patch_size": 2,
+    }
+    return transformers.Mistral3Config(text_config=MINISTRAL3 | {"model_type": "ministral3"}, vision_config=vision,
+                                       image_token_index=320, tie_word_embeddings=False)
+
+
+# Every model that this script makes: its class, its configuration and the seed of its weights.
+MODELS = {
+    "olmo3": (transformers.Olmo3ForCausalLM, lambda: transformers.Olmo3Config(**COMMON | {
+        "num_hidden_layers": 5,
+        "layer_types": ["full_attention" if (i + 1) % 4 == 0 else "sliding_attention" for i in range(5)],
+        "sliding_window": 8,
+        "rope_parameters": {
+            "full_attention": YARN,
+            "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
+        },
+    }), 14),
+    "granite": (transformers.GraniteForCausalLM, lambda: transformers.GraniteConfig(**COMMON | {
+        "num_hidden_layers": 3,
+        "embedding_multiplier": 12.0,
+        "residual_multiplier": 0.22,
+        "attention_multiplier": 0.0625,
+        "logits_scaling": 8.0,
+        "tie_word_embeddings": True,
+    }), 22),
+    "ministral3": (transformers.Ministral3ForCausalLM, lambda: transformers.Ministral3Config(**MINISTRAL3), 13),
+    "phi3_longrope": (transformers.Phi3ForCausalLM, lambda: phi3(32, 12, True), 11),
+    "phi3_short": (transformers.Phi3ForCausalLM, lambda: phi3(64, None, False), 15),
+    "gemma3_wrapper": (transformers.Gemma3ForConditionalGeneration, gemma3_wrapper, 16),
+    "mistral3_wrapper": (transformers.Mistral3ForConditionalGeneration, mistral3_wrapper, 21),
+}
+
+
+# --- Models ---
+
+
+# Standard deviations by a part of the name; the first that fits counts.
+SCALES = {
+    # Larger queries and keys: attention that is not nearly uniform shows the rotation.
+    "": {"q_proj": 0.1, "k_proj": 0.1, "qkv_proj": 0.1, "": 0.05},
+    # OLMo has no norm before its first layer; with small embeddings the run would amplify rounding errors.
+    "olmo3": {"embed_tokens": 0.5, "q_proj": 0.1, "k_proj": 0.1, "": 0.05},
+    # The multipliers (12 and 0.22) would hide the layers behind the embeddings.
+    "granite": {"embed_tokens": 0.03, "": 0.2},
+}
+
+
+def fill_random(model, seed):
+    """Fixed weights. Norm weights differ from their start (1, or 0 for Gemma's 1 + w), biases from 0."""
+    scales = SCALES.get(model.config.model_type, SCALES[""])
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            noise = torch.randn(parameter.shape, generator=generator)
+            if parameter.dim() == 1:
+                parameter.add_(0.1 * noise)
+            else:
+                parameter.copy_(next(scale for part, scale in scales.items() if part in name) * noise)
+
+
+@contextlib.contextmanager
+def all_fp64():
+    """Makes the casts to fp32 inside transformers (norms, softmax, rotation, loss) casts to fp64."""
+    default = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        with unittest.mock.patch.object(torch, "float32", torch.float64), \
+                unittest.mock.patch.object(torch, "float", torch.float64), \
+                unittest.mock.patch.object(torch.Tensor, "float", torch.Tensor.double):
+            yield
+    finally:
+        torch.set_default_dtype(default)
+
+
+def model_class(folder):
+    config = json.loads((folder / "config.json").read_text())
+    return getattr(transformers, config["architectures"][0])
+
+
+def load(folder):
+    """The stored model in fp32."""
+    return model_class(folder).from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
+
+
+def load_fp64(folder, weights):
+    """The model inside all_fp64(); weights: the parameters of the fp32 model by their names in memory."""
+    config = transformers.AutoConfig.from_pretrained(folder)
+    config.dtype = None
+    model = model_class(folder)._from_config(config, attn_implementation="eager").double()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(weights[name])
+    return model
+
+
+def disk_names(model, folder):
+    """The name on disk of every parameter in memory: the tensor with the same values."""
+    stored = safetensors.torch.load_file(folder / "model.safetensors")
+    names = {}
+    for name, parameter in model.named_parameters():
+        found = [key for key, tensor in stored.items() if torch.equal(tensor, parameter)]
+        assert len(found) == 1, (name, found)
+        names[name] = found[0]
+    assert sorted(names.values()) == sorted(stored), "every stored tensor is a parameter"
+    return names
+
+
+def decoder(model):
+    """The module with embed_tokens, layers, norm and rotary_emb."""
+    return getattr(model.model, "language_model", model.model)
+
+
+# --- Training: expected.json ---
+
+
+def read_batches():
+    """Every golden uses the same batches."""
+    return json.loads((GOLDENS / "llama" / "expected.json").read_text())["batches"]
+
+
+def train(model, batches, names):
+    """The AdamW run. Parameters without a gradient (a vision tower) take no part in anything."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=OPTIMIZER["learning_rate"],
+                                  betas=(OPTIMIZER["beta1"], OPTIMIZER["beta2"]), eps=OPTIMIZER["epsilon"],
+                                  weight_decay=OPTIMIZER["weight_decay"])
+    losses, norms, first_norms = [], [], None
+    for batch in batches:
+        optimizer.zero_grad()
+        loss = model(input_ids=torch.tensor(batch["input_ids"]), labels=torch.tensor(batch["labels"])).loss
+        loss.backward()
+        if first_norms is None:
+            first_norms = {names[name]: parameter.grad.norm().item()
+                           for name, parameter in model.named_parameters() if parameter.grad is not None}
+        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), OPTIMIZER["clip_norm"])
+        optimizer.step()
+        losses.append(loss.item())
+        norms.append(norm.item())
+    return {
+        "batches": batches,
+        "first_loss": losses[0],
+        "gradient_norm": norms[0],
+        "gradient_norms": first_norms,
+        "optimizer": OPTIMIZER,
+        "losses": losses,
+        "gradient_norm_per_step": norms,
+    }
+
+
+def relative(got, wanted):
+    return abs(got - wanted) / abs(wanted)
+
+
+def differences(got, wanted):
+    """The largest relative differences of two expected.json."""
+    assert got["batches"] == wanted["batches"] and got["optimizer"] == wanted["optimizer"]
+    assert list(got) == list(wanted)
+    names = wanted["gradient_norms"]
+    assert list(got["gradient_norms"]) == list(names)
+    return {
+        "first_loss": relative(got["first_loss"], wanted["first_loss"]),
+        "gradient_norm": relative(got["gradient_norm"], wanted["gradient_norm"]),
+        "gradient_norms": max(relative(got["gradient_norms"][name], names[name]) for name in names),
+        "losses": max(map(relative, got["losses"], wanted["losses"])),
+        "gradient_norm_per_step": max(map(relative, got["gradient_norm_per_step"], wanted["gradient_norm_per_step"])),
+    }
+
+
+def make_model(name):
+    cls, config, seed = MODELS[name]
+    torch.manual_seed(seed)
+    model = cls(config())
+    fill_random(model, seed)
+    folder = GOLDENS / name
+    folder.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as saved:
+        model.save_pretrained(saved)
+        for file in ["config.json", "model.safetensors"]:
+            (folder / file).write_bytes((pathlib.Path(saved) / file).read_bytes())
+    model = load(folder)
+    expected = train(model, read_batches(), disk_names(model, folder))
+    (folder / "expected.json").write_text(json.dumps(expected, indent=1))
+    print(f"{name}: loss {expected['first_loss']:.6f}, gradient norm {expected['gradient_norm']:.6f}")
+
+
+def stored_expected(folder):
+    return json.loads((folder / "expected.json").read_text())
+
+
+def check(name):
+    folder = GOLDENS / name
+    model = load(folder)
+    wanted = stored_expected(folder)
+    found = differences(train(model, wanted["batches"], disk_names(model, folder)), wanted)
+    print(name, " ".join(f"{key} {value:.1e}" for key, value in found.items()))
+    first_step = max(found["first_loss"], found["gradient_norm"], found["gradient_norms"])
+    return first_step < 1e-6 and found["losses"] < 5e-5
+
+
+# --- Generation: generated.json ---
+
+
+def fix_longrope(model, tokens):
+    """Chooses short or long factors once for `tokens` positions; transformers would choose at every step."""
+    rotary = decoder(model).rotary_emb
+    if rotary.rope_type != "longrope" and not hasattr(rotary, "fixed_longrope"):
+        return
+    rotary.fixed_longrope = True
+    rotary.rope_type = "default"
+    rotary.inv_freq, _ = ROPE_INIT_FUNCTIONS["longrope"](rotary.config, seq_len=tokens)
+
+
+def decode(model, prompt):
+    """Greedy tokens by whole forward passes, and the smallest gap between the two largest logits."""
+    fix_longrope(model, len(prompt) + NEW_TOKENS)
+    ids, gap = list(prompt), math.inf
+    with torch.no_grad():
+        for _ in range(NEW_TOKENS):
+            logits = model(input_ids=torch.tensor([ids]), use_cache=False).logits[0, -1]
+            best = torch.topk(logits, 2)
+            gap = min(gap, (best.values[0] - best.values[1]).item())
+            ids.append(best.indices[0].item())
+    return ids[len(prompt):], gap
+
+
+def draw_prompts(seed):
+    draw = random.Random(seed)
+    return [[draw.randrange(3, 320) for _ in range(length)] for length in PROMPT_LENGTHS]
+
+
+def make_generated(name):
+    model = load(GOLDENS / name)
+    # Prompts without a near tie; of the first ones, those whose answers repeat themselves least.
+    best = None
+    for seed in range(1, SEEDS + 1):
+        prompts = draw_prompts(seed)
+        answers = [decode(model, prompt) for prompt in prompts]
+        gap = min(gap for _, gap in answers)
+        distinct = min(len(set(tokens)) for tokens, _ in answers)
+        if gap >= SMALLEST_GAP and (best is None or distinct > best[0]):
+            best = distinct, seed, prompts, answers, gap
+    if best is None:
+        sys.exit(f"{name}: no prompts without a near tie")
+    distinct, seed, prompts, answers, gap = best
+    lines = [
+        f' "prompts": {json.dumps(prompts)}',
+        f' "new_tokens": {NEW_TOKENS}',
+        f' "tokens": {json.dumps([tokens for tokens, _ in answers])}',
+        f' "least_gap": {json.dumps(gap)}',
+    ]
+    (GOLDENS / name / "generated.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    print(f"{name}: prompts of seed {seed}, least gap {gap:.2e}, at least {distinct} distinct tokens")
+
+
+# --- Halves of a layer: stages.safetensors ---
+
+
+def halves(layer, settings):
+    """Both halves of a decoder layer as functions of the residual stream, in the order of its own forward."""
+    def attend(hidden):
+        return layer.self_attn(hidden_states=hidden, **settings)[0]
+
+    if hasattr(layer, "pre_feedforward_layernorm"):  # Gemma 3: a norm before and after
+        return (lambda x: x + layer.post_attention_layernorm(attend(layer.input_layernorm(x))),
+                lambda x: x + layer.post_feedforward_layernorm(layer.mlp(layer.pre_feedforward_layernorm(x))))
+    if hasattr(layer, "post_feedforward_layernorm"):  # OLMo 2 and 3: a norm after
+        return (lambda x: x + layer.post_attention_layernorm(attend(x)),
+                lambda x: x + layer.post_feedforward_layernorm(layer.mlp(x)))
+    scale = getattr(layer, "residual_multiplier", 1.0)  # Granite
+    return (lambda x: x + attend(layer.input_layernorm(x)) * scale,
+            lambda x: x + layer.mlp(layer.post_attention_layernorm(x)) * scale)
+
+
+def layer_settings(text, hidden):
+    """What the model passes to each of its layers: masks, positions and rotation."""
+    settings = {}
+
+    def keep(index):
+        def hook(_, args, kwargs):
+            assert len(args) == 1
+            settings[index] = kwargs
+        return hook
+
+    hooks = [layer.register_forward_pre_hook(keep(i), with_kwargs=True) for i, layer in enumerate(text.layers)]
+    with torch.no_grad():
+        text(inputs_embeds=hidden, use_cache=False)
+    for hook in hooks:
+        hook.remove()
+    return settings
+
+
+def draw_samples(name, hidden):
+    """By stage: a random input and a random gradient of the output."""
+    generator = torch.Generator().manual_seed(100)
+    stages = [f"layers.{index}.{half}"
+              for index in STAGE_LAYERS.get(name, [1]) for half in ["attention", "feed_forward"]]
+    shape = (STAGE_ROWS, STAGE_TOKENS, hidden)
+    return {stage: (torch.randn(shape, generator=generator), torch.randn(shape, generator=generator))
+            for stage in [*stages, "final_norm"]}
+
+
+def compute_stages(name, model, names, samples):
+    text = decoder(model)
+    parameters = dict(model.named_parameters())
+    tensors = {}
+
+    def record(stage, function):
+        hidden, gradient = (tensor.to(text.norm.weight.dtype) for tensor in samples[stage])
+        hidden = hidden.clone().requires_grad_()
+        output = function(hidden)
+        found = torch.autograd.grad(output, [hidden, *parameters.values()], gradient, allow_unused=True)
+        tensors[f"{stage}.input"] = hidden.detach()
+        tensors[f"{stage}.output"] = output.detach()
+        tensors[f"{stage}.output_gradient"] = gradient
+        tensors[f"{stage}.input_gradient"] = found[0]
+        for parameter, value in zip(parameters, found[1:]):
+            if value is not None:
+                tensors[f"{stage}.gradient.{names[parameter]}"] = value
+
+    settings = layer_settings(text, samples["final_norm"][0].to(text.norm.weight.dtype))
+    for index in STAGE_LAYERS.get(name, [1]):
+        attention, feed_forward = halves(text.layers[index], settings[index])
+        record(f"layers.{index}.attention", attention)
+        record(f"layers.{index}.feed_forward", feed_forward)
+        hidden = tensors[f"layers.{index}.attention.input"]
+        with torch.no_grad():
+            whole = text.layers[index](hidden, **settings[index])
+            assert torch.equal(feed_forward(attention(hidden)), whole), (name, index)
+    record("final_norm", text.norm)
+    return tensors
+
+
+def make_stages(name):
+    folder = GOLDENS / name
+    model = load(folder)
+    samples = draw_samples(name, decoder(model).norm.weight.shape[0])
+    tensors = compute_stages(name, model, disk_names(model, folder), samples)
+    safetensors.torch.save_file({key: tensor.contiguous() for key, tensor in tensors.items()},
+                                folder / "stages.safetensors")
+    print(f"{name}: {len(tensors)} tensors, {(folder / 'stages.safetensors').stat().st_size} bytes")
+
+
+# --- Noise ---
+
+
+def perturbed_losses(folder, batches, names, wanted):
+    """The largest change of the run's losses when the weights change by about half a rounding step (8 draws)."""
+    worst = 0
+    for seed in range(8):
+        model = load(folder)
+        generator = torch.Generator().manual_seed(seed)
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.mul_(1 + 2**-24 * torch.randn(parameter.shape, generator=generator))
+        worst = max(worst, *map(relative, train(model, batches, names)["losses"], wanted["losses"]))
+    return worst
+
+
+def noise(name):
+    folder = GOLDENS / name
+    model = load(folder)
+    names = disk_names(model, folder)
+    weights = dict(model.named_parameters())
+    wanted = stored_expected(folder)
+    samples, stages = draw_samples(name, decoder(model).norm.weight.shape[0]), {}
+    if (folder / "stages.safetensors").exists():
+        stages = safetensors.torch.load_file(folder / "stages.safetensors")
+    spread = perturbed_losses(folder, wanted["batches"], names, wanted)
+    with all_fp64():
+        found = differences(train(load_fp64(folder, weights), wanted["batches"], names), wanted)
+        line = " ".join([f"{key} {value:.1e}" for key, value in found.items()] + [f"perturbed losses {spread:.1e}"])
+        if stages:
+            exact = compute_stages(name, load_fp64(folder, weights), names, samples)
+            assert exact.keys() == stages.keys()
+            worst = max(exact, key=lambda key: scaled_difference(stages[key], exact[key]))
+            line += f" stages {scaled_difference(stages[worst], exact[worst]):.1e} ({worst})"
+        if (folder / "generated.json").exists():
+            generated = json.loads((folder / "generated.json").read_text())
+            model = load_fp64(folder, weights)
+            answers = [decode(model, prompt) for prompt in generated["prompts"]]
+            assert [tokens for tokens, _ in answers] == generated["tokens"], f"{name}: fp64 decodes other tokens"
+            line += f" least_gap {abs(min(gap for _, gap in answers) - generated['least_gap']):.1e} (absolute)"
+    print(name, line, flush=True)
+
+
+def scaled_difference(got, exact):
+    """The largest difference over the largest value."""
+    return ((got.double() - exact).abs().max() / exact.abs().max()).item()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    actions = {"model": make_model, "generated": make_generated, "stages": make_stages, "check": check, "noise": noise}
+    parser.add_argument("action", choices=actions)
+    parser.add_argument("names", nargs="+", metavar="NAME", help="folder in tests/goldens")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    transformers.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    results = [actions[options.action](name) for name in options.names]
+    return 1 if False in results else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
