@@ -8,7 +8,7 @@
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "model/carried_tensors.h"
-#include "model/catalog.h"
+#include "model/load_model_spec.h"
 #include "runtime/checkpoint/checkpoint_names.h"
 
 namespace horizon {
@@ -18,7 +18,7 @@ constexpr std::string_view kCarriedFile = "carried.safetensors";
 
 bool IsModelFolder(Io& io, const std::string& model) {
   const absl::StatusOr<FileInfo> info = io.Info(model);
-  return info.ok() && info->kind == FileKind::kDirectory && FindInCatalog(model) == nullptr;
+  return info.ok() && info->kind == FileKind::kDirectory && CatalogEntryOf(io, model) == nullptr;
 }
 
 absl::StatusOr<bool> Exists(Io& io, const std::string& path) {
@@ -95,7 +95,7 @@ absl::StatusOr<std::optional<Checkpoint>> FindResume(Io& io,
 }
 
 absl::StatusOr<std::string> ConfigTextOf(Io& io, const std::string& model) {
-  if (const CatalogEntry* entry = FindInCatalog(model)) return std::string(entry->config);
+  if (const CatalogEntry* entry = CatalogEntryOf(io, model)) return std::string(entry->config);
   const absl::StatusOr<FileInfo> info = io.Info(model);
   RETURN_IF_ERROR(info.status());
   const bool folder = info->kind == FileKind::kDirectory;

@@ -8,7 +8,6 @@
 #include "common/quote.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
-#include "model/catalog.h"
 
 namespace horizon {
 namespace {
@@ -40,10 +39,12 @@ absl::Status NoSuchModel(const std::string& path_or_name) {
   const std::vector<std::string> names = CatalogNames();
   std::string list;
   for (const std::string& name : names) list += StrCat(list.empty() ? "" : ", ", name);
+  std::vector<std::string> words = names;
+  for (const CatalogId& id : CatalogIds()) words.emplace_back(id.id);
   return absl::NotFoundError(StrCat("no model ", Quoted(path_or_name),
-                                    ": it is neither a known name nor a folder with a ",
+                                    ": it is neither a known name or id nor a folder with a ",
                                     kConfigName, " nor such a file",
-                                    DidYouMean(path_or_name, names), " (known names: ", list, ")"));
+                                    DidYouMean(path_or_name, words), " (known names: ", list, ")"));
 }
 
 // The config.json that `path` leads to.
@@ -64,8 +65,17 @@ absl::StatusOr<std::string> ConfigFile(Io& io, const std::string& path) {
 
 }  // namespace
 
+const CatalogEntry* CatalogEntryOf(Io& io, const std::string& path_or_name) {
+  if (const CatalogEntry* entry = FindCatalogName(path_or_name)) return entry;
+  const CatalogEntry* entry = FindInCatalog(path_or_name);
+  // Any other answer than "there is no such file" is left to the reading of the file.
+  return entry != nullptr && absl::IsNotFound(io.Info(path_or_name).status()) ? entry : nullptr;
+}
+
 absl::StatusOr<ModelConfig> LoadModelSpec(Io& io, const std::string& path_or_name) {
-  if (const CatalogEntry* entry = FindInCatalog(path_or_name)) return LoadFromCatalog(*entry);
+  if (const CatalogEntry* entry = CatalogEntryOf(io, path_or_name)) {
+    return LoadFromCatalog(*entry);
+  }
   ASSIGN_OR_RETURN(const std::string file, ConfigFile(io, path_or_name));
   ASSIGN_OR_RETURN(const std::string text, ReadTextFile(io, file));
   ASSIGN_OR_RETURN(const Document document, ParseJson(file, text));

@@ -10,12 +10,12 @@
 namespace horizon {
 namespace {
 
-// theta^(2i / head_dim): how many positions a pair needs for one radian. The quotient is rounded to
-// fp32 as transformers does, the power is taken in double and rounded once.
-std::vector<float> PositionsPerRadian(double theta, int64_t head_dim) {
-  std::vector<float> positions(static_cast<size_t>(head_dim / 2));
+// theta^(2i / rotary_dim): how many positions a pair needs for one radian. The quotient is rounded
+// to fp32 as transformers does, the power is taken in double and rounded once.
+std::vector<float> PositionsPerRadian(double theta, int64_t rotary_dim) {
+  std::vector<float> positions(static_cast<size_t>(rotary_dim / 2));
   for (size_t i = 0; i < positions.size(); ++i) {
-    const float exponent = static_cast<float>(2 * i) / static_cast<float>(head_dim);
+    const float exponent = static_cast<float>(2 * i) / static_cast<float>(rotary_dim);
     positions[i] =
         static_cast<float>(std::pow(static_cast<double>(static_cast<float>(theta)), exponent));
   }
@@ -41,24 +41,24 @@ float StretchLlama3(const RopeSpec& rope, float frequency) {
 
 // YaRN (arXiv 2309.00071), section 3.2: the pair that makes `rotations` turns within the original
 // context, as a real number.
-double PairWithRotations(const RopeSpec& rope, int64_t head_dim, double rotations) {
+double PairWithRotations(const RopeSpec& rope, int64_t rotary_dim, double rotations) {
   const auto original = static_cast<double>(rope.original_max_positions);
-  return static_cast<double>(head_dim) * std::log(original / (rotations * 2 * std::numbers::pi)) /
+  return static_cast<double>(rotary_dim) * std::log(original / (rotations * 2 * std::numbers::pi)) /
          (2 * std::log(rope.theta));
 }
 
 // Pairs below a first one keep their frequency, those past a last one are stretched by the factor,
 // linear in the pair's number between.
-std::vector<float> StretchYarn(const RopeSpec& rope, int64_t head_dim,
+std::vector<float> StretchYarn(const RopeSpec& rope, int64_t rotary_dim,
                                const std::vector<float>& positions) {
-  double first = PairWithRotations(rope, head_dim, rope.beta_fast);
-  double last = PairWithRotations(rope, head_dim, rope.beta_slow);
+  double first = PairWithRotations(rope, rotary_dim, rope.beta_fast);
+  double last = PairWithRotations(rope, rotary_dim, rope.beta_slow);
   if (rope.truncate) {
     first = std::floor(first);
     last = std::ceil(last);
   }
   first = std::max(first, 0.0);
-  last = std::min(last, static_cast<double>(head_dim - 1));
+  last = std::min(last, static_cast<double>(rotary_dim - 1));
   if (first == last) last += 0.001;
   std::vector<float> frequencies(positions.size());
   for (size_t i = 0; i < positions.size(); ++i) {
@@ -82,15 +82,40 @@ double YarnFactor(const RopeSpec& rope) {
   return Magnitude(rope.factor, rope.mscale) / Magnitude(rope.factor, rope.mscale_all_dim);
 }
 
+// LongRoPE (arXiv 2402.13753): each pair has its own divisor.
+std::vector<float> StretchLongrope(const std::vector<double>& factors,
+                                   const std::vector<float>& positions) {
+  CHECK(factors.size() == positions.size());
+  std::vector<float> frequencies(positions.size());
+  for (size_t i = 0; i < positions.size(); ++i) {
+    frequencies[i] = 1.0F / (static_cast<float>(factors[i]) * positions[i]);
+  }
+  return frequencies;
+}
+
+double LongropeFactor(const RopeSpec& rope) {
+  if (rope.attention_factor != 0) return rope.attention_factor;
+  if (rope.factor <= 1) return 1.0;
+  return std::sqrt(1.0 + std::log(rope.factor) /
+                             std::log(static_cast<double>(rope.original_max_positions)));
+}
+
 }  // namespace
 
-RotaryFrequencies FrequenciesOf(const RopeSpec& rope, int64_t head_dim) {
-  CHECK(head_dim >= 2 && head_dim % 2 == 0);
-  const std::vector<float> positions = PositionsPerRadian(rope.theta, head_dim);
+RotaryFrequencies FrequenciesOf(const RopeSpec& rope, int64_t rotary_dim, int64_t sequence) {
+  CHECK(rotary_dim >= 2 && rotary_dim % 2 == 0);
+  const std::vector<float> positions = PositionsPerRadian(rope.theta, rotary_dim);
   RotaryFrequencies result;
   if (rope.kind == RopeKind::kYarn) {
-    result.frequencies = StretchYarn(rope, head_dim, positions);
+    result.frequencies = StretchYarn(rope, rotary_dim, positions);
     result.factor = static_cast<float>(YarnFactor(rope));
+    return result;
+  }
+  if (rope.kind == RopeKind::kLongrope) {
+    const bool is_long = sequence > rope.original_max_positions;
+    result.frequencies =
+        StretchLongrope(is_long ? rope.long_factors : rope.short_factors, positions);
+    result.factor = static_cast<float>(LongropeFactor(rope));
     return result;
   }
   for (const float position : positions) {
@@ -107,6 +132,15 @@ RotaryFrequencies FrequenciesOf(const RopeSpec& rope, int64_t head_dim) {
     }
   }
   return result;
+}
+
+float QueryScaleOf(const RopeSpec& rope, int64_t position) {
+  CHECK(position >= 0);
+  if (rope.query_scale_beta == 0) return 1.0F;
+  const float contexts =
+      std::floor(static_cast<float>(position) / static_cast<float>(rope.original_max_positions));
+  const auto logarithm = static_cast<float>(std::log(static_cast<double>(1.0F + contexts)));
+  return 1.0F + static_cast<float>(rope.query_scale_beta) * logarithm;
 }
 
 }  // namespace horizon

@@ -103,11 +103,11 @@ absl::Status OperationBodies::Body::LogSumExp() const {
   const int64_t first = FirstTokenOfLossChunk();
   return k_.head_log_sum_exp(
       context_, {.shape = ShapeOfLossChunk(),
+                 .logit_scale = LogitScale(),
                  .input = Activations(Reads(ContentKind::kHidden)).From(first * hidden_),
                  .weights = Weights(Reads(ContentKind::kWeights)),
                  .records = At<TokenRecord>(Reads(ContentKind::kTokens)) + first,
                  .sums = At<TokenSums>(Writes(ContentKind::kLogSumExp)) + first,
-                 .logit_scale = LogitScale(),
                  .logits = At<float>(Writes(ContentKind::kScratch))});
 }
 
@@ -155,6 +155,7 @@ absl::Status OperationBodies::Body::Loss() const {
   return k_.head_loss(
       context_,
       {.shape = shape,
+       .logit_scale = LogitScale(),
        .input = Activations(Reads(ContentKind::kHidden)).From(first * hidden_),
        .weights = Weights(Reads(ContentKind::kWeights)),
        .records = At<TokenRecord>(Reads(ContentKind::kTokens)) + first,
@@ -162,7 +163,6 @@ absl::Status OperationBodies::Body::Loss() const {
                                : At<TokenSums>(*sums) + first,
        .sums_complete = sums != nullptr,
        .scale = scale,
-       .logit_scale = LogitScale(),
        .logits = logits,
        .loss = At<LossSum>(loss_access),
        .loss_begins = loss_access.content.n == 1,

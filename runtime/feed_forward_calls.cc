@@ -32,8 +32,8 @@ class FeedForwardCalls : public BranchCalls {
     const bool goes_on = args.output != nullptr || s_.spec.norm_after();
     if (!Has(kDownUnit) || !goes_on) return absl::OkStatus();
     RETURN_IF_ERROR(
-        s_.kernels.glu_forward(context_, {.count = tokens_ * width(),
-                                          .activation = KernelActivation(s_.spec.activation),
+        s_.kernels.glu_forward(context_, {.activation = KernelActivation(s_.spec.activation),
+                                          .count = tokens_ * width(),
                                           .gate = gate,
                                           .up = up,
                                           .output = activated}));
@@ -57,8 +57,8 @@ class FeedForwardCalls : public BranchCalls {
       // The gradient of what was activated becomes that of the gate in place.
       RETURN_IF_ERROR(InputGradient(gradient, Down(), gate_gradient));
       RETURN_IF_ERROR(
-          s_.kernels.glu_backward(context_, {.count = tokens_ * width(),
-                                             .activation = KernelActivation(s_.spec.activation),
+          s_.kernels.glu_backward(context_, {.activation = KernelActivation(s_.spec.activation),
+                                             .count = tokens_ * width(),
                                              .gate = gate,
                                              .up = up,
                                              .output_gradient = gate_gradient,

@@ -72,9 +72,9 @@ absl::Status StageCalls::NormForward(const NormShape& shape, ConstValues x, Valu
       context_, {.rows = shape.rows,
                  .width = shape.width,
                  .epsilon = static_cast<float>(s_.spec.norm_epsilon),
+                 .weight_offset = weight_offset(),
                  .x = x,
                  .weight = Weight(shape.role),
-                 .weight_offset = weight_offset(),
                  .y = y,
                  .inverse_rms = inverse_rms});
 }
@@ -84,10 +84,10 @@ absl::Status StageCalls::NormBackward(const NormShape& shape, ConstValues x,
                                       ConstValues residual, Values dx) {
   return s_.kernels.rms_norm_backward(context_, {.rows = shape.rows,
                                                  .width = shape.width,
+                                                 .weight_offset = weight_offset(),
                                                  .x = x,
                                                  .inverse_rms = inverse_rms,
                                                  .weight = Weight(shape.role),
-                                                 .weight_offset = weight_offset(),
                                                  .y_gradient = dy,
                                                  .residual_gradient = residual,
                                                  .x_gradient = dx,
@@ -139,10 +139,10 @@ absl::Status BranchCalls::NormInputAgain(const Branch& arrays, std::span<std::by
       HasTensor(TensorRole::kNorm) ? Weight(TensorRole::kNorm) : ConstValues(KeptNormWeight(kept));
   return s_.kernels.rms_norm_again(context_, {.rows = tokens_,
                                               .width = hidden_,
+                                              .weight_offset = weight_offset(),
                                               .x = arrays.input,
                                               .inverse_rms = arrays.inverse_rms,
                                               .weight = weight,
-                                              .weight_offset = weight_offset(),
                                               .y = arrays.normed});
 }
 

@@ -65,9 +65,12 @@ inline constexpr int kArrayRoles = static_cast<int>(ArrayRole::kNormedGradient) 
 // "input", "query gradient", ...
 std::string_view ToString(ArrayRole role);
 
-// How the numbers of an array are kept: as the device keeps activations, or in fp32 whatever that
-// is (sums, and what a token or head has one of).
-enum class ArrayType : uint8_t { kActivation, kFp32 };
+// How the numbers of an array are kept.
+enum class ArrayType : uint8_t {
+  kActivation,  // as the device keeps activations: fp32 or bf16
+  kSum,         // fp32 whatever that is: a sum that is rounded once, when it is complete
+  kScalar,      // fp32: what a token, head or expert has one of (inverse rms, log-sum-exp, ...)
+};
 
 struct ArrayDescription {
   ArrayRole role;

@@ -66,10 +66,30 @@ TEST_F(LoadModelSpecTest, ACatalogNameGoesBeforeAFolder) {
   EXPECT_EQ(LoadModelSpec(*io_, folder)->spec.layer_count(), 3);
 }
 
+TEST_F(LoadModelSpecTest, AFolderGoesBeforeAnId) {
+  const absl::StatusOr<ModelConfig> known = LoadModelSpec(*io_, "qwen/QWEN2.5-7B-Instruct");
+  ASSERT_TRUE(known.ok()) << known.status();
+  EXPECT_EQ(known->spec.name, "qwen2.5-7b");
+  ASSERT_TRUE(CatalogEntryOf(*io_, "Qwen/Qwen2.5-7B") != nullptr);
+  EXPECT_EQ(CatalogEntryOf(*io_, "Qwen/Qwen2.5-7B")->name, "qwen2.5-7b");
+  // The test's own folder is the current one: its path is relative.
+  ASSERT_TRUE(io_->MakeDirectory("Qwen").ok());
+  ASSERT_TRUE(io_->MakeDirectory("Qwen/Qwen2.5-7B").ok());
+  EXPECT_EQ(CatalogEntryOf(*io_, "Qwen/Qwen2.5-7B"), nullptr);
+  EXPECT_THAT(MessageOf("Qwen/Qwen2.5-7B", absl::StatusCode::kNotFound),
+              HasSubstr("has no config.json"));
+  ASSERT_TRUE(WriteTextFile(*io_, "Qwen/Qwen2.5-7B/config.json", kLlama).ok());
+  EXPECT_EQ(LoadModelSpec(*io_, "Qwen/Qwen2.5-7B")->spec.layer_count(), 3);
+  // Another case is another path, but the same id.
+  EXPECT_EQ(LoadModelSpec(*io_, "qwen/qwen2.5-7b")->spec.layer_count(), 28);
+}
+
 TEST_F(LoadModelSpecTest, SaysWhatWasMeant) {
   const std::string message = MessageOf("qwen2.5-7bb", absl::StatusCode::kNotFound);
   EXPECT_THAT(message, HasSubstr("did you mean 'qwen2.5-7b'?"));
   EXPECT_THAT(message, HasSubstr("gpt-oss-120b"));
+  EXPECT_THAT(MessageOf("Qwen/Qwen2.5-7B-Instrukt", absl::StatusCode::kNotFound),
+              HasSubstr("did you mean 'Qwen/Qwen2.5-7B-Instruct'?"));
   EXPECT_THAT(MessageOf("", absl::StatusCode::kNotFound), HasSubstr("no model \"\""));
   EXPECT_EQ(IoErrno(LoadModelSpec(*io_, "nowhere").status()), 0) << "not an I/O error";
 }

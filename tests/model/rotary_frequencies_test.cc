@@ -1,5 +1,5 @@
-// Rotary frequencies against those of transformers 5.22; the table is printed by
-// tests/model/oracle/make_rotary_goldens.py.
+// Rotary frequencies and query scales against those of transformers 5.22 and 5.23; the table is
+// printed by tests/model/oracle/make_rotary_goldens.py.
 #include "model/rotary_frequencies.h"
 
 #include <gtest/gtest.h>
@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace horizon {
@@ -15,15 +16,23 @@ namespace {
 struct Golden {
   std::string name;
   RopeSpec rope;
-  int64_t head_dim = 0;
+  int64_t rotary_dim = 0;
   size_t stride = 1;  // every stride-th frequency is listed
   float factor = 1.0F;
   std::vector<float> frequencies;
+  int64_t sequence = 1;
 };
 
-constexpr RopeSpec kLlama3 = {
+const RopeSpec kLlama3 = {
     .kind = RopeKind::kLlama3, .theta = 500000, .factor = 8, .original_max_positions = 8192};
-constexpr RopeSpec kYarn = {.kind = RopeKind::kYarn, .factor = 4, .original_max_positions = 4096};
+const RopeSpec kYarn = {.kind = RopeKind::kYarn, .factor = 4, .original_max_positions = 4096};
+
+const RopeSpec kLongrope = {.kind = RopeKind::kLongrope,
+                            .rotary_dim = 12,
+                            .factor = 32,
+                            .original_max_positions = 4096,
+                            .short_factors = {1.0, 1.02, 1.05, 1.1, 1.3, 1.75},
+                            .long_factors = {1.0, 1.25, 2.5, 9.0, 33.3, 64.01}};
 
 template <typename Change>
 RopeSpec With(RopeSpec rope, Change change) {
@@ -168,6 +177,58 @@ std::vector<Golden> Goldens() {
        1.1386294F,
        {0.25F, 0.07905694F, 0.025F, 0.007905695F, 0.0025F, 0.00079056947F, 0.00025F,
         7.905695e-05F}},
+      // Half, a quarter and a quarter of heads of 128 channels.
+      {"YarnPartial",
+       kYarn,
+       64,
+       2,
+       1.1386294F,
+       {1.0F, 0.56234133F, 0.31622776F, 0.17782794F, 0.1F, 0.05623413F, 0.027973996F, 0.013679072F,
+        0.006538462F, 0.0030279916F, 0.0013378868F, 0.0005471629F, 0.00025F, 0.00014058533F,
+        7.905695e-05F, 4.4456985e-05F}},
+      {"Llama3Partial",
+       kLlama3,
+       32,
+       1,
+       1.0F,
+       {1.0F, 0.44036663F, 0.19392276F, 0.0853971F, 0.03760603F, 0.01656044F, 0.007292665F,
+        0.003211446F, 0.000524846F, 7.7846555e-05F, 3.4281024e-05F, 1.5096218e-05F, 6.6478697e-06F,
+        2.9274997e-06F, 1.2891732e-06F, 5.677088e-07F}},
+      {"LinearPartial",
+       {.kind = RopeKind::kLinear, .factor = 3},
+       32,
+       2,
+       1.0F,
+       {0.33333334F, 0.10540926F, 0.033333335F, 0.010540926F, 0.0033333332F, 0.0010540927F,
+        0.00033333336F, 0.000105409265F}},
+      {"LongropeShort",
+       kLongrope,
+       12,
+       1,
+       1.1902381F,
+       {1.0F, 0.21121909F, 0.044205602F, 0.009090909F, 0.0016572573F, 0.00026523368F},
+       4096},
+      {"LongropeLong",
+       kLongrope,
+       12,
+       1,
+       1.1902381F,
+       {1.0F, 0.17235476F, 0.018566353F, 0.0011111111F, 6.469773e-05F, 7.251351e-06F},
+       4097},
+      {"LongropeFactor",
+       With(kLongrope, [](RopeSpec& r) { r.factor = 4; }),
+       12,
+       1,
+       1.0801234F,
+       {1.0F, 0.21121909F, 0.044205602F, 0.009090909F, 0.0016572573F, 0.00026523368F},
+       4096},
+      {"LongropeAttentionFactor",
+       With(kLongrope, [](RopeSpec& r) { r.attention_factor = 1.25; }),
+       12,
+       1,
+       1.25F,
+       {1.0F, 0.17235476F, 0.018566353F, 0.0011111111F, 6.469773e-05F, 7.251351e-06F},
+       4097},
   };
 }
 
@@ -175,9 +236,9 @@ class RotaryFrequenciesTest : public testing::TestWithParam<Golden> {};
 
 TEST_P(RotaryFrequenciesTest, AreThoseOfTransformers) {
   const Golden& golden = GetParam();
-  const RotaryFrequencies ours = FrequenciesOf(golden.rope, golden.head_dim);
+  const RotaryFrequencies ours = FrequenciesOf(golden.rope, golden.rotary_dim, golden.sequence);
   EXPECT_EQ(ours.factor, golden.factor);
-  ASSERT_EQ(ours.frequencies.size(), static_cast<size_t>(golden.head_dim / 2));
+  ASSERT_EQ(ours.frequencies.size(), static_cast<size_t>(golden.rotary_dim / 2));
   // PyTorch's vectorised powf is within 1 ulp, ours is rounded from double (0.5 ulp). The steps
   // after it are the same, and each carries a relative difference on without enlarging it, except
   // the blend of llama3, whose weight is a difference of numbers up to 4 times as large: 8 ulp.
@@ -195,12 +256,33 @@ INSTANTIATE_TEST_SUITE_P(Goldens, RotaryFrequenciesTest, testing::ValuesIn(Golde
 
 TEST(RotaryFrequencies, FallFromPairToPairForEveryKind) {
   for (const Golden& golden : Goldens()) {
-    const RotaryFrequencies ours = FrequenciesOf(golden.rope, 256);
+    const bool listed = golden.rope.kind == RopeKind::kLongrope;  // one factor for each pair
+    const RotaryFrequencies ours =
+        FrequenciesOf(golden.rope, listed ? golden.rotary_dim : 256, golden.sequence);
     for (size_t i = 1; i < ours.frequencies.size(); ++i) {
       EXPECT_LT(ours.frequencies[i], ours.frequencies[i - 1]) << golden.name << " " << i;
       EXPECT_GT(ours.frequencies[i], 0.0F);
     }
   }
+}
+
+TEST(RotaryFrequencies, LongropeOfFactorOneScalesNothing) {
+  const RopeSpec rope = With(kLongrope, [](RopeSpec& r) { r.factor = 1; });
+  EXPECT_EQ(FrequenciesOf(rope, 12, 1).factor, 1.0F);
+}
+
+TEST(RotaryFrequencies, QueryScalesAreThoseOfTransformers) {
+  const RopeSpec rope = {.original_max_positions = 4096, .query_scale_beta = 0.1};
+  const std::vector<std::pair<int64_t, float>> expected = {
+      {0, 1.0F},          {4095, 1.0F},         {4096, 1.0693147F},   {8191, 1.0693147F},
+      {8192, 1.1098613F}, {100000, 1.3218876F}, {262143, 1.4158883F},
+  };
+  // Logarithms are within 1 ulp of each other and are multiplied with 0.1 before 1 is added.
+  for (const auto& [position, scale] : expected) {
+    EXPECT_NEAR(QueryScaleOf(rope, position), scale, std::numeric_limits<float>::epsilon())
+        << position;
+  }
+  EXPECT_EQ(QueryScaleOf({.original_max_positions = 4096}, 100000), 1.0F);
 }
 
 }  // namespace
