@@ -11,6 +11,8 @@
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "common/units.h"
+#include "model/model_spec.h"
+#include "model/read_config.h"
 #include "runtime/checkpoint/checkpoint_names.h"
 #include "runtime/checkpoint/checkpoint_reader.h"
 #include "runtime/checkpoint_values.h"
@@ -19,6 +21,8 @@
 
 namespace horizon {
 namespace {
+
+constexpr char kConfigFile[] = "config.json";
 
 class ExportCommand : public Command {
  public:
@@ -31,7 +35,12 @@ class ExportCommand : public Command {
            "and writes config, weights, tokenizer files, chat template and generation config into "
            "a\n"
            "new folder that transformers and others load as it is. --dtype fp32 writes the masters "
-           "to\nthe bit, bf16 their nearest bf16.\n";
+           "to\nthe bit, bf16 their nearest bf16.\n"
+           "A multimodal model is written whole: the tensors beside its text part are those of "
+           "the\n"
+           "model that the run began with, byte for byte. Where the run has kept none (it began "
+           "with\nrandom weights, or the checkpoint was moved away from it), --base names a model "
+           "folder that\nhas them; without it the text part is written as a text model.\n";
   }
   OptionList Options() override {
     return {.options = {{.name = "output",
@@ -44,6 +53,11 @@ class ExportCommand : public Command {
                          .unit = "type",
                          .help = "Of the weights on disk",
                          .choices = AllWords<NumberType>()},
+                        {.name = "base",
+                         .value = &base_,
+                         .unit = "folder",
+                         .help = "Model folder to take config, tokenizer files and the tensors "
+                                 "beside a text part from (default: what the run has kept)"},
                         {.name = "json", .value = &json_, .help = "Answer in JSON"}},
             .positionals = {{.name = "RUN",
                              .value = &run_,
@@ -63,8 +77,8 @@ class ExportCommand : public Command {
     if (options.dtype == NumberType::kFp32 && !values->has_low_halves()) {
       context.log.Warning("this checkpoint has no low halves: fp32 values are those of bf16");
     }
-    RETURN_IF_ERROR(TakeModelFiles(io, checkpoint, options));
-    RETURN_IF_ERROR(ExportModel(io, *values, options));
+    ASSIGN_OR_RETURN(const ModelSpec spec, TakeModel(context, checkpoint, options));
+    RETURN_IF_ERROR(ExportModel(io, spec, *values, options));
     return Answer(context, checkpoint, options);
   }
 
@@ -80,18 +94,28 @@ class ExportCommand : public Command {
                        : std::string("; name the folder of a run (--output of train)")));
   }
 
-  static absl::Status TakeModelFiles(Io& io, const Checkpoint& checkpoint, ExportOptions& options) {
-    const std::string base = JoinPath(RunOfCheckpoint(checkpoint.path()), kBaseFolder);
-    absl::StatusOr<std::string> config = ReadTextFile(io, base + "/config.json");
-    if (absl::IsNotFound(config.status())) {
-      // A checkpoint that was moved away from its run still has its config.
-      ASSIGN_OR_RETURN(options.config_text, checkpoint.ReadText("config.json"));
-      return absl::OkStatus();
-    }
+  // Sets what of the export does not come out of the checkpoint.
+  absl::StatusOr<ModelSpec> TakeModel(const CommandContext& context, const Checkpoint& checkpoint,
+                                      ExportOptions& options) const {
+    Io& io = context.io;
+    const std::string base =
+        base_.value_or(JoinPath(RunOfCheckpoint(checkpoint.path()), kBaseFolder));
+    absl::StatusOr<std::string> config = ReadTextFile(io, JoinPath(base, kConfigFile));
+    const bool moved = absl::IsNotFound(config.status()) && !base_.has_value();
+    // A checkpoint that was moved away from its run still has its config.
+    if (moved) config = checkpoint.ReadText(kConfigFile);
     RETURN_IF_ERROR(config.status());
     options.config_text = *std::move(config);
-    ASSIGN_OR_RETURN(options.copies, CompanionFiles(io, base));
-    return absl::OkStatus();
+    ASSIGN_OR_RETURN(
+        const Document document,
+        ParseJson(moved ? StrCat(checkpoint.path(), "/", kConfigFile) : JoinPath(base, kConfigFile),
+                  options.config_text));
+    ASSIGN_OR_RETURN(ModelConfig model, ReadConfig(document, "model"));
+    if (!moved) {
+      ASSIGN_OR_RETURN(const std::string warning, TakeModelFiles(io, base, model.spec, options));
+      if (!warning.empty()) context.log.Warning(warning);
+    }
+    return std::move(model.spec);
   }
 
   absl::Status Answer(const CommandContext& context, const Checkpoint& checkpoint,
@@ -116,6 +140,7 @@ class ExportCommand : public Command {
   std::string run_;
   std::string output_;
   std::string dtype_ = "bf16";
+  std::optional<std::string> base_;
   bool json_ = false;
 };
 

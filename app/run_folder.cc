@@ -1,16 +1,46 @@
 #include "app/run_folder.h"
 
 #include <memory>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/status_macros.h"
 #include "common/str_cat.h"
+#include "model/carried_tensors.h"
 #include "model/load_model_spec.h"
 #include "runtime/checkpoint/checkpoint_names.h"
-#include "runtime/export_model.h"
 
 namespace horizon {
 namespace {
+
+constexpr std::string_view kCarriedFile = "carried.safetensors";
+
+bool IsModelFolder(Io& io, const std::string& model) {
+  const absl::StatusOr<FileInfo> info = io.Info(model);
+  return info.ok() && info->kind == FileKind::kDirectory && CatalogEntryOf(io, model) == nullptr;
+}
+
+absl::StatusOr<bool> Exists(Io& io, const std::string& path) {
+  const absl::StatusOr<FileInfo> info = io.Info(path);
+  if (absl::IsNotFound(info.status())) return false;
+  RETURN_IF_ERROR(info.status());
+  return true;
+}
+
+// The tensors beside the text part: those a run has kept in `base`, or those of a model folder.
+// None where there are no weights; weights that cannot be read are an error.
+absl::StatusOr<std::optional<CarriedTensors>> FindCarried(Io& io, const std::string& base,
+                                                          const ModelSpec& spec) {
+  const std::string kept = JoinPath(base, kCarriedFile);
+  ASSIGN_OR_RETURN(const bool has_kept, Exists(io, kept));
+  if (has_kept) return LoadCarriedTensors(io, kept);
+  for (const std::string_view name : {"model.safetensors", "model.safetensors.index.json"}) {
+    ASSIGN_OR_RETURN(const bool has_weights, Exists(io, JoinPath(base, name)));
+    if (has_weights) return OpenCarriedTensors(io, base, spec);
+  }
+  return std::nullopt;
+}
 
 absl::StatusOr<bool> IsEmpty(Io& io, const std::string& folder) {
   const absl::StatusOr<std::vector<std::string>> names = io.List(folder);
@@ -72,21 +102,38 @@ absl::StatusOr<std::string> ConfigTextOf(Io& io, const std::string& model) {
   return ReadTextFile(io, folder ? model + "/config.json" : model);
 }
 
-absl::Status KeepModelFiles(Io& io, const std::string& run_folder, const std::string& config_text,
-                            const std::string& model) {
+absl::Status KeepModelFiles(Io& io, const std::string& run_folder, const BeganWith& began) {
   const std::string base = JoinPath(run_folder, kBaseFolder);
   if (io.Info(base + "/config.json").ok()) return absl::OkStatus();
   const absl::Status made = io.MakeDirectory(base);
   if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
-  const absl::StatusOr<FileInfo> info = io.Info(model);
-  if (info.ok() && info->kind == FileKind::kDirectory && CatalogEntryOf(io, model) == nullptr) {
-    ASSIGN_OR_RETURN(const std::vector<std::string> companions, CompanionFiles(io, model));
+  if (IsModelFolder(io, began.model)) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> companions, CompanionFiles(io, began.model));
     for (const std::string& path : companions) {
       const std::string name = path.substr(path.rfind('/') + 1);
       RETURN_IF_ERROR(CopyFileAtomically(io, path, JoinPath(base, name)));
     }
+    if (!began.spec.wrapper.empty()) {
+      ASSIGN_OR_RETURN(const std::optional<CarriedTensors> carried,
+                       FindCarried(io, began.model, began.spec));
+      if (carried.has_value()) {
+        RETURN_IF_ERROR(SaveCarriedTensors(io, JoinPath(base, kCarriedFile), *carried));
+      }
+    }
   }
-  return WriteTextFile(io, base + "/config.json", config_text);
+  return WriteTextFile(io, base + "/config.json", began.config_text);
+}
+
+absl::StatusOr<std::string> TakeModelFiles(Io& io, const std::string& base, const ModelSpec& spec,
+                                           ExportOptions& options) {
+  ASSIGN_OR_RETURN(options.copies, CompanionFiles(io, base));
+  if (spec.wrapper.empty()) return std::string();
+  ASSIGN_OR_RETURN(options.carried, FindCarried(io, base, spec));
+  if (options.carried.has_value()) return std::string();
+  std::erase_if(options.copies, IsProcessorFile);
+  return StrCat("the model is the text part of a multimodal one (", spec.wrapper, "), and ", base,
+                " has no tensors of its other parts: it is exported as the text model ",
+                spec.family);
 }
 
 }  // namespace horizon

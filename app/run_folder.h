@@ -6,13 +6,16 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/io.h"
+#include "model/model_spec.h"
 #include "runtime/checkpoint/checkpoint_reader.h"
+#include "runtime/export_model.h"
 
 namespace horizon {
 
 // A run folder, `--output` of train:
 //   job.json, plan.json, train.yaml   what was asked for, and how it is done
-//   base/                             config.json and tokenizer files of the model it began with
+//   base/                             config.json and tokenizer files of the model it began with,
+//                                     and the tensors of a multimodal model's other parts
 //   metrics.jsonl, eval.jsonl         a line a step, a line an evaluation
 //   timeline.json                     the last step, for ui.perfetto.dev
 //   machine.json, prediction.json     what was predicted before the first step, and from what
@@ -35,10 +38,21 @@ absl::StatusOr<std::optional<Checkpoint>> FindResume(Io& io,
                                                      const std::optional<std::string>& resume,
                                                      const std::string& run_folder);
 
-// Keeps what an export needs besides weights in RUN/base: `config_text` and, when `model` is a
-// folder, the files beside it that belong to the model. What is there already stays.
-absl::Status KeepModelFiles(Io& io, const std::string& run_folder, const std::string& config_text,
-                            const std::string& model);
+// Keeps what an export needs besides the trained weights in RUN/base: `config_text` and, when
+// `model` is a folder, the files beside it that belong to the model and the tensors of a multimodal
+// model's other parts. What is there already stays; config.json comes last.
+struct BeganWith {
+  const std::string& config_text;
+  const std::string& model;  // as it was named
+  const ModelSpec& spec;
+};
+absl::Status KeepModelFiles(Io& io, const std::string& run_folder, const BeganWith& model);
+
+// Takes what KeepModelFiles kept in `base` into an export of `spec`: files to copy and carried
+// tensors. `base` may also be a model folder. The answer is a warning for people, or empty: a
+// multimodal model whose other parts are not there is exported as a text model.
+absl::StatusOr<std::string> TakeModelFiles(Io& io, const std::string& base, const ModelSpec& spec,
+                                           ExportOptions& options);
 
 // The config.json a model was named by: in a folder, a file, or the catalog's.
 absl::StatusOr<std::string> ConfigTextOf(Io& io, const std::string& model);

@@ -44,6 +44,7 @@
 #include "runtime/model_source.h"
 #include "runtime/process_memory.h"
 #include "runtime/random_init.h"
+#include "runtime/text_part_config.h"
 #include "schedule/check_runnable.h"
 #include "schedule/load_files.h"
 #include "schedule/stream_plan.h"
@@ -376,7 +377,9 @@ class Session {
     if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
     if (made.ok()) RETURN_IF_ERROR(io_.SyncDirectory(ParentFolder(options_.output)));
     RETURN_IF_ERROR(Lock());
-    RETURN_IF_ERROR(KeepModelFiles(io_, options_.output, config_text_, options_.model));
+    RETURN_IF_ERROR(
+        KeepModelFiles(io_, options_.output,
+                       {.config_text = config_text_, .model = options_.model, .spec = spec_}));
     RETURN_IF_ERROR(WriteTextFile(io_, options_.output + "/job.json", WriteJob(job_)));
     TrainOptions given = options_;
     given.device = ToString(device_.name);  // its arithmetic is part of the run
@@ -384,8 +387,18 @@ class Session {
     given.AddTo(list);
     RETURN_IF_ERROR(
         WriteTextFile(io_, options_.output + "/train.yaml", ConfigFileText(list.options)));
-    // What lies beside the high halves in a checkpoint is bf16 for whoever opens it.
-    ASSIGN_OR_RETURN(saved_config_, WithDtype(config_text_, "bfloat16"));
+    // What lies beside the high halves in a checkpoint is a text model in bf16 for whoever opens
+    // it.
+    std::string saved = config_text_;
+    if (!spec_.wrapper.empty()) {
+      ASSIGN_OR_RETURN(saved, TextPartConfig(config_text_, spec_));
+    }
+    ASSIGN_OR_RETURN(saved_config_, WithDtype(saved, "bfloat16"));
+    // Said now too, while there is time to give the run another folder to begin with.
+    ExportOptions unused;
+    ASSIGN_OR_RETURN(const std::string warning,
+                     TakeModelFiles(io_, JoinPath(options_.output, kBaseFolder), spec_, unused));
+    if (!warning.empty()) context_.log.Warning(warning);
     return absl::OkStatus();
   }
 
@@ -444,7 +457,9 @@ class Session {
   absl::Status Export(ModelValues& values) {
     ExportOptions to{.folder = options_.output + "/model", .config_text = config_text_};
     ASSIGN_OR_RETURN(to.dtype, ParseWord<NumberType>(options_.export_dtype));
-    ASSIGN_OR_RETURN(to.copies, CompanionFiles(io_, JoinPath(options_.output, kBaseFolder)));
+    ASSIGN_OR_RETURN(const std::string warning,
+                     TakeModelFiles(io_, JoinPath(options_.output, kBaseFolder), spec_, to));
+    if (!warning.empty()) context_.log.Warning(warning);
     const std::string older = options_.output + "/model.old";
     const bool whole = io_.Info(to.folder + "/config.json").ok();
     if (whole) {
@@ -453,7 +468,7 @@ class Session {
     } else {
       RETURN_IF_ERROR(RemoveFolder(io_, to.folder));  // of a process that was killed here
     }
-    const absl::Status written = ExportModel(io_, values, to);
+    const absl::Status written = ExportModel(io_, spec_, values, to);
     if (!written.ok() && whole) io_.Rename(older, to.folder).IgnoreError();
     RETURN_IF_ERROR(written);
     return RemoveFolder(io_, older);

@@ -43,7 +43,13 @@ class WeightsCommand : public Command {
     ASSIGN_OR_RETURN(const ModelConfig config,
                      LoadModelSpec(context.io, JoinPath(folder_, "config.json")));
     ASSIGN_OR_RETURN(const ModelFiles files, ModelFiles::Open(context.io, folder_));
-    RETURN_IF_ERROR(MatchTensors(config.spec, ListStages(config.spec), files));
+    ASSIGN_OR_RETURN(const MatchedTensors matched,
+                     MatchTensors(config.spec, ListStages(config.spec), files));
+    Sum others;
+    for (const ModelFiles::Location* location : matched.others) {
+      ++others.tensors;
+      others.bytes += location->tensor->bytes();
+    }
     std::map<std::string, Sum> by_dtype;
     Sum all;
     for (const ModelFiles::Location& location : files.tensors()) {
@@ -52,13 +58,22 @@ class WeightsCommand : public Command {
         sum->bytes += location.tensor->bytes();
       }
     }
-    return context.output.Write(json_ ? Json(config.spec, files, by_dtype, all)
-                                      : Text(config.spec, files, by_dtype, all));
+    const Found found{
+        .spec = config.spec, .files = files, .by_dtype = by_dtype, .all = all, .others = others};
+    return context.output.Write(json_ ? Json(found) : Text(found));
   }
 
  private:
-  static std::string Text(const ModelSpec& spec, const ModelFiles& files,
-                          const std::map<std::string, Sum>& by_dtype, const Sum& all) {
+  struct Found {
+    const ModelSpec& spec;
+    const ModelFiles& files;
+    const std::map<std::string, Sum>& by_dtype;
+    Sum all;
+    Sum others;  // of all: those of a multimodal model's other parts
+  };
+
+  static std::string Text(const Found& found) {
+    const auto& [spec, files, by_dtype, all, others] = found;
     std::string text =
         StrCat(spec.name, ": ", all.tensors, " tensors, ", ToString(Bytes(CheckedU64(all.bytes))),
                " in ", files.files().size(), files.files().size() == 1 ? " file" : " files",
@@ -67,21 +82,30 @@ class WeightsCommand : public Command {
       text += StrCat("  ", dtype, ": ", sum.tensors, " tensors, ",
                      ToString(Bytes(CheckedU64(sum.bytes))), "\n");
     }
+    if (!spec.wrapper.empty()) {
+      text += StrCat("  ", others.tensors, " of them, ", ToString(Bytes(CheckedU64(others.bytes))),
+                     ", belong to other parts of this ", spec.wrapper,
+                     "; they are not trained and exported as they are\n");
+    }
     return text;
   }
 
-  static std::string Json(const ModelSpec& spec, const ModelFiles& files,
-                          const std::map<std::string, Sum>& by_dtype, const Sum& all) {
+  static std::string Json(const Found& found) {
     JsonWriter json;
-    json.BeginObject().Key("name").String(spec.name).Key("matches").Bool(true);
-    json.Key("tensors").Unsigned(all.tensors).Key("bytes").Unsigned(all.bytes);
+    json.BeginObject().Key("name").String(found.spec.name).Key("matches").Bool(true);
+    json.Key("tensors").Unsigned(found.all.tensors).Key("bytes").Unsigned(found.all.bytes);
+    if (!found.spec.wrapper.empty()) {
+      json.Key("wrapper").String(found.spec.wrapper).Key("other_parts").BeginObject();
+      json.Key("tensors").Unsigned(found.others.tensors);
+      json.Key("bytes").Unsigned(found.others.bytes).EndObject();
+    }
     json.Key("dtypes").BeginObject();
-    for (const auto& [dtype, sum] : by_dtype) {
+    for (const auto& [dtype, sum] : found.by_dtype) {
       json.Key(dtype).BeginObject().Key("tensors").Unsigned(sum.tensors);
       json.Key("bytes").Unsigned(sum.bytes).EndObject();
     }
     json.EndObject().Key("files").BeginArray();
-    for (const SafetensorsReader& file : files.files()) json.String(file.path());
+    for (const SafetensorsReader& file : found.files.files()) json.String(file.path());
     json.EndArray().EndObject();
     return std::move(json).Finish();
   }

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <unordered_set>
 
 #include "common/check.h"
 #include "common/quote.h"
@@ -91,38 +91,42 @@ absl::Status CompareTiedHead(const ModelFiles& files, const ModelFiles::Location
 
 }  // namespace
 
-absl::Status MatchTensors(const ModelSpec& spec, const std::vector<Stage>& stages,
-                          const ModelFiles& files, Bytes piece) {
+absl::StatusOr<MatchedTensors> MatchTensors(const ModelSpec& spec, const std::vector<Stage>& stages,
+                                            const ModelFiles& files, Bytes piece) {
+  MatchedTensors matched;
+  ASSIGN_OR_RETURN(matched.naming, FindNaming(spec, stages, files));
   Problems missing("missing");
   Problems shapes("of another shape");
   Problems dtypes("of a dtype that is not F32, F16 or BF16");
   Problems extra("not of this model");
-  std::unordered_map<std::string_view, const TensorSpec*> expected;
-  for (const Stage& stage : stages) {
-    for (const TensorSpec& tensor : stage.tensors) {
-      expected.emplace(tensor.name, &tensor);
-      const ModelFiles::Location* location = files.Find(tensor.name);
-      if (location == nullptr) {
-        missing.Add(Quoted(tensor.name));
-        continue;
-      }
-      const TensorEntry& found = *location->tensor;
-      if (found.shape != tensor.shape) {
-        shapes.Add(StrCat(InFile(files, *location), " is ", ShapeForMessage(found.shape),
-                          ", the config makes it ", ShapeForMessage(tensor.shape)));
-      }
-      if (!IsModelDtype(found.dtype)) {
-        dtypes.Add(StrCat(InFile(files, *location), " is ", ToString(found.dtype)));
-      }
+  const std::vector<DiskTensor> tensors = ListDiskTensors(stages, matched.naming);
+  std::unordered_set<std::string_view> expected;
+  for (const DiskTensor& tensor : tensors) {
+    expected.insert(tensor.name);
+    const ModelFiles::Location* location = files.Find(tensor.name);
+    if (location == nullptr) {
+      missing.Add(Quoted(tensor.name));
+      continue;
+    }
+    const TensorEntry& found = *location->tensor;
+    if (found.shape != tensor.shape) {
+      shapes.Add(StrCat(InFile(files, *location), " is ", ShapeForMessage(found.shape),
+                        ", the config makes it ", ShapeForMessage(tensor.shape)));
+    }
+    if (!IsModelDtype(found.dtype)) {
+      dtypes.Add(StrCat(InFile(files, *location), " is ", ToString(found.dtype)));
     }
   }
+  const std::string head = DiskName(kHead, matched.naming);
   const ModelFiles::Location* tied_head = nullptr;
   for (const ModelFiles::Location& location : files.tensors()) {
     const std::string& name = location.tensor->name;
-    if (expected.contains(name) || IsDerivedTable(name)) continue;
-    if (spec.tied && name == kHead) {
+    if (expected.contains(name)) continue;
+    if (!spec.wrapper.empty() && !IsTextPartName(name)) {
+      matched.others.push_back(&location);
+    } else if (spec.tied && name == head) {
       tied_head = &location;
-    } else {
+    } else if (!IsDerivedTable(name)) {
       extra.Add(InFile(files, location));
     }
   }
@@ -135,11 +139,13 @@ absl::Status MatchTensors(const ModelSpec& spec, const std::vector<Stage>& stage
     return absl::InvalidArgumentError(StrCat("the model in '", files.folder(), "' cannot be used:",
                                              dtypes.Text(), " Convert it to BF16 first."));
   }
-  if (tied_head == nullptr) return absl::OkStatus();
+  if (tied_head == nullptr) return matched;
   const TensorSpec* embedding = EmbeddingOf(stages);
   CHECK(embedding != nullptr);
-  return CompareTiedHead(files, *tied_head, *files.Find(embedding->name),
-                         std::max<uint64_t>(1, piece.value()));
+  RETURN_IF_ERROR(CompareTiedHead(files, *tied_head,
+                                  *files.Find(DiskPlaceOf(*embedding, matched.naming).name),
+                                  std::max<uint64_t>(1, piece.value())));
+  return matched;
 }
 
 }  // namespace horizon

@@ -3,104 +3,45 @@
 #include <cstddef>
 #include <vector>
 
-#include "common/check.h"
-#include "common/json.h"
+#include "common/json_members.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 
 namespace horizon {
 namespace {
 
-constexpr std::string_view kFile = "config.json";
-constexpr std::string_view kSpaces = " \t\r\n";
+constexpr char kFile[] = "config.json";
 
-// Where the value of a member stands.
-struct Place {
-  size_t begin = 0;
-  size_t end = 0;
-};
+enum class IfMissing { kAdd, kLeave };
 
-// The walkers below are given a text that ParseJson took, so they look for borders only.
-
-size_t SkipSpaces(std::string_view text, size_t at) {
-  at = text.find_first_not_of(kSpaces, at);
-  CHECK(at != std::string_view::npos);
-  return at;
-}
-
-// One past the closing quote of the string that opens at `at`.
-size_t EndOfString(std::string_view text, size_t at) {
-  for (++at; text[at] != '"'; ++at) {
-    if (text[at] == '\\') ++at;
-  }
-  return at + 1;
-}
-
-size_t EndOfValue(std::string_view text, size_t at) {
-  int depth = 0;
-  do {
-    switch (text[at]) {
-      case '"':
-        at = EndOfString(text, at);
-        break;
-      case '{':
-      case '[':
-        ++depth;
-        ++at;
-        break;
-      case '}':
-      case ']':
-        --depth;
-        ++at;
-        break;
-      default:  // a number or a word; within a container also commas, colons and spaces
-        at = text.find_first_of(depth == 0 ? ",}] \t\r\n" : "\"{}[]", at);
-        break;
+absl::StatusOr<std::string> SetType(std::string_view config, const std::string& value,
+                                    IfMissing if_missing) {
+  ASSIGN_OR_RETURN(const std::vector<JsonMember> members, FindJsonMembers(kFile, config));
+  std::string text(config);
+  bool found = false;
+  // From the end, so that the places before stay what they are.
+  for (size_t i = members.size(); i-- > 0;) {
+    const auto& [key, begin, end] = members[i];
+    if (key == "torch_dtype" || key == "dtype") {
+      text.replace(begin, end - begin, value);
+      found = true;
+    } else if (if_missing == IfMissing::kAdd && key == "text_config" && config[begin] == '{') {
+      ASSIGN_OR_RETURN(const std::string inner,
+                       SetType(config.substr(begin, end - begin), value, IfMissing::kLeave));
+      text.replace(begin, end - begin, inner);
     }
-  } while (depth > 0);
-  return at;
-}
-
-// Of the object whose brace opens at `at`, in the order of the text.
-std::vector<Place> ValuesOf(std::string_view text, size_t at) {
-  std::vector<Place> values;
-  at = SkipSpaces(text, at + 1);
-  while (text[at] != '}') {
-    const size_t begin = SkipSpaces(text, SkipSpaces(text, EndOfString(text, at)) + 1);
-    values.push_back({.begin = begin, .end = EndOfValue(text, begin)});
-    at = SkipSpaces(text, values.back().end);
-    if (text[at] == ',') at = SkipSpaces(text, at + 1);
   }
-  return values;
+  if (!found && if_missing == IfMissing::kAdd) {
+    text.insert(config.find('{') + 1,
+                StrCat("\n  \"torch_dtype\": ", value, members.empty() ? "\n" : ","));
+  }
+  return text;
 }
 
 }  // namespace
 
 absl::StatusOr<std::string> WithDtype(std::string_view config, std::string_view dtype) {
-  ASSIGN_OR_RETURN(const Document document, ParseJson(std::string(kFile), config));
-  const auto* members = document.root.As<Value::Object>();
-  if (members == nullptr) {
-    return ErrorAt(document, document.root, "",
-                   StrCat("must be an object, not ", document.root.KindName()));
-  }
-  const size_t brace = config.find('{');
-  const std::vector<Place> values = ValuesOf(config, brace);
-  // The parser's keys and not the text's: an escape can spell a letter.
-  CHECK(values.size() == members->size());
-  const std::string value = StrCat("\"", dtype, "\"");
-  std::string text(config);
-  bool found = false;
-  // From the end, so that the places before stay what they are.
-  for (size_t i = values.size(); i-- > 0;) {
-    const std::string& key = (*members)[i].first;
-    if (key != "torch_dtype" && key != "dtype") continue;
-    text.replace(values[i].begin, values[i].end - values[i].begin, value);
-    found = true;
-  }
-  if (!found) {
-    text.insert(brace + 1, StrCat("\n  \"torch_dtype\": ", value, values.empty() ? "\n" : ","));
-  }
-  return text;
+  return SetType(config, StrCat("\"", dtype, "\""), IfMissing::kAdd);
 }
 
 }  // namespace horizon

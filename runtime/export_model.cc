@@ -9,15 +9,19 @@
 #include <span>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "common/check.h"
+#include "common/quote.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
+#include "model/disk_tensors.h"
 #include "model/dtype.h"
 #include "model/model_folder_writer.h"
 #include "model/stages.h"
 #include "model/tensor_entry.h"
 #include "runtime/config_dtype.h"
+#include "runtime/text_part_config.h"
 
 namespace horizon {
 namespace {
@@ -41,6 +45,8 @@ constexpr std::array<std::string_view, 14> kCompanions = {"added_tokens.json",
                                                           "tokenizer_config.json",
                                                           "vocab.json",
                                                           "vocab.txt"};
+constexpr std::array<std::string_view, 3> kProcessorFiles = {
+    "preprocessor_config.json", "processor_config.json", "video_preprocessor_config.json"};
 
 std::string WithoutLastSlashes(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
@@ -92,11 +98,25 @@ absl::Status CopyFile(Io& io, const std::string& from, const std::string& to) {
 // The tensors as they are to lie in the files, and where their values come from.
 class Weights {
  public:
-  Weights(ModelValues& values, NumberType type) : values_(values), type_(type) {
-    const Dtype dtype = type == NumberType::kFp32 ? Dtype::kF32 : Dtype::kBF16;
-    for (const ModelValues::Tensor& tensor : values.Tensors()) {
+  struct Sources {
+    const std::vector<Stage>& stages;
+    ModelValues& values;
+    NumberType type;
+    const CarriedTensors* carried = nullptr;  // nullptr: the folder is that of a text model
+  };
+  explicit Weights(const Sources& sources)
+      : values_(sources.values),
+        type_(sources.type),
+        carried_(sources.carried),
+        tensors_(ListDiskTensors(sources.stages,
+                                 carried_ == nullptr ? DiskNaming::kPlain : carried_->naming)) {
+    const Dtype dtype = type_ == NumberType::kFp32 ? Dtype::kF32 : Dtype::kBF16;
+    for (const DiskTensor& tensor : tensors_) {
       declarations_.push_back({.name = tensor.name, .dtype = dtype, .shape = tensor.shape});
+      by_name_.emplace(tensor.name, &tensor);
     }
+    if (carried_ == nullptr) return;
+    declarations_.insert(declarations_.end(), carried_->tensors.begin(), carried_->tensors.end());
   }
 
   const std::vector<TensorDeclaration>& declarations() const { return declarations_; }
@@ -109,35 +129,83 @@ class Weights {
     return Bytes(total);
   }
 
-  absl::Status Read(const TensorDeclaration& tensor, uint64_t offset, std::span<std::byte> into) {
+  absl::Status Read(const TensorDeclaration& declared, uint64_t offset, std::span<std::byte> into) {
+    const auto found = by_name_.find(declared.name);
+    if (found == by_name_.end()) return carried_->read(declared, offset, into);
+    const DiskTensor& tensor = *found->second;
     if (type_ == NumberType::kBf16) {
-      return Fill(halves_, offset, into, [&](uint64_t first, std::span<uint16_t> values) {
-        return values_.ReadHi(tensor.name, first, values);
-      });
+      return Fill(halves_, tensor, offset, into,
+                  [&](const std::string& name, uint64_t first, std::span<uint16_t> values) {
+                    return values_.ReadHi(name, first, values);
+                  });
     }
-    return Fill(masters_, offset, into, [&](uint64_t first, std::span<float> values) {
-      return values_.ReadMaster(tensor.name, first, values);
-    });
+    return Fill(masters_, tensor, offset, into,
+                [&](const std::string& name, uint64_t first, std::span<float> values) {
+                  return values_.ReadMaster(name, first, values);
+                });
   }
 
  private:
   // By way of `values`, since bytes to be written need not be aligned.
   template <typename T, typename Reading>
-  static absl::Status Fill(std::vector<T>& values, uint64_t offset, std::span<std::byte> into,
-                           const Reading& read) {
+  static absl::Status Fill(std::vector<T>& values, const DiskTensor& tensor, uint64_t offset,
+                           std::span<std::byte> into, const Reading& read) {
     CHECK(offset % sizeof(T) == 0 && into.size() % sizeof(T) == 0);
     values.resize(into.size() / sizeof(T));
-    RETURN_IF_ERROR(read(offset / sizeof(T), std::span(values)));
+    for (const PartRange& part : PartsOfRange(tensor, offset / sizeof(T), values.size())) {
+      RETURN_IF_ERROR(
+          read(part.tensor->name, part.first, std::span(values).subspan(part.offset, part.count)));
+    }
     std::memcpy(into.data(), values.data(), into.size());
     return absl::OkStatus();
   }
 
   ModelValues& values_;
   const NumberType type_;
+  const CarriedTensors* carried_;
+  const std::vector<DiskTensor> tensors_;
   std::vector<TensorDeclaration> declarations_;
+  std::unordered_map<std::string_view, const DiskTensor*> by_name_;
   std::vector<uint16_t> halves_;
   std::vector<float> masters_;
 };
+
+// Every tensor of the model has values, and no values are left over.
+absl::Status CheckValues(const std::vector<Stage>& stages, const ModelValues& values) {
+  std::unordered_map<std::string, std::vector<int64_t>> shapes;
+  for (ModelValues::Tensor& tensor : values.Tensors()) {
+    shapes.emplace(std::move(tensor.name), std::move(tensor.shape));
+  }
+  const auto wrong = [](const std::string& name, const std::string& what) {
+    return absl::DataLossError(StrCat("cannot export the model: tensor ", Quoted(name), " ", what,
+                                      "; the config.json is not that of the trained model"));
+  };
+  size_t tensors = 0;
+  for (const Stage& stage : stages) {
+    for (const TensorSpec& tensor : stage.tensors) {
+      ++tensors;
+      const auto found = shapes.find(tensor.name);
+      if (found == shapes.end()) return wrong(tensor.name, "has no trained values");
+      if (found->second == tensor.shape) continue;
+      return wrong(tensor.name, StrCat("was trained as ", ShapeForMessage(found->second),
+                                       ", the config makes it ", ShapeForMessage(tensor.shape)));
+    }
+  }
+  if (tensors == shapes.size()) return absl::OkStatus();
+  for (const Stage& stage : stages) {
+    for (const TensorSpec& tensor : stage.tensors) shapes.erase(tensor.name);
+  }
+  return wrong(shapes.begin()->first, "was trained, but is not in the config's model");
+}
+
+absl::StatusOr<std::string> ConfigOf(const ModelSpec& spec, const ExportOptions& options) {
+  const std::string_view dtype = options.dtype == NumberType::kFp32 ? "float32" : "bfloat16";
+  if (spec.wrapper.empty() || options.carried.has_value()) {
+    return WithDtype(options.config_text, dtype);
+  }
+  ASSIGN_OR_RETURN(const std::string text, TextPartConfig(options.config_text, spec));
+  return WithDtype(text, dtype);
+}
 
 absl::Status CheckSpace(Io& io, const std::string& folder, Bytes needed) {
   ASSIGN_OR_RETURN(const Bytes free, io.FreeSpace(folder));
@@ -220,20 +288,25 @@ absl::Status CopyFileAtomically(Io& io, const std::string& from, const std::stri
   return WriteFileAtomically(io, to, [&](File& target) { return CopyInto(io, from, target); });
 }
 
-absl::Status ExportModel(Io& io, const ParameterStore& store, const Schedule& schedule,
-                         const ExportOptions& options) {
+absl::Status ExportModel(Io& io, const ModelSpec& spec, const ParameterStore& store,
+                         const Schedule& schedule, const ExportOptions& options) {
   StoreValues values(store, schedule);
-  return ExportModel(io, values, options);
+  return ExportModel(io, spec, values, options);
 }
 
-absl::Status ExportModel(Io& io, ModelValues& values, const ExportOptions& options) {
-  const bool fp32 = options.dtype == NumberType::kFp32;
-  ASSIGN_OR_RETURN(const std::string config,
-                   WithDtype(options.config_text, fp32 ? "float32" : "bfloat16"));
+absl::Status ExportModel(Io& io, const ModelSpec& spec, ModelValues& values,
+                         const ExportOptions& options) {
+  ASSIGN_OR_RETURN(const std::string config, ConfigOf(spec, options));
   RETURN_IF_ERROR(CheckCopies(options.copies));
+  const std::vector<Stage> stages = ListStages(spec);
+  RETURN_IF_ERROR(CheckValues(stages, values));
   const std::string folder = WithoutLastSlashes(options.folder);
   ASSIGN_OR_RETURN(const bool exists, FindExportFolder(io, folder));
-  Weights weights(values, options.dtype);
+  const bool whole = !spec.wrapper.empty() && options.carried.has_value();
+  Weights weights({.stages = stages,
+                   .values = values,
+                   .type = options.dtype,
+                   .carried = whole ? &*options.carried : nullptr});
   if (!exists) RETURN_IF_ERROR(io.MakeDirectory(folder));
   absl::Status status = exists ? absl::OkStatus() : io.SyncDirectory(ParentOf(folder));
   if (status.ok()) status = WriteAll(io, folder, config, weights, options);
@@ -241,11 +314,17 @@ absl::Status ExportModel(Io& io, ModelValues& values, const ExportOptions& optio
   return status;
 }
 
+bool IsProcessorFile(const std::string& path) {
+  return std::find(kProcessorFiles.begin(), kProcessorFiles.end(), NameOf(path)) !=
+         kProcessorFiles.end();
+}
+
 absl::StatusOr<std::vector<std::string>> CompanionFiles(Io& io, const std::string& folder) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, io.List(folder));
   std::vector<std::string> paths;
   for (const std::string& name : names) {
-    if (std::find(kCompanions.begin(), kCompanions.end(), name) == kCompanions.end()) continue;
+    const bool known = std::find(kCompanions.begin(), kCompanions.end(), name) != kCompanions.end();
+    if (!known && !IsProcessorFile(name)) continue;
     const std::string path = JoinPath(folder, name);
     ASSIGN_OR_RETURN(const FileInfo info, io.Info(path));
     if (info.kind == FileKind::kRegular) paths.push_back(path);

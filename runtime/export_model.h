@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -10,6 +11,8 @@
 #include "absl/status/statusor.h"
 #include "common/io.h"
 #include "common/units.h"
+#include "model/carried_tensors.h"
+#include "model/model_spec.h"
 #include "runtime/parameter_store.h"
 #include "schedule/schedule.h"
 #include "schedule/training_job.h"
@@ -57,19 +60,25 @@ struct ExportOptions {
   std::string config_text;
   // Paths of files to carry over under their own names; see CompanionFiles.
   std::vector<std::string> copies;
+  // Of a multimodal model: the tensors of its other parts, which are written beside those of the
+  // text part. Without them the text part is exported as a text model (text_part_config.h).
+  std::optional<CarriedTensors> carried = std::nullopt;
   Bytes max_shard = Bytes(CheckedU64(5'000'000'000));
 };
 
 // Writes the trained model as a Hugging Face folder that transformers loads as it is: config.json,
-// the weights in safetensors files under their names there (a tied model has no lm_head.weight),
-// and the copies. config.json comes last, so a folder that has one is whole; everything is synced.
-// Not while steps run. Holds at most 4 MiB besides the store.
+// the weights in safetensors files as they lie there (disk_tensors.h; a tied model has no
+// lm_head.weight), and the copies. config.json comes last, so a folder that has one is whole;
+// everything is synced. Not while steps run. Holds at most 4 MiB besides the store.
+// `values` must hold exactly the tensors of `spec`.
 // Errors: those of CheckExportFolder; InvalidArgument for a config that is no JSON object or a copy
-// named like a file of the model; ResourceExhausted when the disk has not the bytes the weights
-// take; else Io's. After an error what was written is gone, and the folder too if it was made here.
-absl::Status ExportModel(Io& io, ModelValues& values, const ExportOptions& options);
-absl::Status ExportModel(Io& io, const ParameterStore& store, const Schedule& schedule,
+// named like a file of the model; DataLoss when the values are those of another model or what is
+// carried over cannot be read; ResourceExhausted when the disk has not the bytes the weights take;
+// else Io's. After an error what was written is gone, and the folder too if it was made here.
+absl::Status ExportModel(Io& io, const ModelSpec& spec, ModelValues& values,
                          const ExportOptions& options);
+absl::Status ExportModel(Io& io, const ModelSpec& spec, const ParameterStore& store,
+                         const Schedule& schedule, const ExportOptions& options);
 
 // Copies a file through a temporary name (WriteFileAtomically), in pieces.
 absl::Status CopyFileAtomically(Io& io, const std::string& from, const std::string& to);
@@ -79,8 +88,10 @@ absl::Status CopyFileAtomically(Io& io, const std::string& from, const std::stri
 absl::Status CheckExportFolder(Io& io, const std::string& folder);
 
 // The paths of the files in a model folder that belong to the model besides weights and config:
-// tokenizer, chat template, generation_config.json. Regular files (or links to such) only, in order
-// of name.
+// tokenizer, chat template, generation_config.json, and what a multimodal model's images and videos
+// are prepared with. Regular files (or links to such) only, in order of name.
 absl::StatusOr<std::vector<std::string>> CompanionFiles(Io& io, const std::string& folder);
+// Whether a companion is of use to a multimodal model only.
+bool IsProcessorFile(const std::string& path);
 
 }  // namespace horizon

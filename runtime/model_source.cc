@@ -15,6 +15,7 @@
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "model/convert.h"
+#include "model/disk_tensors.h"
 #include "model/match_tensors.h"
 #include "model/model_files.h"
 #include "model/stages.h"
@@ -28,18 +29,22 @@ constexpr uint32_t kInfiniteAsBf16 = 0x7F7F8000;
 
 class FolderSource {
  public:
-  explicit FolderSource(ModelFiles files) : files_(std::move(files)), bytes_(kPieceBytes) {}
+  FolderSource(ModelFiles files, DiskNaming naming)
+      : files_(std::move(files)), naming_(naming), bytes_(kPieceBytes) {}
 
   absl::Status Read(const TensorSpec& tensor, uint64_t first, std::span<float> into) {
-    const ModelFiles::Location* location = files_.Find(tensor.name);
+    CHECK(first <= tensor.parameters && into.size() <= tensor.parameters - first);
+    const DiskPlace place = DiskPlaceOf(tensor, naming_);
+    const ModelFiles::Location* location = files_.Find(place.name);
     CHECK(location != nullptr);  // the tensors were matched when the folder was opened
     const Dtype dtype = location->tensor->dtype;
     const uint64_t width = BitsOf(dtype) / 8;
     const uint64_t piece = kPieceBytes / width;
+    first += place.first;  // counted in the tensor on disk from here on
     for (uint64_t done = 0; done < into.size(); done += piece) {
       const auto values = into.subspan(done, std::min<uint64_t>(piece, into.size() - done));
       const auto bytes = std::span(bytes_).first(values.size() * width);
-      RETURN_IF_ERROR(files_.ReadRange(tensor.name, (first + done) * width, bytes));
+      RETURN_IF_ERROR(files_.ReadRange(place.name, (first + done) * width, bytes));
       RETURN_IF_ERROR(ConvertToFloat(dtype, bytes, values));
       RETURN_IF_ERROR(CheckFinite(*location, first + done, values));
     }
@@ -64,6 +69,7 @@ class FolderSource {
   }
 
   ModelFiles files_;
+  const DiskNaming naming_;
   std::vector<std::byte> bytes_;  // a piece as it lies in the file
 };
 
@@ -72,9 +78,10 @@ class FolderSource {
 absl::StatusOr<ParameterStore::Source> OpenModelSource(Io& io, const std::string& folder,
                                                        const ModelSpec& spec) {
   ASSIGN_OR_RETURN(ModelFiles files, ModelFiles::Open(io, folder));
-  RETURN_IF_ERROR(MatchTensors(spec, ListStages(spec), files));
+  const std::vector<Stage> stages = ListStages(spec);
+  ASSIGN_OR_RETURN(const MatchedTensors matched, MatchTensors(spec, stages, files));
   // std::function wants to copy what it holds, and open files cannot be copied.
-  const auto source = std::make_shared<FolderSource>(std::move(files));
+  const auto source = std::make_shared<FolderSource>(std::move(files), matched.naming);
   return [source](const TensorSpec& tensor, uint64_t first, std::span<float> into) {
     return source->Read(tensor, first, into);
   };

@@ -16,7 +16,8 @@ namespace horizon {
 // copies, which share them: one thread at a time.
 // Errors of opening are those of ModelFiles and MatchTensors. Reading gives DataLoss for a value
 // that is not finite, InvalidArgument for one that is infinite as bf16, both naming file, tensor
-// and element; DataLoss when a file has become shorter; else Io's error.
+// and element as they are on disk (disk_tensors.h); DataLoss when a file has become shorter; else
+// Io's error.
 absl::StatusOr<ParameterStore::Source> OpenModelSource(Io& io, const std::string& folder,
                                                        const ModelSpec& spec);
 

@@ -4,16 +4,42 @@
 #include <array>
 #include <cmath>
 #include <numbers>
-#include <string_view>
 
 #include "common/check.h"
 #include "common/philox.h"
+#include "model/tensor_role.h"
 
 namespace horizon {
 namespace {
 
-bool EndsWith(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+bool IsNorm(TensorRole role) {
+  switch (role) {
+    case TensorRole::kNorm:
+    case TensorRole::kNormAfter:
+    case TensorRole::kQueryNorm:
+    case TensorRole::kKeyNorm:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool IsBias(TensorRole role) {
+  switch (role) {
+    case TensorRole::kQueryBias:
+    case TensorRole::kKeyBias:
+    case TensorRole::kValueBias:
+    case TensorRole::kOutputBias:
+    case TensorRole::kGateBias:
+    case TensorRole::kUpBias:
+    case TensorRole::kDownBias:
+    case TensorRole::kRouterBias:
+    case TensorRole::kGateUpBias:
+    case TensorRole::kExpertsDownBias:
+      return true;
+    default:
+      return false;
+  }
 }
 
 // Two independent normal numbers from two uniform ones (Box and Muller, 1958). The halves keep the
@@ -38,11 +64,12 @@ std::array<double, 4> NormalBlock(PhiloxKey key, uint64_t stream, uint64_t block
 void FillRandomTensor(const ModelSpec& spec, const TensorSpec& tensor, int64_t seed, uint64_t first,
                       std::span<float> values) {
   CHECK(first <= tensor.parameters && values.size() <= tensor.parameters - first);
-  if (EndsWith(tensor.name, "norm.weight")) {
-    std::fill(values.begin(), values.end(), 1.0F);
+  if (IsNorm(tensor.role)) {
+    // Either way the norm begins by multiplying with 1.
+    std::fill(values.begin(), values.end(), spec.norm_adds_one ? 0.0F : 1.0F);
     return;
   }
-  if (EndsWith(tensor.name, "bias")) {
+  if (IsBias(tensor.role)) {
     std::fill(values.begin(), values.end(), 0.0F);
     return;
   }

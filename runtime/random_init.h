@@ -8,8 +8,9 @@
 
 namespace horizon {
 
-// The first values of a model trained from scratch, as transformers draws them: norm weights are 1,
-// biases 0, all else is normal with mean 0 and deviation spec.initializer_range.
+// The first values of a model trained from scratch, as transformers draws them: norms multiply with
+// 1 (their weights are 1, or 0 where spec.norm_adds_one), biases are 0, all else is normal with
+// mean 0 and deviation spec.initializer_range.
 
 // Writes elements [first, first + values.size()) of the tensor, row-major (past its end is a
 // CHECK). An element is a function of seed, the tensor's name and its place alone: any cut, order

@@ -18,6 +18,7 @@
 namespace horizon {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class MatchTensorsTest : public testing::Test {
@@ -28,11 +29,22 @@ class MatchTensorsTest : public testing::Test {
     spec_ = TinySpec("llama");
     spec_.tied = tied;
     stages_ = ListStages(spec_);
+    Declare(Dtype::kBF16, DiskNaming::kPlain);
+  }
+
+  // The text part of a multimodal model, with two tensors of its other parts.
+  void UseWrapper(bool tied, DiskNaming naming) {
+    UseSpec(tied);
+    spec_.wrapper = "mistral3";
+    Declare(Dtype::kBF16, naming);
+    tensors_.push_back({"vision_tower.mask", Dtype::kBool, {3}});
+    tensors_.push_back({"model.multi_modal_projector.scale", Dtype::kI64, {}});
+  }
+
+  void Declare(Dtype dtype, DiskNaming naming) {
     tensors_.clear();
-    for (const Stage& stage : stages_) {
-      for (const TensorSpec& tensor : stage.tensors) {
-        tensors_.push_back({tensor.name, Dtype::kBF16, tensor.shape});
-      }
+    for (const DiskTensor& tensor : ListDiskTensors(stages_, naming)) {
+      tensors_.push_back({tensor.name, dtype, tensor.shape});
     }
   }
 
@@ -49,7 +61,7 @@ class MatchTensorsTest : public testing::Test {
                             std::span<std::byte> into) {
       for (size_t i = 0; i < into.size(); ++i) into[i] = static_cast<std::byte>((offset + i) % 251);
       const uint64_t at = static_cast<uint64_t>(changed) - offset;
-      if (changed >= 0 && tensor.name == "lm_head.weight" && at < into.size()) {
+      if (changed >= 0 && tensor.name.ends_with("lm_head.weight") && at < into.size()) {
         into[at] ^= std::byte{1};
       }
       return absl::OkStatus();
@@ -61,12 +73,17 @@ class MatchTensorsTest : public testing::Test {
     const absl::StatusOr<ModelFiles> files = ModelFiles::Open(recording, folder);
     EXPECT_TRUE(files.ok()) << files.status();
     recording.transfers.clear();
-    absl::Status status = MatchTensors(spec_, stages_, *files, piece);
+    const absl::StatusOr<MatchedTensors> matched = MatchTensors(spec_, stages_, *files, piece);
+    naming_ = matched.ok() ? matched->naming : DiskNaming::kPlain;
+    others_.clear();
+    for (size_t i = 0; matched.ok() && i < matched->others.size(); ++i) {
+      others_.push_back(matched->others[i]->tensor->name);
+    }
     largest_read_ = 0;
     for (const Transfer& transfer : recording.transfers) {
       largest_read_ = std::max(largest_read_, transfer.bytes);
     }
-    return status;
+    return matched.status();
   }
 
   void ExpectRefused(const absl::Status& status, absl::StatusCode code,
@@ -84,18 +101,15 @@ class MatchTensorsTest : public testing::Test {
   std::vector<Stage> stages_;
   std::vector<TensorDeclaration> tensors_;
   size_t largest_read_ = 0;
+  DiskNaming naming_ = DiskNaming::kPlain;
+  std::vector<std::string> others_;
 };
 
 TEST_F(MatchTensorsTest, AcceptsEveryFamilyInOneFileOrMany) {
   for (const std::string_view family : TestedFamilies()) {
     spec_ = TinySpec(family);
     stages_ = ListStages(spec_);
-    tensors_.clear();
-    for (const Stage& stage : stages_) {
-      for (const TensorSpec& tensor : stage.tensors) {
-        tensors_.push_back({tensor.name, Dtype::kF16, tensor.shape});
-      }
-    }
+    Declare(Dtype::kF16, DiskNaming::kPlain);
     EXPECT_TRUE(WriteAndMatch().ok()) << family;
     EXPECT_TRUE(WriteAndMatch(-1, 10_KiB).ok()) << family;
   }
@@ -195,11 +209,97 @@ TEST_F(MatchTensorsTest, ATiedCopyOfAnotherTypeOrShapeIsRefused) {
   ExpectRefused(WriteAndMatch(), absl::StatusCode::kDataLoss, {"lm_head.weight", "[64, 320]"});
 }
 
+TEST_F(MatchTensorsTest, AFusedTensorIsNamedAsItIsOnDisk) {
+  const std::string qkv = "model.layers.1.self_attn.qkv_proj.weight";
+  const auto use = [&] {
+    spec_ = TinySpec("phi3");
+    stages_ = ListStages(spec_);
+    Declare(Dtype::kBF16, DiskNaming::kPlain);
+  };
+  use();
+  EXPECT_TRUE(WriteAndMatch().ok());
+  Tensor(qkv).shape[0] -= 1;
+  ExpectRefused(WriteAndMatch(), absl::StatusCode::kDataLoss, {qkv, "[127, 64]", "[128, 64]"});
+  use();
+  Tensor(qkv).dtype = Dtype::kI8;
+  ExpectRefused(WriteAndMatch(), absl::StatusCode::kInvalidArgument, {qkv, "I8"});
+  // Its parts do not stand for it.
+  Tensor(qkv) = {"model.layers.1.self_attn.q_proj.weight", Dtype::kBF16, {64, 64}};
+  ExpectRefused(WriteAndMatch(), absl::StatusCode::kDataLoss,
+                {StrCat("1 missing: \"", qkv, "\""),
+                 "1 not of this model: \"model.layers.1.self_attn.q_proj.weight\""});
+}
+
+TEST_F(MatchTensorsTest, AMultimodalModelMayHaveOtherPartsInBothNamings) {
+  for (const DiskNaming naming : {DiskNaming::kLanguageModel, DiskNaming::kNested}) {
+    for (const Bytes shard : {1_GiB, 10_KiB}) {
+      UseWrapper(false, naming);
+      tensors_.push_back(
+          {DiskName("model.layers.0.self_attn.rotary_emb.inv_freq", naming), Dtype::kF32, {8}});
+      const absl::Status status = WriteAndMatch(-1, shard);
+      ASSERT_TRUE(status.ok()) << status;
+      EXPECT_EQ(naming_, naming);
+      EXPECT_THAT(others_, ElementsAre("model.multi_modal_projector.scale", "vision_tower.mask"));
+      EXPECT_EQ(largest_read_, 0);
+    }
+  }
+}
+
+TEST_F(MatchTensorsTest, TheTextPartOfAMultimodalModelMustBeWhole) {
+  for (const DiskNaming naming : {DiskNaming::kLanguageModel, DiskNaming::kNested}) {
+    const std::string up = DiskName("model.layers.0.mlp.up_proj.weight", naming);
+    UseWrapper(false, naming);
+    Tensor(up).name = DiskName("model.layers.7.mlp.up_proj.weight", naming);
+    ExpectRefused(WriteAndMatch(), absl::StatusCode::kDataLoss,
+                  {StrCat("1 missing: \"", up, "\""),
+                   StrCat("1 not of this model: \"",
+                          DiskName("model.layers.7.mlp.up_proj.weight", naming), "\"")});
+    UseWrapper(false, naming);
+    Tensor(up).shape = {2, 2};
+    ExpectRefused(WriteAndMatch(), absl::StatusCode::kDataLoss, {up, "[2, 2]", "[176, 64]"});
+    UseWrapper(false, naming);
+    Tensor(up).dtype = Dtype::kU8;
+    ExpectRefused(WriteAndMatch(), absl::StatusCode::kInvalidArgument, {up, "U8"});
+    // A head under the name of the other naming is not the head.
+    const DiskNaming other =
+        naming == DiskNaming::kNested ? DiskNaming::kLanguageModel : DiskNaming::kNested;
+    UseWrapper(false, naming);
+    Tensor(DiskName("lm_head.weight", naming)).name = DiskName("lm_head.weight", other);
+    ExpectRefused(WriteAndMatch(), absl::StatusCode::kDataLoss,
+                  {StrCat("missing: \"", DiskName("lm_head.weight", naming), "\""),
+                   StrCat("not of this model: \"", DiskName("lm_head.weight", other), "\"")});
+    // Names of both kinds.
+    UseWrapper(false, naming);
+    Tensor(up).name = DiskName("model.layers.0.mlp.up_proj.weight", other);
+    ExpectRefused(WriteAndMatch(), absl::StatusCode::kDataLoss, {"named in two ways"});
+  }
+}
+
+TEST_F(MatchTensorsTest, TheHeadOfATiedMultimodalModelIsComparedToo) {
+  for (const DiskNaming naming : {DiskNaming::kLanguageModel, DiskNaming::kNested}) {
+    UseWrapper(true, naming);
+    EXPECT_TRUE(WriteAndMatch().ok());
+    tensors_.push_back({DiskName("lm_head.weight", naming), Dtype::kBF16, {320, 64}});
+    EXPECT_TRUE(WriteAndMatch().ok());
+    ExpectRefused(WriteAndMatch(1000), absl::StatusCode::kDataLoss,
+                  {DiskName("lm_head.weight", naming),
+                   DiskName("model.embed_tokens.weight", naming), "at byte 1000"});
+  }
+}
+
+TEST_F(MatchTensorsTest, ATextModelHasNoOtherParts) {
+  tensors_.push_back({"vision_tower.mask", Dtype::kBool, {3}});
+  ExpectRefused(WriteAndMatch(), absl::StatusCode::kDataLoss,
+                {"1 not of this model: \"vision_tower.mask\""});
+}
+
 class GoldenModels : public testing::TestWithParam<std::string> {};
 
 INSTANTIATE_TEST_SUITE_P(Families, GoldenModels,
-                         testing::Values("gpt_oss", "llama", "mistral_window", "mixtral", "qwen2",
-                                         "qwen3", "qwen3_moe"),
+                         testing::Values("gemma3", "gemma3_wrapper", "gpt_oss", "granite", "llama",
+                                         "ministral3", "mistral3_wrapper", "mistral_window",
+                                         "mixtral", "olmo2", "olmo3", "phi3", "phi3_longrope",
+                                         "qwen2", "qwen3", "qwen3_moe", "smollm3"),
                          [](const auto& tested) { return tested.param; });
 
 TEST_P(GoldenModels, MatchTheirConfigAndReadWhole) {
@@ -209,8 +309,10 @@ TEST_P(GoldenModels, MatchTheirConfigAndReadWhole) {
   ASSERT_TRUE(config.ok()) << config.status();
   const absl::StatusOr<ModelFiles> files = ModelFiles::Open(*io, folder);
   ASSERT_TRUE(files.ok()) << files.status();
-  const absl::Status matched = MatchTensors(config->spec, ListStages(config->spec), *files);
-  EXPECT_TRUE(matched.ok()) << matched;
+  const std::vector<Stage> stages = ListStages(config->spec);
+  const absl::StatusOr<MatchedTensors> matched = MatchTensors(config->spec, stages, *files);
+  ASSERT_TRUE(matched.ok()) << matched.status();
+  EXPECT_EQ(matched->others.empty(), config->spec.wrapper.empty());
   EXPECT_GT(files->tensors().size(), 10);
   const std::string whole = ReadBytes(*io, JoinPath(folder, "model.safetensors"));
   const uint64_t data = 8 + files->files()[0].header_bytes();

@@ -53,6 +53,22 @@ TEST(WithDtype, AddsTheKeyInFrontWhereThereIsNone) {
             "{\n  \"torch_dtype\": \"bfloat16\",\"a\":\"dtype\",\"b\":{\"dtype\":1}}");
 }
 
+TEST(WithDtype, ChangesTheTextPartOfAMultimodalModelToo) {
+  EXPECT_EQ(Changed(R"({"dtype":"a","text_config":{"dtype":"a","x":{"dtype":"a"}},)"
+                    R"("vision_config":{"dtype":"a","text_config":{"dtype":"a"}}})"),
+            R"({"dtype":"bfloat16","text_config":{"dtype":"bfloat16","x":{"dtype":"a"}},)"
+            R"("vision_config":{"dtype":"a","text_config":{"dtype":"a"}}})");
+  EXPECT_EQ(Changed(R"({"text_config":{"torch_dtype":1,"dtype":"longer than it"},"dtype":0})"),
+            R"({"text_config":{"torch_dtype":"bfloat16","dtype":"bfloat16"},"dtype":"bfloat16"})");
+  // A text part that says nothing has the type of the whole.
+  EXPECT_EQ(Changed(R"({"dtype":0,"text_config":{ }})"),
+            R"({"dtype":"bfloat16","text_config":{ }})");
+  EXPECT_EQ(Changed(R"({"text_config":{"dtype":0}})"),
+            "{\n  \"torch_dtype\": \"bfloat16\",\"text_config\":{\"dtype\":\"bfloat16\"}}");
+  EXPECT_EQ(Changed(R"({"dtype":0,"text_config":[{"dtype":1}]})"),
+            R"({"dtype":"bfloat16","text_config":[{"dtype":1}]})");
+}
+
 TEST(WithDtype, EveryConfigOfTheCatalogStaysWhatItIsButForTheType) {
   for (const CatalogEntry& entry : Catalog()) {
     const std::string text(entry.config);

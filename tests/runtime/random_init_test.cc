@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/stages.h"
+#include "model/tensor_role.h"
 #include "tests/model/model_specs.h"
 
 namespace horizon {
@@ -104,29 +105,49 @@ TEST(RandomInit, TheSameJobGivesTheSameModelInEveryVersion) {
 }
 
 TEST(RandomInit, EveryTensorOfEveryFamilyIsOfItsKind) {
-  for (const char* family :
-       {"llama", "qwen2", "qwen3", "mistral", "mixtral", "qwen3_moe", "gpt_oss"}) {
-    const absl::StatusOr<ModelConfig> config = ReadConfigText(
-        std::string(R"({"hidden_size": 64, "intermediate_size": 64, "num_hidden_layers": 2,
-            "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "vocab_size": 64,
-            "model_type": ")") +
-        family + "\"}");
-    ASSERT_TRUE(config.ok()) << config.status();
-    for (const Stage& stage : ListStages(config->spec)) {
+  for (const std::string_view family : TestedFamilies()) {
+    const ModelSpec spec = TinySpec(family);
+    for (const Stage& stage : ListStages(spec)) {
       for (const TensorSpec& tensor : stage.tensors) {
         std::vector<float> values(std::min<uint64_t>(tensor.parameters, 64));
-        FillRandomTensor(config->spec, tensor, 0, 0, values);
-        const bool is_one =
-            std::count(values.begin(), values.end(), 1.0F) == static_cast<int64_t>(values.size());
-        const bool is_zero =
-            std::count(values.begin(), values.end(), 0.0F) == static_cast<int64_t>(values.size());
-        const bool is_vector = !tensor.decays;
+        FillRandomTensor(spec, tensor, 0, 0, values);
+        const auto all_are = [&](float value) {
+          return std::count(values.begin(), values.end(), value) ==
+                 static_cast<int64_t>(values.size());
+        };
         const bool is_norm = tensor.name.find("norm") != std::string::npos;
         const bool is_sink = tensor.name.find("sinks") != std::string::npos;
-        EXPECT_EQ(is_one, is_norm) << family << " " << tensor.name;
-        EXPECT_EQ(is_zero, is_vector && !is_norm && !is_sink) << family << " " << tensor.name;
+        const bool is_bias = !tensor.decays && !is_norm && !is_sink;
+        EXPECT_EQ(all_are(1.0F), is_norm && !spec.norm_adds_one) << family << " " << tensor.name;
+        EXPECT_EQ(all_are(0.0F), is_bias || (is_norm && spec.norm_adds_one))
+            << family << " " << tensor.name;
       }
     }
+  }
+}
+
+TEST(RandomInit, TheRoleDecidesAndNotTheName) {
+  TensorSpec tensor = Tensor("model.layers.0.norm.weight.bias", 8);
+  ModelSpec spec = Spec();
+  const auto values_of = [&](TensorRole role) {
+    tensor.role = role;
+    std::vector<float> values(tensor.parameters);
+    FillRandomTensor(spec, tensor, 0, 0, values);
+    return values;
+  };
+  const std::vector<float> ones(8, 1.0F);
+  const std::vector<float> zeros(8, 0.0F);
+  for (int i = 0; i < kTensorRoles; ++i) {
+    const auto role = static_cast<TensorRole>(i);
+    const std::string word(ToString(role));
+    const bool is_norm = word.find("norm") != std::string::npos;
+    const bool is_bias = word.find("bias") != std::string::npos;
+    spec.norm_adds_one = false;
+    EXPECT_EQ(values_of(role) == ones, is_norm) << word;
+    EXPECT_EQ(values_of(role) == zeros, is_bias) << word;
+    spec.norm_adds_one = true;
+    EXPECT_EQ(values_of(role) == zeros, is_bias || is_norm) << word;
+    EXPECT_NE(values_of(role), ones) << word;
   }
 }
 
