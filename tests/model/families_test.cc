@@ -68,6 +68,8 @@ TEST(Families, Gemma3TextDefaults) {
                         .ropes = {{.theta = 1e6}, {.theta = 1e4}},
                         .layers = std::vector<LayerSpec>(26, {.sliding_window = 4096, .rope = 1})};
   for (const size_t full : {5, 11, 17, 23}) expected.layers[full] = {};
+  expected.padding_token = 0;
+  expected.embedding_multiplier_rounds = true;
   EXPECT_EQ(Read(R"({"model_type": "gemma3_text"})"), expected);
 }
 
@@ -85,6 +87,7 @@ TEST(Families, Olmo2AndOlmo3Defaults) {
                         .qk_norm = QkNorm::kFullWidth,
                         .norm_epsilon = 1e-5,
                         .layers = std::vector<LayerSpec>(32)};
+  expected.padding_token = 1;
   EXPECT_EQ(Read(R"({"model_type": "olmo2"})"), expected);
   expected.family = "olmo3";
   // Full and sliding layers rotate alike, so there is one rope.
@@ -94,17 +97,18 @@ TEST(Families, Olmo2AndOlmo3Defaults) {
 }
 
 TEST(Families, Phi3Defaults) {
-  const ModelSpec expected = {.name = "test",
-                              .family = "phi3",
-                              .hidden = 3072,
-                              .intermediate = 8192,
-                              .heads = 32,
-                              .kv_heads = 32,
-                              .head_dim = 96,
-                              .vocab = 32064,
-                              .max_positions = 4096,
-                              .norm_epsilon = 1e-5,
-                              .layers = std::vector<LayerSpec>(32)};
+  ModelSpec expected = {.name = "test",
+                        .family = "phi3",
+                        .hidden = 3072,
+                        .intermediate = 8192,
+                        .heads = 32,
+                        .kv_heads = 32,
+                        .head_dim = 96,
+                        .vocab = 32064,
+                        .max_positions = 4096,
+                        .norm_epsilon = 1e-5,
+                        .layers = std::vector<LayerSpec>(32)};
+  expected.padding_token = 32000;
   EXPECT_EQ(Read(R"({"model_type": "phi3"})"), expected);
 }
 
@@ -122,6 +126,7 @@ TEST(Families, Smollm3Defaults) {
                         .ropes = {{.theta = 2e6}},
                         .layers = std::vector<LayerSpec>(36)};
   for (size_t i = 3; i < 36; i += 4) expected.layers[i].rope = kNoRotary;
+  expected.padding_token = 128004;
   EXPECT_EQ(Read(R"({"model_type": "smollm3"})"), expected);
 }
 
@@ -141,24 +146,25 @@ TEST(Families, GraniteDefaults) {
 }
 
 TEST(Families, Ministral3Defaults) {
-  const ModelSpec expected = {.name = "test",
-                              .family = "ministral3",
-                              .hidden = 4096,
-                              .intermediate = 14336,
-                              .heads = 32,
-                              .kv_heads = 8,
-                              .head_dim = 128,
-                              .vocab = 131072,
-                              .max_positions = 262144,
-                              .norm_epsilon = 1e-5,
-                              .ropes = {{.kind = RopeKind::kYarn,
-                                         .theta = 1e6,
-                                         .factor = 16,
-                                         .original_max_positions = 16384,
-                                         .mscale = 1,
-                                         .mscale_all_dim = 1,
-                                         .query_scale_beta = 0.1}},
-                              .layers = std::vector<LayerSpec>(34)};
+  ModelSpec expected = {.name = "test",
+                        .family = "ministral3",
+                        .hidden = 4096,
+                        .intermediate = 14336,
+                        .heads = 32,
+                        .kv_heads = 8,
+                        .head_dim = 128,
+                        .vocab = 131072,
+                        .max_positions = 262144,
+                        .norm_epsilon = 1e-5,
+                        .ropes = {{.kind = RopeKind::kYarn,
+                                   .theta = 1e6,
+                                   .factor = 16,
+                                   .original_max_positions = 16384,
+                                   .mscale = 1,
+                                   .mscale_all_dim = 1,
+                                   .query_scale_beta = 0.1}},
+                        .layers = std::vector<LayerSpec>(34)};
+  expected.padding_token = 11;
   EXPECT_EQ(Read(R"({"model_type": "ministral3"})"), expected);
 }
 
@@ -167,21 +173,24 @@ TEST(Families, Ministral3Defaults) {
 constexpr std::string_view kSizes =
     R"("hidden_size": 96, "intermediate_size": 7, "num_hidden_layers": 4,
        "num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10, "vocab_size": 11,
-       "max_position_embeddings": 13, "rms_norm_eps": 1e-3, "initializer_range": 0.5)";
+       "max_position_embeddings": 13, "rms_norm_eps": 1e-3, "initializer_range": 0.5,
+       "pad_token_id": 9)";
 
 ModelSpec Sizes(std::string_view family) {
-  return {.name = "test",
-          .family = std::string(family),
-          .hidden = 96,
-          .intermediate = 7,
-          .heads = 6,
-          .kv_heads = 3,
-          .head_dim = 10,
-          .vocab = 11,
-          .max_positions = 13,
-          .norm_epsilon = 1e-3,
-          .initializer_range = 0.5,
-          .layers = std::vector<LayerSpec>(4)};
+  ModelSpec spec = {.name = "test",
+                    .family = std::string(family),
+                    .hidden = 96,
+                    .intermediate = 7,
+                    .heads = 6,
+                    .kv_heads = 3,
+                    .head_dim = 10,
+                    .vocab = 11,
+                    .max_positions = 13,
+                    .norm_epsilon = 1e-3,
+                    .initializer_range = 0.5,
+                    .layers = std::vector<LayerSpec>(4)};
+  spec.padding_token = 9;
+  return spec;
 }
 
 TEST(Families, Gemma3TextTakesWhatTheFileSays) {
@@ -194,6 +203,7 @@ TEST(Families, Gemma3TextTakesWhatTheFileSays) {
   expected.activation = Activation::kGeluTanh;
   expected.attention_scale = 1.0 / std::sqrt(24.0);
   expected.embedding_multiplier = std::sqrt(96.0);
+  expected.embedding_multiplier_rounds = true;
   expected.ropes = {{.kind = RopeKind::kLinear, .theta = 17, .factor = 8}, {.theta = 19}};
   expected.layers[0] = {.sliding_window = 5, .rope = 1};
   expected.layers[2] = {.sliding_window = 5, .rope = 1};
@@ -370,6 +380,18 @@ TEST(Families, Ministral3TakesWhatTheFileSays) {
   EXPECT_EQ(
       ReadWith("ministral3", StrCat(others, R"("rope_parameters": {"llama_4_scaling_beta": 0})")),
       expected);
+}
+
+TEST(Families, APaddingTokenNamesARowOfTheTable) {
+  const auto token = [](std::string_view value) {
+    return ReadWith("olmo2", StrCat(R"("vocab_size": 10, "pad_token_id": )", value)).padding_token;
+  };
+  EXPECT_EQ(token("0"), 0);
+  EXPECT_EQ(token("9"), 9);
+  EXPECT_EQ(token("10"), -1);
+  EXPECT_EQ(token("null"), -1);
+  EXPECT_EQ(token("-1"), 9);
+  EXPECT_EQ(ReadWith("phi3", R"("vocab_size": 10)").padding_token, -1);
 }
 
 // Refusals.

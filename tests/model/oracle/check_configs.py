@@ -139,7 +139,7 @@ def draw(r, family):
     keys, ropes = FAMILIES[family]
     config = {"model_type": family, "hidden_size": 64, "num_hidden_layers": LAYERS, "num_attention_heads": 4,
               "num_key_value_heads": 2, "intermediate_size": 48, "vocab_size": 80, "max_position_embeddings": 128,
-              "pad_token_id": 0}
+              "pad_token_id": r.choice([None, 0, 5])}
     if family in ("qwen3", "gemma3_text", "ministral3") or (family not in ("phi3",) and r.random() < 0.3):
         config["head_dim"] = r.choice([16, 32])
     for key, values in ({"tie_word_embeddings": [True, False], "rms_norm_eps": [1e-6, 1e-3]} | keys).items():
@@ -192,7 +192,9 @@ def theirs(config):
     base = AutoModelForCausalLM.from_config(copy.deepcopy(text)).model
     attention = [layer.self_attn for layer in base.layers]
     head_dim = attention[0].head_dim
-    answer = {"tied": bool(made.tie_word_embeddings), "head_dim": head_dim, "norm_epsilon": text.rms_norm_eps,
+    padding = base.embed_tokens.padding_idx
+    answer = {"tied": bool(made.tie_word_embeddings), "head_dim": head_dim,
+              "padding_token": -1 if padding is None else padding, "norm_epsilon": text.rms_norm_eps,
               "tensors": taken_apart(names_of(meta), text, head_dim),
               "attention_scale": attention[0].scaling,
               "embedding_multiplier": getattr(text, "embedding_multiplier", 1.0),
@@ -231,7 +233,7 @@ def close(a, b, relative=1e-6):
 
 def differences(ours, them, config):
     found = []
-    for key in ("tied", "head_dim", "tensors"):
+    for key in ("tied", "head_dim", "padding_token", "tensors"):
         # A wrapper without the key: see ReadWrapped in model/read_config.cc.
         if "text_config" in config and "tie_word_embeddings" not in config and key in ("tied", "tensors"):
             continue

@@ -48,7 +48,7 @@ std::string Answer(const std::string& text, int64_t sequence) {
   line.Key("embedding_multiplier").Number(spec.embedding_multiplier);
   line.Key("residual_multiplier").Number(spec.residual_multiplier);
   line.Key("logit_multiplier").Number(spec.logit_multiplier);
-  line.Key("ignored").BeginArray();
+  line.Key("padding_token").Integer(spec.padding_token).Key("ignored").BeginArray();
   for (const std::string& key : config->ignored_keys) line.String(key);
   line.EndArray().Key("tensors").BeginObject();
   for (const Stage& stage : ListStages(spec)) {
