@@ -11,6 +11,7 @@
 #include "common/str_cat.h"
 #include "gtest/gtest.h"
 #include "model/convert.h"
+#include "model/disk_tensors.h"
 #include "model/load_model_spec.h"
 #include "model/model_files.h"
 #include "runtime/device/host_device.h"
@@ -57,17 +58,25 @@ std::vector<TokenRecord> Records(const Value& batch) {
   return records;
 }
 
-std::map<std::string, std::vector<float>> ReadTensors(Io& io, const std::string& folder) {
+// The values of our tensors, whatever they are called or part of on disk.
+std::map<std::string, std::vector<float>> ReadTensors(Io& io, const std::string& folder,
+                                                      const ModelSpec& spec) {
   const absl::StatusOr<ModelFiles> files = ModelFiles::Open(io, folder);
   CHECK(files.ok());
+  const std::vector<Stage> stages = ListStages(spec);
+  const absl::StatusOr<DiskNaming> naming = FindNaming(spec, stages, *files);
+  CHECK(naming.ok());
   std::map<std::string, std::vector<float>> tensors;
-  for (const ModelFiles::Location& location : files->tensors()) {
-    const TensorEntry& entry = *location.tensor;
-    std::vector<std::byte> bytes(entry.end - entry.begin);
-    CHECK(files->ReadTensor(entry.name, bytes).ok());
-    std::vector<float>& values = tensors[entry.name];
-    values.resize(bytes.size() / 4);
-    CHECK(ConvertToFloat(entry.dtype, bytes, values).ok());
+  for (const Stage& stage : stages) {
+    for (const TensorSpec& tensor : stage.tensors) {
+      const DiskPlace place = DiskPlaceOf(tensor, *naming);
+      const ModelFiles::Location* location = files->Find(place.name);
+      CHECK(location != nullptr && location->tensor->dtype == Dtype::kF32);
+      std::vector<float>& values = tensors[tensor.name];
+      values.resize(tensor.parameters);
+      CHECK(files->ReadRange(place.name, 4 * place.first, std::as_writable_bytes(std::span(values)))
+                .ok());
+    }
   }
   return tensors;
 }
@@ -122,7 +131,7 @@ Golden LoadGolden(const std::string& family) {
   golden.job.clip_norm = Number(Member(optimizer, "clip_norm"));
   golden.job.compute_type = NumberType::kFp32;
   golden.job.gradient_type = NumberType::kFp32;
-  golden.tensors = ReadTensors(io, folder);
+  golden.tensors = ReadTensors(io, folder, golden.spec);
   return golden;
 }
 

@@ -26,7 +26,7 @@ struct Golden {
   double gradient_norm = 0;
   std::map<std::string, double> gradient_norms;
   std::vector<double> losses;
-  std::map<std::string, std::vector<float>> tensors;
+  std::map<std::string, std::vector<float>> tensors;  // by our names
   TrainingJob job;  // of the AdamW run, fp32 throughout
 };
 Golden LoadGolden(const std::string& family);
