@@ -25,24 +25,26 @@ class ModelCommand : public Command {
   }
   std::string_view details() const override {
     return "A model is a name of the catalog ('horizon models' lists them), a folder with a\n"
-           "config.json as Hugging Face writes it, or such a file.\n";
+           "config.json as Hugging Face writes it, such a file, or a Hugging Face id that the\n"
+           "catalog has.\n";
   }
   OptionList Options() override {
-    return {.options = {{.name = "batch",
-                         .value = &batch_,
-                         .unit = "sequences",
-                         .help = "Sequences that go through the model at once",
-                         .minimum = 1},
-                        {.name = "sequence",
-                         .value = &sequence_,
-                         .unit = "tokens",
-                         .help = StrCat("Length of each sequence; if not given ", kUsualSequence,
-                                        ", or what the model was made for if that is less"),
-                         .minimum = 1},
-                        {.name = "json", .value = &json_, .help = "Answer in JSON"}},
-            .positionals = {{.name = "PATH_OR_NAME",
-                             .value = &path_or_name_,
-                             .help = "A catalog name, a model folder or a config.json"}}};
+    return {
+        .options = {{.name = "batch",
+                     .value = &batch_,
+                     .unit = "sequences",
+                     .help = "Sequences that go through the model at once",
+                     .minimum = 1},
+                    {.name = "sequence",
+                     .value = &sequence_,
+                     .unit = "tokens",
+                     .help = StrCat("Length of each sequence; if not given ", kUsualSequence,
+                                    ", or what the model was made for if that is less"),
+                     .minimum = 1},
+                    {.name = "json", .value = &json_, .help = "Answer in JSON"}},
+        .positionals = {{.name = "PATH_OR_NAME",
+                         .value = &path_or_name_,
+                         .help = "Catalog name, Hugging Face id, model folder or config.json"}}};
   }
 
   absl::Status Run(const CommandContext& context) override {

@@ -18,7 +18,7 @@ namespace {
 
 struct Row {
   std::string name;
-  std::string_view family;
+  std::string family;
   ParameterCounts parameters;
   int64_t layers = 0;
   std::string planned_only;  // empty: it can be trained
@@ -29,9 +29,8 @@ std::string Table(const std::vector<Row>& rows) {
   bool all_train = true;
   for (const Row& row : rows) {
     all_train &= row.planned_only.empty();
-    table.AddRow({row.name, std::string(row.family), StrCat(row.layers),
-                  WithCommas(row.parameters.total), WithCommas(row.parameters.active),
-                  row.planned_only.empty() ? "yes" : "no"});
+    table.AddRow({row.name, row.family, StrCat(row.layers), WithCommas(row.parameters.total),
+                  WithCommas(row.parameters.active), row.planned_only.empty() ? "yes" : "no"});
   }
   return StrCat(std::move(table).Finish(), "\nActive: parameters that one token touches.\n",
                 all_train ? "" : "Models that do not train can be planned and simulated.\n");

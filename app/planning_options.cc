@@ -18,7 +18,7 @@ Option ModelOption(OptionTarget target) {
   return {.name = "model",
           .value = target,
           .unit = "name or path",
-          .help = "A catalog name, a model folder or a config.json",
+          .help = "Catalog name, Hugging Face id, model folder or config.json",
           .required = true};
 }
 

@@ -39,7 +39,7 @@ class ScheduleCommand : public Command {
     return {.options = {{.name = "model",
                          .value = &model_,
                          .unit = "name or path",
-                         .help = "A catalog name, a model folder or a config.json",
+                         .help = "Catalog name, Hugging Face id, model folder or config.json",
                          .required = true},
                         {.name = "plan",
                          .value = &plan_,

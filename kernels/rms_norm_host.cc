@@ -34,8 +34,7 @@ class OffsetWeights {
 };
 
 // y = x * inverse * (weight_offset + weight) of one row.
-void ScaleRow(const float* x, float inverse, const OffsetWeights& weights, int64_t width,
-              float* y) {
+void ScaleRow(const float* x, float inverse, OffsetWeights weights, int64_t width, float* y) {
   const F32 f32;
   ForEachVector(width, [&](int64_t i, int64_t n) HORIZON_VECTOR_BODY {
     const F32Vec normal = hn::Mul(LoadPart(f32, x + i, n), hn::Set(f32, inverse));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "common/quote.h"
@@ -94,6 +95,12 @@ int64_t ConfigFields::Size(std::string_view key, int64_t missing) {
 int64_t ConfigFields::SizeOrNull(std::string_view key, int64_t missing, int64_t null) {
   const Value* value = Take(key);
   return value != nullptr && value->is_null() ? null : Size(key, missing);
+}
+
+int64_t ConfigFields::IntegerOrNull(std::string_view key, int64_t missing, int64_t null) {
+  const Value* value = Take(key);
+  if (value != nullptr && value->is_null()) return null;
+  return Integer(key, missing, std::numeric_limits<int32_t>::min());
 }
 
 int64_t ConfigFields::Count(std::string_view key, int64_t missing) {

@@ -25,6 +25,8 @@ class ConfigFields {
   int64_t Size(std::string_view key, int64_t missing);
   // The same, but null is a value of its own.
   int64_t SizeOrNull(std::string_view key, int64_t missing, int64_t null);
+  // Any integer of 32 bits; null is a value of its own.
+  int64_t IntegerOrNull(std::string_view key, int64_t missing, int64_t null);
   // 0 or more.
   int64_t Count(std::string_view key, int64_t missing);
   // Finite and above zero.

@@ -28,6 +28,7 @@ void FamilyReader::Sizes(const SizeDefaults& defaults) {
   spec_.vocab = fields_.Size("vocab_size", defaults.vocab);
   spec_.max_positions = fields_.Size("max_position_embeddings", defaults.max_positions);
   spec_.tied = fields_.Flag("tie_word_embeddings", defaults.tied);
+  PaddingToken(defaults.padding_token);
   spec_.norm_epsilon = fields_.Positive("rms_norm_eps", defaults.norm_epsilon);
   spec_.initializer_range = fields_.AtLeastZero("initializer_range", 0.02);
   const int64_t layers = fields_.Size("num_hidden_layers", defaults.layers);
@@ -36,6 +37,15 @@ void FamilyReader::Sizes(const SizeDefaults& defaults) {
                  StrCat("is ", layers, "; at most ", kMaxLayers, " layers are supported"));
   }
   if (fields_.ok()) spec_.layers.resize(static_cast<size_t>(layers));
+}
+
+// PyTorch counts a negative one from the end of the table. One that is not in the table names no
+// row.
+void FamilyReader::PaddingToken(int64_t missing) {
+  int64_t token = fields_.IntegerOrNull("pad_token_id", missing, -1);
+  const bool given = fields_.Has("pad_token_id");
+  if (given && token < 0) token += spec_.vocab;
+  spec_.padding_token = token >= 0 && token < spec_.vocab ? token : -1;
 }
 
 void FamilyReader::HeadDim(const SizeDefaults& defaults) {

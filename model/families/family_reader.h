@@ -26,6 +26,7 @@ struct SizeDefaults {
   int64_t max_positions = 0;
   double norm_epsilon = 1e-6;
   bool tied = false;
+  int64_t padding_token = -1;  // -1: none
   // A class may declare these as plain integers; then null is refused, and otherwise means heads
   // and hidden / heads.
   bool null_kv_heads = true;
@@ -107,6 +108,7 @@ class FamilyReader {
   absl::Status Finish();
 
  private:
+  void PaddingToken(int64_t missing);
   void HeadDim(const SizeDefaults& defaults);
   int64_t NumberOfExperts(int64_t missing);
   void ApplyLayerTypes(const std::vector<std::string>& types, const WindowRule& rule);

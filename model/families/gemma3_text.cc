@@ -31,6 +31,7 @@ void Read(FamilyReader& reader) {
                 .head_dim = 256,
                 .max_positions = 131072,
                 .tied = true,
+                .padding_token = 0,
                 .null_kv_heads = false,
                 .null_head_dim = false});
   ModelSpec& spec = reader.spec();
@@ -40,6 +41,7 @@ void Read(FamilyReader& reader) {
   spec.norm_adds_one = true;
   spec.qk_norm = QkNorm::kPerHead;
   spec.embedding_multiplier = std::sqrt(static_cast<double>(spec.hidden));
+  spec.embedding_multiplier_rounds = true;
   spec.attention_scale =
       1.0 / std::sqrt(static_cast<double>(reader.fields().Size("query_pre_attn_scalar", 256)));
   ReadWindows(reader);

@@ -14,6 +14,7 @@ void Read(FamilyReader& reader) {
                 .head_dim = 128,
                 .max_positions = 262144,
                 .norm_epsilon = 1e-5,
+                .padding_token = 11,
                 .null_kv_heads = false,
                 .null_head_dim = false});
   reader.Silu();

@@ -11,7 +11,8 @@ void Read(FamilyReader& reader) {
                 .layers = 32,
                 .heads = 32,
                 .max_positions = 2048,
-                .norm_epsilon = 1e-5});
+                .norm_epsilon = 1e-5,
+                .padding_token = 1});
   reader.Silu();
   reader.AttentionBias();
   reader.spec().norm_place = NormPlace::kAfter;

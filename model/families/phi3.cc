@@ -13,7 +13,8 @@ void Read(FamilyReader& reader) {
                 .layers = 32,
                 .heads = 32,
                 .max_positions = 4096,
-                .norm_epsilon = 1e-5});
+                .norm_epsilon = 1e-5,
+                .padding_token = 32000});
   reader.Silu();
   reader.Windows({.window = reader.Window(0), .layer_types = false});
   reader.Rope({.kinds = kRopeKinds,

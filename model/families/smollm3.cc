@@ -41,7 +41,8 @@ void Read(FamilyReader& reader) {
                 .heads = 16,
                 .kv_heads = 4,
                 .max_positions = 32768,
-                .tied = true});
+                .tied = true,
+                .padding_token = 128004});
   reader.Silu();
   reader.AttentionBias();
   reader.MlpBias();

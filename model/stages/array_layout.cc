@@ -45,11 +45,14 @@ uint64_t LowestPlace(const std::vector<Placed>& placed, const Placed& next) {
   return offset;
 }
 
-// The larger an array, the earlier it is placed: the usual rule for such packings, which is not
-// always the best one and never worse than no sharing.
+// The larger an array, and the longer it is in use, the earlier it is placed: the usual rule for
+// such packings, which is not always the best one and never worse than no sharing.
 bool ComesBefore(const Placed& a, const Placed& b) {
   if (IsScalar(*a.array) != IsScalar(*b.array)) return IsScalar(*b.array);
   if (a.bytes != b.bytes) return a.bytes > b.bytes;
+  const int a_moments = a.use.last - a.use.first;
+  const int b_moments = b.use.last - b.use.first;
+  if (a_moments != b_moments) return a_moments > b_moments;
   return a.array->role < b.array->role;
 }
 

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <string>
@@ -7,6 +8,8 @@
 
 #include "common/io.h"
 #include "common/json.h"
+#include "common/str_cat.h"
+#include "model/families/family.h"
 #include "model/load_model_spec.h"
 #include "model/stages.h"
 
@@ -32,6 +35,15 @@ Shapes ShapesInFile(const std::string& path) {
   return shapes;
 }
 
+// The tensor on disk that a tensor of the family is a part of, or nullptr.
+const FusedTensor* FusedOf(const Family& family, StageKind stage, TensorRole role) {
+  for (const FusedTensor& fused : family.fused) {
+    if (fused.stage != stage) continue;
+    if (std::find(fused.roles.begin(), fused.roles.end(), role) != fused.roles.end()) return &fused;
+  }
+  return nullptr;
+}
+
 class GoldenTensors : public testing::TestWithParam<std::string> {};
 
 TEST_P(GoldenTensors, StagesListWhatLiesInTheFile) {
@@ -40,9 +52,18 @@ TEST_P(GoldenTensors, StagesListWhatLiesInTheFile) {
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->spec.name, GetParam());
   EXPECT_TRUE(config->ignored_keys.empty()) << config->ignored_keys[0];
+  const Family* family = FindFamily(config->spec.family);
+  ASSERT_NE(family, nullptr);
   Shapes listed;
   for (const Stage& stage : ListStages(config->spec)) {
     for (const TensorSpec& tensor : stage.tensors) {
+      if (const FusedTensor* fused = FusedOf(*family, stage.kind, tensor.role)) {
+        // Rows after rows.
+        auto& shape = listed[StrCat("model.layers.", stage.layer, ".", fused->name)];
+        if (shape.empty()) shape = {0, tensor.shape[1]};
+        shape[0] += tensor.shape[0];
+        continue;
+      }
       EXPECT_TRUE(listed.emplace(tensor.name, tensor.shape).second) << tensor.name << " is twice";
     }
   }
@@ -50,9 +71,22 @@ TEST_P(GoldenTensors, StagesListWhatLiesInTheFile) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, GoldenTensors,
-                         testing::Values("gpt_oss", "llama", "mistral_window", "mixtral", "qwen2",
-                                         "qwen3", "qwen3_moe"),
+                         testing::Values("gemma3", "gpt_oss", "granite", "llama", "ministral3",
+                                         "mistral_window", "mixtral", "olmo2", "olmo3", "phi3",
+                                         "phi3_longrope", "phi3_short", "qwen2", "qwen3",
+                                         "qwen3_moe", "smollm3"),
                          [](const auto& test) { return test.param; });
+
+TEST(GoldenConfigs, WrappersAreReadWhole) {
+  for (const std::string name : {"gemma3_wrapper", "mistral3_wrapper"}) {
+    const absl::StatusOr<ModelConfig> config =
+        LoadModelSpec(*MakePosixIo(), "tests/goldens/" + name);
+    ASSERT_TRUE(config.ok()) << config.status();
+    EXPECT_TRUE(config->ignored_keys.empty()) << config->ignored_keys[0];
+    EXPECT_EQ(config->spec.wrapper + "_wrapper", name);
+    EXPECT_EQ(config->spec.vocab, 320);
+  }
+}
 
 }  // namespace
 }  // namespace horizon

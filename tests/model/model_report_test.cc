@@ -8,6 +8,7 @@
 #include "common/io.h"
 #include "common/json.h"
 #include "model/load_model_spec.h"
+#include "model/stage_memory.h"
 #include "model/stages.h"
 #include "tests/model/model_specs.h"
 
@@ -102,15 +103,15 @@ TEST(ModelReportJson, HasTheModelsNumbers) {
   EXPECT_FALSE(*json.root.Find("tied")->As<bool>());
   EXPECT_LT(IntegerIn(json.root, "active_parameters"), IntegerIn(json.root, "parameters"));
   const Value& experts = (*json.root.Find("stages")->As<Value::Array>())[2];
-  const StageActivations expected = ActivationsOf(spec, ListStages(spec)[2], kTokens);
   const Value& bytes = *experts.Find("activation_bytes");
-  // bf16, scalars fp32.
-  EXPECT_EQ(IntegerIn(bytes, "kept"),
-            static_cast<int64_t>(2 * (expected.kept + expected.kept_scalars)));
+  const uint64_t kept = KeptBytes(spec, StageKind::kExperts, kTokens, 2).value();
+  EXPECT_EQ(IntegerIn(bytes, "kept"), static_cast<int64_t>(kept));
   EXPECT_EQ(IntegerIn(bytes, "recomputed"),
-            static_cast<int64_t>(2 * (expected.recomputed + expected.kept_scalars)));
-  EXPECT_EQ(IntegerIn(bytes, "transient"),
-            static_cast<int64_t>(2 * (expected.transient + expected.transient_scalars)));
+            static_cast<int64_t>(kept) - kTokens.tokens() * spec.hidden * 2);
+  EXPECT_EQ(
+      IntegerIn(bytes, "transient"),
+      static_cast<int64_t>(
+          WorkspaceBytes(spec, StageKind::kExperts, kTokens, 2, PassesOver::kTraining).value()));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "tests/model/model_specs.h"
 
 #include <utility>
+#include <vector>
 
 #include "common/check.h"
 #include "common/json.h"
@@ -9,11 +10,58 @@
 namespace horizon {
 namespace {
 
-constexpr std::string_view kFamilies[] = {"llama",   "qwen2",     "qwen3",  "mistral",
-                                          "mixtral", "qwen3_moe", "gpt_oss"};
+constexpr std::string_view kFamilies[] = {
+    "llama",       "qwen2", "qwen3", "mistral", "mixtral", "qwen3_moe", "gpt_oss",
+    "gemma3_text", "olmo2", "olmo3", "phi3",    "smollm3", "granite",   "ministral3"};
 
 bool HasExperts(std::string_view family) {
   return family == "mixtral" || family == "qwen3_moe" || family == "gpt_oss";
+}
+
+template <typename T>
+T AnyOf(std::vector<T> values) {
+  return *rc::gen::elementOf(std::move(values));
+}
+
+RopeSpec AnyRope(int64_t head_dim) {
+  RopeSpec rope;
+  rope.kind = AnyOf<RopeKind>({RopeKind::kDefault, RopeKind::kLinear, RopeKind::kLlama3,
+                               RopeKind::kYarn, RopeKind::kLongrope});
+  rope.theta = AnyOf<double>({100.0, 1e4, 5e5});
+  rope.rotary_dim = 2 * *rc::gen::inRange<int64_t>(0, head_dim / 2 + 1);
+  if (rope.kind != RopeKind::kDefault) rope.factor = AnyOf<double>({1.0, 2.5, 8.0});
+  if (rope.kind != RopeKind::kDefault && rope.kind != RopeKind::kLinear) {
+    rope.original_max_positions = *rc::gen::inRange<int64_t>(2, 64);
+  }
+  if (rope.kind == RopeKind::kLongrope) {
+    const auto pairs = static_cast<size_t>((rope.rotary_dim == 0 ? head_dim : rope.rotary_dim) / 2);
+    rope.short_factors.assign(pairs, AnyOf<double>({1.0, 1.5}));
+    rope.long_factors.assign(pairs, AnyOf<double>({2.0, 33.0}));
+  }
+  // A query scale needs its positions, and goes with whole heads only.
+  if (rope.rotary_dim == 0 && *rc::gen::arbitrary<bool>()) {
+    rope.query_scale_beta = 0.1;
+    rope.original_max_positions = 16;
+  }
+  return rope;
+}
+
+// The blocks of a layer, whichever the family is.
+void SetAnyBlocks(ModelSpec& spec) {
+  spec.norm_place = AnyOf<NormPlace>({NormPlace::kBefore, NormPlace::kAfter, NormPlace::kBoth});
+  spec.norm_adds_one = *rc::gen::arbitrary<bool>();
+  spec.qk_norm = AnyOf<QkNorm>({QkNorm::kNone, QkNorm::kPerHead, QkNorm::kFullWidth});
+  spec.activation = AnyOf<Activation>({Activation::kSilu, Activation::kGeluTanh});
+  spec.attention_scale = AnyOf<double>({0.0, 0.1, 1.0});
+  spec.embedding_multiplier = AnyOf<double>({1.0, 12.0});
+  spec.residual_multiplier = AnyOf<double>({1.0, 0.22});
+  spec.logit_multiplier = AnyOf<double>({1.0, 0.125});
+  spec.ropes.clear();
+  const int32_t ropes = *rc::gen::inRange<int32_t>(1, 4);
+  for (int32_t i = 0; i < ropes; ++i) spec.ropes.push_back(AnyRope(spec.head_dim));
+  for (LayerSpec& layer : spec.layers) {
+    layer.rope = *rc::gen::inRange<int32_t>(kNoRotary, ropes);
+  }
 }
 
 }  // namespace
@@ -31,13 +79,12 @@ ModelSpec TinySpec(std::string_view family) {
       StrCat(R"({"model_type": ")", family,
              R"(", "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2,)",
              R"( "head_dim": 16, "intermediate_size": 176, "vocab_size": 320,)",
-             R"( "num_hidden_layers": 2)");
-  if (family != "llama" && family != "gpt_oss") {
-    text += R"(, "sliding_window": null)";
-  }
-  if (family == "gpt_oss") {
+             R"( "num_hidden_layers": 2, "tie_word_embeddings": false)");
+  // Where windows are part of the family, every layer has to be told that it has none.
+  if (family == "gpt_oss" || family == "gemma3_text" || family == "olmo3") {
     text += R"(, "layer_types": ["full_attention", "full_attention"])";
   }
+  if (family != "gpt_oss") text += R"(, "sliding_window": null)";
   if (HasExperts(family)) text += R"(, "num_local_experts": 4, "num_experts_per_tok": 2)";
   if (family == "qwen3_moe") text += R"(, "moe_intermediate_size": 176)";
   absl::StatusOr<ModelConfig> config = ReadConfigText(text + "}");
@@ -70,6 +117,7 @@ rc::Gen<ModelSpec> AnySpec() {
           HasExperts(spec.family) && (spec.family != "qwen3_moe" || *rc::gen::arbitrary<bool>());
     }
     spec.intermediate = intermediate;
+    SetAnyBlocks(spec);
     return spec;
   });
 }

@@ -20,10 +20,11 @@ absl::StatusOr<ModelConfig> ReadConfigText(std::string_view text);
 std::span<const std::string_view> TestedFamilies();
 
 // hidden 64, 4 heads of 16 (2 for keys and values), intermediate 176, vocabulary 320, 2 layers;
-// experts: 4 of 176 (2 a token); no windows.
+// experts: 4 of 176 (2 a token); not tied, no windows.
 ModelSpec TinySpec(std::string_view family);
 
-// Any family, sizes 1 to some dozens, some layers sliding, tied or not, experts as the family has.
+// Any family, sizes 1 to some dozens, some layers sliding, tied or not, experts as the family has;
+// places of norms, q/k norms, activation, multipliers and ropes whatever the family has.
 rc::Gen<ModelSpec> AnySpec();
 
 }  // namespace horizon

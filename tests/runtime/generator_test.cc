@@ -12,6 +12,8 @@
 
 #include "common/clock.h"
 #include "common/failure_source.h"
+#include "common/io.h"
+#include "common/json.h"
 #include "common/str_cat.h"
 #include "gtest/gtest.h"
 #include "runtime/device/host_device.h"
@@ -125,8 +127,43 @@ TEST_P(GeneratorOfGolden, GreedyTextIsThatOfComputingAllOfItAgain) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, GeneratorOfGolden,
-                         testing::Values("llama", "qwen2", "qwen3", "mistral_window"),
+std::vector<int32_t> Ids(const Value& list) {
+  std::vector<int32_t> ids;
+  for (const Value& id : *list.As<Value::Array>()) {
+    ids.push_back(static_cast<int32_t>(*id.As<int64_t>()));
+  }
+  return ids;
+}
+
+// What transformers decodes greedily, computing the whole text for every token.
+TEST_P(GeneratorOfGolden, GreedyTextIsThatOfTransformers) {
+  const Golden golden = LoadGolden(GetParam());
+  const std::unique_ptr<Io> io = MakePosixIo();
+  const absl::StatusOr<std::string> text =
+      ReadTextFile(*io, StrCat("tests/goldens/", GetParam(), "/generated.json"));
+  ASSERT_TRUE(text.ok()) << text.status();
+  const absl::StatusOr<Document> document = ParseJson("generated.json", *text);
+  ASSERT_TRUE(document.ok()) << document.status();
+  const Value::Array& prompts = *document->root.Find("prompts")->As<Value::Array>();
+  const Value::Array& tokens = *document->root.Find("tokens")->As<Value::Array>();
+  const int64_t new_tokens = *document->root.Find("new_tokens")->As<int64_t>();
+  ASSERT_EQ(prompts.size(), 2u);
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    const std::vector<int32_t> prompt = Ids(prompts[i]);
+    const auto length = static_cast<int64_t>(prompt.size());
+    const Made made(golden.spec,
+                    {.compute_type = NumberType::kFp32,
+                     .batch = 1,
+                     .capacity = length + new_tokens,
+                     .longest_prompt = length},
+                    SourceOf(golden));
+    const Outcome outcome = Generate(*made.generator, {prompt}, {.max_tokens = new_tokens});
+    ASSERT_EQ(outcome.answers.size(), 1u);
+    EXPECT_EQ(outcome.answers[0].ids, Ids(tokens[i])) << "prompt " << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, GeneratorOfGolden, testing::ValuesIn(DenseGoldens()),
                          [](const auto& family) { return family.param; });
 
 ModelSpec Model() {

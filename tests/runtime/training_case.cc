@@ -1,6 +1,7 @@
 #include "tests/runtime/training_case.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "common/check.h"
@@ -58,27 +59,26 @@ std::vector<TokenRecord> Records(const Value& batch) {
   return records;
 }
 
-// The values of our tensors, whatever they are called or part of on disk.
-std::map<std::string, std::vector<float>> ReadTensors(Io& io, const std::string& folder,
-                                                      const ModelSpec& spec) {
+// Our tensors, by our names, and which tensor on disk each is part of.
+void ReadTensors(Io& io, const std::string& folder, Golden& golden) {
   const absl::StatusOr<ModelFiles> files = ModelFiles::Open(io, folder);
   CHECK(files.ok());
-  const std::vector<Stage> stages = ListStages(spec);
-  const absl::StatusOr<DiskNaming> naming = FindNaming(spec, stages, *files);
+  const std::vector<Stage> stages = ListStages(golden.spec);
+  const absl::StatusOr<DiskNaming> naming = FindNaming(golden.spec, stages, *files);
   CHECK(naming.ok());
-  std::map<std::string, std::vector<float>> tensors;
-  for (const Stage& stage : stages) {
-    for (const TensorSpec& tensor : stage.tensors) {
-      const DiskPlace place = DiskPlaceOf(tensor, *naming);
-      const ModelFiles::Location* location = files->Find(place.name);
-      CHECK(location != nullptr && location->tensor->dtype == Dtype::kF32);
-      std::vector<float>& values = tensors[tensor.name];
-      values.resize(tensor.parameters);
-      CHECK(files->ReadRange(place.name, 4 * place.first, std::as_writable_bytes(std::span(values)))
-                .ok());
+  for (const DiskTensor& on_disk : ListDiskTensors(stages, *naming)) {
+    const TensorEntry& entry = *files->Find(on_disk.name)->tensor;
+    std::vector<std::byte> bytes(entry.end - entry.begin);
+    CHECK(files->ReadTensor(entry.name, bytes).ok());
+    std::vector<float> values(bytes.size() / 4);
+    CHECK(ConvertToFloat(entry.dtype, bytes, values).ok());
+    for (const DiskPart& part : on_disk.parts) {
+      const auto begin = values.begin() + static_cast<int64_t>(part.first);
+      golden.tensors[part.tensor->name] = {
+          begin, begin + static_cast<int64_t>(part.tensor->parameters)};
+      golden.disk_names[part.tensor->name] = on_disk.name;
     }
   }
-  return tensors;
 }
 
 // The kept gradient of a slice behind what is there.
@@ -131,8 +131,24 @@ Golden LoadGolden(const std::string& family) {
   golden.job.clip_norm = Number(Member(optimizer, "clip_norm"));
   golden.job.compute_type = NumberType::kFp32;
   golden.job.gradient_type = NumberType::kFp32;
-  golden.tensors = ReadTensors(io, folder, golden.spec);
+  ReadTensors(io, folder, golden);
   return golden;
+}
+
+std::vector<std::string> DenseGoldens() {
+  return {"llama",   "qwen2",      "qwen3",         "mistral_window", "gemma3",
+          "olmo2",   "olmo3",      "phi3",          "phi3_short",     "phi3_longrope",
+          "smollm3", "granite",    "ministral3",    "gemma3_wrapper", "mistral3_wrapper"};
+}
+
+std::map<std::string, double> NormsOnDisk(const Golden& golden, const RunOutcome& outcome) {
+  std::map<std::string, double> squares;
+  for (size_t i = 0; i < outcome.tensor_names.size(); ++i) {
+    const double norm = outcome.steps[0].norms[i];
+    squares[golden.disk_names.at(outcome.tensor_names[i])] += norm * norm;
+  }
+  for (auto& [name, square] : squares) square = std::sqrt(square);
+  return squares;
 }
 
 std::vector<TokenRecord> RandomTokens(const ModelSpec& spec, const TrainingJob& job, uint64_t seed,

@@ -24,12 +24,16 @@ struct Golden {
   std::vector<std::vector<TokenRecord>> batches;  // 2 x 40 tokens each
   double first_loss = 0;
   double gradient_norm = 0;
-  std::map<std::string, double> gradient_norms;
+  std::map<std::string, double> gradient_norms;  // by the names on disk
   std::vector<double> losses;
-  std::map<std::string, std::vector<float>> tensors;  // by our names
+  std::map<std::string, std::vector<float>> tensors;
+  std::map<std::string, std::string> disk_names;  // of the tensors
   TrainingJob job;  // of the AdamW run, fp32 throughout
 };
 Golden LoadGolden(const std::string& family);
+
+// The goldens of models that can be trained, all of tests/goldens but those with experts.
+std::vector<std::string> DenseGoldens();
 
 // Tokens of a micro-batch, drawn from `seed`; every `ignored`-th position has no label (0: all
 // have).
@@ -47,6 +51,9 @@ struct RunOutcome {
   std::map<std::string, std::vector<float>> tensors;
   std::map<std::string, std::vector<float>> gradients;  // of the last step, where they are kept
 };
+// The gradient norms of the first step, by the names of the tensors on disk.
+std::map<std::string, double> NormsOnDisk(const Golden& golden, const RunOutcome& outcome);
+
 // Trains `steps` steps from the given masters; micro-batch i of step s has batch(s, i). All that is
 // wrong is an error.
 struct RunRequest {

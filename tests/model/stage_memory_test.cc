@@ -1,0 +1,175 @@
+// The bytes of a stage's arrays, and where they lie.
+#include "model/stage_memory.h"
+
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+
+#include "gtest/gtest.h"
+#include "model/stages/array_layout.h"
+#include "model/stages/describe.h"
+#include "tests/model/model_specs.h"
+
+namespace horizon {
+namespace {
+
+constexpr TokenBatch kTokens = {.batch = 2, .sequence = 5};
+constexpr StageKind kAttention = StageKind::kAttention;
+constexpr StageKind kFeedForward = StageKind::kFeedForward;
+
+// Bytes that `spec` keeps for each of ten tokens, and what of it is not the input.
+uint64_t KeptEach(const ModelSpec& spec, StageKind kind, uint64_t value_bytes) {
+  const uint64_t kept = KeptBytes(spec, kind, kTokens, value_bytes).value();
+  EXPECT_EQ(kept % 10, 0u);
+  return kept / 10;
+}
+uint64_t WorkspaceEach(const ModelSpec& spec, StageKind kind, uint64_t value_bytes,
+                       PassesOver passes = PassesOver::kTraining) {
+  const uint64_t bytes = WorkspaceBytes(spec, kind, kTokens, value_bytes, passes).value();
+  EXPECT_EQ(bytes % 10, 0u);
+  return bytes / 10;
+}
+
+TEST(StageMemory, AttentionKeepsWhatBackwardReads) {
+  // Input 64; q 64, k and v 32 each; output 64; then fp32: inverse rms, log-sum-exp of 4 heads.
+  const uint64_t plain_values = 64 + 64 + 32 + 32 + 64;
+  EXPECT_EQ(KeptEach(TinySpec("llama"), kAttention, 4), 4 * (plain_values + 1 + 4));
+  EXPECT_EQ(KeptEach(TinySpec("llama"), kAttention, 2), 2 * plain_values + 4 * (1 + 4));
+  EXPECT_EQ(InputBytes(TinySpec("llama"), kAttention, kTokens, 2).value(), 10u * 2 * 64);
+  // q and k before their norm, and an inverse rms of each head.
+  EXPECT_EQ(KeptEach(TinySpec("qwen3"), kAttention, 2),
+            2 * (plain_values + 64 + 32) + 4 * (1 + 4 + 4 + 2));
+  // The norm over all heads has one inverse rms; there is no norm before, but one after, which
+  // reads the projected output and its inverse rms.
+  EXPECT_EQ(KeptEach(TinySpec("olmo2"), kAttention, 2),
+            2 * (plain_values + 64 + 32 + 64) + 4 * (4 + 1 + 1 + 1));
+}
+
+TEST(StageMemory, FeedForwardKeepsGateAndUp) {
+  EXPECT_EQ(KeptEach(TinySpec("llama"), kFeedForward, 2), 2u * (64 + 2 * 176) + 4);
+  EXPECT_EQ(KeptEach(TinySpec("olmo2"), kFeedForward, 2), 2u * (64 + 2 * 176 + 64) + 4);
+  // A multiplier needs no more: its gradient does not depend on the branch.
+  EXPECT_EQ(KeptEach(TinySpec("granite"), kFeedForward, 2),
+            KeptEach(TinySpec("llama"), kFeedForward, 2));
+}
+
+TEST(StageMemory, ExpertsKeepGateAndUpOfTheChosen) {
+  // Router probabilities of 4 experts; number, weight, gate and up of 2.
+  EXPECT_EQ(KeptEach(TinySpec("mixtral"), StageKind::kExperts, 2),
+            2u * (64 + 2 * 2 * 176) + 4 * (1 + 4 + 2 * 2));
+}
+
+// Backward has the gradients of gate and up beside what was activated, which is dead when the normed
+// input and the fp32 sum of its gradient come.
+TEST(StageMemory, ArraysThatAreNotInUseAtOnceShareMemory) {
+  EXPECT_EQ(WorkspaceEach(TinySpec("llama"), kFeedForward, 2),
+            2u * 2 * 176 + std::max(2 * 176, 2 * 64 + 4 * 64));
+  ModelSpec narrow = TinySpec("llama");
+  narrow.intermediate = 24;
+  EXPECT_EQ(WorkspaceEach(narrow, kFeedForward, 2), 2u * 2 * 24 + (2 * 64 + 4 * 64));
+}
+
+TEST(StageMemory, APassThatTrainsNothingNeedsLess) {
+  for (const StageKind kind : {kAttention, kFeedForward}) {
+    EXPECT_LT(WorkspaceEach(TinySpec("llama"), kind, 2, PassesOver::kForwardOnly),
+              WorkspaceEach(TinySpec("llama"), kind, 2));
+  }
+}
+
+TEST(StageMemory, EndsOfTheModelKeepTheirInputOnly) {
+  const ModelSpec spec = TinySpec("llama");
+  EXPECT_EQ(KeptEach(spec, StageKind::kEmbedding, 2), 0u);
+  EXPECT_EQ(KeptEach(spec, StageKind::kFinalNorm, 2), 2u * 64 + 4);
+  EXPECT_EQ(KeptEach(spec, StageKind::kHead, 2), 2u * 64);
+  EXPECT_EQ(WorkspaceEach(spec, StageKind::kHead, 2), 0u);
+}
+
+TEST(StageMemory, CountsThatDoNotFitAreSaidToOverflow) {
+  ModelSpec spec = TinySpec("llama");
+  spec.intermediate = (int64_t{1} << 31) - 1;
+  const TokenBatch many = {.batch = int64_t{1} << 20, .sequence = int64_t{1} << 20};
+  EXPECT_FALSE(KeptBytes(spec, kFeedForward, many, 4).ok());
+  EXPECT_FALSE(WorkspaceBytes(spec, kFeedForward, many, 4, PassesOver::kTraining).ok());
+}
+
+Moments UseOf(const ArrayDescription& array, ScratchOf pass) {
+  return pass == ScratchOf::kBackward ? array.backward : array.forward;
+}
+
+RC_GTEST_PROP(ArrayLayout, NoTwoArraysInUseAtOnceShareMemory, ()) {
+  const ModelSpec spec = *AnySpec();
+  const uint64_t value_bytes = *rc::gen::element<uint64_t>(2, 4);
+  const uint64_t tokens = *rc::gen::inRange<uint64_t>(1, 50);
+  for (const StageKind kind : {StageKind::kAttention, StageKind::kFeedForward, StageKind::kExperts,
+                               StageKind::kFinalNorm, StageKind::kHead}) {
+    if (kind == StageKind::kExperts && spec.experts.experts == 0) continue;
+    const ArrayDescriptions arrays = ArraysOf(spec, kind);
+    const ArrayLayout kept = ArrayLayout::Kept(arrays, tokens, value_bytes);
+    for (const ScratchOf pass :
+         {ScratchOf::kForward, ScratchOf::kKeepingForward, ScratchOf::kBackward}) {
+      const ArrayLayout layout = ArrayLayout::Scratch(arrays, pass, tokens, value_bytes);
+      for (const ArrayDescription& a : arrays) {
+        const ArrayLayout::Place& place = layout.At(a.role);
+        // Every array that a pass uses has a place, and in one of the two only.
+        const bool in_kept = a.kept && pass != ScratchOf::kForward;
+        RC_ASSERT(place.laid_out == (!in_kept && !UseOf(a, pass).empty()));
+        RC_ASSERT(kept.At(a.role).laid_out == a.kept);
+        if (!place.laid_out) continue;
+        RC_ASSERT(place.bytes == tokens * static_cast<uint64_t>(a.width) *
+                                     (a.type == ArrayType::kActivation ? value_bytes : 4));
+        RC_ASSERT(place.offset + place.bytes <= layout.bytes().value());
+        for (const ArrayDescription& b : arrays) {
+          const ArrayLayout::Place& other = layout.At(b.role);
+          if (a.role == b.role || !other.laid_out) continue;
+          if (!UseOf(a, pass).Overlaps(UseOf(b, pass))) continue;
+          RC_ASSERT(place.offset + place.bytes <= other.offset ||
+                    other.offset + other.bytes <= place.offset);
+        }
+      }
+    }
+  }
+}
+
+RC_GTEST_PROP(ArrayLayout, KeptArraysLieSideBySide, ()) {
+  const ModelSpec spec = *AnySpec();
+  const uint64_t tokens = *rc::gen::inRange<uint64_t>(1, 50);
+  for (const StageKind kind : {StageKind::kAttention, StageKind::kFeedForward}) {
+    const ArrayDescriptions arrays = ArraysOf(spec, kind);
+    const ArrayLayout kept = ArrayLayout::Kept(arrays, tokens, 2);
+    RC_ASSERT(kept.At(ArrayRole::kInput).offset == 0u);
+    uint64_t sum = 0;
+    for (const ArrayDescription& array : arrays) {
+      if (!array.kept) continue;
+      sum += kept.At(array.role).bytes;
+      for (const ArrayDescription& other : arrays) {
+        if (!other.kept || other.role == array.role) continue;
+        const ArrayLayout::Place& a = kept.At(array.role);
+        const ArrayLayout::Place& b = kept.At(other.role);
+        RC_ASSERT(a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset);
+      }
+    }
+    RC_ASSERT(sum == kept.bytes().value());
+  }
+}
+
+// Before arrays shared memory by their use, sizes were sums with one pair of arrays in one place.
+RC_GTEST_PROP(StageMemory, PlainModelsNeedNoMoreThanTheSumsOfBefore, ()) {
+  ModelSpec spec = *AnySpec();
+  spec.norm_place = NormPlace::kBefore;
+  spec.residual_multiplier = 1.0;
+  const uint64_t value_bytes = *rc::gen::element<uint64_t>(2, 4);
+  const auto hidden = static_cast<uint64_t>(spec.hidden);
+  const auto query = static_cast<uint64_t>(spec.query_width());
+  const auto key = static_cast<uint64_t>(spec.key_width());
+  const auto heads = static_cast<uint64_t>(spec.heads);
+  const auto width = static_cast<uint64_t>(spec.intermediate);
+  const uint64_t attention = value_bytes * (hidden + query + 2 * key) + 4 * (heads + 1) +
+                             std::max(value_bytes * query, 4 * hidden);
+  const uint64_t feed_forward =
+      value_bytes * (hidden + 2 * width) + 4 + std::max(value_bytes * width, 4 * hidden);
+  RC_ASSERT(WorkspaceEach(spec, kAttention, value_bytes) <= attention);
+  RC_ASSERT(WorkspaceEach(spec, kFeedForward, value_bytes) <= feed_forward);
+}
+
+}  // namespace
+}  // namespace horizon
