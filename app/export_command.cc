@@ -111,10 +111,15 @@ class ExportCommand : public Command {
         ParseJson(moved ? StrCat(checkpoint.path(), "/", kConfigFile) : JoinPath(base, kConfigFile),
                   options.config_text));
     ASSIGN_OR_RETURN(ModelConfig model, ReadConfig(document, "model"));
+    std::string warning =
+        StrCat("there is no ", base,
+               ": the model is written without tokenizer files, and one that "
+               "was the text part of a multimodal model as a text model; --base names a model "
+               "folder that has the rest");
     if (!moved) {
-      ASSIGN_OR_RETURN(const std::string warning, TakeModelFiles(io, base, model.spec, options));
-      if (!warning.empty()) context.log.Warning(warning);
+      ASSIGN_OR_RETURN(warning, TakeModelFiles(io, base, model.spec, options));
     }
+    if (!warning.empty()) context.log.Warning(warning);
     return std::move(model.spec);
   }
 

@@ -14,6 +14,8 @@
 namespace horizon {
 namespace {
 
+constexpr std::string_view kElsewhere =
+    "horizon export --base FOLDER takes the other parts from a model folder that has them";
 constexpr std::string_view kCarriedFile = "carried.safetensors";
 
 bool IsModelFolder(Io& io, const std::string& model) {
@@ -34,7 +36,11 @@ absl::StatusOr<std::optional<CarriedTensors>> FindCarried(Io& io, const std::str
                                                           const ModelSpec& spec) {
   const std::string kept = JoinPath(base, kCarriedFile);
   ASSIGN_OR_RETURN(const bool has_kept, Exists(io, kept));
-  if (has_kept) return LoadCarriedTensors(io, kept);
+  if (has_kept) {
+    absl::StatusOr<CarriedTensors> carried = LoadCarriedTensors(io, kept);
+    if (carried.ok()) return carried;
+    return WithMessage(carried.status(), StrCat(carried.status().message(), "; ", kElsewhere));
+  }
   for (const std::string_view name : {"model.safetensors", "model.safetensors.index.json"}) {
     ASSIGN_OR_RETURN(const bool has_weights, Exists(io, JoinPath(base, name)));
     if (has_weights) return OpenCarriedTensors(io, base, spec);
@@ -133,7 +139,7 @@ absl::StatusOr<std::string> TakeModelFiles(Io& io, const std::string& base, cons
   std::erase_if(options.copies, IsProcessorFile);
   return StrCat("the model is the text part of a multimodal one (", spec.wrapper, "), and ", base,
                 " has no tensors of its other parts: it is exported as the text model ",
-                spec.family);
+                spec.family, "; ", kElsewhere);
 }
 
 }  // namespace horizon

@@ -195,6 +195,7 @@ void WriteTensors(JsonWriter& json, const Stage& stage) {
   for (const TensorSpec& tensor : stage.tensors) {
     json.BeginObject();
     json.Key("name").String(tensor.name);
+    if (tensor.fused.has_value()) json.Key("part_of").String(tensor.fused->name);
     json.Key("shape").BeginArray();
     for (int64_t length : tensor.shape) json.Integer(length);
     json.EndArray();

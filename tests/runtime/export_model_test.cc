@@ -65,7 +65,7 @@ class Model {
   const Golden& golden() const { return golden_; }
   const ParameterStore& store() const { return trainer_->store(); }
   absl::Status Export(Io& io, const ExportOptions& options) const {
-    return ExportModel(io, store(), trainer_->schedule(), options);
+    return ExportModel(io, golden_.spec, store(), trainer_->schedule(), options);
   }
 
  private:
@@ -253,6 +253,9 @@ TEST_F(ExportedModel, CompanionsAreFoundAndCarriedOverByteForByte) {
   WriteBytes(*io_, source + "/tokenizer.json", large);
   WriteBytes(*io_, source + "/chat_template.jinja", "{{ x }}\n");
   WriteBytes(*io_, source + "/generation_config.json", "");
+  WriteBytes(*io_, source + "/preprocessor_config.json", "{}");
+  WriteBytes(*io_, source + "/processor_config.json", "[]");
+  WriteBytes(*io_, source + "/video_preprocessor_config.json", "1");
   for (const std::string other :
        {"config.json", "model.safetensors", "README.md", "tokenizer.py"}) {
     WriteBytes(*io_, JoinPath(source, other), "?");
@@ -262,7 +265,11 @@ TEST_F(ExportedModel, CompanionsAreFoundAndCarriedOverByteForByte) {
   ASSERT_TRUE(companions.ok()) << companions.status();
   EXPECT_THAT(*companions,
               ElementsAre(source + "/chat_template.jinja", source + "/generation_config.json",
-                          source + "/tokenizer.json"));
+                          source + "/preprocessor_config.json", source + "/processor_config.json",
+                          source + "/tokenizer.json", source + "/video_preprocessor_config.json"));
+  for (const std::string& path : *companions) {
+    EXPECT_EQ(IsProcessorFile(path), path.find("processor_config") != std::string::npos) << path;
+  }
   const auto model = Trained("llama", 0);
   ASSERT_EQ(
       model->Export(*io_,
@@ -270,7 +277,8 @@ TEST_F(ExportedModel, CompanionsAreFoundAndCarriedOverByteForByte) {
       absl::OkStatus());
   EXPECT_THAT(FilesOf(Path("m")),
               ElementsAre("chat_template.jinja", "config.json", "generation_config.json",
-                          "model.safetensors", "tokenizer.json"));
+                          "model.safetensors", "preprocessor_config.json", "processor_config.json",
+                          "tokenizer.json", "video_preprocessor_config.json"));
   EXPECT_EQ(ReadBytes(*io_, Path("m/tokenizer.json")), large);
   EXPECT_EQ(ReadBytes(*io_, Path("m/chat_template.jinja")), "{{ x }}\n");
   EXPECT_EQ(ReadBytes(*io_, Path("m/generation_config.json")), "");

@@ -15,9 +15,11 @@
 #include "common/faulting_io.h"
 #include "common/str_cat.h"
 #include "model/convert.h"
+#include "model/disk_tensors.h"
 #include "model/load_model_spec.h"
 #include "model/model_folder_writer.h"
 #include "model/stages.h"
+#include "tests/model/model_specs.h"
 #include "tests/model/recording_io.h"
 #include "tests/model/test_files.h"
 #include "tests/runtime/training_case.h"
@@ -65,10 +67,12 @@ class ModelSource : public ::testing::Test {
     std::function<float(const std::string& name, uint64_t element)> value = Exact;
     std::function<void(std::vector<TensorDeclaration>&)> change = [](auto&) {};
     Bytes max_shard = 1_GiB;
+    DiskNaming naming = DiskNaming::kPlain;
   };
   void Write(const Folder& what) {
     std::vector<TensorDeclaration> tensors;
-    for (const TensorSpec& tensor : TensorsOf(spec_)) {
+    const std::vector<Stage> stages = ListStages(spec_);
+    for (const DiskTensor& tensor : ListDiskTensors(stages, what.naming)) {
       tensors.push_back({.name = tensor.name, .dtype = what.dtype, .shape = tensor.shape});
     }
     what.change(tensors);
@@ -104,7 +108,8 @@ class ModelSource : public ::testing::Test {
 
 TEST_F(ModelSource, EveryGoldenFolderGivesItsValuesWhateverRangesAreAsked) {
   for (const std::string family :
-       {"llama", "qwen2", "qwen3", "mistral_window", "mixtral", "qwen3_moe", "gpt_oss"}) {
+       {"llama", "qwen2", "qwen3", "mistral_window", "mixtral", "qwen3_moe", "gpt_oss", "gemma3",
+        "olmo2", "phi3", "gemma3_wrapper", "mistral3_wrapper"}) {
     const Golden golden = LoadGolden(family);
     const absl::StatusOr<ParameterStore::Source> source =
         OpenModelSource(*io_, StrCat("tests/goldens/", family), golden.spec);
@@ -169,6 +174,100 @@ TEST_F(ModelSource, TensorsMayDifferInType) {
     std::vector<float> got(1);
     ASSERT_EQ((*source)(tensor, tensor.parameters - 1, got), absl::OkStatus());
     EXPECT_EQ(got[0], Exact(tensor.name, tensor.parameters - 1)) << tensor.name;
+  }
+}
+
+// q has 12 rows of 12, k and v have 4 each; gate and up have 7 each.
+constexpr char kOddPhi3[] = R"({"model_type": "phi3", "hidden_size": 12,
+    "num_attention_heads": 3, "num_key_value_heads": 1, "intermediate_size": 7, "vocab_size": 11,
+    "num_hidden_layers": 2, "pad_token_id": 0})";
+
+TEST_F(ModelSource, PartsOfAFusedTensorAreReadFromTheirPlaces) {
+  spec_ = ReadConfigText(kOddPhi3)->spec;
+  const std::string prefix = "model.layers.1.";
+  struct Part {
+    std::string name;
+    std::string whole;
+    uint64_t first;
+    uint64_t count;
+  };
+  const std::vector<Part> parts = {
+      {"self_attn.q_proj.weight", "self_attn.qkv_proj.weight", 0, 144},
+      {"self_attn.k_proj.weight", "self_attn.qkv_proj.weight", 144, 48},
+      {"self_attn.v_proj.weight", "self_attn.qkv_proj.weight", 192, 48},
+      {"mlp.gate_proj.weight", "mlp.gate_up_proj.weight", 0, 84},
+      {"mlp.up_proj.weight", "mlp.gate_up_proj.weight", 84, 84},
+      {"mlp.down_proj.weight", "mlp.down_proj.weight", 0, 84}};
+  for (const Dtype dtype : {Dtype::kF32, Dtype::kF16, Dtype::kBF16}) {
+    folder_ = MakeTestFolder(*io_);
+    Write({.dtype = dtype, .max_shard = 300_B});
+    const absl::StatusOr<ParameterStore::Source> source = Open();
+    ASSERT_TRUE(source.ok()) << source.status();
+    size_t found = 0;
+    for (const TensorSpec& tensor : TensorsOf(spec_)) {
+      for (const Part& part : parts) {
+        if (tensor.name != prefix + part.name) continue;
+        ++found;
+        ASSERT_EQ(tensor.parameters, part.count);
+        for (uint64_t first = 0; first <= part.count; first += 5) {
+          for (uint64_t count = 0; count <= part.count - first; count += 7) {
+            std::vector<float> got(count);
+            ASSERT_EQ((*source)(tensor, first, got), absl::OkStatus());
+            for (uint64_t i = 0; i < count; ++i) {
+              ASSERT_EQ(got[i], Exact(prefix + part.whole, part.first + first + i)) << part.name;
+            }
+          }
+        }
+      }
+    }
+    EXPECT_EQ(found, parts.size());
+  }
+}
+
+TEST_F(ModelSource, ABadValueInAFusedTensorIsNamedAsItIsOnDisk) {
+  spec_ = ReadConfigText(kOddPhi3)->spec;
+  const std::string whole = "model.layers.0.self_attn.qkv_proj.weight";
+  Write({.value = [&](const std::string& name, uint64_t at) {
+    return name == whole && at == 200 ? kNan : Exact(name, at);
+  }});
+  const absl::StatusOr<ParameterStore::Source> source = Open();
+  ASSERT_TRUE(source.ok()) << source.status();
+  for (const TensorSpec& tensor : TensorsOf(spec_)) {
+    std::vector<float> got(tensor.parameters);
+    const absl::Status status = (*source)(tensor, 0, got);
+    const bool is_value = tensor.name == "model.layers.0.self_attn.v_proj.weight";
+    EXPECT_EQ(status.ok(), !is_value) << tensor.name;
+    if (!is_value) continue;
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr(StrCat("element 200 of tensor \"", whole, "\"")));
+  }
+}
+
+TEST_F(ModelSource, TheTextPartOfAMultimodalModelIsReadInBothNamings) {
+  spec_.wrapper = "mistral3";
+  for (const DiskNaming naming : {DiskNaming::kLanguageModel, DiskNaming::kNested}) {
+    folder_ = MakeTestFolder(*io_);
+    Write({.dtype = Dtype::kBF16,
+           .change =
+               [](std::vector<TensorDeclaration>& tensors) {
+                 tensors.insert(tensors.begin() + 4, {"vision_tower.patch", Dtype::kF16, {3, 5}});
+               },
+           .max_shard = 64_KiB,
+           .naming = naming});
+    const absl::StatusOr<ParameterStore::Source> source = Open();
+    ASSERT_TRUE(source.ok()) << source.status();
+    for (const TensorSpec& tensor : TensorsOf(spec_)) {
+      const std::string on_disk =
+          tensor.name == "lm_head.weight"
+              ? (naming == DiskNaming::kNested ? "lm_head.weight" : "language_model.lm_head.weight")
+              : (naming == DiskNaming::kNested ? "model.language_model."
+                                               : "language_model.model.") +
+                    tensor.name.substr(6);
+      std::vector<float> got(tensor.parameters);
+      ASSERT_EQ((*source)(tensor, 0, got), absl::OkStatus());
+      for (uint64_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], Exact(on_disk, i)) << on_disk;
+    }
   }
 }
 
