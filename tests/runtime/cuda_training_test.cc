@@ -272,8 +272,7 @@ TEST(CudaTrainingRefused, WhatTheDeviceCannotRunIsNamed) {
   EXPECT_NE(refused(odd, {}).find("intermediate size 172"), std::string::npos);
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, CudaTraining,
-                         testing::ValuesIn(DenseGoldens()),
+INSTANTIATE_TEST_SUITE_P(Families, CudaTraining, testing::ValuesIn(DenseGoldens()),
                          [](const auto& family) { return family.param; });
 
 }  // namespace

@@ -159,7 +159,7 @@ std::vector<Case> Cases() {
   add("as it comes", [](Case&) {});
   add("layers in shards, biases and head norms, anchors on the host", [](Case& it) {
     it.spec.qkv_bias = true;
-  it.spec.qk_norm = QkNorm::kPerHead;
+    it.spec.qk_norm = QkNorm::kPerHead;
     it.plan = ShardedPlan(it.spec, it.job);
     it.plan.anchor_home = AnchorHome::kHost;
     it.plan.anchor_interval = 2;

@@ -74,8 +74,8 @@ void ReadTensors(Io& io, const std::string& folder, Golden& golden) {
     CHECK(ConvertToFloat(entry.dtype, bytes, values).ok());
     for (const DiskPart& part : on_disk.parts) {
       const auto begin = values.begin() + static_cast<int64_t>(part.first);
-      golden.tensors[part.tensor->name] = {
-          begin, begin + static_cast<int64_t>(part.tensor->parameters)};
+      golden.tensors[part.tensor->name] = {begin,
+                                           begin + static_cast<int64_t>(part.tensor->parameters)};
       golden.disk_names[part.tensor->name] = on_disk.name;
     }
   }
@@ -136,9 +136,9 @@ Golden LoadGolden(const std::string& family) {
 }
 
 std::vector<std::string> DenseGoldens() {
-  return {"llama",   "qwen2",      "qwen3",         "mistral_window", "gemma3",
-          "olmo2",   "olmo3",      "phi3",          "phi3_short",     "phi3_longrope",
-          "smollm3", "granite",    "ministral3",    "gemma3_wrapper", "mistral3_wrapper"};
+  return {"llama",   "qwen2",   "qwen3",      "mistral_window", "gemma3",
+          "olmo2",   "olmo3",   "phi3",       "phi3_short",     "phi3_longrope",
+          "smollm3", "granite", "ministral3", "gemma3_wrapper", "mistral3_wrapper"};
 }
 
 std::map<std::string, double> NormsOnDisk(const Golden& golden, const RunOutcome& outcome) {

@@ -28,7 +28,7 @@ struct Golden {
   std::vector<double> losses;
   std::map<std::string, std::vector<float>> tensors;
   std::map<std::string, std::string> disk_names;  // of the tensors
-  TrainingJob job;  // of the AdamW run, fp32 throughout
+  TrainingJob job;                                // of the AdamW run, fp32 throughout
 };
 Golden LoadGolden(const std::string& family);
 
