@@ -111,7 +111,7 @@ absl::StatusOr<std::string> ConfigTextOf(Io& io, const std::string& model) {
 absl::Status KeepModelFiles(Io& io, const std::string& run_folder, const BeganWith& began) {
   const std::string base = JoinPath(run_folder, kBaseFolder);
   if (io.Info(base + "/config.json").ok()) return absl::OkStatus();
-  const absl::Status made = io.MakeDirectory(base);
+  absl::Status made = io.MakeDirectory(base);
   if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
   if (IsModelFolder(io, began.model)) {
     ASSIGN_OR_RETURN(const std::vector<std::string> companions, CompanionFiles(io, began.model));

@@ -103,10 +103,10 @@ absl::Status SaveCarriedTensors(Io& io, const std::string& path, const CarriedTe
                " free; free some, or choose another disk"));
   }
   const std::string temporary = path + ".tmp";
-  const absl::Status removed = io.Unlink(temporary);  // of a process that was killed here
+  absl::Status removed = io.Unlink(temporary);  // of a process that was killed here
   if (!removed.ok() && !absl::IsNotFound(removed)) return removed;
   RETURN_IF_ERROR(WriteAll(io, temporary, carried));
-  const absl::Status renamed = io.Rename(temporary, path);
+  absl::Status renamed = io.Rename(temporary, path);
   if (!renamed.ok()) {
     io.Unlink(temporary).IgnoreError();  // the first error is what the caller has to know
     return renamed;

@@ -24,8 +24,10 @@ constexpr std::array kTextClasses = {TextClass{"gemma3_text", "Gemma3ForCausalLM
                                      TextClass{"mistral", "MistralForCausalLM"}};
 
 // Keys that a text_config may leave to the config around it and that still hold for the text alone.
-constexpr std::array<std::string_view, 6> kInherited = {
-    "bos_token_id", "eos_token_id", "pad_token_id", "dtype", "torch_dtype", "transformers_version"};
+// Not pad_token_id: the text part's own, or its default, says which row of the embedding is
+// padding.
+constexpr std::array<std::string_view, 5> kInherited = {"bos_token_id", "eos_token_id", "dtype",
+                                                        "torch_dtype", "transformers_version"};
 
 const JsonMember* Find(const std::vector<JsonMember>& members, std::string_view key) {
   const auto found = std::find_if(members.begin(), members.end(),

@@ -114,6 +114,15 @@ TEST(TextPartConfig, WhatItSaysItselfCounts) {
             std::string("Other"));
 }
 
+// The whole's would make another row of the embedding the padding.
+TEST(TextPartConfig, ThePaddingTokenIsItsOwn) {
+  EXPECT_THAT(TextPart(R"({"model_type": "gemma3", "pad_token_id": 5, "text_config": {}})"),
+              ::testing::Not(HasSubstr("pad_token_id")));
+  EXPECT_THAT(TextPart(R"({"model_type": "mistral3", "pad_token_id": 5, "text_config":
+                          {"sliding_window": null, "pad_token_id": 6}})"),
+              HasSubstr("\"pad_token_id\": 6"));
+}
+
 TEST(TextPartConfig, AnEmptyTextConfigIsTheDefaultModel) {
   TextPart(R"({"model_type": "gemma3", "text_config": {}})");
   TextPart(R"({"model_type": "gemma3", "text_config": {
