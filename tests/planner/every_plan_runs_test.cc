@@ -61,6 +61,34 @@ class Draw {
   std::mt19937_64 random_;
 };
 
+// What a layer is made of: every option that can be trained.
+void DrawBlocks(Draw& draw, ModelSpec& spec) {
+  spec.family = "gemma3_text";  // it has a name for every tensor
+  spec.norm_place = draw.Of<NormPlace>({NormPlace::kBefore, NormPlace::kAfter, NormPlace::kBoth});
+  spec.norm_adds_one = draw.Flip();
+  spec.qk_norm = draw.Of<QkNorm>({QkNorm::kNone, QkNorm::kPerHead, QkNorm::kFullWidth});
+  spec.activation = draw.Of<Activation>({Activation::kSilu, Activation::kGeluTanh});
+  if (draw.Flip()) spec.attention_scale = 0.25;
+  if (draw.Flip()) spec.embedding_multiplier = 5.3;
+  spec.embedding_multiplier_rounds = draw.Flip();
+  if (draw.Flip()) spec.residual_multiplier = 0.3;
+  if (draw.Flip()) spec.logit_multiplier = 0.5;
+  if (draw.Flip()) spec.padding_token = draw.From(0, spec.vocab - 1);
+  RopeSpec part{.rotary_dim = 2 * draw.From(1, spec.head_dim / 2)};
+  if (draw.Flip()) {
+    part.kind = RopeKind::kLongrope;
+    part.original_max_positions = draw.From(2, 30);
+    part.short_factors.assign(static_cast<size_t>(part.rotary_dim / 2), 1.5);
+    part.long_factors.assign(static_cast<size_t>(part.rotary_dim / 2), 4.0);
+  }
+  const RopeSpec scaled{.theta = 1e6, .original_max_positions = 7, .query_scale_beta = 0.2};
+  spec.ropes = draw.Of<std::vector<RopeSpec>>({{RopeSpec{}}, {part}, {scaled, part}});
+  for (LayerSpec& layer : spec.layers) {
+    layer.sliding_window = draw.Flip() ? draw.From(1, 20) : 0;
+    layer.rope = static_cast<int32_t>(draw.From(-1, static_cast<int64_t>(spec.ropes.size()) - 1));
+  }
+}
+
 // On the host any sizes; a CUDA device wants multiples of eight.
 ModelSpec RandomModel(Draw& draw, DeviceKind device) {
   const int64_t unit = device == DeviceKind::kCuda ? 8 : 1;
@@ -79,9 +107,8 @@ ModelSpec RandomModel(Draw& draw, DeviceKind device) {
   spec.qkv_bias = draw.Flip();
   spec.output_bias = draw.Flip();
   spec.mlp_bias = draw.Flip();
-  spec.qk_norm = draw.Flip() ? QkNorm::kPerHead : QkNorm::kNone;
   spec.layers.resize(static_cast<size_t>(draw.From(1, 5)));
-  for (LayerSpec& layer : spec.layers) layer.sliding_window = draw.Flip() ? draw.From(1, 20) : 0;
+  DrawBlocks(draw, spec);
   return spec;
 }
 

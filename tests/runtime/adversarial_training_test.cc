@@ -9,6 +9,7 @@
 #include "common/str_cat.h"
 #include "gtest/gtest.h"
 #include "kernels/kernel_table.h"
+#include "tests/runtime/block_models.h"
 #include "tests/runtime/device/adversarial_device.h"
 #include "tests/runtime/small_training.h"
 
@@ -40,6 +41,7 @@ struct Case {
   ModelSpec spec = TinyLlama();
   TrainingJob job = TinyJob();
   StreamPlan plan;
+  uint64_t seeds = 20;
 };
 
 std::vector<Case> Cases() {
@@ -78,6 +80,11 @@ std::vector<Case> Cases() {
   major.plan.accumulation_order = AccumulationOrder::kChunkMajor;
   major.plan.buffer_depth = 4;
   major.plan.recompute = false;
+  for (const BlockModel& model : BlockModels()) {
+    Case& blocks = cases.emplace_back(Case{.name = model.name, .spec = model.spec});
+    blocks.plan = ShardedPlan(blocks.spec, blocks.job);
+    blocks.seeds = 5;
+  }
   return cases;
 }
 
@@ -86,7 +93,7 @@ TEST(AdversarialTraining, GivesTheBitsOfTheHostDeviceUnderManySeeds) {
     SCOPED_TRACE(test.name);
     const absl::StatusOr<RunOutcome> wanted = TrainTiny(test.spec, test.job, test.plan, kSteps);
     ASSERT_TRUE(wanted.ok()) << wanted.status();
-    for (uint64_t seed = 1; seed <= 20; ++seed) {
+    for (uint64_t seed = 1; seed <= test.seeds; ++seed) {
       SCOPED_TRACE(StrCat("seed ", seed));
       const absl::StatusOr<RunOutcome> got = TrainTiny(test.spec, test.job, test.plan, kSteps,
                                                        OnAdversary(seed, seed % 3 == 0 ? 4 : 64));

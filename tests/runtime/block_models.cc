@@ -8,6 +8,7 @@ namespace {
 ModelSpec Plain() {
   ModelSpec spec = TinyShards();
   spec.family = "gemma3_text";  // it has a name for every tensor
+  spec.max_positions = 256;
   return spec;
 }
 

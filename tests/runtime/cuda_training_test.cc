@@ -1,5 +1,6 @@
 // Training on the CUDA device and its kernels, run by the fake CUDA: PyTorch's goldens, and the
 // same bits under every plan.
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <set>
@@ -55,8 +56,12 @@ class CudaTraining : public testing::TestWithParam<std::string> {
   const TrainingJob job_ = OnCuda(golden_.job);
 };
 
-// The bounds are those of bf16 compute on the host device.
+// The bounds are those of bf16 compute on the host device, for three layers. Here activations are
+// rounded too: their errors are independent, so that they grow with the root of the number of
+// layers, and the part of a gradient that points elsewhere with its square. (PyTorch in bf16 has
+// cosines from 0.9987 on for gemma3, which has seven.)
 TEST_P(CudaTraining, MeetsPyTorchsLossAndGradients) {
+  const double depth = std::max(1.0, static_cast<double>(golden_.spec.layer_count()) / 3);
   const StreamPlan plan;
   const absl::StatusOr<RunOutcome> cuda = RunOnCuda(Request(job_, plan, 1), 1);
   ASSERT_TRUE(cuda.ok()) << cuda.status();
@@ -64,16 +69,19 @@ TEST_P(CudaTraining, MeetsPyTorchsLossAndGradients) {
   ASSERT_TRUE(host.ok()) << host.status();
   EXPECT_LT(RelativeError(cuda->steps[0].loss, golden_.first_loss), 1e-3);
   for (const auto& [name, norm] : NormsOnDisk(golden_, *cuda)) {
-    EXPECT_LT(RelativeError(norm, golden_.gradient_norms.at(name)), 2e-2) << name;
+    EXPECT_LT(RelativeError(norm, golden_.gradient_norms.at(name)), 2e-2 * std::sqrt(depth))
+        << name;
   }
   for (const std::string& name : cuda->tensor_names) {
-    EXPECT_GE(Cosine(cuda->gradients.at(name), host->gradients.at(name)), 0.999) << name;
+    EXPECT_GE(Cosine(cuda->gradients.at(name), host->gradients.at(name)), 1 - 1e-3 * depth) << name;
   }
 }
 
+class CudaTrainingPlans : public CudaTraining {};
+
 // With two micro-batches a step, so that gradients are also summed, on the host and on the device;
 // streams, blocks and threads run in another order each time.
-TEST_P(CudaTraining, EveryPlanAndOrderGivesTheSameBits) {
+TEST_P(CudaTrainingPlans, EveryPlanAndOrderGivesTheSameBits) {
   constexpr int64_t kSteps = 2;
   TrainingJob job = job_;
   job.accumulation = 2;
@@ -273,6 +281,11 @@ TEST(CudaTrainingRefused, WhatTheDeviceCannotRunIsNamed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, CudaTraining, testing::ValuesIn(DenseGoldens()),
+                         [](const auto& family) { return family.param; });
+// Between them these have every block.
+INSTANTIATE_TEST_SUITE_P(Families, CudaTrainingPlans,
+                         testing::Values("qwen2", "olmo3", "granite", "phi3_longrope",
+                                         "mistral3_wrapper", "gemma3_wrapper"),
                          [](const auto& family) { return family.param; });
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include "runtime/device/host_device.h"
 #include "runtime/model_pass.h"
 #include "schedule/lay_out_memory.h"
+#include "tests/runtime/block_models.h"
 #include "tests/runtime/device/memory_guard.h"
 #include "tests/runtime/small_training.h"
 
@@ -195,6 +196,15 @@ std::vector<Case> Cases() {
     it.plan.embedding_home = EmbeddingHome::kDevice;
     it.plan.anchor_interval = 2;
   });
+  for (const BlockModel& model : BlockModels()) {
+    add(model.name, [&](Case& it) { it.spec = model.spec; });
+    add(StrCat(model.name, " in shards, embedding on the device, no recompute"), [&](Case& it) {
+      it.spec = model.spec;
+      it.plan = ShardedPlan(it.spec, it.job);
+      it.plan.embedding_home = EmbeddingHome::kDevice;
+      it.plan.recompute = false;
+    });
+  }
   return cases;
 }
 

@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "model/stages.h"
 #include "schedule/chunk_table.h"
+#include "tests/runtime/block_models.h"
 #include "tests/runtime/small_training.h"
 #include "tests/runtime/training_case.h"
 
@@ -158,6 +159,18 @@ void ExpectShardsGiveTheBitsOfTheWhole(const ModelSpec& spec, const TrainingJob&
 TEST(ShardedTraining, GivesTheBitsOfTheWhole) {
   EXPECT_EQ(ShardsOf(Model(), Job(), ShardedPlan(Model(), Job())), 3 * (4 + 3));
   ExpectShardsGiveTheBitsOfTheWhole(Model(), Job());
+}
+
+TEST(ShardedTraining, AlsoOfEveryOtherBlock) {
+  for (const BlockModel& model : BlockModels()) {
+    SCOPED_TRACE(model.name);
+    ExpectShardsGiveTheBitsOfTheWhole(model.spec, Job());
+    TrainingJob rounded = Job();
+    rounded.accumulation = 2;
+    rounded.compute_type = NumberType::kBf16;
+    rounded.gradient_type = NumberType::kBf16;
+    ExpectShardsGiveTheBitsOfTheWhole(model.spec, rounded);
+  }
 }
 
 TEST(ShardedTraining, AlsoWithGroupedHeadsAndAWindow) {

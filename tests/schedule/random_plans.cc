@@ -75,9 +75,10 @@ rc::Gen<ModelSpec> RandomModel() {
       layer.has_experts = spec.experts.experts > 0 && Flip();
       layer.sliding_window = Flip() ? 16 : 0;
     }
-    if (spec.experts.experts > 0) {
-      spec.family = "qwen3_moe";
-    }
+    spec.family = spec.experts.experts > 0 ? "qwen3_moe" : "gemma3_text";
+    spec.norm_place = *element(NormPlace::kBefore, NormPlace::kAfter, NormPlace::kBoth);
+    if (Flip()) spec.qk_norm = QkNorm::kFullWidth;
+    if (Flip()) spec.residual_multiplier = 0.5;
     return spec;
   });
 }

@@ -7,9 +7,8 @@ fail() { printf 'FAILED %s\n' "$*"; failures=$((failures + 1)); }
 
 # Real files: patch does not follow the links of a sandbox.
 sources=$TEST_TMPDIR/sources
-mkdir -p "$sources/runtime"
-cp -rL kernels "$sources/"
-cp -rL runtime/. "$sources/runtime/"
+mkdir -p "$sources"
+cp -rL kernels model runtime "$sources/"
 
 for patch in tests/fake_cuda/mutants/*.patch; do
   name=$(basename "$patch" .patch)
