@@ -14,6 +14,38 @@ TokenBatch BatchOf(const Schedule& schedule) {
           .sequence = schedule.kind == PassKind::kDecode ? 1 : schedule.job.sequence};
 }
 
+struct PieceFlops {
+  uint64_t forward = 0;
+  uint64_t backward = 0;
+};
+
+// Most layers are alike: the flops of each different piece are worked out once.
+class KnownFlops {
+ public:
+  template <typename Make>
+  const PieceFlops& Of(const ModelSpec& spec, const Stage& stage, UnitRange units, Make make) {
+    const int64_t window =
+        stage.layer < 0 ? 0 : spec.layers[static_cast<size_t>(stage.layer)].sliding_window;
+    for (const Known& known : known_) {
+      if (known.kind == stage.kind && known.units == units && known.window == window) {
+        return known.flops;
+      }
+    }
+    return known_
+        .emplace_back(Known{.kind = stage.kind, .units = units, .window = window, .flops = make()})
+        .flops;
+  }
+
+ private:
+  struct Known {
+    StageKind kind;
+    UnitRange units;
+    int64_t window = 0;
+    PieceFlops flops;
+  };
+  std::vector<Known> known_;
+};
+
 }  // namespace
 
 PassEmitter::PassEmitter(const ModelSpec& spec, const Schedule& schedule, const BufferMap& map)
@@ -33,6 +65,7 @@ PassEmitter::PassEmitter(const ModelSpec& spec, const Schedule& schedule, const 
                        ? 1
                        : 0),
       writer_(schedule.memory.buffers.size()) {
+  KnownFlops known;
   for (const Chunk& chunk : chunks_.chunks) {
     uint64_t forward = 0;
     uint64_t backward = 0;
@@ -41,12 +74,18 @@ PassEmitter::PassEmitter(const ModelSpec& spec, const Schedule& schedule, const 
       const Stage& stage = chunks_.stages[piece.stage];
       if (stage.kind == StageKind::kEmbedding || stage.kind == StageKind::kHead) continue;
       attends |= stage.kind == StageKind::kAttention;
-      forward += ForwardWork(spec_, stage, piece.units, batch_).flops;
-      if (kind_ == PassKind::kTrain) {
-        backward += BackwardWork(spec_, stage, piece.units, batch_).flops;
-      }
-      if (kind_ == PassKind::kDecode)
-        forward += CacheFlops(spec_, stage, piece.units, job_.micro_batch, job_.sequence);
+      const PieceFlops& flops = known.Of(spec_, stage, piece.units, [&] {
+        PieceFlops made{.forward = ForwardWork(spec_, stage, piece.units, batch_).flops};
+        if (kind_ == PassKind::kTrain) {
+          made.backward = BackwardWork(spec_, stage, piece.units, batch_).flops;
+        }
+        if (kind_ == PassKind::kDecode) {
+          made.forward += CacheFlops(spec_, stage, piece.units, job_.micro_batch, job_.sequence);
+        }
+        return made;
+      });
+      forward += flops.forward;
+      backward += flops.backward;
     }
     has_attention_.push_back(attends ? 1 : 0);
     forward_flops_.push_back(forward);
