@@ -19,6 +19,11 @@ namespace horizon {
 // multiples of these (counted from the first token, from row 0) and sums carry on from one to the
 // next.
 
+// In the scratch of the CUDA bodies: fp32 elements from the logits of one token to those of the
+// next, for a shard of `rows` rows. So each token's logits, and the bf16 gradients that take their
+// place, begin at a multiple of 16 bytes. On the host the rows of logits are contiguous.
+constexpr int64_t CudaLogitStride(int64_t rows) { return (rows + 7) / 8 * 8; }
+
 struct HeadShape {
   int64_t tokens = 0;  // of this chunk
   int64_t hidden = 0;
@@ -34,12 +39,12 @@ struct HeadLogSumExp {
   ConstValues weights;                   // [rows, hidden]
   const TokenRecord* records = nullptr;  // [tokens]: their labels
   TokenSums* sums = nullptr;
-  float* logits = nullptr;  // [tokens, rows], scratch
+  float* logits = nullptr;  // [tokens, rows] (CUDA: CudaLogitStride(rows) a token), scratch
 };
 absl::Status HeadLogSumExpReference(const KernelContext& context, const HeadLogSumExp& args);
 absl::Status HeadLogSumExpHost(const KernelContext& context, const HeadLogSumExp& args);
 // On the context's stream, without waiting. Input and weights are bf16 and all arrays begin at
-// multiples of 16 bytes; hidden and rows are multiples of 8.
+// multiples of 16 bytes; hidden is a multiple of 8.
 absl::Status HeadLogSumExpCuda(const KernelContext& context, const HeadLogSumExp& args);
 
 // What the shard contributes to the gradients, and (from the shard that begins at row 0) the loss.
@@ -55,7 +60,7 @@ struct HeadLoss {
   TokenSums* sums = nullptr;
   bool sums_complete = false;
   float scale = 1.0f;        // 1 / counted tokens of the whole step
-  float* logits = nullptr;   // [tokens, rows], scratch
+  float* logits = nullptr;   // as of HeadLogSumExp
   LossSum* loss = nullptr;   // added to by the shard that begins at row 0, tile by tile
   bool loss_begins = false;  // and set to nothing before that
   Values input_gradient;     // [tokens, hidden]: written by the shard at row 0, else added to

@@ -31,13 +31,13 @@ absl::Status Check(const KernelContext& context, const HeadShape& shape,
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max() / 2;
   const bool sizes_are_right = shape.tokens >= 0 && shape.tokens <= kMost && shape.hidden > 0 &&
                                shape.hidden <= kMost && shape.hidden % 8 == 0 && shape.rows >= 0 &&
-                               shape.rows <= kMost && shape.rows % 8 == 0 && shape.first_row >= 0 &&
-                               shape.first_row % kVocabularyTileRows == 0;
+                               shape.rows <= kMost && CudaLogitStride(shape.rows) <= kMost &&
+                               shape.first_row >= 0 && shape.first_row % kVocabularyTileRows == 0;
   if (!sizes_are_right) {
     return absl::InvalidArgumentError(StrCat(
         "the loss of ", shape.tokens, " tokens of width ", shape.hidden, " over ", shape.rows,
-        " rows of the vocabulary from ", shape.first_row, " on: on CUDA width and rows are ",
-        "multiples of 8 below 2^30, and a shard begins at a multiple of ", kVocabularyTileRows));
+        " rows of the vocabulary from ", shape.first_row, " on: on CUDA all are below 2^30, the ",
+        "width is a multiple of 8, and a shard begins at a multiple of ", kVocabularyTileRows));
   }
   CudaArguments arguments(context, kOperation);
   RETURN_IF_ERROR(arguments.status());
@@ -58,6 +58,7 @@ LogitRows RowsOf(const Args& args) {
   return {.tokens = args.shape.tokens,
           .first_row = args.shape.first_row,
           .rows = args.shape.rows,
+          .stride = CudaLogitStride(args.shape.rows),
           .logit_scale = args.logit_scale,
           .logits = args.logits,
           .records = args.records};
@@ -74,7 +75,7 @@ absl::Status ComputeLogits(const KernelContext& context, const HeadShape& shape,
                                     .b = weights,
                                     .b_stride = shape.hidden,
                                     .c = logits,
-                                    .c_stride = shape.rows,
+                                    .c_stride = CudaLogitStride(shape.rows),
                                     .chosen_for_m = kChosenForTokens,
                                     .chosen_for_n = kChosenForRows});
 }
@@ -134,7 +135,7 @@ class HeadGradients {
   }
 
  private:
-  int64_t stride() const { return 2 * shape_.rows; }
+  int64_t stride() const { return 2 * CudaLogitStride(shape_.rows); }
 
   const KernelContext& context_;
   const HeadLoss& args_;

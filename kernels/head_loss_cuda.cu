@@ -16,6 +16,24 @@ constexpr int kEight = 8;  // bf16 in 16 bytes
 constexpr int kWarpElements = kFour * static_cast<int>(kWarpThreads);
 constexpr int kVectors = static_cast<int>(kVocabularyTileRows) / kWarpElements;
 
+// Logits row .. row + 3 of a token, scaled. Those at `rows` and behind are not read; they are
+// -infinity, which adds nothing to the sum of exponentials.
+__device__ __forceinline__ Vector<float, kFour> LoadLogits(const float* logits, float logit_scale,
+                                                           int64_t row, int64_t rows) {
+  Vector<float, kFour> values;
+  if (row + kFour <= rows) {
+    values = LoadVector<kFour>(logits + row);
+#pragma unroll
+    for (int i = 0; i < kFour; ++i) values[i] = __fmul_rn(logit_scale, values[i]);
+  } else {
+#pragma unroll
+    for (int i = 0; i < kFour; ++i) {
+      values[i] = row + i < rows ? __fmul_rn(logit_scale, logits[row + i]) : -INFINITY;
+    }
+  }
+  return values;
+}
+
 // Of one tile of the vocabulary and one token; every lane gets them.
 struct TileSums {
   float largest;
@@ -28,14 +46,10 @@ __device__ __forceinline__ TileSums SumTile(const float* logits, float logit_sca
 #pragma unroll
   for (int vector = 0; vector < kVectors; ++vector) {
     const int row = vector * kWarpElements + lane * kFour;
-    // Rows are multiples of four: a vector lies inside or outside.
     if (row < rows) {
-      values[vector] = LoadVector<kFour>(logits + row);
+      values[vector] = LoadLogits(logits, logit_scale, row, rows);
 #pragma unroll
-      for (int i = 0; i < kFour; ++i) {
-        values[vector][i] = __fmul_rn(logit_scale, values[vector][i]);
-        largest = fmaxf(largest, values[vector][i]);
-      }
+      for (int i = 0; i < kFour; ++i) largest = fmaxf(largest, values[vector][i]);
     }
   }
   largest = WarpMax(largest);
@@ -65,7 +79,7 @@ __global__ void __launch_bounds__(kThreads) SumLogits(LogitRows args, TokenSums*
   __shared__ Shared<float, kWarps> sum;
   const int64_t token = blockIdx.x;
   const int warp = static_cast<int>(threadIdx.x / kWarpThreads);
-  const float* logits = args.logits + token * args.rows;
+  const float* logits = args.logits + token * args.stride;
   TokenSums sums = {-INFINITY, 0.0f, 0.0f};
   if (threadIdx.x == 0 && args.first_row > 0) sums = all_sums[token];
   for (int64_t first = 0; first < args.rows; first += kWarps * kVocabularyTileRows) {
@@ -97,7 +111,8 @@ __global__ void __launch_bounds__(kThreads) SumLogits(LogitRows args, TokenSums*
 }
 
 // One block: one token. Step by step the block reads some logits, and when all have been read
-// writes half as many bytes: never beyond what was read.
+// writes half as many bytes: never beyond what was read. The last vector is written whole: the
+// padding behind the rows has room for it.
 __global__ void __launch_bounds__(kThreads)
     DifferentiateLogits(LogitRows args, const TokenSums* all_sums, float scale) {
   const int64_t token = blockIdx.x;
@@ -105,17 +120,16 @@ __global__ void __launch_bounds__(kThreads)
   const TokenSums sums = all_sums[token];
   const float factor = scale / sums.sum;
   const int64_t target = label - args.first_row;
-  float* logits = args.logits + token * args.rows;
+  float* logits = args.logits + token * args.stride;
   uint16_t* gradients = reinterpret_cast<uint16_t*>(logits);
   for (int64_t first = 0; first < args.rows; first += int64_t{kThreads} * kFour) {
     const int64_t row = first + threadIdx.x * kFour;
     Vector<uint16_t, kFour> rounded = {};
     if (row < args.rows && label >= 0) {
-      const Vector<float, kFour> values = LoadVector<kFour>(logits + row);
+      const Vector<float, kFour> values = LoadLogits(logits, args.logit_scale, row, args.rows);
 #pragma unroll
       for (int i = 0; i < kFour; ++i) {
-        const float logit = __fmul_rn(args.logit_scale, values[i]);
-        const float probability = factor * expf(logit - sums.largest);
+        const float probability = factor * expf(values[i] - sums.largest);
         rounded[i] = Bf16Of(row + i == target ? probability - scale : probability);
       }
     }

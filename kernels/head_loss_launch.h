@@ -11,7 +11,7 @@ struct CUstream_st;
 namespace horizon {
 
 // The launchers of head_loss_cuda.cu. Pointers are to device memory, those of numbers aligned to 16
-// bytes; `rows` is a multiple of 8. None of the sizes is 0.
+// bytes. None of the sizes is 0.
 
 // Logits of some tokens for rows first_row .. of the vocabulary, not yet multiplied with
 // logit_scale.
@@ -19,8 +19,9 @@ struct LogitRows {
   int64_t tokens = 0;
   int64_t first_row = 0;
   int64_t rows = 0;
+  int64_t stride = 0;  // elements from one token's logits to the next's: CudaLogitStride(rows)
   float logit_scale = 1.0f;
-  float* logits = nullptr;               // [tokens, rows]
+  float* logits = nullptr;               // [tokens, stride], of which `rows` are read
   const TokenRecord* records = nullptr;  // [tokens]
 };
 
@@ -29,7 +30,8 @@ struct LogitRows {
 CudaResult LaunchSumLogits(const LogitRows& rows, TokenSums* sums, CUstream_st* stream);
 
 // Puts scale x (softmax - one at the label) as bf16 into the first half of each row of logits, so
-// that 2 rows elements lie from one row to the next; zeros for a token that counts nothing.
+// that 2 x stride elements lie from one row to the next; zeros for a token that counts nothing. Up
+// to three elements behind the rows are written too.
 CudaResult LaunchDifferentiateLogits(const LogitRows& rows, const TokenSums* sums, float scale,
                                      CUstream_st* stream);
 

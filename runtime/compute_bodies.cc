@@ -139,7 +139,7 @@ absl::Status OperationBodies::Body::Logits() const {
                             .b = Weights(Reads(ContentKind::kWeights)),
                             .b_stride = hidden_,
                             .c = At<float>(Writes(ContentKind::kLogits)) + rows.begin,
-                            .c_stride = o_.spec_.vocab,
+                            .c_stride = LogitStride(o_.spec_.vocab),
                             .n_tile = kVocabularyTileRows});
 }
 
@@ -159,8 +159,9 @@ absl::Status OperationBodies::Body::Loss() const {
        .input = Activations(Reads(ContentKind::kHidden)).From(first * hidden_),
        .weights = Weights(Reads(ContentKind::kWeights)),
        .records = At<TokenRecord>(Reads(ContentKind::kTokens)) + first,
-       .sums = sums == nullptr ? reinterpret_cast<TokenSums*>(logits + shape.tokens * shape.rows)
-                               : At<TokenSums>(*sums) + first,
+       .sums = sums == nullptr
+                   ? reinterpret_cast<TokenSums*>(logits + shape.tokens * LogitStride(shape.rows))
+                   : At<TokenSums>(*sums) + first,
        .sums_complete = sums != nullptr,
        .scale = scale,
        .logits = logits,

@@ -17,6 +17,7 @@ static_assert(sizeof(TokenSums) == kTokenSumBytes);
 static_assert(sizeof(LossSum) == kLossBytes);
 static_assert(sizeof(ClipRecord) == kClipFactorBytes);
 static_assert(kLossTileTokens == kLossTile);
+static_assert(CudaLogitStride(1) == LogitStride(DeviceKind::kCuda, 1));
 
 int64_t TokensOf(const Schedule& schedule) {
   return schedule.job.micro_batch *
@@ -191,7 +192,12 @@ absl::Status OperationBodies::Body::NextBatch() const {
 absl::Status OperationBodies::Body::Report() const {
   if (const Access* logits = Find(AccessMode::kRead, ContentKind::kLogits)) {
     const float* values = At<float>(*logits);
-    call_.result.logits.assign(values, values + job_.micro_batch * o_.spec_.vocab);
+    const int64_t vocab = o_.spec_.vocab;
+    call_.result.logits.clear();
+    call_.result.logits.reserve(static_cast<size_t>(job_.micro_batch * vocab));
+    for (int64_t row = 0; row < job_.micro_batch; ++row, values += LogitStride(vocab)) {
+      call_.result.logits.insert(call_.result.logits.end(), values, values + vocab);
+    }
     return absl::OkStatus();
   }
   const TokenSums* sums = At<TokenSums>(Reads(ContentKind::kLogSumExp));

@@ -151,6 +151,11 @@ class OperationBodies::Body {
   }
   float LogitScale() const { return static_cast<float>(o_.spec_.logit_multiplier); }
 
+  // Elements from one token's logits to the next's.
+  int64_t LogitStride(int64_t rows) const {
+    return job_.device == DeviceKind::kCuda ? CudaLogitStride(rows) : rows;
+  }
+
   // Of a stage, whose part of the chunk's cache begins `offset` values into it; `values` is set to
   // how many it takes.
   KvCache CacheOf(const Access& access, const Stage& stage, int64_t offset, int64_t& values) const {

@@ -47,8 +47,7 @@ absl::Status CheckDevice(const ModelSpec& spec, const TrainingJob& job) {
   }
   const std::pair<const char*, int64_t> widths[] = {{"hidden size", spec.hidden},
                                                     {"intermediate size", spec.intermediate},
-                                                    {"head size", spec.head_dim},
-                                                    {"vocabulary", spec.vocab}};
+                                                    {"head size", spec.head_dim}};
   for (const auto& [name, width] : widths) {
     if (width % kCudaWidth == 0) continue;
     return absl::FailedPreconditionError(StrCat(spec.name, " has ", name, " ", width,

@@ -246,17 +246,18 @@ class Layout {
     const CheckedU64 fp32 = 4;
     const CheckedU64 tokens = CheckedU64::FromSigned(batch_.tokens());
     if (kind_ == PassKind::kPrefill || kind_ == PassKind::kDecode) {
-      const CheckedU64 all =
-          fp32 * CheckedU64::FromSigned(job_.micro_batch) * CheckedU64::FromSigned(spec_.vocab);
+      const CheckedU64 all = fp32 * CheckedU64::FromSigned(job_.micro_batch) *
+                             CheckedU64::FromSigned(LogitStride(job_.device, spec_.vocab));
       map_.logits = Add(BufferKind::kLogits, Memory::kDevice, 0, all);
       map_.logits_pinned = Add(BufferKind::kLogitsPinned, Memory::kPinned, 0, all);
       return;
     }
     const int64_t chunk_tokens = std::min(plan_.loss_chunk_tokens, batch_.tokens());
     // A head in one piece has the sums of its tokens beside their logits.
-    map_.logits = Add(BufferKind::kLogits, Memory::kDevice, 0,
-                      CheckedU64::FromSigned(chunk_tokens) *
-                          (fp32 * CheckedU64::FromSigned(rows) + CheckedU64(kTokenSumBytes)));
+    const CheckedU64 stride = CheckedU64::FromSigned(LogitStride(job_.device, rows));
+    map_.logits =
+        Add(BufferKind::kLogits, Memory::kDevice, 0,
+            CheckedU64::FromSigned(chunk_tokens) * (fp32 * stride + CheckedU64(kTokenSumBytes)));
     const bool train = kind_ == PassKind::kTrain;
     if (!train || chunks_.head.size() > 1) {
       AddPool(map_.log_sum_exp, BufferKind::kLogSumExp, Memory::kDevice, map_.in_flight,

@@ -85,6 +85,12 @@ absl::StatusOr<MemoryLayout> LayOutMemory(const ModelSpec& spec, const TrainingJ
 inline constexpr uint64_t kTokenBytes = 20;
 // What is known of a token's logits so far: largest, sum of exponentials, the label's.
 inline constexpr uint64_t kTokenSumBytes = 12;
+// Elements (fp32) from the logits of one token to those of the next, of `rows` rows of the
+// vocabulary: on a CUDA device each begins at a multiple of 32 bytes (kernels/head_loss.h has the
+// same).
+constexpr int64_t LogitStride(DeviceKind device, int64_t rows) {
+  return device == DeviceKind::kCuda ? (rows + 7) / 8 * 8 : rows;
+}
 // Sum of losses and number of counted tokens of a micro-batch.
 inline constexpr uint64_t kLossBytes = 16;
 // The activations a stage keeps begin at a multiple of this: what the widest load of a device

@@ -98,6 +98,7 @@ class PassEmitter {
   int32_t links() const { return static_cast<int32_t>(chunks_.links.size()); }
   int32_t flight(int32_t mb) const { return map_.in_flight > 1 ? mb : 0; }
 
+  uint64_t LogitBytes() const;
   void Report(BufferId buffer, Content content, int32_t mb);
 
   // Where the state of a micro-batch lies.

@@ -274,12 +274,17 @@ void PassEmitter::OffloadLoss(int32_t mb) {
   if (kind_ != PassKind::kTrain) Report(target, {ContentKind::kLogSumExp, 0, mb, parts}, mb);
 }
 
+// As they lie in memory.
+uint64_t PassEmitter::LogitBytes() const {
+  return static_cast<uint64_t>(4 * job_.micro_batch * LogitStride(job_.device, spec_.vocab));
+}
+
 // The buffer is read before the next step writes it.
 void PassEmitter::Report(BufferId buffer, Content content, int32_t mb) {
   Draft op = Begin(OperationKind::kReport, Lane::kHost, -1, mb);
   op.Reads(buffer, content);
   op.operation.bytes = content.kind == ContentKind::kLogits
-                           ? static_cast<uint64_t>(4 * job_.micro_batch * spec_.vocab)
+                           ? LogitBytes()
                            : static_cast<uint64_t>(batch_.tokens()) * kTokenSumBytes;
   Append(op);
 }
@@ -288,7 +293,7 @@ void PassEmitter::OffloadLogits() {
   const Content logits{ContentKind::kLogits, 0, 0, chunks_.head.size()};
   Draft op = Begin(OperationKind::kOffloadLogits, Lane::kD2h, -1, 0);
   op.Reads(map_.logits, logits).Writes(map_.logits_pinned, logits);
-  op.operation.bytes = static_cast<uint64_t>(4 * job_.micro_batch * spec_.vocab);
+  op.operation.bytes = LogitBytes();
   Append(op);
   Report(map_.logits_pinned, logits, 0);
 }

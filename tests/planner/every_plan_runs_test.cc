@@ -89,7 +89,7 @@ void DrawBlocks(Draw& draw, ModelSpec& spec) {
   }
 }
 
-// On the host any sizes; a CUDA device wants multiples of eight.
+// On the host any sizes; a CUDA device wants multiples of eight for all but the vocabulary.
 ModelSpec RandomModel(Draw& draw, DeviceKind device) {
   const int64_t unit = device == DeviceKind::kCuda ? 8 : 1;
   ModelSpec spec;
@@ -100,8 +100,8 @@ ModelSpec RandomModel(Draw& draw, DeviceKind device) {
   spec.hidden = unit * draw.From(1, 48 / unit);
   spec.intermediate = unit * draw.From(1, 160 / unit);
   // Less than a tile, some tiles, and one row more.
-  spec.vocab = unit * draw.Of<int64_t>({draw.From(1, 48 / unit), draw.From(1, 48 / unit),
-                                        draw.From(1, 1400 / unit), 512 / unit, 1024 / unit + 1});
+  spec.vocab =
+      draw.Of<int64_t>({draw.From(1, 48), draw.From(1, 48), draw.From(1, 1400), 512, 1025});
   spec.max_positions = 256;
   spec.tied = draw.Flip();
   spec.qkv_bias = draw.Flip();

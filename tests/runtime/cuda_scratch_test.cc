@@ -13,6 +13,7 @@
 #include "kernels/gemm.h"
 #include "kernels/head_loss.h"
 #include "schedule/chunk_table.h"
+#include "schedule/lay_out_memory.h"
 
 namespace horizon {
 namespace {
@@ -105,6 +106,30 @@ TEST(CudaScratch, HoldsWhatLossAndSumsAskFor) {
         }
       }
     }
+  }
+}
+
+// Rows of logits lie as far apart as the kernels take them to be, and the sums of a head in one
+// piece lie behind them.
+TEST(CudaScratch, LogitsHaveTheKernelsStride) {
+  for (const int64_t vocab : {1, 7, 8, 9, 511, 513, 1029, 100'278}) {
+    EXPECT_EQ(LogitStride(DeviceKind::kCuda, vocab), CudaLogitStride(vocab));
+    EXPECT_EQ(LogitStride(DeviceKind::kHost, vocab), vocab);
+    ModelSpec spec = Spec(4, 2, 16);
+    spec.vocab = vocab;
+    const TrainingJob job = Job(3, 40);
+    const auto bytes = [&](BufferKind buffer, PassKind pass) {
+      const absl::StatusOr<MemoryLayout> layout = LayOutMemory(spec, job, {}, pass);
+      EXPECT_TRUE(layout.ok()) << layout.status();
+      const auto found = std::find_if(layout->buffers.begin(), layout->buffers.end(),
+                                      [&](const Buffer& one) { return one.kind == buffer; });
+      return found->bytes;
+    };
+    const auto row = static_cast<uint64_t>(CudaLogitStride(vocab)) * sizeof(float);
+    EXPECT_EQ(bytes(BufferKind::kLogits, PassKind::kTrain), 120 * (row + sizeof(TokenSums)));
+    EXPECT_EQ(bytes(BufferKind::kLogits, PassKind::kEvaluate), 120 * (row + sizeof(TokenSums)));
+    EXPECT_EQ(bytes(BufferKind::kLogits, PassKind::kDecode), 3 * row);
+    EXPECT_EQ(bytes(BufferKind::kLogitsPinned, PassKind::kPrefill), 3 * row);
   }
 }
 

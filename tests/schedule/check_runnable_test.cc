@@ -58,6 +58,15 @@ TEST(CheckRunnable, WhatTheRuntimeHasNoBodiesForIsRefusedWithTheReason) {
       "intermediate size 20; device cuda needs a multiple of 8");
 }
 
+TEST(CheckRunnable, AVocabularyOfAnySizeRunsOnCuda) {
+  for (const int64_t vocab : {1, 31, 32, 100'278}) {
+    Case made;
+    PlaceOn(DeviceKind::kCuda, made.job);
+    made.spec.vocab = vocab;
+    EXPECT_TRUE(made.Check().ok()) << vocab << ": " << made.Check();
+  }
+}
+
 // The published system rounds twice; what runs here has to give the bits of every other plan.
 TEST(CheckRunnable, ReferenceClipsGradientsOfFp32) {
   Case made;

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <ostream>
 
 #include "kernels/head_loss.h"
@@ -74,8 +75,10 @@ Results OnDevice(const Head& head, int64_t chunk, int64_t shard, uint64_t seed =
   const uint16_t* weights = lane.Upload(head.weights);
   const TokenRecord* records = lane.Upload(head.records);
   auto* sums = lane.Allocate<TokenSums>(head.records.size());
-  auto* logits =
-      lane.Allocate<float>(static_cast<size_t>(largest.tokens * std::min(shard, head.rows)));
+  // Of padding that is read the results would show.
+  const int64_t stride = CudaLogitStride(std::min(shard, head.rows));
+  float* logits = lane.Upload(std::vector<float>(static_cast<size_t>(largest.tokens * stride),
+                                                 std::numeric_limits<float>::quiet_NaN()));
   LossSum* loss = lane.Upload(std::vector<LossSum>(1));
   auto* input_gradient = lane.Allocate<uint16_t>(head.input.size());
   auto* input_sums = lane.Allocate<float>(whole ? 0 : head.input.size());
@@ -173,17 +176,40 @@ TEST_P(HeadLossCudaTest, NoOrderOfBlocksChangesABit) {
 
 INSTANTIATE_TEST_SUITE_P(Sizes, HeadLossCudaTest,
                          testing::Values(Case{1, 8, 8}, Case{3, 16, 24}, Case{129, 8, 520},
-                                         Case{40, 64, 1032}, Case{5, 8, 4616}));
+                                         Case{40, 64, 1032}, Case{5, 8, 4616}, Case{2, 8, 1},
+                                         Case{3, 16, 7}, Case{9, 8, 511}, Case{129, 8, 513},
+                                         Case{40, 64, 1029}, Case{5, 8, 4610}));
 
 TEST(HeadLossCuda, NoCutIntoChunksAndShardsChangesABit) {
   for (const float logit_scale : {1.0f, 0.3f}) {
-    Head head(300, 16, 1544);
-    head.logit_scale = logit_scale;
-    const Results whole = OnDevice(head, 300, 1544);
-    for (const int64_t chunk : {128, 256, 300}) {
-      for (const int64_t shard : {512, 1024, 1544}) {
-        EXPECT_TRUE(OnDevice(head, chunk, shard) == whole) << chunk << ", " << shard;
+    for (const int64_t rows : {1544, 1029, 1537, 1543}) {
+      Head head(300, 16, rows);
+      head.logit_scale = logit_scale;
+      const Results whole = OnDevice(head, 300, rows);
+      for (const int64_t chunk : {128, 256, 300}) {
+        for (const int64_t shard : {int64_t{512}, int64_t{1024}, rows}) {
+          EXPECT_TRUE(OnDevice(head, chunk, shard) == whole)
+              << rows << ", " << chunk << ", " << shard;
+        }
       }
+    }
+  }
+}
+
+// The gradients of rows that are alike are alike, whether their vector is whole or not.
+TEST(HeadLossCuda, RowsAfterTheLastWholeVectorAreLikeOthers) {
+  constexpr int64_t kHidden = 8;
+  for (const int64_t rows : {5, 6, 7, 513, 1027}) {
+    Head head(4, kHidden, rows);
+    for (TokenRecord& record : head.records) record.label = 0;
+    for (int64_t row = 1; row < rows; ++row) {
+      std::copy_n(head.weights.begin() + kHidden, kHidden, head.weights.begin() + row * kHidden);
+    }
+    const std::vector<float> gradient = OnDevice(head, 4, rows).weight_gradient;
+    for (int64_t row = 2; row < rows; ++row) {
+      EXPECT_TRUE(std::equal(gradient.begin() + kHidden, gradient.begin() + 2 * kHidden,
+                             gradient.begin() + row * kHidden))
+          << row << " of " << rows;
     }
   }
 }
@@ -242,9 +268,16 @@ TEST(HeadLossCuda, RefusesWhatItDoesNotPromise) {
             absl::StatusCode::kResourceExhausted);  // no workspace
   args.input_gradient_sum = floats + 768;
   EXPECT_EQ(HeadLossCuda(lane.context(), args), absl::OkStatus());
-  args.shape.rows = 12;
+  args.shape.rows = 13;
+  EXPECT_EQ(HeadLossCuda(lane.context(), args), absl::OkStatus());
+  args.shape.rows = -1;
+  EXPECT_EQ(HeadLossCuda(lane.context(), args).code(), kInvalid);
+  args.shape.rows = int64_t{1} << 30;
   EXPECT_EQ(HeadLossCuda(lane.context(), args).code(), kInvalid);
   args.shape.rows = 16;
+  args.shape.hidden = 12;
+  EXPECT_EQ(HeadLossCuda(lane.context(), args).code(), kInvalid);
+  args.shape.hidden = 8;
   args.shape.first_row = 512;
   EXPECT_EQ(HeadLossCuda(lane.context(), args).code(), kInvalid);
   args.sums_complete = true;
