@@ -26,6 +26,8 @@ namespace {
 // All totals, and from them the active numbers, were computed a second time with transformers 5.23:
 // unique parameters of AutoModelForCausalLM.from_config on the meta device.
 const std::map<std::string, ParameterCounts> kPublished = {
+    {"exaone-4.0-1.2b", {1'279'391'488, 1'279'391'488}},
+    {"exaone-4.0-32b", {32'003'216'384, 32'003'216'384}},
     {"gemma-3-12b", {11'766'034'176, 11'766'034'176}},
     {"gemma-3-1b", {999'885'952, 999'885'952}},
     {"gemma-3-27b", {27'009'346'304, 27'009'346'304}},
@@ -160,6 +162,11 @@ TEST(Catalog, KnowsWhatIsSpecialInEachModel) {
   EXPECT_EQ(load("phi-4-mini").ropes[0].long_factors.size(), 48u);
   EXPECT_EQ(load("smollm3-3b").layers[3].rope, kNoRotary);
   EXPECT_TRUE(load("smollm3-3b").tied);
+  EXPECT_EQ(load("exaone-4.0-1.2b").layers[3].rope, 0);
+  EXPECT_EQ(load("exaone-4.0-1.2b").ropes[0].kind, RopeKind::kLlama3);
+  EXPECT_TRUE(load("exaone-4.0-1.2b").tied);
+  EXPECT_EQ(load("exaone-4.0-32b").layers[2], LayerSpec{.sliding_window = 4096});
+  EXPECT_EQ(load("exaone-4.0-32b").layers[3], LayerSpec{.rope = kNoRotary});
   EXPECT_EQ(load("granite-3.3-8b").logit_multiplier, 1.0 / 16);
 }
 
