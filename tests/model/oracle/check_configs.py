@@ -266,11 +266,12 @@ def main():
     parser.add_argument("tool")
     parser.add_argument("--configs", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--families", nargs="+", default=list(FAMILIES) + list(WRAPPERS), metavar="NAME")
     arguments = parser.parse_args()
     r = random.Random(arguments.seed)
     configs = []
     for _ in range(arguments.configs):
-        kind = r.choice(list(FAMILIES) + list(WRAPPERS))
+        kind = r.choice(arguments.families)
         configs.append(wrap(r, kind) if kind in WRAPPERS else draw(r, kind))
     lines = subprocess.run([arguments.tool, str(SEQUENCE)], input="".join(json.dumps(c) + "\n" for c in configs),
                            capture_output=True, text=True, check=True).stdout.splitlines()
