@@ -22,6 +22,8 @@ namespace {
 //           count it twice; it is here once. The cards of gemma-3-4b, -12b and -27b give
 //           4'300'079'472, 12'187'325'040 and 27'432'406'640 with the image encoder and its
 //           projector, which are 419'816'304, 421'290'864 and 423'060'336 of them.
+//           For exaone-4.0 we had the rounded 1.28B and 32.0B of its authors' README alone; the
+//           numbers here are those of transformers.
 //   active  what one token touches, from the shapes (embedding and head included).
 // All totals, and from them the active numbers, were computed a second time with transformers 5.23:
 // unique parameters of AutoModelForCausalLM.from_config on the meta device.
