@@ -175,4 +175,6 @@ CATALOG = {
         "ibm-granite/granite-3.3-8b-base",
         "ibm-granite/granite-3.3-8b-instruct",
     ],
+    "exaone-4.0-1.2b": ["LGAI-EXAONE/EXAONE-4.0-1.2B"],
+    "exaone-4.0-32b": ["LGAI-EXAONE/EXAONE-4.0-32B"],
 }

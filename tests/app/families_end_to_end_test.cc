@@ -87,8 +87,8 @@ TEST_P(FamilyCommands, TrainEvaluateGenerateAndExportOnCuda) {
 
 INSTANTIATE_TEST_SUITE_P(Families, FamilyCommands,
                          testing::Values("gemma3", "olmo2", "olmo3", "phi3", "phi3_longrope",
-                                         "smollm3", "granite", "ministral3", "gemma3_wrapper",
-                                         "mistral3_wrapper"),
+                                         "smollm3", "granite", "ministral3", "exaone4",
+                                         "gemma3_wrapper", "mistral3_wrapper"),
                          [](const auto& family) { return family.param; });
 
 }  // namespace

@@ -22,10 +22,14 @@ namespace {
 //           count it twice; it is here once. The cards of gemma-3-4b, -12b and -27b give
 //           4'300'079'472, 12'187'325'040 and 27'432'406'640 with the image encoder and its
 //           projector, which are 419'816'304, 421'290'864 and 423'060'336 of them.
+//           For exaone-4.0 we had the rounded 1.28B and 32.0B of its authors' README alone; the
+//           numbers here are those of transformers.
 //   active  what one token touches, from the shapes (embedding and head included).
 // All totals, and from them the active numbers, were computed a second time with transformers 5.23:
 // unique parameters of AutoModelForCausalLM.from_config on the meta device.
 const std::map<std::string, ParameterCounts> kPublished = {
+    {"exaone-4.0-1.2b", {1'279'391'488, 1'279'391'488}},
+    {"exaone-4.0-32b", {32'003'216'384, 32'003'216'384}},
     {"gemma-3-12b", {11'766'034'176, 11'766'034'176}},
     {"gemma-3-1b", {999'885'952, 999'885'952}},
     {"gemma-3-27b", {27'009'346'304, 27'009'346'304}},
@@ -160,6 +164,11 @@ TEST(Catalog, KnowsWhatIsSpecialInEachModel) {
   EXPECT_EQ(load("phi-4-mini").ropes[0].long_factors.size(), 48u);
   EXPECT_EQ(load("smollm3-3b").layers[3].rope, kNoRotary);
   EXPECT_TRUE(load("smollm3-3b").tied);
+  EXPECT_EQ(load("exaone-4.0-1.2b").layers[3].rope, 0);
+  EXPECT_EQ(load("exaone-4.0-1.2b").ropes[0].kind, RopeKind::kLlama3);
+  EXPECT_TRUE(load("exaone-4.0-1.2b").tied);
+  EXPECT_EQ(load("exaone-4.0-32b").layers[2], LayerSpec{.sliding_window = 4096});
+  EXPECT_EQ(load("exaone-4.0-32b").layers[3], LayerSpec{.rope = kNoRotary});
   EXPECT_EQ(load("granite-3.3-8b").logit_multiplier, 1.0 / 16);
 }
 

@@ -168,6 +168,30 @@ TEST(Families, Ministral3Defaults) {
   EXPECT_EQ(Read(R"({"model_type": "ministral3"})"), expected);
 }
 
+TEST(Families, Exaone4Defaults) {
+  ModelSpec expected = {.name = "test",
+                        .family = "exaone4",
+                        .hidden = 4096,
+                        .intermediate = 16384,
+                        .heads = 32,
+                        .kv_heads = 32,
+                        .head_dim = 128,
+                        .vocab = 102400,
+                        .max_positions = 2048,
+                        .norm_place = NormPlace::kAfter,
+                        .qk_norm = QkNorm::kPerHead,
+                        .norm_epsilon = 1e-5,
+                        .layers = std::vector<LayerSpec>(32)};
+  for (size_t i = 0; i < 32; ++i) {
+    if (i % 4 == 3) {
+      expected.layers[i].rope = kNoRotary;
+    } else {
+      expected.layers[i].sliding_window = 4096;
+    }
+  }
+  EXPECT_EQ(Read(R"({"model_type": "exaone4"})"), expected);
+}
+
 // Every key.
 
 constexpr std::string_view kSizes =
@@ -382,6 +406,61 @@ TEST(Families, Ministral3TakesWhatTheFileSays) {
       expected);
 }
 
+TEST(Families, Exaone4TakesWhatTheFileSays) {
+  ModelSpec expected = Sizes("exaone4");
+  expected.tied = true;
+  expected.norm_place = NormPlace::kAfter;
+  expected.qk_norm = QkNorm::kPerHead;
+  expected.ropes = {
+      {.kind = RopeKind::kLlama3, .theta = 17, .factor = 16, .original_max_positions = 3}};
+  const std::string others = StrCat(kSizes, R"(, "tie_word_embeddings": true,
+      "hidden_act": "silu", "rope_theta": 17, "rope_scaling": {"rope_type": "llama3", "factor": 16,
+      "low_freq_factor": 1, "high_freq_factor": 4, "original_max_position_embeddings": 3}, )");
+  // Without a window all layers rotate, whatever the pattern is.
+  for (std::string_view pattern : {"null", "0", "4", "\"LLLG\""}) {
+    EXPECT_EQ(ReadWith("exaone4", StrCat(others, R"("sliding_window": null,
+                  "sliding_window_pattern": )",
+                                         pattern)),
+              expected);
+  }
+  const LayerSpec sliding = {.sliding_window = 5};
+  const LayerSpec full = {.rope = kNoRotary};
+  expected.layers = {sliding, full, sliding, full};
+  for (std::string_view pattern : {"2", "\"LG\"", "\"LGLG\"", "\"LGLL\"", "\"LGLLG\""}) {
+    EXPECT_EQ(ReadWith("exaone4", StrCat(others, R"("sliding_window": 5,
+                  "sliding_window_pattern": )",
+                                         pattern)),
+              expected)
+        << pattern;
+  }
+  // layer_types go before the pattern.
+  expected.layers = {full, full, sliding, sliding};
+  for (std::string_view pattern : {"null", "0", "2", "\"LG\"", "\"none\""}) {
+    EXPECT_EQ(ReadWith("exaone4", StrCat(others, R"("sliding_window": 5, "layer_types":
+                  ["full_attention", "full_attention", "sliding_attention", "sliding_attention"],
+                  "sliding_window_pattern": )",
+                                         pattern)),
+              expected)
+        << pattern;
+  }
+}
+
+TEST(Families, TheLastLayerOfExaone4IsFullUnderAPatternInLettersAlone) {
+  const auto windows = [](std::string_view pattern) {
+    return WindowsOf(ReadWith("exaone4", StrCat(R"("num_hidden_layers": 5, "sliding_window": 8,
+        "sliding_window_pattern": )",
+                                                pattern)));
+  };
+  EXPECT_THAT(windows("4"), ElementsAre(8, 8, 8, 0, 8));
+  EXPECT_THAT(windows("\"LLLG\""), ElementsAre(8, 8, 8, 0, 0));
+}
+
+TEST(Families, Exaone4HasAWindowUnlessTheFileSaysNull) {
+  const std::string types = R"("num_hidden_layers": 1, "layer_types": ["full_attention"])";
+  EXPECT_THAT(RopesOf(ReadWith("exaone4", types)), ElementsAre(kNoRotary));
+  EXPECT_THAT(RopesOf(ReadWith("exaone4", types + R"(, "sliding_window": null)")), ElementsAre(0));
+}
+
 TEST(Families, APaddingTokenNamesARowOfTheTable) {
   const auto token = [](std::string_view value) {
     return ReadWith("olmo2", StrCat(R"("vocab_size": 10, "pad_token_id": )", value)).padding_token;
@@ -456,6 +535,18 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"granite", R"("logits_scaling": -1)", "logits_scaling: is -1"},
         Refusal{"granite", R"("residual_multiplier": "x")", "residual_multiplier: needs a number"},
         Refusal{"granite", R"("logits_scaling": 5e-324)", "logit_multiplier is inf"},
+        Refusal{"exaone4", R"("head_dim": null)", "head_dim: needs an integer"},
+        Refusal{"exaone4", R"("num_key_value_heads": null)", "num_key_value_heads: needs"},
+        Refusal{"exaone4", R"("attention_bias": true)", "attention_bias: true"},
+        Refusal{"exaone4", R"("sliding_window": 0)", "sliding_window: is 0"},
+        Refusal{"exaone4", R"("sliding_window_pattern": 0)", "sliding_window_pattern: is 0"},
+        Refusal{"exaone4", R"("sliding_window_pattern": null)", "sliding_window_pattern: needs"},
+        Refusal{"exaone4", R"("sliding_window_pattern": "")", "sliding_window_pattern: \"\""},
+        Refusal{"exaone4", R"("sliding_window_pattern": "LLLX")",
+                "sliding_window_pattern: \"LLLX\" is not supported; it must be a number, or"},
+        Refusal{"exaone4", R"("sliding_window": null, "num_hidden_layers": 1,
+                              "layer_types": ["sliding_attention"])",
+                "layer 0 slides, but no sliding_window is in use"},
         Refusal{"ministral3", R"("head_dim": null)", "head_dim: needs an integer"},
         Refusal{"ministral3", R"("attention_bias": true)", "attention_bias: true"},
         Refusal{"ministral3", R"("llama_4_scaling_beta": 0.1)", "llama_4_scaling_beta: 0.1"}));
@@ -624,7 +715,7 @@ TEST(FamilyNames, DifferWhereTheFilesDo) {
     return FindFamily(family)->name(stage, role);
   };
   EXPECT_EQ(name("llama", StageKind::kFeedForward, Role::kNorm), "post_attention_layernorm.weight");
-  for (std::string_view family : {"gemma3_text", "olmo2", "olmo3"}) {
+  for (std::string_view family : {"gemma3_text", "olmo2", "olmo3", "exaone4"}) {
     EXPECT_EQ(name(family, StageKind::kAttention, Role::kNorm), "input_layernorm.weight");
     EXPECT_EQ(name(family, StageKind::kAttention, Role::kNormAfter),
               "post_attention_layernorm.weight");

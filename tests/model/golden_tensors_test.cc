@@ -71,10 +71,10 @@ TEST_P(GoldenTensors, StagesListWhatLiesInTheFile) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, GoldenTensors,
-                         testing::Values("gemma3", "gpt_oss", "granite", "llama", "ministral3",
-                                         "mistral_window", "mixtral", "olmo2", "olmo3", "phi3",
-                                         "phi3_longrope", "phi3_short", "qwen2", "qwen3",
-                                         "qwen3_moe", "smollm3"),
+                         testing::Values("exaone4", "gemma3", "gpt_oss", "granite", "llama",
+                                         "ministral3", "mistral_window", "mixtral", "olmo2",
+                                         "olmo3", "phi3", "phi3_longrope", "phi3_short", "qwen2",
+                                         "qwen3", "qwen3_moe", "smollm3"),
                          [](const auto& test) { return test.param; });
 
 TEST(GoldenConfigs, WrappersAreReadWhole) {

@@ -296,10 +296,10 @@ TEST_F(MatchTensorsTest, ATextModelHasNoOtherParts) {
 class GoldenModels : public testing::TestWithParam<std::string> {};
 
 INSTANTIATE_TEST_SUITE_P(Families, GoldenModels,
-                         testing::Values("gemma3", "gemma3_wrapper", "gpt_oss", "granite", "llama",
-                                         "ministral3", "mistral3_wrapper", "mistral_window",
-                                         "mixtral", "olmo2", "olmo3", "phi3", "phi3_longrope",
-                                         "qwen2", "qwen3", "qwen3_moe", "smollm3"),
+                         testing::Values("exaone4", "gemma3", "gemma3_wrapper", "gpt_oss",
+                                         "granite", "llama", "ministral3", "mistral3_wrapper",
+                                         "mistral_window", "mixtral", "olmo2", "olmo3", "phi3",
+                                         "phi3_longrope", "qwen2", "qwen3", "qwen3_moe", "smollm3"),
                          [](const auto& tested) { return tested.param; });
 
 TEST_P(GoldenModels, MatchTheirConfigAndReadWhole) {

@@ -11,8 +11,8 @@ namespace horizon {
 namespace {
 
 constexpr std::string_view kFamilies[] = {
-    "llama",       "qwen2", "qwen3", "mistral", "mixtral", "qwen3_moe", "gpt_oss",
-    "gemma3_text", "olmo2", "olmo3", "phi3",    "smollm3", "granite",   "ministral3"};
+    "llama", "qwen2", "qwen3", "mistral", "mixtral", "qwen3_moe",  "gpt_oss", "gemma3_text",
+    "olmo2", "olmo3", "phi3",  "smollm3", "granite", "ministral3", "exaone4"};
 
 bool HasExperts(std::string_view family) {
   return family == "mixtral" || family == "qwen3_moe" || family == "gpt_oss";

@@ -272,7 +272,7 @@ TEST(ReadConfig, UnknownModelTypesAreRefusedByName) {
   EXPECT_THAT(message, HasSubstr("model_type: \"qwen2_moe\" is not supported"));
   EXPECT_THAT(message, HasSubstr("llama, qwen2, qwen3, mistral, mixtral, qwen3_moe, gpt_oss, "
                                  "gemma3_text, olmo2, olmo3, phi3, smollm3, granite, ministral3, "
-                                 "gemma3, mistral3"));
+                                 "exaone4, gemma3, mistral3"));
   EXPECT_THAT(ErrorOf(R"({"model_type": "lama"})"), HasSubstr("did you mean 'llama'?"));
   EXPECT_THAT(ErrorOf(R"({"hidden_size": 1})"), HasSubstr("model_type: required"));
   EXPECT_THAT(ErrorOf(R"({"model_type": 3})"), HasSubstr("model_type: needs a string"));

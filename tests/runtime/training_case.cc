@@ -136,9 +136,9 @@ Golden LoadGolden(const std::string& family) {
 }
 
 std::vector<std::string> DenseGoldens() {
-  return {"llama",   "qwen2",   "qwen3",      "mistral_window", "gemma3",
-          "olmo2",   "olmo3",   "phi3",       "phi3_short",     "phi3_longrope",
-          "smollm3", "granite", "ministral3", "gemma3_wrapper", "mistral3_wrapper"};
+  return {"llama",      "qwen2",   "qwen3",          "mistral_window",  "gemma3",  "olmo2",
+          "olmo3",      "phi3",    "phi3_short",     "phi3_longrope",   "smollm3", "granite",
+          "ministral3", "exaone4", "gemma3_wrapper", "mistral3_wrapper"};
 }
 
 std::map<std::string, double> NormsOnDisk(const Golden& golden, const RunOutcome& outcome) {

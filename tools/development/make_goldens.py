@@ -49,7 +49,7 @@ SMALLEST_GAP = 1e-3
 SEEDS = 60
 STAGE_ROWS, STAGE_TOKENS = 2, 24
 # One layer of each kind. Layers of the families that are not listed are all of one kind: layer 1 stands for them.
-STAGE_LAYERS = {"gemma3": [1, 5], "olmo3": [1, 3], "smollm3": [1, 3]}
+STAGE_LAYERS = {"exaone4": [1, 3], "gemma3": [1, 5], "olmo3": [1, 3], "smollm3": [1, 3]}
 
 COMMON = {
     "vocab_size": 320,
@@ -157,6 +157,15 @@ MODELS = {
         "logits_scaling": 8.0,
         "tie_word_embeddings": True,
     }), 22),
+    "exaone4": (transformers.Exaone4ForCausalLM, lambda: transformers.Exaone4Config(**COMMON | {
+        "num_hidden_layers": 5,
+        "layer_types": ["full_attention" if (i + 1) % 4 == 0 else "sliding_attention" for i in range(5)],
+        "sliding_window": 8,
+        "sliding_window_pattern": "LLLG",
+        # With this length some of the 8 frequencies stay, some are on the ramp and some are divided.
+        "rope_parameters": {"rope_type": "llama3", "rope_theta": 10000.0, "factor": 4.0, "low_freq_factor": 1.0,
+                            "high_freq_factor": 4.0, "original_max_position_embeddings": 64},
+    }), 23),
     "ministral3": (transformers.Ministral3ForCausalLM, lambda: transformers.Ministral3Config(**MINISTRAL3), 13),
     "phi3_longrope": (transformers.Phi3ForCausalLM, lambda: phi3(32, 12, True), 11),
     "phi3_short": (transformers.Phi3ForCausalLM, lambda: phi3(64, None, False), 15),
@@ -172,7 +181,8 @@ MODELS = {
 SCALES = {
     # Larger queries and keys: attention that is not nearly uniform shows the rotation.
     "": {"q_proj": 0.1, "k_proj": 0.1, "qkv_proj": 0.1, "": 0.05},
-    # OLMo has no norm before its first layer; with small embeddings the run would amplify rounding errors.
+    # EXAONE 4 and OLMo have no norm before its first layer; with small embeddings the run would amplify rounding errors.
+    "exaone4": {"embed_tokens": 0.5, "q_proj": 0.1, "k_proj": 0.1, "": 0.05},
     "olmo3": {"embed_tokens": 0.5, "q_proj": 0.1, "k_proj": 0.1, "": 0.05},
     # The multipliers (12 and 0.22) would hide the layers behind the embeddings.
     "granite": {"embed_tokens": 0.03, "": 0.2},

@@ -131,6 +131,7 @@ FAMILIES = {
     "granite": (BIAS | {"mlp_bias": [True, False], "attention_multiplier": [0.0625, 1], "embedding_multiplier": [12],
                         "residual_multiplier": [0.22], "logits_scaling": [8.0, 10]}, rope_keys),
     "ministral3": (WINDOW, ministral3_ropes),
+    "exaone4": (WINDOW | TYPES | {"sliding_window_pattern": [2, 3, 4, "LLLG", None]}, rope_keys),
 }
 WRAPPERS = {"gemma3": ["gemma3_text"], "mistral3": ["mistral", "ministral3"]}
 
@@ -207,6 +208,10 @@ def theirs(config):
         window = getattr(module, "sliding_window", None)
         if text.model_type in ("phi3", "mistral", "ministral3"):
             window = text.sliding_window
+        rotates = getattr(module, "use_rope", True)
+        if text.model_type == "exaone4":
+            rotates = window is None or module.is_sliding
+            window = window if module.is_sliding else None
         rotary, kind = base.rotary_emb, None
         if isinstance(getattr(rotary, "rope_type", None), dict):
             kind = text.layer_types[index]
@@ -220,7 +225,7 @@ def theirs(config):
             rope = text.rope_parameters
             scale = get_llama_4_attn_scale(torch.tensor([[SEQUENCE - 1]]), rope["llama_4_scaling_beta"],
                                            rope["original_max_position_embeddings"]).item()
-        if not getattr(module, "use_rope", True):
+        if not rotates:
             frequencies, factor = torch.zeros(0), 1.0
         answer["layers"].append({"window": window or 0, "frequencies": frequencies.tolist(), "factor": factor,
                                  "query_scale": scale})
@@ -261,11 +266,12 @@ def main():
     parser.add_argument("tool")
     parser.add_argument("--configs", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--families", nargs="+", default=list(FAMILIES) + list(WRAPPERS), metavar="NAME")
     arguments = parser.parse_args()
     r = random.Random(arguments.seed)
     configs = []
     for _ in range(arguments.configs):
-        kind = r.choice(list(FAMILIES) + list(WRAPPERS))
+        kind = r.choice(arguments.families)
         configs.append(wrap(r, kind) if kind in WRAPPERS else draw(r, kind))
     lines = subprocess.run([arguments.tool, str(SEQUENCE)], input="".join(json.dumps(c) + "\n" for c in configs),
                            capture_output=True, text=True, check=True).stdout.splitlines()
