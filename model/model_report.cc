@@ -39,10 +39,9 @@ StageFigures FiguresOf(const ModelSpec& spec, const Stage& stage, TokenBatch tok
           .forward_flops = ForwardWork(spec, stage, all, tokens).flops,
           .backward_flops = BackwardWork(spec, stage, all, tokens).flops,
           .kept_bytes = KeptBytes(spec, stage.kind, tokens, kBf16Bytes),
-          .recomputed_bytes =
-              KeptBytes(spec, stage.kind, tokens, kBf16Bytes) -
-              InputBytes(spec, stage.kind, tokens, kBf16Bytes),
-          .transient_bytes = 
+          .recomputed_bytes = KeptBytes(spec, stage.kind, tokens, kBf16Bytes) -
+                              InputBytes(spec, stage.kind, tokens, kBf16Bytes),
+          .transient_bytes =
               WorkspaceBytes(spec, stage.kind, tokens, kBf16Bytes, PassesOver::kTraining)};
 }
 
@@ -250,9 +249,10 @@ std::string ModelReportText(const ModelSpec& spec, TokenBatch tokens) {
   }
   table.AddRule();
   table.AddRow(Row("all", stages.size(), total));
-  return StrCat(spec.name, " (", spec.family, "): ", WithCommas(total.parameters), " parameters, ",
-                WithCommas(total.active_parameters), " active, ", BytesText(total.bytes),
-                " as bf16\n", ShapeText(spec), "\n", WindowText(spec), "\n",
+  const std::string of = spec.wrapper.empty() ? "" : StrCat(", the text part of ", spec.wrapper);
+  return StrCat(spec.name, " (", spec.family, of, "): ", WithCommas(total.parameters),
+                " parameters, ", WithCommas(total.active_parameters), " active, ",
+                BytesText(total.bytes), " as bf16\n", ShapeText(spec), "\n", WindowText(spec), "\n",
                 std::move(table).Finish(), "\nEach row is one stage of `count` equal ones, for ",
                 tokens.batch, " x ", tokens.sequence,
                 " tokens; weights and activations as bf16. Transient: the largest.\n");
@@ -270,6 +270,7 @@ std::string ModelReportJson(const ModelSpec& spec, TokenBatch tokens) {
   json.BeginObject();
   json.Key("name").String(spec.name);
   json.Key("family").String(spec.family);
+  if (!spec.wrapper.empty()) json.Key("wrapper").String(spec.wrapper);
   WriteFigures(json, total);
   WriteShape(json, spec);
   json.Key("batch").Integer(tokens.batch);

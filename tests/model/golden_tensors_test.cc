@@ -12,6 +12,7 @@
 #include "model/families/family.h"
 #include "model/load_model_spec.h"
 #include "model/stages.h"
+#include "tests/goldens/golden_names.h"
 
 namespace horizon {
 namespace {
@@ -70,15 +71,13 @@ TEST_P(GoldenTensors, StagesListWhatLiesInTheFile) {
   EXPECT_EQ(listed, ShapesInFile(folder + "/model.safetensors"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, GoldenTensors,
-                         testing::Values("exaone4", "gemma3", "gpt_oss", "granite", "llama",
-                                         "ministral3", "mistral_window", "mixtral", "olmo2",
-                                         "olmo3", "phi3", "phi3_longrope", "phi3_short", "qwen2",
-                                         "qwen3", "qwen3_moe", "smollm3"),
+INSTANTIATE_TEST_SUITE_P(Families, GoldenTensors, testing::ValuesIn(PlainGoldens()),
+                         [](const auto& test) { return test.param; });
+INSTANTIATE_TEST_SUITE_P(FamiliesWithExperts, GoldenTensors, testing::ValuesIn(ExpertGoldens()),
                          [](const auto& test) { return test.param; });
 
 TEST(GoldenConfigs, WrappersAreReadWhole) {
-  for (const std::string name : {"gemma3_wrapper", "mistral3_wrapper"}) {
+  for (const std::string& name : WrapperGoldens()) {
     const absl::StatusOr<ModelConfig> config =
         LoadModelSpec(*MakePosixIo(), "tests/goldens/" + name);
     ASSERT_TRUE(config.ok()) << config.status();

@@ -11,6 +11,7 @@
 #include "common/str_cat.h"
 #include "model/load_model_spec.h"
 #include "model/model_folder_writer.h"
+#include "tests/goldens/golden_names.h"
 #include "tests/model/model_specs.h"
 #include "tests/model/recording_io.h"
 #include "tests/model/test_files.h"
@@ -295,11 +296,11 @@ TEST_F(MatchTensorsTest, ATextModelHasNoOtherParts) {
 
 class GoldenModels : public testing::TestWithParam<std::string> {};
 
-INSTANTIATE_TEST_SUITE_P(Families, GoldenModels,
-                         testing::Values("exaone4", "gemma3", "gemma3_wrapper", "gpt_oss",
-                                         "granite", "llama", "ministral3", "mistral3_wrapper",
-                                         "mistral_window", "mixtral", "olmo2", "olmo3", "phi3",
-                                         "phi3_longrope", "qwen2", "qwen3", "qwen3_moe", "smollm3"),
+INSTANTIATE_TEST_SUITE_P(Families, GoldenModels, testing::ValuesIn(PlainGoldens()),
+                         [](const auto& tested) { return tested.param; });
+INSTANTIATE_TEST_SUITE_P(FamiliesWithExperts, GoldenModels, testing::ValuesIn(ExpertGoldens()),
+                         [](const auto& tested) { return tested.param; });
+INSTANTIATE_TEST_SUITE_P(Wrappers, GoldenModels, testing::ValuesIn(WrapperGoldens()),
                          [](const auto& tested) { return tested.param; });
 
 TEST_P(GoldenModels, MatchTheirConfigAndReadWhole) {

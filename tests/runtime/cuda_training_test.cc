@@ -284,7 +284,7 @@ INSTANTIATE_TEST_SUITE_P(Families, CudaTraining, testing::ValuesIn(DenseGoldens(
                          [](const auto& family) { return family.param; });
 // Between them these have every block.
 INSTANTIATE_TEST_SUITE_P(Families, CudaTrainingPlans,
-                         testing::Values("qwen2", "olmo3", "granite", "phi3_longrope",
+                         testing::Values("qwen2", "olmo3", "exaone4", "granite", "phi3_longrope",
                                          "mistral3_wrapper", "gemma3_wrapper"),
                          [](const auto& family) { return family.param; });
 

@@ -19,6 +19,7 @@
 #include "runtime/random_init.h"
 #include "runtime/trainer.h"
 #include "schedule/lay_out_memory.h"
+#include "tests/goldens/golden_names.h"
 
 namespace horizon {
 namespace {
@@ -136,9 +137,9 @@ Golden LoadGolden(const std::string& family) {
 }
 
 std::vector<std::string> DenseGoldens() {
-  return {"llama",      "qwen2",   "qwen3",          "mistral_window",  "gemma3",  "olmo2",
-          "olmo3",      "phi3",    "phi3_short",     "phi3_longrope",   "smollm3", "granite",
-          "ministral3", "exaone4", "gemma3_wrapper", "mistral3_wrapper"};
+  std::vector<std::string> names = PlainGoldens();
+  for (const std::string& name : WrapperGoldens()) names.push_back(name);
+  return names;
 }
 
 std::map<std::string, double> NormsOnDisk(const Golden& golden, const RunOutcome& outcome) {

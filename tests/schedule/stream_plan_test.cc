@@ -6,13 +6,16 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <utility>
 #include <vector>
 
+#include "common/io.h"
 #include "common/json.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "common/yaml.h"
+#include "model/load_model_spec.h"
 #include "schedule/offload_baselines.h"
 #include "tests/schedule/random_plans.h"
 #include "tests/schedule/random_records.h"
@@ -188,8 +191,34 @@ std::vector<std::pair<std::string, ChangeModel>> ModelChanges() {
       {"window of layer 1", [](ModelSpec& spec) { spec.layers[1].sliding_window = 16; }},
       {"experts in layer 0", [](ModelSpec& spec) { spec.layers[0].has_experts = true; }},
       {"experts in layer 1", [](ModelSpec& spec) { spec.layers[1].has_experts = true; }},
+      {"norm_after", [](ModelSpec& spec) { spec.norm_place = NormPlace::kAfter; }},
+      {"norms on both sides", [](ModelSpec& spec) { spec.norm_place = NormPlace::kBoth; }},
+      {"norm_adds_one", [](ModelSpec& spec) { spec.norm_adds_one = true; }},
+      {"qk_norm of full width", [](ModelSpec& spec) { spec.qk_norm = QkNorm::kFullWidth; }},
+      {"activation", [](ModelSpec& spec) { spec.activation = Activation::kGeluTanh; }},
+      {"attention_scale", [](ModelSpec& spec) { spec.attention_scale = 0.5; }},
+      {"embedding_multiplier", [](ModelSpec& spec) { spec.embedding_multiplier = 0.5; }},
+      {"rounds", [](ModelSpec& spec) { spec.embedding_multiplier_rounds = true; }},
+      {"residual_multiplier", [](ModelSpec& spec) { spec.residual_multiplier = 0.5; }},
+      {"logit_multiplier", [](ModelSpec& spec) { spec.logit_multiplier = 0.5; }},
+      {"padding_token", [](ModelSpec& spec) { spec.padding_token = 0; }},
+      {"rotary_dim", [](ModelSpec& spec) { spec.ropes[0].rotary_dim = 4; }},
+      {"query scale", [](ModelSpec& spec) { spec.ropes[0].query_scale_beta = 0.1; }},
+      {"short factors", [](ModelSpec& spec) { spec.ropes[0].short_factors = {2.0}; }},
+      {"long factors", [](ModelSpec& spec) { spec.ropes[0].long_factors = {2.0}; }},
+      {"a second rope", [](ModelSpec& spec) { spec.ropes.emplace_back(); }},
+      {"another second rope", [](ModelSpec& spec) { spec.ropes.push_back({.theta = 3}); }},
+      {"rope of layer 0", [](ModelSpec& spec) { spec.layers[0].rope = kNoRotary; }},
+      {"rope of layer 1", [](ModelSpec& spec) { spec.layers[1].rope = kNoRotary; }},
       {"nothing", [](ModelSpec& spec) {}},
   };
+}
+
+// Plans and runs made before models had options beyond llama's stay valid.
+TEST(Fingerprint, OfPlainModelsIsWhatItWas) {
+  const std::unique_ptr<Io> io = MakePosixIo();
+  EXPECT_EQ(FingerprintOf(LoadModelSpec(*io, "qwen3-8b")->spec), "c1cfc070aac2cc6e");
+  EXPECT_EQ(FingerprintOf(LoadModelSpec(*io, "llama-3.1-8b")->spec), "1e9aec0498db5b61");
 }
 
 TEST(Fingerprint, DiffersForEveryShapeAndArithmetic) {
