@@ -93,8 +93,8 @@ struct ModelSpec {
   int64_t vocab = 0;
   int64_t max_positions = 0;
   bool tied = false;  // the head is the embedding table
-  // The row of the embedding that lookups do not train (pad_token_id; as PyTorch's padding_idx); -1:
-  // none. As a row of a tied head it is trained.
+  // The row of the embedding that lookups do not train (pad_token_id; as PyTorch's padding_idx);
+  // -1: none. As a row of a tied head it is trained.
   int64_t padding_token = -1;
   bool qkv_bias = false;
   bool output_bias = false;  // of the attention output projection
@@ -110,10 +110,10 @@ struct ModelSpec {
   double embedding_multiplier = 1.0;  // of the embedding's output
   // The multiplier is rounded to the type that compute has weights in (gemma).
   bool embedding_multiplier_rounds = false;
-  double residual_multiplier = 1.0;   // of what attention and feed-forward add
-  double logit_multiplier = 1.0;      // of the logits
-  double swiglu_limit = 0.0;          // clamp of gate and up before SwiGLU; 0: none (gpt_oss 7.0)
-  double swiglu_alpha = 1.0;          // slope inside SwiGLU's sigmoid (gpt_oss 1.702)
+  double residual_multiplier = 1.0;  // of what attention and feed-forward add
+  double logit_multiplier = 1.0;     // of the logits
+  double swiglu_limit = 0.0;         // clamp of gate and up before SwiGLU; 0: none (gpt_oss 7.0)
+  double swiglu_alpha = 1.0;         // slope inside SwiGLU's sigmoid (gpt_oss 1.702)
   double initializer_range = 0.02;
   std::vector<RopeSpec> ropes = {RopeSpec{}};  // by kind of layer; layers name theirs
   ExpertsSpec experts;

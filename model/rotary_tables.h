@@ -7,8 +7,8 @@
 namespace horizon {
 
 // The rotary tables of a model, one behind the other in one buffer: for each of spec.ropes the
-// cosines and sines [sequence, 2, rotary_dim / 2] that rotate keys, and, where queries are scaled by
-// their position, a second table with that scale in it, which rotates queries.
+// cosines and sines [sequence, 2, rotary_dim / 2] that rotate keys, and, where queries are scaled
+// by their position, a second table with that scale in it, which rotates queries.
 
 enum class RotaryOf { kKeys, kQueries };
 
@@ -30,8 +30,7 @@ inline int64_t RotaryTableBegin(const ModelSpec& spec, int32_t rope, RotaryOf of
 // Values a position of all tables together.
 inline int64_t RotaryTablesWidth(const ModelSpec& spec) {
   const auto last = static_cast<int32_t>(spec.ropes.size()) - 1;
-  return RotaryTableBegin(spec, last, RotaryOf::kQueries) +
-         spec.RotaryDimOf(spec.ropes.back());
+  return RotaryTableBegin(spec, last, RotaryOf::kQueries) + spec.RotaryDimOf(spec.ropes.back());
 }
 
 }  // namespace horizon

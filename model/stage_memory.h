@@ -10,8 +10,9 @@
 namespace horizon {
 
 // Bytes that the passes over a stage of some kind use for a batch, from its description
-// (model/stages/), where an activation takes `value_bytes`. Overflowed when they pass 64 bits. The residual stream's
-// output and gradients are the schedule's, and so are logits; they are not counted here.
+// (model/stages/), where an activation takes `value_bytes`. Overflowed when they pass 64 bits. The
+// residual stream's output and gradients are the schedule's, and so are logits; they are not
+// counted here.
 
 // All that backward reads besides weights, the input included.
 CheckedU64 KeptBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens,

@@ -112,9 +112,7 @@ class AttentionCalls : public BranchCalls {
     TensorRole norm;
     RotaryOf rotary;
   };
-  Heads Queries() const {
-    return {s_.spec.heads, TensorRole::kQueryNorm, RotaryOf::kQueries};
-  }
+  Heads Queries() const { return {s_.spec.heads, TensorRole::kQueryNorm, RotaryOf::kQueries}; }
   Heads Keys() const { return {s_.spec.kv_heads, TensorRole::kKeyNorm, RotaryOf::kKeys}; }
   NormShape NormOf(const Heads& of) const {
     return {of.norm, tokens_ * QkNormRows(s_.spec, of.heads), QkNormWidth(s_.spec, of.heads)};
@@ -126,10 +124,9 @@ class AttentionCalls : public BranchCalls {
     if (HasTensor(of.norm)) {
       if (before != nullptr) {
         RETURN_IF_ERROR(s_.kernels.copy_bytes(
-            context_,
-            {.bytes = tokens_ * of.heads * s_.spec.head_dim * BytesOf(s_.activations),
-             .from = x.data(),
-             .to = before.data()}));
+            context_, {.bytes = tokens_ * of.heads * s_.spec.head_dim * BytesOf(s_.activations),
+                       .from = x.data(),
+                       .to = before.data()}));
       }
       RETURN_IF_ERROR(NormForward(NormOf(of), x, x, inverse_rms));
     }
@@ -147,15 +144,16 @@ class AttentionCalls : public BranchCalls {
     if (layer_.rope == kNoRotary) return absl::OkStatus();
     CHECK(s_.rotary_tables != nullptr);
     return s_.kernels.rotary(
-        context_, {.direction = direction,
-                   .tokens = tokens_,
-                   .heads = of.heads,
-                   .head_dim = s_.spec.head_dim,
-                   .rotary_dim = s_.spec.RotaryDimOf(s_.spec.ropes[static_cast<size_t>(layer_.rope)]),
-                   .records = s_.records,
-                   .table = s_.rotary_tables +
-                            s_.positions * RotaryTableBegin(s_.spec, layer_.rope, of.rotary),
-                   .x = x});
+        context_,
+        {.direction = direction,
+         .tokens = tokens_,
+         .heads = of.heads,
+         .head_dim = s_.spec.head_dim,
+         .rotary_dim = s_.spec.RotaryDimOf(s_.spec.ropes[static_cast<size_t>(layer_.rope)]),
+         .records = s_.records,
+         .table =
+             s_.rotary_tables + s_.positions * RotaryTableBegin(s_.spec, layer_.rope, of.rotary),
+         .x = x});
   }
 
   AttentionShape Shape() const {

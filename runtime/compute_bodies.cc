@@ -81,7 +81,8 @@ absl::Status OperationBodies::Body::BackwardChunk() const {
   for (size_t i = 0; i < pieces.size(); ++i) {
     const Stage& stage = chunks_.stages[pieces[i].stage];
     const auto parameters = static_cast<int64_t>(ParametersInUnits(stage, pieces[i].units));
-    begins[i + 1] = {begins[i].parameters + parameters, begins[i].kept + o_.templates_.Of(stage.kind).kept_bytes()};
+    begins[i + 1] = {begins[i].parameters + parameters,
+                     begins[i].kept + o_.templates_.Of(stage.kind).kept_bytes()};
   }
   for (size_t i = pieces.size(); i-- > 0;) {
     RETURN_IF_ERROR(BackwardOfStage(shapes,

@@ -25,8 +25,7 @@ class FinalNormCalls : public StageCalls {
     const Values input = arrays.Get(ArrayRole::kInput);
     const float* inverse_rms = arrays.GetFp32(ArrayRole::kInverseRms);
     RETURN_IF_ERROR(arrays.status());
-    return NormBackward(Shape(), input, inverse_rms, args.output_gradient, {},
-                        args.input_gradient);
+    return NormBackward(Shape(), input, inverse_rms, args.output_gradient, {}, args.input_gradient);
   }
 
  private:

@@ -68,15 +68,14 @@ absl::Status StageCalls::WeightGradients(ConstValues x, const Matrix& matrix, Co
 
 absl::Status StageCalls::NormForward(const NormShape& shape, ConstValues x, Values y,
                                      float* inverse_rms) {
-  return s_.kernels.rms_norm_forward(
-      context_, {.rows = shape.rows,
-                 .width = shape.width,
-                 .epsilon = static_cast<float>(s_.spec.norm_epsilon),
-                 .weight_offset = weight_offset(),
-                 .x = x,
-                 .weight = Weight(shape.role),
-                 .y = y,
-                 .inverse_rms = inverse_rms});
+  return s_.kernels.rms_norm_forward(context_, {.rows = shape.rows,
+                                                .width = shape.width,
+                                                .epsilon = static_cast<float>(s_.spec.norm_epsilon),
+                                                .weight_offset = weight_offset(),
+                                                .x = x,
+                                                .weight = Weight(shape.role),
+                                                .y = y,
+                                                .inverse_rms = inverse_rms});
 }
 
 absl::Status StageCalls::NormBackward(const NormShape& shape, ConstValues x,
@@ -175,11 +174,11 @@ absl::Status BranchCalls::StartBackward(const StageBackward& args, const Branch&
   gradient = args.output_gradient;
   if (!HasProjectedArray(s_.spec)) return absl::OkStatus();
   if (s_.spec.residual_multiplier != 1.0) {
-    RETURN_IF_ERROR(s_.kernels.residual_add(
-        context_, {.count = tokens_ * hidden_,
-                   .branch = gradient,
-                   .scale = static_cast<float>(s_.spec.residual_multiplier),
-                   .output = arrays.projected_gradient}));
+    RETURN_IF_ERROR(
+        s_.kernels.residual_add(context_, {.count = tokens_ * hidden_,
+                                           .branch = gradient,
+                                           .scale = static_cast<float>(s_.spec.residual_multiplier),
+                                           .output = arrays.projected_gradient}));
     gradient = arrays.projected_gradient;
   }
   if (s_.spec.norm_after()) {

@@ -43,8 +43,7 @@ class StageCalls {
             s_.activations};
   }
   StageArrays BackwardArrays(const StageBackward& args) const {
-    return {stage_,         template_,      ScratchOf::kBackward, args.kept,
-            args.workspace, s_.activations};
+    return {stage_, template_, ScratchOf::kBackward, args.kept, args.workspace, s_.activations};
   }
 
   // A matrix [out, in] of the stage and its bias.

@@ -23,9 +23,7 @@ class StageTemplate {
     int64_t offset = -1;
     int64_t unit = 0;
   };
-  const TensorPlace& TensorAt(TensorRole role) const {
-    return tensors_[static_cast<size_t>(role)];
-  }
+  const TensorPlace& TensorAt(TensorRole role) const { return tensors_[static_cast<size_t>(role)]; }
   // Where the tensors of a unit begin, in parameters from the begin of the stage.
   int64_t BeginOfUnit(int64_t unit) const { return unit_begins_[static_cast<size_t>(unit)]; }
 
@@ -48,9 +46,7 @@ class StageTemplate {
 class StageTemplates {
  public:
   StageTemplates(const ModelSpec& spec, int64_t tokens, ValueType activations);
-  const StageTemplate& Of(StageKind kind) const {
-    return templates_[static_cast<size_t>(kind)];
-  }
+  const StageTemplate& Of(StageKind kind) const { return templates_[static_cast<size_t>(kind)]; }
 
  private:
   std::array<StageTemplate, kStageKinds> templates_;

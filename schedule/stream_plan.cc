@@ -209,10 +209,9 @@ std::string FingerprintOf(const ModelSpec& spec) {
     print.AddNumber(size);
   }
   const RopeSpec& rope = spec.ropes.front();
-  for (const bool flag :
-       {spec.tied, spec.qkv_bias, spec.output_bias, spec.mlp_bias, spec.expert_bias,
-        spec.qk_norm != QkNorm::kNone, spec.attention_sinks, spec.experts.normalise_top_k,
-        rope.truncate}) {
+  for (const bool flag : {spec.tied, spec.qkv_bias, spec.output_bias, spec.mlp_bias,
+                          spec.expert_bias, spec.qk_norm != QkNorm::kNone, spec.attention_sinks,
+                          spec.experts.normalise_top_k, rope.truncate}) {
     print.AddNumber(flag);
   }
   print.Add(ToString(rope.kind));

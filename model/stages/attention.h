@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "model/model_spec.h"
-#include "model/tensor_spec.h"
 #include "model/stages/stage_description.h"
+#include "model/tensor_spec.h"
 
 namespace horizon {
 

@@ -45,7 +45,7 @@ enum class ArrayRole : uint8_t {
   kActivated,  // activation(gate) * up
   kProjected,  // what the stage adds to the residual stream, before norm and multiplier
   kProjectedInverseRms,
-  kBranch,        // that after its norm
+  kBranch,  // that after its norm
   kRouterProbabilities,
   kChosenExperts,  // their numbers and weights
   kGathered,       // inputs of the chosen experts

@@ -59,8 +59,8 @@ TEST(StageMemory, ExpertsKeepGateAndUpOfTheChosen) {
             2u * (64 + 2 * 2 * 176) + 4 * (1 + 4 + 2 * 2));
 }
 
-// Backward has the gradients of gate and up beside what was activated, which is dead when the normed
-// input and the fp32 sum of its gradient come.
+// Backward has the gradients of gate and up beside what was activated, which is dead when the
+// normed input and the fp32 sum of its gradient come.
 TEST(StageMemory, ArraysThatAreNotInUseAtOnceShareMemory) {
   EXPECT_EQ(WorkspaceEach(TinySpec("llama"), kFeedForward, 2),
             2u * 2 * 176 + std::max(2 * 176, 2 * 64 + 4 * 64));

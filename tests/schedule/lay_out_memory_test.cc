@@ -87,7 +87,7 @@ TEST(LayOutMemory, EveryBufferOfATinyStep) {
                    "device loss 1 x 16\n"
                    "device head_gradient 1 x 1024\n"
                    "pinned loss_pinned 1 x 16\n"
-                   "device workspace 1 x 3072\n"  // 16 tokens x 192 of attention's backward
+                   "device workspace 1 x 3072\n"        // 16 tokens x 192 of attention's backward
                    "device tile_scratch 1 x 2097152\n"  // one compute thread
                    "device rotary_table 1 x 512\n"      // 16 positions x 8 values
                    "host moments 1 x 2048\n"
