@@ -73,6 +73,10 @@ class StageCalls {
   // The input is kept, and of a stage in shards the weights of its norm.
   absl::Status KeepInput(const StageForward& args);
 
+  // Where a stage in shards keeps the weights of its norm.
+  Values KeptNormWeight(std::span<std::byte> kept) const;
+  float weight_offset() const { return s_.spec.norm_adds_one ? 1.0F : 0.0F; }
+
   const LayerShapes& s_;
   const Stage& stage_;
   const StageTemplate& template_;
@@ -84,13 +88,9 @@ class StageCalls {
   GradientOut gradient_;  // of backward
 
  private:
-  friend class BranchCalls;
   int64_t OffsetOf(TensorRole role) const {
     return template_.TensorAt(role).offset - template_.BeginOfUnit(units_.begin);
   }
-  // Where a stage in shards keeps the weights of its norm.
-  Values KeptNormWeight(std::span<std::byte> kept) const;
-  float weight_offset() const { return s_.spec.norm_adds_one ? 1.0F : 0.0F; }
 };
 
 // A stage that is a branch off the residual stream (model/stages/branch.h): attention and
