@@ -1,11 +1,11 @@
 // The bytes of a stage's arrays, and where they lie.
 #include "model/stage_memory.h"
 
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
 
-#include "gtest/gtest.h"
 #include "model/stages/array_layout.h"
 #include "model/stages/describe.h"
 #include "tests/model/model_specs.h"
@@ -34,15 +34,15 @@ TEST(StageMemory, AttentionKeepsWhatBackwardReads) {
   // Input 64; q 64, k and v 32 each; output 64; then fp32: inverse rms, log-sum-exp of 4 heads.
   const uint64_t plain_values = 64 + 64 + 32 + 32 + 64;
   EXPECT_EQ(KeptEach(TinySpec("llama"), kAttention, 4), 4 * (plain_values + 1 + 4));
-  EXPECT_EQ(KeptEach(TinySpec("llama"), kAttention, 2), 2 * plain_values + 4 * (1 + 4));
+  EXPECT_EQ(KeptEach(TinySpec("llama"), kAttention, 2), 2 * plain_values + uint64_t{4} * (1 + 4));
   EXPECT_EQ(InputBytes(TinySpec("llama"), kAttention, kTokens, 2).value(), 10u * 2 * 64);
   // q and k before their norm, and an inverse rms of each head.
   EXPECT_EQ(KeptEach(TinySpec("qwen3"), kAttention, 2),
-            2 * (plain_values + 64 + 32) + 4 * (1 + 4 + 4 + 2));
+            2 * (plain_values + 64 + 32) + uint64_t{4} * (1 + 4 + 4 + 2));
   // The norm over all heads has one inverse rms; there is no norm before, but one after, which
   // reads the projected output and its inverse rms.
   EXPECT_EQ(KeptEach(TinySpec("olmo2"), kAttention, 2),
-            2 * (plain_values + 64 + 32 + 64) + 4 * (4 + 1 + 1 + 1));
+            2 * (plain_values + 64 + 32 + 64) + uint64_t{4} * (4 + 1 + 1 + 1));
 }
 
 TEST(StageMemory, FeedForwardKeepsGateAndUp) {
@@ -56,17 +56,17 @@ TEST(StageMemory, FeedForwardKeepsGateAndUp) {
 TEST(StageMemory, ExpertsKeepGateAndUpOfTheChosen) {
   // Router probabilities of 4 experts; number, weight, gate and up of 2.
   EXPECT_EQ(KeptEach(TinySpec("mixtral"), StageKind::kExperts, 2),
-            2u * (64 + 2 * 2 * 176) + 4 * (1 + 4 + 2 * 2));
+            2u * (64 + 2 * 2 * 176) + uint64_t{4} * (1 + 4 + 2 * 2));
 }
 
 // Backward has the gradients of gate and up beside what was activated, which is dead when the
 // normed input and the fp32 sum of its gradient come.
 TEST(StageMemory, ArraysThatAreNotInUseAtOnceShareMemory) {
   EXPECT_EQ(WorkspaceEach(TinySpec("llama"), kFeedForward, 2),
-            2u * 2 * 176 + std::max(2 * 176, 2 * 64 + 4 * 64));
+            2u * 2 * 176 + std::max(2u * 176, 2u * 64 + 4u * 64));
   ModelSpec narrow = TinySpec("llama");
   narrow.intermediate = 24;
-  EXPECT_EQ(WorkspaceEach(narrow, kFeedForward, 2), 2u * 2 * 24 + (2 * 64 + 4 * 64));
+  EXPECT_EQ(WorkspaceEach(narrow, kFeedForward, 2), 2u * 2 * 24 + (2u * 64 + 4u * 64));
 }
 
 TEST(StageMemory, APassThatTrainsNothingNeedsLess) {
