@@ -136,7 +136,7 @@ void Attention(KernelWorld& world, Findings& findings) {
 void Cache(KernelWorld& world, Findings& findings) {
   constexpr int64_t kPlaces = 300;  // more than a tile
   constexpr int64_t kHeads = 4;
-  constexpr int64_t kKeyWidth = 2 * 24;
+  constexpr int64_t kKeyWidth = int64_t{2} * 24;
   constexpr int64_t kBatch = 2;
   TwoSides sides(world, "cached attention", findings);
   std::vector<TokenRecord> prompt(kBatch * kTokens);

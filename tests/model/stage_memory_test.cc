@@ -56,7 +56,7 @@ TEST(StageMemory, FeedForwardKeepsGateAndUp) {
 TEST(StageMemory, ExpertsKeepGateAndUpOfTheChosen) {
   // Router probabilities of 4 experts; number, weight, gate and up of 2.
   EXPECT_EQ(KeptEach(TinySpec("mixtral"), StageKind::kExperts, 2),
-            2u * (64 + 2 * 2 * 176) + uint64_t{4} * (1 + 4 + 2 * 2));
+            uint64_t{2} * (64 + 2 * 2 * 176) + uint64_t{4} * (1 + 4 + 2 * 2));
 }
 
 // Backward has the gradients of gate and up beside what was activated, which is dead when the
