@@ -1,4 +1,3 @@
-#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,18 +9,17 @@
 #include "app/device_option.h"
 #include "app/this_machine.h"
 #include "common/json.h"
+#include "common/percent.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "common/text_table.h"
+#include "common/units.h"
 #include "planner/machine_catalog.h"
-#include "planner/plan_report.h"
 #include "planner/refit_profile.h"
 #include "report/run_view.h"
 
 namespace horizon {
 namespace {
-
-std::string Percent(double share) { return absl::StrFormat("%+.1f %%", 100 * share); }
 
 std::string TextOf(const Refit& refit) {
   TextTable groups({"rates", "operations", "measured / predicted", "quartiles", "corrected"});
@@ -35,8 +33,8 @@ std::string TextOf(const Refit& refit) {
   for (const RunFit& run : refit.runs) {
     const auto seconds = [](double value) { return StrCat(ShortNumber(value), " s"); };
     runs.AddRow({run.name, seconds(run.measured), seconds(run.before),
-                 Percent(run.measured / run.before - 1), seconds(run.after),
-                 Percent(run.measured / run.after - 1)});
+                 PercentChange(run.measured / run.before - 1), seconds(run.after),
+                 PercentChange(run.measured / run.after - 1)});
   }
   return StrCat(std::move(groups).Finish(), "\nsteps bound by compute took ",
                 absl::StrFormat("%.3f", refit.beyond_operations),

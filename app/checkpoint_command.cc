@@ -152,8 +152,7 @@ std::string ShowText(const Checkpoint& checkpoint) {
                  counters.skipped_steps, " steps skipped\n\n");
   TextTable table({"part", "tensors", "bytes"});
   for (const auto& [part, sum] : SumByPart(manifest)) {
-    table.AddRow(
-        {std::string(ToString(part)), StrCat(sum.tensors), ToString(Bytes(CheckedU64(sum.bytes)))});
+    table.AddRow({std::string(ToString(part)), StrCat(sum.tensors), BytesText(sum.bytes)});
   }
   return StrCat(text, std::move(table).Finish());
 }

@@ -4,11 +4,13 @@
 #include <vector>
 
 #include "app/commands.h"
+#include "app/job_options.h"
 #include "app/planning_options.h"
 #include "common/json.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "common/text_table.h"
+#include "common/units.h"
 #include "model/load_model_spec.h"
 #include "planner/calibration.h"
 #include "planner/make_plan.h"
@@ -23,8 +25,6 @@ struct Compared {
   HardwareProfile profile;
   PlanAnswer answer;
 };
-
-std::string BytesText(uint64_t bytes) { return ToString(Bytes(CheckedU64(bytes))); }
 
 class CompareCommand : public Command {
  public:
@@ -156,7 +156,7 @@ class CompareCommand : public Command {
 
   std::string model_;
   std::vector<std::string> machines_;
-  JobOptions job_;
+  PlanJobOptions job_;
   bool json_ = false;
 };
 

@@ -77,12 +77,13 @@ class DataCommand : public Command {
           StrCat("horizon data knows 'check' only, found '", action_, "'"));
     }
     if (files_.empty()) return absl::InvalidArgumentError("name the files to check");
+    ASSIGN_OR_RETURN(const DataSettings settings, flags_.ToSettings(context, ""));
     ASSIGN_OR_RETURN(const ModelTokenizer tokenizer,
-                     TokenizerFor(context.io, flags_, model_.value_or("")));
+                     TokenizerFor(context.io, settings.tokenizer, model_.value_or("")));
     ASSIGN_OR_RETURN(const int64_t vocab, VocabularyOf(context.io, tokenizer));
-    ASSIGN_OR_RETURN(DataFiles files, DataFilesFrom(flags_, tokenizer, vocab, sequence_));
+    ASSIGN_OR_RETURN(DataFiles files, DataFilesFrom(settings, tokenizer, vocab, sequence_));
     files.paths = files_;
-    const DataListener listener = LoggingListener(context);
+    const DataListener listener = LoggingListener(context.clock, context.log);
     const auto threads =
         threads_.value_or(std::clamp<int64_t>(std::thread::hardware_concurrency(), 1, 64));
     ASSIGN_OR_RETURN(

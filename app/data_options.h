@@ -1,15 +1,12 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "app/command.h"
 #include "app/option.h"
-#include "model/model_spec.h"
-#include "model/tokenizer/load_tokenizer.h"
-#include "runtime/data/training_data.h"
+#include "training/data_settings.h"
 
 namespace horizon {
 
@@ -24,25 +21,10 @@ struct DataFlags {
   std::optional<std::string> cache;
 
   void AddTo(OptionList& list);
+  TokenizerChoice tokenizer_choice() const;
+  // `fallback_cache` is where token caches go when neither a flag nor the user's cache folder says.
+  absl::StatusOr<DataSettings> ToSettings(const CommandContext& context,
+                                          const std::string& fallback_cache) const;
 };
-
-// The model folder's tokenizer, or the built-in one. Where the folder has none, or `model` is no
-// folder, `tokenizer` is null: data of token ids needs none.
-absl::StatusOr<ModelTokenizer> TokenizerFor(Io& io, const DataFlags& flags,
-                                            const std::string& model);
-
-// What the flags say of reading files, for a vocabulary and a length of rows; the paths are the
-// caller's to fill in. `tokenizer` outlives the use of the result.
-absl::StatusOr<DataFiles> DataFilesFrom(const DataFlags& flags, const ModelTokenizer& tokenizer,
-                                        int64_t vocab, int64_t sequence);
-
-// The same with everything else that training or evaluating needs of its data.
-// `fallback_cache` is where token caches go when neither a flag nor the user's cache folder says.
-absl::StatusOr<DataOptions> DataOptionsFrom(const CommandContext& context, const DataFlags& flags,
-                                            const ModelTokenizer& tokenizer, const ModelSpec& spec,
-                                            int64_t sequence, const std::string& fallback_cache);
-
-// A listener that logs: what takes long, every few seconds, and warnings.
-DataListener LoggingListener(const CommandContext& context);
 
 }  // namespace horizon

@@ -7,6 +7,8 @@
 #include "absl/strings/str_format.h"
 #include "common/enum_words.h"
 #include "common/json.h"
+#include "common/percent.h"
+#include "common/statistics.h"
 #include "common/str_cat.h"
 #include "common/units.h"
 
@@ -17,11 +19,6 @@ constexpr size_t kMostTokens = 400;
 constexpr int64_t kBarLength = 40;
 
 std::string Count(int64_t count) { return WithCommas(static_cast<uint64_t>(count)); }
-
-double Share(int64_t part, int64_t whole) {
-  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
-std::string Percent(double share) { return absl::StrFormat("%.1f %%", 100 * share); }
 
 // Of the tokens' places in rows, how many hold a sample's token.
 double FullShare(const DataStatistics& statistics, int64_t rows, int64_t sequence) {
@@ -118,14 +115,14 @@ std::string DataCheckText(const DataFiles& files, const DataCheck& check, MaskSt
                          " dropped with nothing to learn"));
   line("tokens",
        StrCat(Count(statistics.tokens), ", ", Count(statistics.trained_tokens), " of them learnt (",
-              Percent(Share(statistics.trained_tokens, statistics.tokens)), ")"));
+              Percent(Share(statistics.trained_tokens, statistics.tokens), 1), ")"));
   line("lengths", StrCat("shortest ", Count(lengths.shortest()), ", median ",
                          Count(lengths.Quantile(0.5)), ", 95 % ", Count(lengths.Quantile(0.95)),
                          ", longest ", Count(lengths.longest()), " tokens"));
   line("packed", StrCat(Count(check.packed_rows), " rows, ",
-                        Percent(FullShare(statistics, check.packed_rows, sequence)), " full"));
+                        Percent(FullShare(statistics, check.packed_rows, sequence), 1), " full"));
   line("padded", StrCat(Count(statistics.samples), " rows, ",
-                        Percent(FullShare(statistics, statistics.samples, sequence)), " full"));
+                        Percent(FullShare(statistics, statistics.samples, sequence), 1), " full"));
   text += StrCat("\nrecords by tokens\n", HistogramText(lengths));
   if (statistics.bad_lines > 0) {
     text += StrCat("\nbad lines (", Count(statistics.bad_lines), ")\n");

@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "app/commands.h"
+#include "app/train_from_options.h"
 #include "app/train_options.h"
-#include "app/training_session.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "experiments/arithmetic_stories.h"
@@ -74,13 +74,13 @@ class DemoCommand : public Command {
     train.init = "random";
     train.data = output_ + "/stories.jsonl";
     train.output = output_ + "/run";
-    train.steps = steps_;
-    train.sequence = 192;
-    train.micro_batch = 5;
-    train.learning_rate = 3e-3;
-    train.schedule = "cosine";
-    train.warmup = std::min<int64_t>(5, steps_ / 4);
-    train.beta2 = 0.98;
+    train.job.values.steps = steps_;
+    train.job.sequence = 192;
+    train.job.values.micro_batch = 5;
+    train.job.values.learning_rate = 3e-3;
+    train.job.values.learning_rate_schedule = LearningRateSchedule::kCosine;
+    train.job.values.warmup_steps = std::min<int64_t>(5, steps_ / 4);
+    train.job.values.beta2 = 0.98;
     train.device = "host";  // the same numbers on every machine
     train.device_memory = 128_MiB;
     train.data_flags.tokenizer = "byte";
@@ -90,7 +90,7 @@ class DemoCommand : public Command {
     RETURN_IF_ERROR(context.io.MakeDirectory(output_));
     RETURN_IF_ERROR(WriteTextFile(context.io, train.model, std::string(kConfig)));
     // A row has one problem or two.
-    const StoryFile stories{.problems = 2 * steps_ * train.micro_batch};
+    const StoryFile stories{.problems = 2 * steps_ * train.job.values.micro_batch};
     RETURN_IF_ERROR(WriteStoryFile(context.io, train.data, stories));
     context.log.Info(StrCat("wrote ", stories.problems,
                             " word problems such as: ", MakeStoryProblem(0, 0).question));

@@ -69,9 +69,7 @@ std::string LinkText(const std::optional<PcieLink>& link) {
   return link ? PcieText(link->generation, link->width) : "?";
 }
 
-std::string SizeText(std::optional<uint64_t> bytes) {
-  return bytes ? ToString(Bytes(CheckedU64(*bytes))) : "?";
-}
+std::string SizeText(std::optional<uint64_t> bytes) { return bytes ? BytesText(*bytes) : "?"; }
 
 // What is wrong with the link, or nothing.
 std::string LinkNote(const Row& row) {

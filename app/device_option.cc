@@ -12,8 +12,8 @@ namespace {
 ChosenDevice Chosen(const CudaDeviceFacts& facts) {
   return {.name = {.kind = DeviceKind::kCuda, .index = facts.index},
           .model = facts.name,
-          .description = StrCat(facts.name, ", ", ToString(Bytes(CheckedU64(facts.free_bytes))),
-                                " of ", ToString(Bytes(CheckedU64(facts.memory_bytes))), " free"),
+          .description = StrCat(facts.name, ", ", BytesText(facts.free_bytes), " of ",
+                                BytesText(facts.memory_bytes), " free"),
           .free_bytes = facts.free_bytes};
 }
 

@@ -97,12 +97,14 @@ class EvalCommand : public Command {
     ASSIGN_OR_RETURN(const ModelConfig config, LoadModelSpec(context.io, model_));
     const ModelSpec& spec = config.spec;
     ASSIGN_OR_RETURN(const ChosenDevice device, ChooseDevice(context, inference_.device));
-    ASSIGN_OR_RETURN(const ModelTokenizer tokenizer, TokenizerFor(context.io, data_, model_));
+    ASSIGN_OR_RETURN(DataSettings settings, data_.ToSettings(context, ".horizon-tokens"));
+    settings.shuffle = false;
+    ASSIGN_OR_RETURN(const ModelTokenizer tokenizer,
+                     TokenizerFor(context.io, settings.tokenizer, model_));
     const int64_t sequence = sequence_.value_or(std::min<int64_t>(1024, spec.max_positions));
     ASSIGN_OR_RETURN(DataOptions options,
-                     DataOptionsFrom(context, data_, tokenizer, spec, sequence, ".horizon-tokens"));
+                     DataOptionsFrom(context.io, settings, tokenizer, spec, sequence));
     options.files.paths = files_;
-    options.shuffle = false;
     std::optional<Questions> questions;
     if (exact_match_) {
       ASSIGN_OR_RETURN(questions, ReadQuestions(context.io, options.files, match_));
@@ -111,8 +113,9 @@ class EvalCommand : public Command {
     }
     ASSIGN_OR_RETURN(const ParameterStore::Source source,
                      OpenModelSource(context.io, model_, spec));
-    ASSIGN_OR_RETURN(TrainingData data,
-                     OpenEvaluationData(context.io, options, LoggingListener(context)));
+    ASSIGN_OR_RETURN(
+        TrainingData data,
+        OpenEvaluationData(context.io, options, LoggingListener(context.clock, context.log)));
     ASSIGN_OR_RETURN(const Evaluation loss,
                      EvaluateLoss(context, device, spec, sequence, source, data));
     MatchReport matches;
@@ -151,7 +154,7 @@ class EvalCommand : public Command {
         const std::unique_ptr<ModelPass> pass,
         ModelPass::Create(
             {.spec = spec, .job = job, .plan = place.plan.plan, .kind = PassKind::kEvaluate},
-            place.Options(context)));
+            place.Environment(context)));
     RETURN_IF_ERROR(pass->store().Fill(source));
     const auto next = [&]() -> absl::StatusOr<std::optional<std::vector<TokenRecord>>> {
       if (data.eval->at_end()) return std::nullopt;

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <memory>
 #include <optional>
 #include <span>
 #include <utility>
 
 #include "app/answer_match.h"
+#include "common/percent.h"
+#include "common/statistics.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "model/chat_format.h"
@@ -49,15 +50,6 @@ absl::StatusOr<Question> ReadQuestion(const DataRecord& record, std::optional<Da
   RETURN_IF_ERROR(ParseSample(record.text, *kind,
                               {.sequence = options.sequence, .vocab = options.vocab}, sample));
   return QuestionOf(sample, options);
-}
-
-double Share(int64_t part, int64_t of) {
-  return of == 0 ? 0 : static_cast<double>(part) / static_cast<double>(of);
-}
-
-std::string Percent(int64_t part, int64_t of) {
-  const int64_t tenths = std::lround(1000 * Share(part, of));
-  return StrCat(tenths / 10, ".", tenths % 10, "%");
 }
 
 // For people: further lines below the first, and nothing that moves the terminal's cursor.
@@ -153,7 +145,7 @@ absl::StatusOr<MatchReport> AnswerQuestions(const CommandContext& context,
                    }));
   setup.plan = place.plan.plan;
   ASSIGN_OR_RETURN(const std::unique_ptr<Generator> generator,
-                   Generator::Create(spec, setup, place.Options(context)));
+                   Generator::Create(spec, setup, place.Environment(context)));
   RETURN_IF_ERROR(generator->store().Fill(source));
   Nanoseconds told = context.clock.Now();
   for (size_t begin = 0; begin < asked.size(); begin += static_cast<size_t>(setup.batch)) {
@@ -177,10 +169,10 @@ absl::StatusOr<MatchReport> AnswerQuestions(const CommandContext& context,
 
 std::string MatchText(const MatchReport& report) {
   std::string text =
-      StrCat("exact match ", Percent(report.same_text, report.questions), ": ", report.same_text,
-             " of ", report.questions, " answers have the expected text\n");
+      StrCat("exact match ", Percent(Share(report.same_text, report.questions), 1), ": ",
+             report.same_text, " of ", report.questions, " answers have the expected text\n");
   if (report.numbers > 0) {
-    text += StrCat("number match ", Percent(report.same_number, report.numbers), ": ",
+    text += StrCat("number match ", Percent(Share(report.same_number, report.numbers), 1), ": ",
                    report.same_number, " of ", report.numbers,
                    " answers end with the expected number\n");
   }

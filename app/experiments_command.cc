@@ -13,7 +13,6 @@
 #include "app/this_machine.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
-#include "common/text_table.h"
 #include "experiments/accuracy/accuracy.h"
 #include "experiments/accuracy/accuracy_report.h"
 #include "experiments/claims.h"
@@ -22,37 +21,14 @@
 #include "experiments/measured/measured_experiment.h"
 #include "experiments/measured/measured_tables.h"
 #include "experiments/report_json.h"
-#include "experiments/report_tables.h"
 #include "experiments/run_experiments.h"
+#include "experiments/summary_rows.h"
 #include "experiments/write_report.h"
 #include "planner/calibration.h"
 #include "planner/machine_catalog.h"
 
 namespace horizon {
 namespace {
-
-// The first `columns` of a table of the report.
-std::string TextOf(const HtmlTable& table, size_t columns) {
-  const auto texts = [&](const std::vector<HtmlCell>& cells) {
-    std::vector<std::string> row;
-    for (size_t i = 0; i < columns; ++i) row.push_back(cells[i].text);
-    return row;
-  };
-  TextTable text(texts(table.header));
-  for (const std::vector<HtmlCell>& row : table.rows) text.AddRow(texts(row));
-  return std::move(text).Finish();
-}
-
-std::string SummaryText(const std::vector<ExperimentRun>& runs) {
-  // The errors of all sound rows, and of those of the published system itself.
-  TextTable table({"experiment", "rows", "mean", "worst", "megatrain", "worst", "host",
-                   "ran or not", "verdict"});
-  for (const std::vector<HtmlCell>& row : SummaryTable(runs).rows) {
-    table.AddRow({row[0].text, row[1].text, row[2].text, row[3].text, row[4].text, row[5].text,
-                  row[6].text, row[9].text, row[10].text});
-  }
-  return std::move(table).Finish();
-}
 
 // Always measured, and by itself.
 constexpr std::string_view kAccuracy = "accuracy";
@@ -228,7 +204,7 @@ class ExperimentsCommand : public Command {
                                 const std::vector<Claim>& claims, const MeasuredHalf& measured,
                                 const std::string& report) {
     std::string text = runs.empty() ? "" : SummaryText(runs);
-    if (!claims.empty()) text += StrCat("\n", TextOf(ClaimsTable(claims), 4));
+    if (!claims.empty()) text += StrCat("\n", ClaimsText(claims));
     if (measured.experiments.empty()) {
       return StrCat(text, "\nAll simulated, nothing measured. Report: ", report, "\n");
     }

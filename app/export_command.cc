@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "app/commands.h"
-#include "app/run_folder.h"
 #include "common/enum_words.h"
 #include "common/json.h"
 #include "common/status_macros.h"
@@ -18,6 +17,9 @@
 #include "runtime/checkpoint_values.h"
 #include "runtime/export_model.h"
 #include "schedule/training_job.h"
+#include "training/frozen_weights.h"
+#include "training/initial_weights.h"
+#include "training/run_folder.h"
 
 namespace horizon {
 namespace {
@@ -40,7 +42,9 @@ class ExportCommand : public Command {
            "the\n"
            "model that the run began with, byte for byte. Where the run has kept none (it began "
            "with\nrandom weights, or the checkpoint was moved away from it), --base names a model "
-           "folder that\nhas them; without it the text part is written as a text model.\n";
+           "folder that\nhas them; without it the text part is written as a text model.\n"
+           "Tensors that the run froze are copied from the model it began with, byte for byte, in "
+           "the\nnumber format they have there.\n";
   }
   OptionList Options() override {
     return {.options = {{.name = "output",
@@ -78,6 +82,7 @@ class ExportCommand : public Command {
       context.log.Warning("this checkpoint has no low halves: fp32 values are those of bf16");
     }
     ASSIGN_OR_RETURN(const ModelSpec spec, TakeModel(context, checkpoint, options));
+    ASSIGN_OR_RETURN(options.frozen, TakeFrozen(io, checkpoint, spec));
     RETURN_IF_ERROR(ExportModel(io, spec, *values, options));
     return Answer(context, checkpoint, options);
   }
@@ -121,6 +126,29 @@ class ExportCommand : public Command {
     }
     if (!warning.empty()) context.log.Warning(warning);
     return std::move(model.spec);
+  }
+
+  // Where the tensors are that the run did not train; nothing where it trained all.
+  absl::StatusOr<std::optional<FrozenWeights>> TakeFrozen(Io& io, const Checkpoint& checkpoint,
+                                                          const ModelSpec& spec) const {
+    const CheckpointFacts& facts = checkpoint.manifest().facts;
+    if (facts.frozen.empty()) return std::nullopt;
+    WeightSource source;
+    if (base_.has_value()) {
+      source = FolderWeights{.folder = *base_};
+    } else {
+      absl::StatusOr<WeightSource> kept = ReadWeightSource(io, RunOfCheckpoint(checkpoint.path()));
+      if (absl::IsNotFound(kept.status())) {
+        return absl::NotFoundError(
+            StrCat(checkpoint.path(), " lacks ", facts.frozen.size(),
+                   " tensors that were frozen, and the run that knows where they are is not "
+                   "around it: name the model it began with as --base"));
+      }
+      RETURN_IF_ERROR(kept.status());
+      source = *std::move(kept);
+    }
+    return OpenFrozen(io, source, spec,
+                      {.path = checkpoint.path(), .job = facts.job, .began = facts.frozen});
   }
 
   absl::Status Answer(const CommandContext& context, const Checkpoint& checkpoint,

@@ -71,7 +71,7 @@ class GenerateCommand : public Command {
         }));
     setup.plan = place.plan.plan;
     ASSIGN_OR_RETURN(const std::unique_ptr<Generator> generator,
-                     Generator::Create(config.spec, setup, place.Options(context)));
+                     Generator::Create(config.spec, setup, place.Environment(context)));
     RETURN_IF_ERROR(generator->store().Fill(source));
     return Generate(context, *generator);
   }
@@ -161,7 +161,7 @@ class GenerateCommand : public Command {
     if (prompt_file_.has_value()) {
       ASSIGN_OR_RETURN(text, ReadTextFile(context.io, *prompt_file_, kLongestPrompt));
     }
-    ASSIGN_OR_RETURN(tokenizer_, TokenizerFor(context.io, data_, model_));
+    ASSIGN_OR_RETURN(tokenizer_, TokenizerFor(context.io, data_.tokenizer_choice(), model_));
     if (tokenizer_.tokenizer == nullptr) {
       return absl::NotFoundError(
           StrCat(model_, " has no tokenizer.json: add it, or use --tokenizer byte"));

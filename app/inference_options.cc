@@ -64,11 +64,11 @@ NumberType InferenceFlags::compute_type() const {
   return compute == "fp32" ? NumberType::kFp32 : NumberType::kBf16;
 }
 
-ModelPass::Options InferencePlace::Options(const CommandContext& context) const {
+RunEnvironment InferencePlace::Environment(const CommandContext& context) const {
   return {.device = *device.device,
           .kernels = *device.kernels,
           .clock = context.clock,
-          .products = device.products.get()};
+          .device_context = device.context.get()};
 }
 
 absl::StatusOr<InferencePlace> PrepareInference(const CommandContext& context,
@@ -91,7 +91,7 @@ absl::StatusOr<InferencePlace> PrepareInference(const CommandContext& context,
                                                     .capacity = place.plan.bytes.device,
                                                     .link = flags.link,
                                                     .clock = context.clock,
-                                                    .log = context.log}));
+                                                    .log = &context.log}));
   return place;
 }
 

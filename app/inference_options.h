@@ -17,7 +17,7 @@
 #include "model/tokenizer/load_tokenizer.h"
 #include "runtime/compute_device.h"
 #include "runtime/inference_plan.h"
-#include "runtime/model_pass.h"
+#include "runtime/run_environment.h"
 #include "schedule/training_job.h"
 
 namespace horizon {
@@ -39,7 +39,7 @@ struct InferencePlace {
   InferencePlan plan;
   ComputeDevice device;
 
-  ModelPass::Options Options(const CommandContext& context) const;
+  RunEnvironment Environment(const CommandContext& context) const;
 };
 // Chooses the plan for this machine and says in the log which it is. Errors of PlanInference and
 // OpenComputeDevice.

@@ -141,7 +141,7 @@ std::string WrappedLine(std::string_view head, std::string_view text) {
 std::string MachineBytesText(double bytes) {
   const auto count = static_cast<uint64_t>(bytes);
   if (count > 0 && count % 1'000'000'000 == 0) return StrCat(count / 1'000'000'000, " GB");
-  return ToString(Bytes(CheckedU64(count)));
+  return BytesText(count);
 }
 
 std::string MachineSummary(const HardwareProfile& machine, int64_t now) {

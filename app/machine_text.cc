@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_format.h"
 #include "app/machine_summary.h"
+#include "common/percent.h"
 #include "common/str_cat.h"
 #include "common/text_table.h"
 #include "common/units.h"
@@ -35,10 +36,7 @@ std::string SourceText(const Origin& origin) {
   return dated ? StrCat(origin.source, " (", origin.when, ")") : origin.source;
 }
 
-std::string SpreadText(double spread) {
-  const double percent = 100 * spread;
-  return percent < 10 ? absl::StrFormat("%.1f %%", percent) : absl::StrFormat("%.0f %%", percent);
-}
+std::string SpreadText(double spread) { return Percent(spread, 100 * spread < 10 ? 1 : 0); }
 
 // More names than these make nobody wiser; the table has them all.
 constexpr size_t kMostNamed = 6;
@@ -74,7 +72,7 @@ class FigureTable {
   // One line on what is too far apart to be trusted; empty where nothing was measured.
   std::string Noise() const {
     if (measured_ == 0) return "";
-    const std::string bound = absl::StrFormat("(spread above %.0f %%)", 100 * kNoisySpread);
+    const std::string bound = StrCat("(spread above ", Percent(kNoisySpread), ")");
     if (noisy_.empty()) {
       return StrCat("noise: none of ", measured_, " measured figures is noisy ", bound, "\n");
     }
@@ -196,8 +194,7 @@ std::string ContentionText(const std::vector<LaneContention>& contention) {
       const auto found = std::find_if(
           contention.begin(), contention.end(),
           [&](const LaneContention& pair) { return pair.work == work && pair.beside == beside; });
-      cells.push_back(
-          found == contention.end() ? "" : absl::StrFormat("%.0f %%", 100 * found->speed.value));
+      cells.push_back(found == contention.end() ? "" : Percent(found->speed.value));
     }
     table.AddRow(std::move(cells));
   }

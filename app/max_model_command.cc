@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "app/commands.h"
+#include "app/job_options.h"
 #include "app/planning_options.h"
 #include "common/status_macros.h"
 #include "planner/calibration.h"
@@ -65,7 +66,7 @@ class MaxModelCommand : public Command {
  private:
   std::string machine_ = kThisMachine;
   std::string family_ = "qwen2.5";
-  JobOptions job_;
+  PlanJobOptions job_;
   OverrideOptions overrides_;
   bool json_ = false;
 };

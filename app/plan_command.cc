@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "app/commands.h"
+#include "app/job_options.h"
 #include "app/planning_options.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
@@ -107,7 +108,7 @@ class PlanCommand : public Command {
  private:
   std::string model_;
   std::string machine_ = kThisMachine;
-  JobOptions job_;
+  PlanJobOptions job_;
   OverrideOptions overrides_;
   std::vector<std::string> set_;
   std::optional<std::string> output_;

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/commands.h"
+#include "app/job_options.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "model/load_model_spec.h"
@@ -50,6 +52,8 @@ class ScheduleCommand : public Command {
                          .unit = "file",
                          .help = "What is trained, in JSON or YAML; if not given the default job, "
                                  "its sequence cut to the model's positions"},
+                        JobOptionNamed("train", &train_),
+                        JobOptionNamed("freeze", &freeze_),
                         {.name = "pass",
                          .value = &pass_,
                          .unit = "kind",
@@ -70,6 +74,8 @@ class ScheduleCommand : public Command {
     if (job_.has_value()) {
       ASSIGN_OR_RETURN(job, LoadJob(context.io, *job_));
     }
+    if (!train_.empty()) job.train = train_;
+    if (!freeze_.empty()) job.freeze = freeze_;
     // The default plan, with chunks that hold the model's largest matrix.
     StreamPlan plan;
     plan.chunk_bytes = std::max(plan.chunk_bytes, LeastChunkBytes(ListStages(spec), job));
@@ -95,6 +101,8 @@ class ScheduleCommand : public Command {
   std::string model_;
   std::optional<std::string> plan_;
   std::optional<std::string> job_;
+  std::vector<std::string> train_;
+  std::vector<std::string> freeze_;
   std::string pass_ = "train";
   std::optional<std::string> trace_;
   bool json_ = false;

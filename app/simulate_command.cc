@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "app/commands.h"
+#include "app/job_options.h"
 #include "app/planning_options.h"
 #include "common/json.h"
 #include "common/status_macros.h"

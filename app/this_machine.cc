@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "app/make_folders.h"
 #include "app/show_progress.h"
+#include "common/make_folders.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "experiments/measured/rates_in_runs.h"
 #include "planner/host_limits.h"
 #include "planner/host_topology.h"
+#include "planner/machine_catalog.h"
 #include "planner/probe_cuda.h"
 #include "planner/probe_disk.h"
 #include "planner/probe_host.h"
@@ -101,13 +102,13 @@ class Measuring {
                      OpenComputeDevice({.name = device_.name,
                                         .capacity = CudaRatingBytes(rates),
                                         .clock = context_.clock,
-                                        .log = context_.log}));
+                                        .log = &context_.log}));
     ASSIGN_OR_RETURN(HardwareProfile profile,
                      ProbeCuda(context_.io, context_.clock,
                                {.host = host_,
                                 .rated = {.device = *device.device,
                                           .kernels = *device.kernels,
-                                          .products = device.products.get()},
+                                          .device_context = device.context.get()},
                                 .rates = rates,
                                 .name = device_.model,
                                 .free_bytes = device_.free_bytes}));
@@ -228,6 +229,15 @@ absl::StatusOr<HardwareProfile> ProfileOfThisMachine(const CommandContext& conte
     kept->profile.device.memory_bytes.value = static_cast<double>(device.free_bytes);
   }
   return std::move(kept->profile);
+}
+
+absl::StatusOr<HardwareProfile> ProfileForRun(const CommandContext& context,
+                                              const ChosenDevice& device, const std::string& option,
+                                              const std::optional<std::string>& machine) {
+  if (!machine.has_value()) return ProfileOfThisMachine(context, device);
+  ASSIGN_OR_RETURN(HardwareProfile profile, LoadMachine(context.io, *machine));
+  RETURN_IF_ERROR(WarnOfOtherMachine(context, device, StrCat(option, " ", *machine), profile));
+  return profile;
 }
 
 absl::Status WarnOfOtherMachine(const CommandContext& context, const ChosenDevice& device,

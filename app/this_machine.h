@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -34,6 +35,12 @@ absl::StatusOr<KeptProfile> MeasureThisMachine(const CommandContext& context,
 // can be used. The log says which, how old, and why it should be measured again if so.
 absl::StatusOr<HardwareProfile> ProfileOfThisMachine(const CommandContext& context,
                                                      const ChosenDevice& device);
+
+// The profile for a run that happens here: the one that `option` ("--machine") names, which is
+// warned of as below, or this machine's.
+absl::StatusOr<HardwareProfile> ProfileForRun(const CommandContext& context,
+                                              const ChosenDevice& device, const std::string& option,
+                                              const std::optional<std::string>& machine);
 
 // Keeps a profile of this machine for later commands, in place of the one that was kept. Returns
 // where; empty, with a warning, where there is no place for it.

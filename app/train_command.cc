@@ -2,8 +2,8 @@
 #include <string_view>
 
 #include "app/commands.h"
+#include "app/train_from_options.h"
 #include "app/train_options.h"
-#include "app/training_session.h"
 
 namespace horizon {
 namespace {

@@ -1,7 +1,8 @@
 #include "app/train_options.h"
 
-#include <algorithm>
+#include <utility>
 
+#include "app/config_file.h"
 #include "app/device_option.h"
 #include "common/enum_words.h"
 #include "common/status_macros.h"
@@ -56,87 +57,7 @@ void TrainOptions::AddTo(OptionList& list) {
        .unit = "folder",
        .help = "Where metrics, checkpoints and the trained model go; a run in it needs --resume",
        .required = true});
-  add({.name = "steps",
-       .value = &steps,
-       .unit = "steps",
-       .help = "Updates to make",
-       .minimum = 1,
-       .maximum = kMost});
-  add({.name = "sequence",
-       .value = &sequence,
-       .unit = "tokens",
-       .help = "Length of a sample; not given: 1024, or the model's limit where that is less",
-       .minimum = 1,
-       .maximum = kMost});
-  add({.name = "micro-batch",
-       .value = &micro_batch,
-       .unit = "samples",
-       .help = "Samples computed at once",
-       .minimum = 1,
-       .maximum = kMost});
-  add({.name = "accumulate",
-       .value = &accumulate,
-       .unit = "micro-batches",
-       .help = "Micro-batches whose gradients make one update",
-       .minimum = 1,
-       .maximum = kMost});
-  add({.name = "learning-rate",
-       .value = &learning_rate,
-       .unit = "rate",
-       .help = "AdamW's step size, the largest of the schedule"});
-  add({.name = "schedule",
-       .value = &schedule,
-       .unit = "kind",
-       .help = "How the learning rate goes on after the warm-up",
-       .choices = AllWords<LearningRateSchedule>()});
-  add({.name = "warmup",
-       .value = &warmup,
-       .unit = "steps",
-       .help = "Steps over which the learning rate rises from 0",
-       .minimum = 0,
-       .maximum = kMost});
-  add({.name = "beta1", .value = &beta1, .unit = "share", .help = "Decay of the first moment"});
-  add({.name = "beta2", .value = &beta2, .unit = "share", .help = "Decay of the second moment"});
-  add({.name = "epsilon",
-       .value = &epsilon,
-       .unit = "value",
-       .help = "Added to the root of the second moment"});
-  add({.name = "weight-decay",
-       .value = &weight_decay,
-       .unit = "share",
-       .help = "Of matrices; norms and biases do not decay"});
-  add({.name = "decay-all",
-       .value = &decay_all,
-       .help = "Let every parameter decay, as PyTorch's AdamW does"});
-  add({.name = "clip-norm",
-       .value = &clip_norm,
-       .unit = "norm",
-       .help = "Scale gradients of a larger global norm down to it; 0: never"});
-  add({.name = "state",
-       .value = &state,
-       .unit = "format",
-       .help = "How the optimizer's state is kept",
-       .choices = AllWords<StateFormat>()});
-  add({.name = "optimizer-place",
-       .value = &optimizer_place,
-       .unit = "place",
-       .help = "When a chunk is updated; in_backward needs --clip-norm 0",
-       .choices = AllWords<OptimizerPlace>()});
-  add({.name = "seed",
-       .value = &seed,
-       .unit = "number",
-       .help = "Of the order of samples, random weights and stochastic rounding",
-       .minimum = 0});
-  add({.name = "compute",
-       .value = &compute,
-       .unit = "type",
-       .help = "Weights as compute reads them; sums are fp32 either way",
-       .choices = AllWords<NumberType>()});
-  add({.name = "gradients",
-       .value = &gradients,
-       .unit = "type",
-       .help = "Gradients as they leave the device; not given: as --compute",
-       .choices = AllWords<NumberType>()});
+  job.AddTo(list);
   add({.name = "plan",
        .value = &plan,
        .unit = "auto|plan.json",
@@ -207,33 +128,50 @@ void TrainOptions::AddTo(OptionList& list) {
   add({.name = "json", .value = &json, .help = "Answer in JSON"});
 }
 
-absl::StatusOr<TrainingJob> TrainOptions::ToJob(const ModelSpec& spec,
-                                                DeviceKind device_kind) const {
-  TrainingJob job;
-  PlaceOn(device_kind, job);
-  job.model = model;
-  job.data = data;
-  job.sequence = sequence.value_or(std::min<int64_t>(1024, spec.max_positions));
-  job.micro_batch = micro_batch;
-  job.accumulation = accumulate;
-  job.steps = steps;
-  job.learning_rate = learning_rate;
-  job.warmup_steps = warmup;
-  job.beta1 = beta1;
-  job.beta2 = beta2;
-  job.epsilon = epsilon;
-  job.weight_decay = weight_decay;
-  job.decay_all = decay_all;
-  job.clip_norm = clip_norm;
-  job.seed = seed;
-  // Choices were checked when the options were read.
-  ASSIGN_OR_RETURN(job.learning_rate_schedule, ParseWord<LearningRateSchedule>(schedule));
-  ASSIGN_OR_RETURN(job.state_format, ParseWord<StateFormat>(state));
-  ASSIGN_OR_RETURN(job.optimizer_place, ParseWord<OptimizerPlace>(optimizer_place));
-  ASSIGN_OR_RETURN(job.compute_type, ParseWord<NumberType>(compute));
-  ASSIGN_OR_RETURN(job.gradient_type, ParseWord<NumberType>(gradients.value_or(compute)));
-  RETURN_IF_ERROR(ValidateJob(spec, job));
-  return job;
+namespace {
+
+// "full" and "weights" are what checkpoints hold; none are made otherwise.
+absl::StatusOr<std::optional<SaveMode>> ReadSaveMode(const std::string& word) {
+  if (word == "none") return std::nullopt;
+  return ParseWord<SaveMode>(word);
+}
+
+}  // namespace
+
+absl::StatusOr<TrainingSettings> TrainOptions::ToSettings(const CommandContext& context,
+                                                          const ModelSpec& spec,
+                                                          const DeviceName& on) const {
+  TrainingSettings settings{
+      .device = on,
+      .eval_every = eval_every,
+      .plan = {.device_memory = device_memory, .link = link, .cores = threads},
+      .save = {.every = save_every, .keep = keep, .must_succeed = on_save_failure == "stop"},
+      .log_gradient_norms = log_gradient_norms,
+      .folder = output,
+      .resume = resume};
+  ASSIGN_OR_RETURN(settings.job, job.ToJob(spec, on.kind));
+  settings.job.model = model;
+  settings.job.data = data;
+  settings.initial_weights = FolderWeights{.folder = model};
+  if (init == "random") settings.initial_weights = RandomWeights{.seed = settings.job.seed};
+  ASSIGN_OR_RETURN(settings.data, data_flags.ToSettings(context, output + ".tokens"));
+  settings.data.shuffle = shuffle == "true";
+  settings.data.eval_file = eval_data;
+  settings.data.eval_share = eval_share;
+  if (plan != "auto") settings.plan.file = plan;
+  ASSIGN_OR_RETURN(settings.save.mode, ReadSaveMode(save));
+  ASSIGN_OR_RETURN(settings.non_finite, ParseWord<NonFinitePolicy>(on_non_finite));
+  ASSIGN_OR_RETURN(settings.export_type, ParseWord<NumberType>(export_dtype));
+  settings.options_text = TextFor(on);
+  return settings;
+}
+
+std::string TrainOptions::TextFor(const DeviceName& on) const {
+  TrainOptions given = *this;
+  given.device = ToString(on);  // its arithmetic is part of the run
+  OptionList list;
+  given.AddTo(list);
+  return ConfigFileText(list.options);
 }
 
 }  // namespace horizon

@@ -5,11 +5,14 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "app/command.h"
 #include "app/data_options.h"
+#include "app/job_options.h"
 #include "app/option.h"
 #include "common/units.h"
 #include "model/model_spec.h"
-#include "schedule/training_job.h"
+#include "runtime/compute_device.h"
+#include "training/training_settings.h"
 
 namespace horizon {
 
@@ -25,24 +28,7 @@ struct TrainOptions {
   int64_t eval_every = 0;
   std::string shuffle = "true";
   std::string output;
-  int64_t steps = 100;
-  std::optional<int64_t> sequence;
-  int64_t micro_batch = 1;
-  int64_t accumulate = 1;
-  double learning_rate = 1e-4;
-  std::string schedule = "constant";
-  int64_t warmup = 0;
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double epsilon = 1e-8;
-  double weight_decay = 0.01;
-  bool decay_all = false;
-  double clip_norm = 1.0;
-  std::string state = "fp32";
-  std::string optimizer_place = "behind_forward";
-  int64_t seed = 0;
-  std::string compute = "bf16";
-  std::optional<std::string> gradients;
+  TrainJobOptions job;
   std::string plan = "auto";
   std::string device = "auto";
   std::optional<Bytes> device_memory;
@@ -61,11 +47,14 @@ struct TrainOptions {
   bool json = false;
 
   void AddTo(OptionList& list);
-  // The job these make for a model. InvalidArgument (ValidateJob's) where they contradict each
-  // other or the model.
-  absl::StatusOr<TrainingJob> ToJob(const ModelSpec& spec, DeviceKind device_kind) const;
-  bool shuffles() const { return shuffle == "true"; }
-  bool random_init() const { return init == "random"; }
+  // What the library is told (training_settings.h), for a model and the device that was chosen.
+  // InvalidArgument where the options contradict each other or the model.
+  absl::StatusOr<TrainingSettings> ToSettings(const CommandContext& context, const ModelSpec& spec,
+                                              const DeviceName& on) const;
+
+ private:
+  // train.yaml: the options as they were given, with the device that was chosen.
+  std::string TextFor(const DeviceName& on) const;
 };
 
 }  // namespace horizon

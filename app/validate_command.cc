@@ -11,7 +11,6 @@
 #include "common/str_cat.h"
 #include "experiments/measured/plan_ranks.h"
 #include "experiments/measured/validation.h"
-#include "planner/machine_catalog.h"
 
 namespace horizon {
 namespace {
@@ -65,27 +64,10 @@ class ValidateCommand : public Command {
   }
 
   absl::Status Run(const CommandContext& context) override {
-    HardwareProfile profile;
-    if (machine_.has_value()) {
-      ASSIGN_OR_RETURN(profile, LoadMachine(context.io, *machine_));
-      RETURN_IF_ERROR(
-          WarnOfOtherMachine(context, ChosenDevice{}, StrCat("--machine ", *machine_), profile));
-    } else {
-      ASSIGN_OR_RETURN(profile, ProfileOfThisMachine(context, ChosenDevice{}));
-    }
-    if (profile.device.kind != DeviceKind::kHost) {
-      return absl::InvalidArgumentError(
-          StrCat("--machine ", *machine_, " has a GPU; these runs are made on device host"));
-    }
+    ASSIGN_OR_RETURN(const HardwareProfile profile, HostProfile(context, "--machine", machine_));
     std::optional<HardwareProfile> other;
     if (beside_.has_value()) {
-      ASSIGN_OR_RETURN(other, LoadMachine(context.io, *beside_));
-      RETURN_IF_ERROR(
-          WarnOfOtherMachine(context, ChosenDevice{}, StrCat("--beside ", *beside_), *other));
-      if (other->device.kind != DeviceKind::kHost) {
-        return absl::InvalidArgumentError(
-            StrCat("--beside ", *beside_, " has a GPU; these runs are made on device host"));
-      }
+      ASSIGN_OR_RETURN(other, HostProfile(context, "--beside", beside_));
     }
     const MeasuredOptions options{.io = context.io,
                                   .clock = context.clock,
@@ -107,6 +89,16 @@ class ValidateCommand : public Command {
   }
 
  private:
+  static absl::StatusOr<HardwareProfile> HostProfile(const CommandContext& context,
+                                                     const std::string& option,
+                                                     const std::optional<std::string>& machine) {
+    ASSIGN_OR_RETURN(HardwareProfile profile,
+                     ProfileForRun(context, ChosenDevice{}, option, machine));
+    if (profile.device.kind == DeviceKind::kHost) return profile;
+    return absl::InvalidArgumentError(
+        StrCat(option, " ", *machine, " has a GPU; these runs are made on device host"));
+  }
+
   template <typename Case>
   absl::Status KeepNamed(std::vector<Case>& cases) const {
     std::erase_if(cases,

@@ -10,7 +10,16 @@ struct CUstream_st;
 
 namespace horizon {
 
-class CublasProducts;
+// What the kernels of one device keep between their calls, such as the handle of a library and the
+// algorithms it chose. They make it (KernelTable::make_device_context) and they alone know what it
+// holds; all others own it and pass it on.
+class DeviceContext {
+ public:
+  DeviceContext() = default;
+  DeviceContext(const DeviceContext&) = delete;
+  DeviceContext& operator=(const DeviceContext&) = delete;
+  virtual ~DeviceContext() = default;
+};
 
 // What a kernel needs besides its arguments: who works, and scratch. Owned by the lane that calls;
 // kernels allocate nothing.
@@ -18,10 +27,11 @@ struct KernelContext {
   Workers* workers = nullptr;     // host bodies
   std::span<std::byte> scratch;   // workers->count() x kWorkerScratchBytes, aligned to 64
   CUstream_st* stream = nullptr;  // CUDA bodies put their work here
-  // CUDA bodies: who multiplies matrices, with which memory of the device (kGemmWorkspaceBytes,
-  // aligned to 256), and the memory for what a kernel needs beside its arguments (as much as its
-  // ...WorkspaceBytes says, aligned to 256). All of them belong to this stream alone.
-  CublasProducts* products = nullptr;
+  // CUDA bodies: what they keep between calls; memory of the device for matrix multiplies
+  // (kGemmWorkspaceBytes, aligned to 256); and memory for what a kernel needs beside its arguments
+  // (as much as its ...WorkspaceBytes says, aligned to 256). The memory belongs to this stream
+  // alone.
+  DeviceContext* device_context = nullptr;
   std::span<std::byte> gemm_workspace;
   std::span<std::byte> device_workspace;
 

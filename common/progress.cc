@@ -104,8 +104,7 @@ std::string Progress::Line(uint64_t done, Nanoseconds elapsed) const {
 }
 
 std::string Progress::Amount(uint64_t amount) const {
-  return options_.unit == ProgressUnit::kBytes ? ToString(Bytes(CheckedU64(amount)))
-                                               : WithCommas(amount);
+  return options_.unit == ProgressUnit::kBytes ? BytesText(amount) : WithCommas(amount);
 }
 
 std::string Progress::Rate(uint64_t done, Nanoseconds elapsed) const {

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "common/document.h"
@@ -124,6 +125,10 @@ class RecordWriter {
       writer_.Number(field);
     } else if constexpr (std::is_same_v<T, Bytes>) {
       writer_.Unsigned(field.value());
+    } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+      writer_.BeginArray();
+      for (const std::string& element : field) writer_.String(element);
+      writer_.EndArray();
     } else {
       writer_.String(field);
     }
@@ -150,6 +155,9 @@ class RecordTable {
       fallback = field ? "true" : "false";
     } else if constexpr (std::is_same_v<T, Bytes>) {
       fallback = ToString(field);
+    } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+      unit = "list of texts";
+      fallback = "[]";
     } else {
       fallback = StrCat(field);
     }

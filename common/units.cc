@@ -287,10 +287,17 @@ std::string FlopsText(CheckedU64 flops) {
   return StrCat(hundredths / 100, rest < 10 ? ".0" : ".", rest, " ", kPrefixes[prefix], "FLOP");
 }
 
+std::string BytesText(CheckedU64 count) { return ToString(Bytes(count)); }
+
 std::string WithCommas(uint64_t number) {
   std::string text = StrCat(number);
   for (size_t at = text.size(); at > 3;) text.insert(at -= 3, 1, ',');
   return text;
+}
+
+std::string ShortNumber(double value) {
+  if (value >= 1000) return WithCommas(static_cast<uint64_t>(std::llround(value)));
+  return absl::StrFormat("%.3g", value);
 }
 
 }  // namespace horizon

@@ -81,7 +81,12 @@ std::string ToString(FlopsPerSecond rate);
 // An amount of work, with two decimals, rounded down: "360.80 GFLOP", "12 FLOP", "overflow".
 std::string FlopsText(CheckedU64 flops);
 
+// ToString(Bytes) of a plain count.
+std::string BytesText(CheckedU64 count);
+
 // 7615616512 -> "7,615,616,512".
 std::string WithCommas(uint64_t number);
+// "1,234", "12.3" or "0.0123": enough digits to compare, not more.
+std::string ShortNumber(double value);
 
 }  // namespace horizon

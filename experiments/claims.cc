@@ -8,10 +8,10 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "common/percent.h"
 #include "common/str_cat.h"
 #include "common/units.h"
 #include "experiments/line_fit.h"
-#include "experiments/signed_text.h"
 
 namespace horizon {
 namespace {
@@ -165,7 +165,7 @@ void AddWidthClaims(std::span<const ExperimentRun> runs, std::vector<Claim>& cla
 }
 
 std::string SizeText(uint64_t bytes) {
-  return StrCat(WithCommas(bytes), " bytes (", ToString(Bytes(CheckedU64(bytes))), ")");
+  return StrCat(WithCommas(bytes), " bytes (", BytesText(bytes), ")");
 }
 
 std::string RoomText(bool fits, const Prediction& prediction,

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "common/percent.h"
 #include "common/str_cat.h"
 
 namespace horizon {
@@ -59,8 +60,9 @@ void CheckBound(std::string_view what, double error, const std::string& row,
                 const std::optional<double>& percent, std::vector<std::string>& violations) {
   // Not "error > bound": an error that is not a number is a violation too.
   if (!percent.has_value() || 100 * error <= *percent) return;
-  violations.push_back(absl::StrFormat("%s is %.1f %%, the bound is %g %%%s", std::string(what),
-                                       100 * error, *percent, row.empty() ? "" : " (" + row + ")"));
+  violations.push_back(absl::StrFormat("%s is %s, the bound is %g %%%s", std::string(what),
+                                       Percent(error, 1), *percent,
+                                       row.empty() ? "" : " (" + row + ")"));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "common/str_cat.h"
 #include "experiments/report_cells.h"
+#include "experiments/summary_rows.h"
 
 namespace horizon {
 namespace {
@@ -14,34 +15,13 @@ namespace {
 std::string BillionText(uint64_t parameters) {
   return absl::StrFormat("%.1f B", static_cast<double>(parameters) * 1e-9);
 }
-std::string PercentText(double share) { return absl::StrFormat("%.1f %%", 100 * share); }
 
-std::string StatusText(const ExperimentSummary& summary) {
-  return summary.wrong_status.empty() ? "as published"
-                                      : StrCat(summary.wrong_status.size(), " wrong");
-}
-
-bool HasBounds(const ErrorBounds& bounds) {
-  return bounds.mean || bounds.worst || bounds.worst_other || bounds.host_worst;
-}
-
-HtmlCell VerdictCell(const ExperimentRun& run) {
-  const std::vector<std::string>& violations = run.summary.violations;
-  if (!violations.empty()) {
-    return {.text = StrCat(violations.size(), violations.size() == 1 ? " bound" : " bounds",
-                           " violated"),
-            .tone = CellTone::kBad,
-            .tooltip = absl::StrJoin(violations, "\n")};
-  }
-  return {.text = HasBounds(run.experiment.bounds) ? "within bounds" : "status as published",
-          .tone = CellTone::kGood};
-}
-
-std::vector<HtmlCell> SummaryRow(std::string name, const ExperimentSummary& summary,
-                                 HtmlCell verdict) {
-  std::vector<HtmlCell> cells = {TextCell(std::move(name)), NumberCell(StrCat(summary.sound.rows))};
+std::vector<HtmlCell> CellsOf(const SummaryRow& row) {
+  const ExperimentSummary& summary = row.summary;
+  std::vector<HtmlCell> cells = {TextCell(row.experiment), NumberCell(StrCat(summary.sound.rows))};
   const auto add = [&](const ErrorStatistics& statistics, double error, CellTone tone) {
-    cells.push_back(statistics.rows == 0 ? NumberCell("") : NumberCell(PercentText(error), tone));
+    cells.push_back(
+        NumberCell(ErrorText(statistics, error), statistics.rows == 0 ? CellTone::kPlain : tone));
     cells.back().tooltip =
         statistics.worst_row.empty() || error != statistics.worst ? "" : statistics.worst_row;
   };
@@ -55,7 +35,9 @@ std::vector<HtmlCell> SummaryRow(std::string name, const ExperimentSummary& summ
   cells.push_back({.text = StatusText(summary),
                    .tone = summary.wrong_status.empty() ? CellTone::kGood : CellTone::kBad,
                    .tooltip = absl::StrJoin(summary.wrong_status, "\n")});
-  cells.push_back(std::move(verdict));
+  cells.push_back({.text = row.verdict,
+                   .tone = row.holds ? CellTone::kGood : CellTone::kBad,
+                   .tooltip = absl::StrJoin(summary.violations, "\n")});
   return cells;
 }
 
@@ -122,15 +104,7 @@ HtmlTable SummaryTable(std::span<const ExperimentRun> runs) {
                         "megatrain worst", "worst host error", "worst of tier B", "worst fitted"})};
   table.header.push_back(TextCell("ran or not"));
   table.header.push_back(TextCell("verdict"));
-  for (const ExperimentRun& run : runs) {
-    table.rows.push_back(SummaryRow(run.experiment.name, run.summary, VerdictCell(run)));
-  }
-  if (runs.size() > 1) {
-    const size_t violations = ViolationsOf(runs).size();
-    HtmlCell verdict{.text = violations == 0 ? "within bounds" : StrCat(violations, " violated"),
-                     .tone = violations == 0 ? CellTone::kGood : CellTone::kBad};
-    table.rows.push_back(SummaryRow("all", SummarizeAll(runs), std::move(verdict)));
-  }
+  for (const SummaryRow& row : SummaryRows(runs)) table.rows.push_back(CellsOf(row));
   return table;
 }
 
@@ -163,8 +137,7 @@ HtmlTable ClaimsTable(std::span<const Claim> claims) {
     CellTone tone = CellTone::kPlain;
     if (claim.error.has_value()) tone = ToneOf(*claim.error);
     if (claim.agrees.has_value()) tone = *claim.agrees ? CellTone::kGood : CellTone::kBad;
-    table.rows.push_back({TextCell(claim.what),
-                          NumberCell(claim.claimed.empty() ? "-" : claim.claimed),
+    table.rows.push_back({TextCell(claim.what), NumberCell(ClaimedText(claim)),
                           NumberCell(claim.simulated), NumberCell(claim.error_text, tone),
                           TextCell(claim.source), TextCell(claim.note)});
   }

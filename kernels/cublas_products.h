@@ -48,20 +48,18 @@ struct Product {
 };
 
 // All matrix products on one CUDA device, by cublasLt: the handle, and for every shape there was
-// the algorithm it is taken with. The device owns it; one thread uses it at a time, with the device
-// current.
+// the algorithm it is taken with. It is the DeviceContext of the CUDA kernels. One thread uses it
+// at a time, with the device current.
 //
 // Same bits: an algorithm follows from sizes, types and strides alone. It is chosen as if arrays
 // were aligned to 16 bytes and no more, with a workspace of kGemmWorkspaceBytes, and never sums
 // over k in parts that meet in an order of their own (no split-K). alpha, initial and the values
 // play no part.
-class CublasProducts {
+class CublasProducts final : public DeviceContext {
  public:
   // Unavailable where the library or the device is missing, or the build has no CUDA.
   static absl::StatusOr<std::unique_ptr<CublasProducts>> Create();
-  ~CublasProducts();
-  CublasProducts(const CublasProducts&) = delete;
-  CublasProducts& operator=(const CublasProducts&) = delete;
+  ~CublasProducts() override;
 
   // Puts the product on the context's stream and does not wait. The first of a shape asks cublasLt
   // for its algorithm, or whether it takes the one chosen for other sizes; later ones allocate
@@ -81,7 +79,7 @@ class CublasProducts {
   std::unique_ptr<Calls> calls_;
 };
 
-// The product by context.products; FailedPrecondition when the context has none.
+// The product by context.device_context; FailedPrecondition when that is none of a CUDA device.
 absl::Status MultiplyOnDevice(const KernelContext& context, const Product& product);
 
 }  // namespace horizon

@@ -362,7 +362,8 @@ absl::Status CublasProducts::Multiply(const KernelContext& context, const Produc
 }
 
 absl::Status MultiplyOnDevice(const KernelContext& context, const Product& product) {
-  if (context.products != nullptr) return context.products->Multiply(context, product);
+  auto* products = dynamic_cast<CublasProducts*>(context.device_context);
+  if (products != nullptr) return products->Multiply(context, product);
   return absl::FailedPreconditionError(
       StrCat("cannot ", Describe(product), ": the kernel's context has no cuBLAS"));
 }

@@ -50,6 +50,10 @@ CudaArguments& CudaArguments::Gradient(std::string_view name, const GradientOut&
   return Refuse(name, "has to be either an fp32 sum or a bf16 gradient that leaves");
 }
 
+CudaArguments& CudaArguments::GradientOrFrozen(std::string_view name, const GradientOut& gradient) {
+  return gradient.wanted() ? Gradient(name, gradient) : *this;
+}
+
 CudaArguments& CudaArguments::Workspace(uint64_t least_bytes) {
   if (!status_.ok() || least_bytes == 0) return *this;
   const size_t bytes = context_.device_workspace.size();

@@ -26,8 +26,9 @@ class CudaArguments {
   CudaArguments& Bf16OrNull(std::string_view name, ConstValues values);
   // Of bf16 and at a multiple of 16 bytes, as products want them.
   CudaArguments& AlignedBf16(std::string_view name, ConstValues values);
-  // Either as fp32 sums or leaving as bf16.
+  // Either as fp32 sums or leaving as bf16; with `OrFrozen` it may be neither.
   CudaArguments& Gradient(std::string_view name, const GradientOut& gradient);
+  CudaArguments& GradientOrFrozen(std::string_view name, const GradientOut& gradient);
   // So much of the device workspace, on a border of 256 bytes; too little is ResourceExhausted.
   CudaArguments& Workspace(uint64_t least_bytes);
 

@@ -1,3 +1,4 @@
+#include "kernels/cublas_products.h"
 #include "kernels/kernel_table.h"
 
 namespace horizon {
@@ -8,10 +9,15 @@ absl::Status OnHostAlone(const KernelContext&, const Args&) {
   return absl::InternalError("a pass over the host's arrays was put on a CUDA device");
 }
 
+absl::StatusOr<std::unique_ptr<DeviceContext>> MakeDeviceContext() {
+  return CublasProducts::Create();
+}
+
 }  // namespace
 
 const KernelTable& CudaKernels() {
   static constexpr KernelTable kTable = {
+      .make_device_context = MakeDeviceContext,
       .gemm = GemmCuda,
       .weight_gradient = WeightGradientCuda,
       .bias_gradient = BiasGradientCuda,

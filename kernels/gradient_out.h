@@ -10,12 +10,16 @@ namespace horizon {
 //   sum != null:      sum[i] = r(g), or sum[i] + r(g) when `add`, where r rounds to bf16 and back
 //                     when `rounded`, and is the identity when not.
 // Exactly one of the two pointers is set. So micro-batches summed on the device give the bits that
-// rounded gradients summed on the host give.
+// rounded gradients summed on the host give. Some operations also take a GradientOut with neither:
+// the parameters are frozen, and their gradient is not computed.
 struct GradientOut {
   float* sum = nullptr;
   uint16_t* leaving = nullptr;
   bool add = false;
   bool rounded = false;
+
+  // False: the parameters are frozen.
+  bool wanted() const { return sum != nullptr || leaving != nullptr; }
 
   // The gradient of parameters that begin `elements` later.
   GradientOut From(int64_t elements) const {

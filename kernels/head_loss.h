@@ -49,6 +49,7 @@ absl::Status HeadLogSumExpCuda(const KernelContext& context, const HeadLogSumExp
 
 // What the shard contributes to the gradients, and (from the shard that begins at row 0) the loss.
 // d loss / d (input . weight row) = logit_scale x scale x (softmax - one at the label).
+// A gradient that is null is not computed; what is computed has the bits it has beside it.
 struct HeadLoss {
   HeadShape shape;
   float logit_scale = 1.0f;
@@ -63,13 +64,17 @@ struct HeadLoss {
   float* logits = nullptr;   // as of HeadLogSumExp
   LossSum* loss = nullptr;   // added to by the shard that begins at row 0, tile by tile
   bool loss_begins = false;  // and set to nothing before that
-  Values input_gradient;     // [tokens, hidden]: written by the shard at row 0, else added to
-  float* weight_gradient = nullptr;  // [rows, hidden]: the fp32 sum over loss chunks
-  bool first_chunk = false;          // weight_gradient is written, not added to
+  // [tokens, hidden]: written by the shard at row 0, else added to. Null: nothing below the head is
+  // trained.
+  Values input_gradient;
+  // [rows, hidden]: the fp32 sum over loss chunks. Null: the head is frozen.
+  float* weight_gradient = nullptr;
+  bool first_chunk = false;  // weight_gradient is written, not added to
   // CUDA only. An input_gradient of bf16 cannot be summed over shards without losing bits, so the
   // sum is fp32 and kept here from shard to shard, [tokens, hidden]; the last shard rounds it into
   // input_gradient, others leave that alone. Null: this shard is the whole vocabulary, and the sum
-  // lies in the device workspace. An input_gradient of fp32 is its own sum.
+  // lies in the device workspace. An input_gradient of fp32 is its own sum. Without input_gradient
+  // it is not touched.
   float* input_gradient_sum = nullptr;
   bool last_shard = true;
 };
@@ -78,7 +83,8 @@ absl::Status HeadLossHost(const KernelContext& context, const HeadLoss& args);
 // As HeadLogSumExpCuda. Gradients of logits are bf16. Labels are not looked at: they lie in the
 // vocabulary.
 absl::Status HeadLossCuda(const KernelContext& context, const HeadLoss& args);
-// Of a whole head without input_gradient_sum, whose input_gradient is bf16; otherwise none is used.
+// Of a whole head without input_gradient_sum, whose input_gradient is bf16; otherwise, and where
+// input_gradient is null, none is used.
 inline uint64_t HeadLossWorkspaceBytes(const HeadShape& shape) {
   return static_cast<uint64_t>(shape.tokens * shape.hidden) * sizeof(float);
 }

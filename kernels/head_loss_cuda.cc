@@ -144,8 +144,9 @@ class HeadGradients {
 };
 
 // Where the input's gradient is summed: in itself, where it is kept between shards, or in the
-// workspace.
+// workspace; nowhere when it is not wanted.
 absl::StatusOr<float*> InputSums(const KernelContext& context, const HeadLoss& args) {
+  if (args.input_gradient == nullptr) return nullptr;
   if (args.input_gradient.type() == ValueType::kFp32) return args.input_gradient.fp32();
   if (args.input_gradient_sum != nullptr) return args.input_gradient_sum;
   if (args.sums_complete || args.shape.first_row != 0 || !args.last_shard) {
@@ -157,17 +158,31 @@ absl::StatusOr<float*> InputSums(const KernelContext& context, const HeadLoss& a
   return reinterpret_cast<float*>(context.device_workspace.data());
 }
 
+// Gradients may be missing, but not lie anywhere.
+absl::Status CheckGradients(const HeadLoss& args) {
+  const std::initializer_list<const void*> gradients = {args.weight_gradient,
+                                                        args.input_gradient.data()};
+  for (const void* gradient : gradients) {
+    if (reinterpret_cast<uintptr_t>(gradient) % 16 == 0) continue;
+    return absl::InvalidArgumentError(
+        StrCat("cannot ", kWhat, ": a gradient is not on a border of 16 bytes"));
+  }
+  return absl::OkStatus();
+}
+
 // What is left to do where there are no tokens, or no rows.
 absl::Status StoreNothing(const KernelContext& context, const HeadLoss& args) {
   const HeadShape& shape = args.shape;
   const auto weights = static_cast<uint64_t>(shape.rows * shape.hidden);
   const auto inputs = static_cast<uint64_t>(shape.tokens * shape.hidden);
-  if (args.first_chunk && weights > 0) {
+  if (args.first_chunk && weights > 0 && args.weight_gradient != nullptr) {
     RETURN_IF_ERROR(RunOnCuda(kWhat, [&] {
       return LaunchZeroBytes(args.weight_gradient, weights * sizeof(float), context.stream);
     }));
   }
-  if (shape.first_row > 0 || inputs == 0) return absl::OkStatus();
+  if (shape.first_row > 0 || inputs == 0 || args.input_gradient == nullptr) {
+    return absl::OkStatus();
+  }
   if (args.input_gradient_sum != nullptr) {
     RETURN_IF_ERROR(RunOnCuda(kWhat, [&] {
       return LaunchZeroBytes(args.input_gradient_sum, inputs * sizeof(float), context.stream);
@@ -176,6 +191,24 @@ absl::Status StoreNothing(const KernelContext& context, const HeadLoss& args) {
   const auto bytes = static_cast<uint64_t>(BytesOf(args.input_gradient.type()));
   return RunOnCuda(kWhat, [&] {
     return LaunchZeroBytes(args.input_gradient.data(), inputs * bytes, context.stream);
+  });
+}
+
+// Of logits and complete sums, with the gradients of the logits in the place of the logits.
+// `input_sums` as InputSums says.
+absl::Status Differentiate(const KernelContext& context, const HeadLoss& args, float* input_sums) {
+  RETURN_IF_ERROR(RunOnCuda(kWhat, [&] {
+    return LaunchDifferentiateLogits(RowsOf(args), args.sums, args.logit_scale * args.scale,
+                                     context.stream);
+  }));
+  const HeadGradients gradients(context, args);
+  if (args.weight_gradient != nullptr) RETURN_IF_ERROR(gradients.AddToWeights());
+  if (input_sums == nullptr) return absl::OkStatus();
+  RETURN_IF_ERROR(gradients.AddToInput(input_sums));
+  if (args.input_gradient.type() == ValueType::kFp32 || !args.last_shard) return absl::OkStatus();
+  return RunOnCuda(kWhat, [&] {
+    return LaunchRoundValues(args.shape.tokens * args.shape.hidden, input_sums,
+                             args.input_gradient.bf16(), context.stream);
   });
 }
 
@@ -193,8 +226,7 @@ absl::Status HeadLogSumExpCuda(const KernelContext& context, const HeadLogSumExp
 absl::Status HeadLossCuda(const KernelContext& context, const HeadLoss& args) {
   const HeadShape& shape = args.shape;
   RETURN_IF_ERROR(Check(context, shape, {args.input, args.weights},
-                        {args.records, args.sums, args.logits, args.loss, args.weight_gradient,
-                         args.input_gradient.data()}));
+                        {args.records, args.sums, args.logits, args.loss}));
   if (!args.sums_complete && shape.first_row != 0) {
     return absl::InvalidArgumentError(StrCat("the loss over ", shape.rows, " rows from ",
                                              shape.first_row,
@@ -205,30 +237,22 @@ absl::Status HeadLossCuda(const KernelContext& context, const HeadLoss& args) {
         kWhat, [&] { return LaunchZeroBytes(args.loss, sizeof(LossSum), context.stream); }));
   }
   if (shape.tokens == 0 || shape.rows == 0) return StoreNothing(context, args);
+  RETURN_IF_ERROR(CheckGradients(args));
   ASSIGN_OR_RETURN(float* const input_sums, InputSums(context, args));
-  const LogitRows rows = RowsOf(args);
-  RETURN_IF_ERROR(ComputeLogits(context, shape, args.input, args.weights, args.logits));
+  const bool has_gradients = args.weight_gradient != nullptr || input_sums != nullptr;
+  if (has_gradients || !args.sums_complete) {
+    RETURN_IF_ERROR(ComputeLogits(context, shape, args.input, args.weights, args.logits));
+  }
   if (!args.sums_complete) {
     RETURN_IF_ERROR(
-        RunOnCuda(kWhat, [&] { return LaunchSumLogits(rows, args.sums, context.stream); }));
+        RunOnCuda(kWhat, [&] { return LaunchSumLogits(RowsOf(args), args.sums, context.stream); }));
   }
   if (shape.first_row == 0) {
     RETURN_IF_ERROR(RunOnCuda(kWhat, [&] {
       return LaunchAddLosses(shape.tokens, args.records, args.sums, args.loss, context.stream);
     }));
   }
-  RETURN_IF_ERROR(RunOnCuda(kWhat, [&] {
-    return LaunchDifferentiateLogits(rows, args.sums, args.logit_scale * args.scale,
-                                     context.stream);
-  }));
-  const HeadGradients gradients(context, args);
-  RETURN_IF_ERROR(gradients.AddToWeights());
-  RETURN_IF_ERROR(gradients.AddToInput(input_sums));
-  if (args.input_gradient.type() == ValueType::kFp32 || !args.last_shard) return absl::OkStatus();
-  return RunOnCuda(kWhat, [&] {
-    return LaunchRoundValues(shape.tokens * shape.hidden, input_sums, args.input_gradient.bf16(),
-                             context.stream);
-  });
+  return has_gradients ? Differentiate(context, args, input_sums) : absl::OkStatus();
 }
 
 }  // namespace horizon

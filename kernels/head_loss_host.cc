@@ -135,7 +135,7 @@ void AddLosses(const HeadLoss& args) {
 }
 
 // For one tile of the vocabulary and all tokens: gradients of the logits in their place, and with
-// them those of the weights.
+// them, unless they are frozen, those of the weights.
 void DifferentiateRows(const HeadLoss& args, const HeadLogSumExp& logits, int64_t row_tile,
                        int64_t hidden_tile) {
   const HeadShape& shape = args.shape;
@@ -150,6 +150,7 @@ void DifferentiateRows(const HeadLoss& args, const HeadLogSumExp& logits, int64_
          .sums = args.sums + tokens.begin,
          .first_row = shape.first_row + rows.begin,
          .scale = args.logit_scale * args.scale});
+    if (args.weight_gradient == nullptr) continue;
     for (int64_t column = 0; column < shape.hidden; column += hidden_tile) {
       MultiplyTile({.a_transposed = Transposed::kYes,
                     .m = rows.size,
@@ -240,19 +241,21 @@ absl::Status HeadLossHost(const KernelContext& context, const HeadLoss& args) {
   }
   if (args.loss_begins) *args.loss = {};
   if (shape.first_row == 0) AddLosses(args);
-  if (shape.tokens == 0 && args.first_chunk) {
+  if (shape.tokens == 0 && args.first_chunk && args.weight_gradient != nullptr) {
     std::fill_n(args.weight_gradient, shape.rows * shape.hidden, 0.0f);
   }
-  if (shape.rows == 0 && shape.first_row == 0) {
+  if (shape.rows == 0 && shape.first_row == 0 && args.input_gradient != nullptr) {
     std::fill_n(args.input_gradient.fp32(), shape.tokens * shape.hidden, 0.0f);
   }
   if (shape.tokens == 0 || shape.rows == 0) return absl::OkStatus();
+  if (args.weight_gradient == nullptr && args.input_gradient == nullptr) return absl::OkStatus();
 
   const int64_t weight_tile =
       ChooseTiles(kVocabularyTileRows, shape.hidden, kVocabularyTileRows, 0).n;
   context.workers->Run(TileCount(shape.rows, kVocabularyTileRows), [&](int64_t tile, int) {
     DifferentiateRows(args, logits, tile, weight_tile);
   });
+  if (args.input_gradient == nullptr) return absl::OkStatus();
   const int64_t input_tile = InputGradientColumns(shape.hidden);
   const int64_t across = TileCount(shape.hidden, input_tile);
   context.workers->Run(TileCount(shape.tokens, kLossTileTokens) * across, [&](int64_t piece, int) {

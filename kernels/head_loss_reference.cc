@@ -94,12 +94,14 @@ absl::Status HeadLossReference(const KernelContext& context, const HeadLoss& arg
         }
       }
     }
+    if (args.input_gradient == nullptr) continue;
     for (int64_t i = 0; i < shape.hidden; ++i) {
       float& out = args.input_gradient[token * shape.hidden + i];
       const double before = shape.first_row == 0 ? 0.0 : double{out};
       out = static_cast<float>(before + input_gradient[static_cast<size_t>(i)]);
     }
   }
+  if (args.weight_gradient == nullptr) return absl::OkStatus();
   for (size_t i = 0; i < weight_gradient.size(); ++i) {
     const double before = args.first_chunk ? 0.0 : double{args.weight_gradient[i]};
     args.weight_gradient[i] = static_cast<float>(before + weight_gradient[i]);

@@ -1,9 +1,17 @@
 #include "kernels/kernel_table.h"
 
 namespace horizon {
+namespace {
+
+absl::StatusOr<std::unique_ptr<DeviceContext>> NoDeviceContext() {
+  return std::unique_ptr<DeviceContext>();
+}
+
+}  // namespace
 
 const KernelTable& HostKernels() {
   static constexpr KernelTable kTable = {
+      .make_device_context = NoDeviceContext,
       .gemm = GemmHost,
       .weight_gradient = WeightGradientHost,
       .bias_gradient = BiasGradientHost,
@@ -37,6 +45,7 @@ const KernelTable& HostKernels() {
 
 const KernelTable& ReferenceKernels() {
   static constexpr KernelTable kTable = {
+      .make_device_context = NoDeviceContext,
       .gemm = GemmReference,
       .weight_gradient = WeightGradientReference,
       .bias_gradient = BiasGradientReference,

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <memory>
+
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "common/kernel_context.h"
 #include "kernels/adam.h"
 #include "kernels/attention.h"
@@ -22,6 +25,11 @@ namespace horizon {
 struct KernelTable {
   template <typename Args>
   using Kernel = absl::Status (*)(const KernelContext& context, const Args& args);
+
+  // Makes what these bodies keep between calls, for the CUDA device that is the calling thread's;
+  // null where they keep nothing. It outlives the streams whose kernels use it. Unavailable where a
+  // library or the device is missing.
+  absl::StatusOr<std::unique_ptr<DeviceContext>> (*make_device_context)();
 
   Kernel<Gemm> gemm;
   Kernel<WeightGradient> weight_gradient;

@@ -44,23 +44,28 @@ absl::Status RmsNormAgainReference(const KernelContext& context, const RmsNormAg
 absl::Status RmsNormAgainHost(const KernelContext& context, const RmsNormAgain& args);
 absl::Status RmsNormAgainCuda(const KernelContext& context, const RmsNormAgain& args);
 
+// Two gradients, of which one may be left out; the other has the bits it has beside it.
+// InvalidArgument when both are left out.
 struct RmsNormBackward {
   int64_t rows = 0;
   int64_t width = 0;
   float weight_offset = 0.0f;
   ConstValues x;
   const float* inverse_rms = nullptr;
-  ConstValues weight;
+  ConstValues weight;  // read for x_gradient alone
   ConstValues y_gradient;
   ConstValues residual_gradient;  // [rows, width] added to x_gradient; null: none
-  Values x_gradient;              // may be residual_gradient or y_gradient
-  // Rows are summed in tiles of 64 (fp32), tiles in fp64, in ascending order.
+  // May be residual_gradient or y_gradient. Null: nothing before the norm is trained.
+  Values x_gradient;
+  // Rows are summed in tiles of 64 (fp32), tiles in fp64, in ascending order. With neither pointer
+  // set the weight is frozen, and no scratch is needed.
   GradientOut weight_gradient;
 };
 absl::Status RmsNormBackwardReference(const KernelContext& context, const RmsNormBackward& args);
 absl::Status RmsNormBackwardHost(const KernelContext& context, const RmsNormBackward& args);
 // The weight's gradient has the host's order and, of the same numbers, its bits. It is summed in
-// the device workspace, LeastColumnScratchBytes(width) (cuda_column_scratch.h) or more.
+// the device workspace, LeastColumnScratchBytes(width) (cuda_column_scratch.h) or more; without it
+// no workspace is used.
 absl::Status RmsNormBackwardCuda(const KernelContext& context, const RmsNormBackward& args);
 
 // What bodies add to each weight: for an offset of 0 it is -0, which leaves the bits of every

@@ -57,17 +57,23 @@ absl::Status RmsNormBackwardCuda(const KernelContext& context, const RmsNormBack
   CudaArguments arguments(context, "the gradient of the RMS norm");
   RETURN_IF_ERROR(arguments.Size("rows", args.rows).Size("width", args.width).status());
   if (args.width == 0) return absl::OkStatus();
-  if (args.rows > 0) {
-    RETURN_IF_ERROR(arguments.Bf16("x", args.x)
-                        .Array("inverse_rms", args.inverse_rms)
-                        .Bf16("weight", args.weight)
-                        .Bf16("y_gradient", args.y_gradient)
-                        .Bf16OrNull("residual_gradient", args.residual_gradient)
-                        .Bf16("x_gradient", args.x_gradient)
-                        .status());
+  const bool is_weight_frozen = !args.weight_gradient.wanted();
+  if (is_weight_frozen && args.x_gradient == nullptr) {
+    return absl::InvalidArgumentError(
+        "the gradient of the RMS norm on CUDA: neither x_gradient nor weight_gradient is wanted");
   }
-  RETURN_IF_ERROR(arguments.Gradient("weight_gradient", args.weight_gradient)
-                      .Workspace(static_cast<uint64_t>(LeastColumnScratchBytes(args.width)))
+  if (args.rows > 0) {
+    arguments.Bf16("x", args.x)
+        .Array("inverse_rms", args.inverse_rms)
+        .Bf16OrNull("weight", args.weight)
+        .Bf16("y_gradient", args.y_gradient)
+        .Bf16OrNull("residual_gradient", args.residual_gradient)
+        .Bf16OrNull("x_gradient", args.x_gradient);
+    if (args.x_gradient != nullptr) arguments.Array("weight", args.weight.data());
+  }
+  const int64_t workspace_bytes = is_weight_frozen ? 0 : LeastColumnScratchBytes(args.width);
+  RETURN_IF_ERROR(arguments.GradientOrFrozen("weight_gradient", args.weight_gradient)
+                      .Workspace(static_cast<uint64_t>(workspace_bytes))
                       .status());
   const RmsNormGradients norm{
       .rows = args.rows,

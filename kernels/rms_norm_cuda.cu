@@ -176,10 +176,13 @@ CudaResult LaunchRmsNormBackward(const RmsNormGradients& norm, CUstream_st* stre
   const bool whole = norm.width % 8 == 0 && IsEightAligned(norm.x) && IsEightAligned(norm.weight) &&
                      IsEightAligned(norm.y_gradient) && IsEightAligned(norm.residual_gradient) &&
                      IsEightAligned(norm.x_gradient);
-  const WeightTerms terms{norm.x, norm.y_gradient, norm.inverse_rms, norm.width, whole};
-  const CudaResult result = LaunchColumnSums(norm.rows, norm.width, terms, norm.weight_gradient,
-                                             norm.scratch, norm.scratch_bytes, stream);
-  if (result.code != 0 || norm.rows == 0) return result;
+  if (norm.weight_gradient.wanted()) {
+    const WeightTerms terms{norm.x, norm.y_gradient, norm.inverse_rms, norm.width, whole};
+    const CudaResult result = LaunchColumnSums(norm.rows, norm.width, terms, norm.weight_gradient,
+                                               norm.scratch, norm.scratch_bytes, stream);
+    if (result.code != 0) return result;
+  }
+  if (norm.rows == 0 || norm.x_gradient == nullptr) return {};
   return LaunchRows(NormRowsBackward<kWarpThreads>, NormRowsBackward<kThreads>, norm, whole,
                     stream);
 }

@@ -61,8 +61,26 @@ void AgainRows(const RmsNormAgain& args, int64_t first, int64_t rows) {
   }
 }
 
-// One row; adds its part of the weight's gradient to `sums`. The row's sum comes first, so that the
-// gradient of x may then take the place of the others, vector by vector.
+// Adds the part of one row to the weight's gradient.
+HWY_INLINE void AddWeightTerms(F32Vec gradient, F32Vec normal, float* sums, int64_t n) {
+  const F32 f32;
+  StorePart(f32, hn::Add(LoadPart(f32, sums, n), hn::Mul(gradient, normal)), sums, n);
+}
+
+void WeightGradientRow(const RmsNormBackward& args, int64_t row, float* sums) {
+  const F32 f32;
+  const float* x = args.x + row * args.width;
+  const float* y_gradient = args.y_gradient + row * args.width;
+  const F32Vec inverse = hn::Set(f32, args.inverse_rms[row]);
+  ForEachVector(args.width, [&](int64_t i, int64_t n) HORIZON_VECTOR_BODY {
+    const F32Vec normal = hn::Mul(LoadPart(f32, x + i, n), inverse);
+    AddWeightTerms(LoadPart(f32, y_gradient + i, n), normal, sums + i, n);
+  });
+}
+
+// The gradient of x of one row; adds the row's part of the weight's gradient to `sums`, unless that
+// is null. The row's sum comes first, so that the gradient of x may then take the place of the
+// others, vector by vector.
 void BackwardRow(const RmsNormBackward& args, int64_t row, float* sums) {
   const F32 f32;
   const float* x = args.x + row * args.width;
@@ -85,15 +103,25 @@ void BackwardRow(const RmsNormBackward& args, int64_t row, float* sums) {
     const F32Vec a = hn::Mul(gradient, weights.At(i, n));
     F32Vec out = hn::Mul(inverse, hn::Sub(a, hn::Mul(normal, mean)));
     if (residual != nullptr) out = hn::Add(LoadPart(f32, residual + i, n), out);
-    const F32Vec sum = hn::Add(LoadPart(f32, sums + i, n), hn::Mul(gradient, normal));
-    StorePart(f32, sum, sums + i, n);
+    if (sums != nullptr) AddWeightTerms(gradient, normal, sums + i, n);
     StorePart(f32, out, x_gradient + i, n);
   });
 }
 
 void BackwardTile(const RmsNormBackward& args, int64_t first, int64_t rows, float* sums) {
   std::fill_n(sums, args.width, 0.0f);
-  for (int64_t row = first; row < first + rows; ++row) BackwardRow(args, row, sums);
+  for (int64_t row = first; row < first + rows; ++row) {
+    if (args.x_gradient == nullptr) {
+      WeightGradientRow(args, row, sums);
+    } else {
+      BackwardRow(args, row, sums);
+    }
+  }
+}
+
+// Of a frozen weight.
+void InputGradientRows(const RmsNormBackward& args, int64_t first, int64_t rows) {
+  for (int64_t row = first; row < first + rows; ++row) BackwardRow(args, row, nullptr);
 }
 
 void StoreWeightGradient(const GradientOut& out, const float* values, int64_t count) {
@@ -112,6 +140,7 @@ namespace {
 HWY_EXPORT(ForwardRows);
 HWY_EXPORT(AgainRows);
 HWY_EXPORT(BackwardTile);
+HWY_EXPORT(InputGradientRows);
 HWY_EXPORT(StoreWeightGradient);
 
 constexpr int64_t kTileRows = 64;
@@ -128,33 +157,11 @@ void AddTiles(const float* tiles, int64_t tile_count, int64_t width, int64_t fir
   }
 }
 
-}  // namespace
-
-absl::Status RmsNormForwardHost(const KernelContext& context, const RmsNormForward& args) {
-  CHECK(args.rows >= 0 && args.width >= 0);
-  RunPieces(context, args.rows, RowsOfPiece(RowBytes(args.width)),
-            [&](int64_t first, int64_t rows) {
-              HWY_DYNAMIC_DISPATCH(ForwardRows)(args, first, rows);
-            });
-  return absl::OkStatus();
-}
-
-absl::Status RmsNormAgainHost(const KernelContext& context, const RmsNormAgain& args) {
-  CHECK(args.rows >= 0 && args.width >= 0);
-  RunPieces(context, args.rows, RowsOfPiece(RowBytes(args.width)),
-            [&](int64_t first, int64_t rows) {
-              HWY_DYNAMIC_DISPATCH(AgainRows)(args, first, rows);
-            });
-  return absl::OkStatus();
-}
-
-// Scratch holds the fp64 sums of all columns, then the fp32 sums of as many tiles as fit; these are
-// filled by all workers and added up, round after round. How many fit changes no bit: every column
-// is added up tile by tile.
-absl::Status RmsNormBackwardHost(const KernelContext& context, const RmsNormBackward& args) {
-  CHECK(args.rows >= 0 && args.width >= 0);
+// The weight's gradient and, where it is wanted, that of x. Scratch holds the fp64 sums of all
+// columns, then the fp32 sums of as many tiles as fit; these are filled by all workers and added
+// up, round after round. How many fit changes no bit: every column is added up tile by tile.
+absl::Status SumTiles(const KernelContext& context, const RmsNormBackward& args) {
   const int64_t width = args.width;
-  if (width == 0) return absl::OkStatus();
   const auto scratch = static_cast<int64_t>(context.scratch.size());
   const int64_t total_bytes = width * static_cast<int64_t>(sizeof(double));
   const int64_t room = (scratch - total_bytes) / RowBytes(width);
@@ -181,6 +188,41 @@ absl::Status RmsNormBackwardHost(const KernelContext& context, const RmsNormBack
   std::transform(totals, totals + width, tiles,
                  [](double total) { return static_cast<float>(total); });
   HWY_DYNAMIC_DISPATCH(StoreWeightGradient)(args.weight_gradient, tiles, width);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status RmsNormForwardHost(const KernelContext& context, const RmsNormForward& args) {
+  CHECK(args.rows >= 0 && args.width >= 0);
+  RunPieces(context, args.rows, RowsOfPiece(RowBytes(args.width)),
+            [&](int64_t first, int64_t rows) {
+              HWY_DYNAMIC_DISPATCH(ForwardRows)(args, first, rows);
+            });
+  return absl::OkStatus();
+}
+
+absl::Status RmsNormAgainHost(const KernelContext& context, const RmsNormAgain& args) {
+  CHECK(args.rows >= 0 && args.width >= 0);
+  RunPieces(context, args.rows, RowsOfPiece(RowBytes(args.width)),
+            [&](int64_t first, int64_t rows) {
+              HWY_DYNAMIC_DISPATCH(AgainRows)(args, first, rows);
+            });
+  return absl::OkStatus();
+}
+
+absl::Status RmsNormBackwardHost(const KernelContext& context, const RmsNormBackward& args) {
+  CHECK(args.rows >= 0 && args.width >= 0);
+  if (args.width == 0) return absl::OkStatus();
+  if (args.weight_gradient.wanted()) return SumTiles(context, args);
+  if (args.x_gradient == nullptr) {
+    return absl::InvalidArgumentError(
+        "the gradient of the RMS norm: neither x_gradient nor weight_gradient is wanted");
+  }
+  RunPieces(context, args.rows, RowsOfPiece(RowBytes(args.width)),
+            [&](int64_t first, int64_t rows) {
+              HWY_DYNAMIC_DISPATCH(InputGradientRows)(args, first, rows);
+            });
   return absl::OkStatus();
 }
 

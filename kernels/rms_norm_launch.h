@@ -41,12 +41,13 @@ struct RmsNormGradients {
   float added_to_weights;
   const uint16_t* x;
   const float* inverse_rms;
-  const uint16_t* weight;
+  const uint16_t* weight;  // null only without x_gradient
   const uint16_t* y_gradient;
   const uint16_t* residual_gradient;  // null: none
-  uint16_t* x_gradient;               // may be one of the two above
-  GradientOut weight_gradient;
-  void* scratch;  // device memory, aligned to 16, LeastColumnScratchBytes(width) or more
+  uint16_t* x_gradient;               // may be one of the two above; null: not wanted
+  GradientOut weight_gradient;        // wanted or not
+  // Of weight_gradient: device memory, aligned to 16, LeastColumnScratchBytes(width) or more.
+  void* scratch;
   int64_t scratch_bytes;
 };
 CudaResult LaunchRmsNormBackward(const RmsNormGradients& norm, CUstream_st* stream);

@@ -1,6 +1,7 @@
 #include "model/load_model_spec.h"
 
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/json.h"
@@ -14,10 +15,11 @@ namespace {
 
 constexpr std::string_view kConfigName = "config.json";
 
-absl::StatusOr<ModelConfig> LoadFromCatalog(const CatalogEntry& entry) {
+absl::StatusOr<LoadedModel> LoadFromCatalog(const CatalogEntry& entry) {
   ASSIGN_OR_RETURN(const Document document,
                    ParseJson(StrCat("catalog/", entry.name, ".json"), entry.config));
-  return ReadConfig(document, std::string(entry.name));
+  ASSIGN_OR_RETURN(ModelConfig config, ReadConfig(document, std::string(entry.name)));
+  return LoadedModel{.config = std::move(config), .config_text = std::string(entry.config)};
 }
 
 // "models/qwen/" and "models/qwen/config.json" are called qwen, "my.json" is called my.
@@ -72,14 +74,20 @@ const CatalogEntry* CatalogEntryOf(Io& io, const std::string& path_or_name) {
   return entry != nullptr && absl::IsNotFound(io.Info(path_or_name).status()) ? entry : nullptr;
 }
 
-absl::StatusOr<ModelConfig> LoadModelSpec(Io& io, const std::string& path_or_name) {
+absl::StatusOr<LoadedModel> LoadModel(Io& io, const std::string& path_or_name) {
   if (const CatalogEntry* entry = CatalogEntryOf(io, path_or_name)) {
     return LoadFromCatalog(*entry);
   }
   ASSIGN_OR_RETURN(const std::string file, ConfigFile(io, path_or_name));
-  ASSIGN_OR_RETURN(const std::string text, ReadTextFile(io, file));
+  ASSIGN_OR_RETURN(std::string text, ReadTextFile(io, file));
   ASSIGN_OR_RETURN(const Document document, ParseJson(file, text));
-  return ReadConfig(document, NameOf(file));
+  ASSIGN_OR_RETURN(ModelConfig config, ReadConfig(document, NameOf(file)));
+  return LoadedModel{.config = std::move(config), .config_text = std::move(text)};
+}
+
+absl::StatusOr<ModelConfig> LoadModelSpec(Io& io, const std::string& path_or_name) {
+  ASSIGN_OR_RETURN(LoadedModel model, LoadModel(io, path_or_name));
+  return std::move(model.config);
 }
 
 }  // namespace horizon

@@ -19,6 +19,14 @@ namespace horizon {
 // and key when the file is bad; Io's error when it cannot be read.
 absl::StatusOr<ModelConfig> LoadModelSpec(Io& io, const std::string& path_or_name);
 
+// The same with the text of the config.json, for whoever writes it down again (checkpoints, the
+// exported model): read once, so that both are of one file.
+struct LoadedModel {
+  ModelConfig config;
+  std::string config_text;
+};
+absl::StatusOr<LoadedModel> LoadModel(Io& io, const std::string& path_or_name);
+
 // The catalog entry that LoadModelSpec takes, or nullptr where it reads a file (or fails).
 const CatalogEntry* CatalogEntryOf(Io& io, const std::string& path_or_name);
 

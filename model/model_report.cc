@@ -95,8 +95,6 @@ std::string LayersText(const std::vector<int64_t>& layers) {
   return StrCat("_", layers[0], ",", layers[1], "..", layers.back());
 }
 
-std::string BytesText(CheckedU64 bytes) { return ToString(Bytes(bytes)); }
-
 std::vector<std::string> Row(std::string name, uint64_t count, const StageFigures& figures) {
   return {std::move(name),
           StrCat(count),

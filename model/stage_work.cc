@@ -62,22 +62,27 @@ class UnitsWork {
     description_ = DescribeWork(spec, stage.kind, layer);
   }
 
-  std::vector<GemmShape> Gemms() const {
-    std::vector<GemmShape> gemms;
-    const auto add = [&](int64_t m, int64_t n, int64_t k, int64_t count) {
-      if (m > 0 && n > 0 && k > 0 && count > 0) gemms.push_back({m, n, k, count});
+  // A multiply of forward, and the tensor it multiplies with.
+  struct WeightGemm {
+    GemmShape shape;
+    TensorRole weight;
+  };
+  std::vector<WeightGemm> Gemms() const {
+    std::vector<WeightGemm> gemms;
+    const auto add = [&](TensorRole weight, int64_t m, int64_t n, int64_t k, int64_t count) {
+      if (m > 0 && n > 0 && k > 0 && count > 0) gemms.push_back({{m, n, k, count}, weight});
     };
     // The experts of one load after the other.
     const int64_t heavy = HeavyExperts(load_, range_);
     for (const bool heavier : {true, false}) {
       for (const GemmWork& gemm : description_.gemms) {
         if (gemm.spread == Spread::kExperts) {
-          add(load_.pairs_each + (heavier ? 1 : 0), gemm.out, gemm.in,
+          add(gemm.weight, load_.pairs_each + (heavier ? 1 : 0), gemm.out, gemm.in,
               gemm.count * (heavier ? heavy : units() - heavy));
         } else if (heavier && gemm.spread == Spread::kAlike) {
-          add(batch_.tokens(), units(), gemm.in, gemm.count);
+          add(gemm.weight, batch_.tokens(), units(), gemm.in, gemm.count);
         } else if (heavier && Has(gemm.unit)) {
-          add(batch_.tokens(), gemm.out, gemm.in, gemm.count);
+          add(gemm.weight, batch_.tokens(), gemm.out, gemm.in, gemm.count);
         }
       }
     }
@@ -165,21 +170,28 @@ uint64_t VisiblePairs(int64_t sequence, int64_t window) {
 StageWork ForwardWork(const ModelSpec& spec, const Stage& stage, UnitRange range,
                       TokenBatch tokens) {
   const UnitsWork work(spec, stage, range, tokens);
-  return MakeWork(work.Gemms(), work.AttentionFlops(), work.ElementValues(&ElementWork::forward));
+  std::vector<GemmShape> gemms;
+  for (const UnitsWork::WeightGemm& gemm : work.Gemms()) gemms.push_back(gemm.shape);
+  return MakeWork(std::move(gemms), work.AttentionFlops(),
+                  work.ElementValues(&ElementWork::forward));
 }
 
 StageWork BackwardWork(const ModelSpec& spec, const Stage& stage, UnitRange range,
                        TokenBatch tokens) {
+  const BackwardDepth depth = stage.backward_depth();
+  if (depth == BackwardDepth::kNone) return {};
   const UnitsWork work(spec, stage, range, tokens);
-  const std::vector<GemmShape> forward = work.Gemms();
   std::vector<GemmShape> gemms;
-  gemms.reserve(forward.size() * 2);
-  for (const GemmShape& gemm : forward) {
-    gemms.push_back({gemm.m, gemm.k, gemm.n, gemm.count});  // gradient of the input
-    gemms.push_back({gemm.n, gemm.k, gemm.m, gemm.count});  // gradient of the weights
+  for (const auto& [gemm, weight] : work.Gemms()) {
+    // Gradient of the input, which what lies deeper starts from; gradient of the weights.
+    if (depth > DepthOf(weight)) gemms.push_back({gemm.m, gemm.k, gemm.n, gemm.count});
+    if (stage.trained_roles.test(static_cast<size_t>(weight))) {
+      gemms.push_back({gemm.n, gemm.k, gemm.m, gemm.count});
+    }
   }
   // Forward has 4 flops a pair and channel, so halving is exact.
-  const CheckedU64 attention = work.AttentionFlops();
+  const CheckedU64 attention =
+      depth > BackwardDepth::kProjection ? work.AttentionFlops() : CheckedU64(0);
   const CheckedU64 half =
       attention.ok() ? CheckedU64(attention.value() / 2) : CheckedU64::Overflowed();
   return MakeWork(std::move(gemms), half * 5, work.ElementValues(&ElementWork::backward));

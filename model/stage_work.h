@@ -49,7 +49,9 @@ uint64_t VisiblePairs(int64_t sequence, int64_t window);
 // certain units, so the works of a partition add up to the whole.
 StageWork ForwardWork(const ModelSpec& spec, const Stage& stage, UnitRange range,
                       TokenBatch tokens);
-// Backward: two products for each forward GEMM; attention recomputes scores, so 2.5 times forward.
+// Backward: two products for each forward GEMM, less the gradients of frozen weights and whatever
+// lies deeper than anything that is trained (Stage::backward_depth); attention recomputes scores,
+// so 2.5 times forward.
 StageWork BackwardWork(const ModelSpec& spec, const Stage& stage, UnitRange range,
                        TokenBatch tokens);
 

@@ -39,6 +39,28 @@ void PlaceInFused(const FusedTensor& fused, Stage& stage) {
   }
 }
 
+// Parameters of the tensors that belong to one unit each, in the units before each unit.
+template <typename Counts>
+std::vector<uint64_t> WholeBefore(const Stage& stage, Counts counts) {
+  const auto units = static_cast<size_t>(stage.units);
+  std::vector<uint64_t> before(units + 1, 0);
+  for (const TensorSpec& tensor : stage.tensors) {
+    if (tensor.split_axis >= 0 || !counts(tensor)) continue;
+    before[static_cast<size_t>(tensor.unit) + 1] += tensor.parameters;
+  }
+  for (size_t i = 0; i < units; ++i) before[i + 1] += before[i];
+  return before;
+}
+
+uint64_t InUnits(UnitRange range, uint64_t per_unit, const std::vector<uint64_t>& whole_before) {
+  uint64_t parameters = per_unit * static_cast<uint64_t>(range.end - range.begin);
+  if (!whole_before.empty()) {
+    parameters += whole_before[static_cast<size_t>(range.end)] -
+                  whole_before[static_cast<size_t>(range.begin)];
+  }
+  return parameters;
+}
+
 // Adds up what a stage's tensors make of it.
 void Count(int64_t active_units, Stage& stage) {
   const auto units = static_cast<uint64_t>(stage.units);
@@ -54,12 +76,7 @@ void Count(int64_t active_units, Stage& stage) {
   stage.active_parameters =
       stage.parameters - experts + experts / units * static_cast<uint64_t>(active_units);
   if (split == stage.parameters) return;
-  stage.whole_before.assign(units + 1, 0);
-  for (const TensorSpec& tensor : stage.tensors) {
-    if (tensor.split_axis >= 0) continue;
-    stage.whole_before[static_cast<size_t>(tensor.unit) + 1] += tensor.parameters;
-  }
-  for (size_t i = 0; i < units; ++i) stage.whole_before[i + 1] += stage.whole_before[i];
+  stage.whole_before = WholeBefore(stage, [](const TensorSpec&) { return true; });
 }
 
 Stage MakeStage(const ModelSpec& spec, const Family& family, StageKind kind, int64_t layer) {
@@ -82,6 +99,11 @@ Stage MakeStage(const ModelSpec& spec, const Family& family, StageKind kind, int
     if (fused.stage == kind) PlaceInFused(fused, stage);
   }
   Count(units.active, stage);
+  CountTrained(stage);
+  if (kind == StageKind::kHead && spec.tied) {
+    stage.trained_roles.set(static_cast<size_t>(TensorRole::kTable));
+  }
+  stage.wants_input_gradient = kind != StageKind::kEmbedding;
   return stage;
 }
 
@@ -109,12 +131,39 @@ std::vector<Stage> ListStages(const ModelSpec& spec) {
 
 uint64_t ParametersInUnits(const Stage& stage, UnitRange range) {
   CHECK(0 <= range.begin && range.begin <= range.end && range.end <= stage.units);
-  uint64_t parameters = stage.parameters_per_unit * static_cast<uint64_t>(range.end - range.begin);
-  if (!stage.whole_before.empty()) {
-    parameters += stage.whole_before[static_cast<size_t>(range.end)] -
-                  stage.whole_before[static_cast<size_t>(range.begin)];
+  return InUnits(range, stage.parameters_per_unit, stage.whole_before);
+}
+
+uint64_t TrainedInUnits(const Stage& stage, UnitRange range) {
+  CHECK(0 <= range.begin && range.begin <= range.end && range.end <= stage.units);
+  return InUnits(range, stage.trained_per_unit, stage.trained_whole_before);
+}
+
+void CountTrained(Stage& stage) {
+  uint64_t split = 0;
+  stage.trained_parameters = 0;
+  stage.trained_roles.reset();
+  for (const TensorSpec& tensor : stage.tensors) {
+    if (!tensor.trained) continue;
+    stage.trained_roles.set(static_cast<size_t>(tensor.role));
+    stage.trained_parameters += tensor.parameters;
+    if (tensor.split_axis >= 0) split += tensor.parameters;
   }
-  return parameters;
+  stage.trained_per_unit = split / static_cast<uint64_t>(stage.units);
+  stage.trained_whole_before.clear();
+  if (split == stage.trained_parameters) return;
+  stage.trained_whole_before =
+      WholeBefore(stage, [](const TensorSpec& tensor) { return tensor.trained; });
+}
+
+BackwardDepth Stage::backward_depth() const {
+  if (wants_input_gradient) return BackwardDepth::kInput;
+  BackwardDepth deepest = BackwardDepth::kNone;
+  for (size_t role = 0; role < trained_roles.size(); ++role) {
+    if (!trained_roles.test(role)) continue;
+    deepest = std::max(deepest, DepthOf(static_cast<TensorRole>(role)));
+  }
+  return deepest;
 }
 
 ParameterCounts CountParameters(const std::vector<Stage>& stages) {

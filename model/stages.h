@@ -47,6 +47,22 @@ struct Stage {
   // Parameters of the other tensors in the units before each, `units` + 1 numbers; empty: there are
   // no such tensors.
   std::vector<uint64_t> whole_before;
+
+  // What is trained of it: everything, unless trained_tensors.h selects less. The trained
+  // parameters are counted in the same two ways as all parameters above.
+  uint64_t trained_parameters = 0;
+  uint64_t trained_per_unit = 0;
+  std::vector<uint64_t> trained_whole_before;
+  // The roles of the trained tensors. A tied head has the role of the table while that is trained.
+  RoleSet trained_roles;
+  // A tensor of an earlier stage is trained, so backward has to hand a gradient to the stage
+  // before.
+  bool wants_input_gradient = false;
+
+  // How far backward goes into the stage, counted from its output.
+  BackwardDepth backward_depth() const;
+  // Backward computes something here: a gradient of its own or one that an earlier stage needs.
+  bool is_differentiated() const { return backward_depth() != BackwardDepth::kNone; }
 };
 
 // Most tensors a model may have: a file cannot make us build an endless list.
@@ -58,6 +74,11 @@ std::vector<Stage> ListStages(const ModelSpec& spec);
 // Parameters of the units in `range`, in constant time. The ranges of any partition add up to
 // stage.parameters. For a tied head pass the embedding.
 uint64_t ParametersInUnits(const Stage& stage, UnitRange range);
+// Those of them that are trained.
+uint64_t TrainedInUnits(const Stage& stage, UnitRange range);
+// Counts the trained tensors again: for whoever sets TensorSpec::trained. Leaves
+// wants_input_gradient alone.
+void CountTrained(Stage& stage);
 
 struct ParameterCounts {
   uint64_t total = 0;

@@ -78,4 +78,23 @@ std::string_view ToString(TensorRole role) {
   return "unknown";
 }
 
+BackwardDepth DepthOf(TensorRole role) {
+  switch (role) {
+    case TensorRole::kNormAfter:
+      return BackwardDepth::kNormAfter;
+    case TensorRole::kTable:
+    case TensorRole::kOutput:
+    case TensorRole::kOutputBias:
+    case TensorRole::kDown:
+    case TensorRole::kDownBias:
+    case TensorRole::kExpertsDown:
+    case TensorRole::kExpertsDownBias:
+      return BackwardDepth::kProjection;
+    case TensorRole::kNorm:
+      return BackwardDepth::kNorm;
+    default:
+      return BackwardDepth::kFirst;
+  }
+}
+
 }  // namespace horizon

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <string_view>
 
@@ -43,5 +44,20 @@ enum class TensorRole : uint8_t {
 inline constexpr int kTensorRoles = static_cast<int>(TensorRole::kExpertsDownBias) + 1;
 // "query", "query bias", ...
 std::string_view ToString(TensorRole role);
+
+using RoleSet = std::bitset<kTensorRoles>;
+
+// How far backward has come within a stage, from its output to its input. A tensor's gradient is
+// known at its own depth; the gradient that the next depth starts from is computed only where
+// something that deep, or an earlier stage, is trained.
+enum class BackwardDepth : uint8_t {
+  kNone,        // backward does not touch the stage
+  kNormAfter,   // the norm of what the stage adds to the residual stream
+  kProjection,  // the last matrix: output, down, or a vocabulary table
+  kFirst,       // the matrices that read the normed input: query, key, value; gate, up; router
+  kNorm,        // the norm of the stage's input
+  kInput,       // the hidden state that enters
+};
+BackwardDepth DepthOf(TensorRole role);
 
 }  // namespace horizon

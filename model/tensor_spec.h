@@ -33,6 +33,9 @@ struct TensorSpec {
   int64_t expert = -1;
   // Matrices decay by default, norms, biases and sinks do not.
   bool decays = false;
+  // A tensor that is not trained is frozen: it has no gradient, no optimizer state and no update
+  // (trained_tensors.h).
+  bool trained = true;
   uint64_t parameters = 0;  // product of shape
 };
 

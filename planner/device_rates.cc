@@ -151,9 +151,9 @@ class Prober {
 absl::Status Prober::Prepare() {
   ASSIGN_OR_RETURN(matrices_, rated_.device.Allocate(kMatrices * rates_.matrix_bytes));
   ASSIGN_OR_RETURN(small_, rated_.device.Allocate(SmallBytes(rates_, rated_.values)));
-  ASSIGN_OR_RETURN(
-      scratch_, rated_.device.Allocate(rated_.products == nullptr ? HostScratchBytes(rated_.threads)
-                                                                  : CudaScratchBytes(rates_)));
+  ASSIGN_OR_RETURN(scratch_, rated_.device.Allocate(rated_.device_context == nullptr
+                                                        ? HostScratchBytes(rated_.threads)
+                                                        : CudaScratchBytes(rates_)));
   ASSIGN_OR_RETURN(host_, HostMemory::Create(2 * rates_.matrix_bytes));
   RETURN_IF_ERROR(rated_.device.RegisterHost(host_.span()));
   registration_.device = &rated_.device;
@@ -162,7 +162,7 @@ absl::Status Prober::Prepare() {
                    rated_.device.CreateStream({.name = "rates",
                                                .threads = rated_.threads,
                                                .scratch = {scratch_.data(), scratch_.size()},
-                                               .products = rated_.products}));
+                                               .device_context = rated_.device_context}));
   ASSIGN_OR_RETURN(to_device_, rated_.device.CreateStream({.name = "rates in"}));
   ASSIGN_OR_RETURN(to_host_, rated_.device.CreateStream({.name = "rates out"}));
   for (EventRef& event : events_) {

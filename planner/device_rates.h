@@ -17,7 +17,7 @@ namespace horizon {
 struct RatedDevice {
   Device& device;
   const KernelTable& kernels;  // of that device
-  CublasProducts* products = nullptr;
+  DeviceContext* device_context = nullptr;
   ValueType values = ValueType::kBf16;  // of its activations and weights
   int threads = 1;                      // of the host, where its kernels run there
 };

@@ -130,9 +130,7 @@ struct Upgrade {
 };
 
 std::vector<Upgrade> UpgradesOf(const HardwareProfile& today) {
-  const auto bytes = [](double value) {
-    return ToString(Bytes(CheckedU64(static_cast<uint64_t>(value))));
-  };
+  const auto bytes = [](double value) { return BytesText(static_cast<uint64_t>(value)); };
   std::vector<Upgrade> upgrades;
   HardwareProfile ram = today;
   ram.host.memory_bytes.value *= 2;

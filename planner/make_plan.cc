@@ -186,11 +186,10 @@ absl::StatusOr<PlanAnswer> MakePlan(const PlanRequest& request) {
 std::vector<std::string> DescribeShortages(const std::vector<Shortage>& shortages) {
   std::vector<std::string> lines;
   lines.reserve(shortages.size());
-  const auto text = [](uint64_t bytes) { return ToString(Bytes(CheckedU64(bytes))); };
   for (const Shortage& shortage : shortages) {
-    lines.push_back(StrCat(ToString(shortage.limit), ": needs ", text(shortage.needed), ", ",
-                           text(shortage.available), " are available, ",
-                           text(shortage.needed - shortage.available), " (",
+    lines.push_back(StrCat(ToString(shortage.limit), ": needs ", BytesText(shortage.needed), ", ",
+                           BytesText(shortage.available), " are available, ",
+                           BytesText(shortage.needed - shortage.available), " (",
                            WithCommas(shortage.needed - shortage.available), " bytes) lack"));
   }
   return lines;

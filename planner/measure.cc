@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/check.h"
+#include "common/statistics.h"
 #include "common/status_macros.h"
 
 namespace horizon {
@@ -12,7 +13,7 @@ namespace horizon {
 Spread SpreadOf(std::vector<double> values) {
   CHECK(!values.empty());
   std::sort(values.begin(), values.end());
-  const double median = values[values.size() / 2];
+  const double median = Median(values);
   // One run in a thousand that was held up says nothing of the others.
   const size_t out = values.size() < kFewRuns ? 0 : values.size() / 4;
   const double apart = values[values.size() - 1 - out] - values[out];

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 
-#include "absl/strings/str_format.h"
+#include "common/percent.h"
 #include "common/progress.h"
 #include "common/str_cat.h"
 #include "common/text_table.h"
@@ -14,10 +13,6 @@
 
 namespace horizon {
 namespace {
-
-std::string BytesText(uint64_t bytes) { return ToString(Bytes(CheckedU64(bytes))); }
-
-std::string Percent(double share) { return absl::StrFormat("%.0f %%", 100 * share); }
 
 // The fields of a plan that a person decides, in one table.
 std::string PlanTable(const StreamPlan& plan) {
@@ -76,7 +71,7 @@ std::string AlternativesTable(const std::vector<Alternative>& alternatives) {
     if (one.field != field && !field.empty()) table.AddRule();
     const std::string name = one.field == field ? "" : one.field;
     field = one.field;
-    std::string against = one.chosen ? "chosen" : absl::StrFormat("%+.1f %%", 100 * one.slower);
+    std::string against = one.chosen ? "chosen" : PercentChange(one.slower);
     if (!one.possible) against = "not possible";
     if (one.possible && !one.fits) against += ", does not fit";
     table.AddRow({name, one.value, one.possible ? ToString(Seconds{one.step_seconds}) : "",
@@ -99,11 +94,6 @@ void WriteSized(const SizedModel& sized, JsonWriter& writer) {
 }
 
 }  // namespace
-
-std::string ShortNumber(double value) {
-  if (value >= 1000) return WithCommas(static_cast<uint64_t>(std::llround(value)));
-  return absl::StrFormat("%.3g", value);
-}
 
 std::string PredictionText(const Prediction& prediction, const HardwareProfile& profile) {
   std::string text =
@@ -151,7 +141,7 @@ std::string PlanReportText(const PlanReport& report) {
                  PredictionText(answer.search.prediction, report.profile));
   const SaveEstimate save = EstimateSave(report.spec, answer.job, report.profile);
   text +=
-      StrCat("a checkpoint takes ", ToString(Bytes(CheckedU64(save.bytes))), ", ",
+      StrCat("a checkpoint takes ", BytesText(save.bytes), ", ",
              RoughDuration(std::chrono::nanoseconds(static_cast<int64_t>(save.seconds() * 1e9))),
              save.assumed ? " at an assumed " : " at ",
              ToString(BytesPerSecond{save.bytes_per_second}), "\n");
@@ -163,8 +153,7 @@ std::string PlanReportText(const PlanReport& report) {
                  Percent(report.margin), " of each memory left free, ", answer.search.simulated,
                  " simulated");
   if (answer.search.gap > 0) {
-    text +=
-        absl::StrFormat("\na better one could be at most %.1f %% faster", 100 * answer.search.gap);
+    text += StrCat("\na better one could be at most ", Percent(answer.search.gap, 1), " faster");
   }
   return text + "\n";
 }
@@ -281,9 +270,8 @@ std::string LargestReportText(const LargestReport& report) {
   TextTable buy({"what to buy", "largest", "", "tokens/s of today's largest", ""});
   for (const Purchase& purchase : report.purchases) {
     buy.AddRow({purchase.what, WithCommas(purchase.parameters),
-                absl::StrFormat("%+.0f %%", 100 * purchase.size_gain),
-                ShortNumber(purchase.tokens_per_second),
-                absl::StrFormat("%+.0f %%", 100 * purchase.speed_gain)});
+                PercentChange(purchase.size_gain, 0), ShortNumber(purchase.tokens_per_second),
+                PercentChange(purchase.speed_gain, 0)});
   }
   return text + std::move(buy).Finish();
 }

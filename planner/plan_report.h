@@ -44,7 +44,4 @@ std::string LargestReportText(const LargestReport& report);
 // {"largest": {"layers", "parameters", ...}, "largest_size", "limit", "purchases"}.
 std::string LargestReportJson(const LargestReport& report);
 
-// 1,234 or 12.3 or 0.0123: enough digits to compare, not more.
-std::string ShortNumber(double value);
-
 }  // namespace horizon

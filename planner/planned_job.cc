@@ -4,8 +4,7 @@ namespace horizon {
 
 TrainingJob JobFor(const HardwareProfile& profile, Strategy strategy) {
   TrainingJob job;
-  job.device = profile.device.kind;
-  job.activation_type = job.device == DeviceKind::kCuda ? NumberType::kBf16 : NumberType::kFp32;
+  PlaceOn(profile.device.kind, job);
   if (strategy == Strategy::kHorizon) return job;
   job.optimizer_place = OptimizerPlace::kAfterStep;
   if (strategy == Strategy::kReference || strategy == Strategy::kResident) {

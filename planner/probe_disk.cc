@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
+#include "planner/measure.h"
 
 namespace horizon {
 namespace {
@@ -52,7 +53,7 @@ class DiskProber {
     ASSIGN_OR_RETURN(disk.read_bytes_per_second, Read());
     if (free > 0_B) {
       disk.free_bytes = Figure{.value = static_cast<double>(free.value()),
-                               .origin = OriginOf("free for this user", {1.0})};
+                               .origin = OriginOf("free for this user", SpreadOf({1.0}))};
     }
     return disk;
   }
@@ -144,24 +145,22 @@ class DiskProber {
     return seconds;
   }
 
-  std::string Size() const { return ToString(Bytes(CheckedU64(bytes_))); }
+  std::string Size() const { return BytesText(bytes_); }
 
   Figure FigureOf(std::string source, std::vector<double> seconds) const {
-    std::sort(seconds.begin(), seconds.end());
-    return {.value = static_cast<double>(bytes_) / seconds[seconds.size() / 2],
-            .origin = OriginOf(std::move(source), seconds)};
+    const Spread spread = SpreadOf(std::move(seconds));
+    return {.value = static_cast<double>(bytes_) / spread.median,
+            .origin = OriginOf(std::move(source), spread)};
   }
 
-  // Of runs in the order of their seconds.
-  Origin OriginOf(std::string source, const std::vector<double>& seconds) const {
-    const double median = seconds[seconds.size() / 2];
+  Origin OriginOf(std::string source, const Spread& spread) const {
     return {
         .kind = OriginKind::kMeasured,
         .source = std::move(source),
         .when = absl::FormatTime("%Y-%m-%d %H:%M UTC", absl::FromUnixSeconds(clock_.UnixSeconds()),
                                  absl::UTCTimeZone()),
-        .repeats = static_cast<int64_t>(seconds.size()),
-        .spread = std::min(1e6, (seconds.back() - seconds.front()) / median)};
+        .repeats = spread.repeats,
+        .spread = spread.apart};
   }
 
   Io& io_;

@@ -145,8 +145,8 @@ absl::StatusOr<HardwareProfile> ProbeHost(Io& io, Clock& clock, const HostProbe&
       std::min(kMostArena, static_cast<uint64_t>(profile.usable_host_bytes() / 4));
   if (arena < kLeastArenaBytes) {
     return absl::ResourceExhaustedError(
-        StrCat("cannot measure this machine: ", ToString(Bytes(4 * kLeastArenaBytes)),
-               " of RAM are needed and ", ToString(Bytes(4 * arena)), " may be used"));
+        StrCat("cannot measure this machine: ", BytesText(4 * kLeastArenaBytes),
+               " of RAM are needed and ", BytesText(4 * arena), " may be used"));
   }
   HostRates rates{.time = {probe.time.value * (1 - kContentionShare)},
                   .cores = cores,

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <utility>
 
 #include "common/check.h"
+#include "common/percent.h"
 #include "common/str_cat.h"
 #include "planner/machine_speed.h"
 #include "simulator/prediction.h"
@@ -128,7 +128,7 @@ void Apply(const GroupFit& fit, size_t runs, HardwareProfile& profile) {
                  .origin = {.kind = OriginKind::kFitted,
                             .source = StrCat(fit.operations, " operations of ", runs,
                                              runs == 1 ? " run" : " runs", ", quartiles ",
-                                             std::lround(100 * spread), " % apart")}};
+                                             Percent(spread), " apart")}};
 }
 
 constexpr double kBoundShare = 0.9;  // of a step that compute is busy

@@ -1,6 +1,9 @@
 #include "planner/save_estimate.h"
 
+#include <vector>
+
 #include "model/stages.h"
+#include "model/trained_tensors.h"
 
 namespace horizon {
 
@@ -10,8 +13,12 @@ SaveEstimate EstimateSave(const ModelSpec& spec, const TrainingJob& job,
   estimate.bytes_per_second =
       estimate.assumed ? kAssumedDisk : profile.disks.front().write_bytes_per_second.value;
   const ParameterBytes each = BytesOfParameter(job);
-  for (const Stage& stage : ListStages(spec)) {
+  std::vector<Stage> stages = ListStages(spec);
+  // A job that was planned has patterns that match.
+  SelectTrained(spec, {.train = job.train, .freeze = job.freeze}, stages).IgnoreError();
+  for (const Stage& stage : stages) {
     for (const TensorSpec& tensor : stage.tensors) {
+      if (!tensor.trained) continue;
       const uint64_t blocks = (tensor.parameters + kMomentBlock - 1) / kMomentBlock;
       estimate.weights_bytes += 2 * tensor.parameters;
       estimate.bytes += (2 + each.low_half) * tensor.parameters +

@@ -272,18 +272,20 @@ class Search {
 
   void Simulate(Candidate& candidate) {
     candidate.simulated = true;
-    absl::StatusOr<Prediction> prediction = Predict(spec_, job_, candidate.plan, setting_);
-    if (!prediction.ok()) return;
+    absl::StatusOr<Schedule> schedule = BuildSchedule(spec_, job_, candidate.plan);
+    if (!schedule.ok()) return;
+    PredictedRun run = PredictRun(spec_, *schedule, setting_);
     ++result_.simulated;
-    timed_.push_back({.candidate = &candidate, .seconds = prediction->step_seconds});
-    const bool faster = prediction->step_seconds < best_seconds_;
-    const bool smaller =
-        prediction->step_seconds == best_seconds_ && candidate.device_bytes < best_device_bytes_;
+    const double seconds = run.prediction.step_seconds;
+    timed_.push_back({.candidate = &candidate, .seconds = seconds});
+    const bool faster = seconds < best_seconds_;
+    const bool smaller = seconds == best_seconds_ && candidate.device_bytes < best_device_bytes_;
     if (!faster && !smaller) return;
-    best_seconds_ = prediction->step_seconds;
+    best_seconds_ = seconds;
     best_device_bytes_ = candidate.device_bytes;
     result_.plan = candidate.plan;
-    result_.prediction = *std::move(prediction);
+    result_.prediction = std::move(run.prediction);
+    result_.simulation = {.schedule = *std::move(schedule), .steady = std::move(run.steady)};
   }
 
   struct Timed {

@@ -7,9 +7,11 @@
 #include "absl/status/status.h"
 #include "model/model_spec.h"
 #include "planner/plan_space.h"
+#include "schedule/schedule.h"
 #include "schedule/stream_plan.h"
 #include "schedule/training_job.h"
 #include "simulator/prediction.h"
+#include "simulator/steady_state.h"
 
 namespace horizon {
 
@@ -36,10 +38,17 @@ struct RankedPlan {
   double step_seconds = 0;
 };
 
+// What a plan was predicted from: whoever runs it need not build or simulate it again.
+struct SimulatedPlan {
+  Schedule schedule;
+  SteadyState steady;
+};
+
 struct SearchResult {
-  std::optional<StreamPlan> plan;  // nothing: no plan of the space fits
-  Prediction prediction;           // of it
-  int64_t plans = 0;               // looked at
+  std::optional<StreamPlan> plan;           // nothing: no plan of the space fits
+  Prediction prediction;                    // of it
+  std::optional<SimulatedPlan> simulation;  // behind that; none where nothing was simulated
+  int64_t plans = 0;                        // looked at
   int64_t fitting = 0;
   int64_t simulated = 0;
   double gap = 0;  // 1 - (least bound not simulated) / (best step), where above the tolerance

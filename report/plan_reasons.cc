@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "absl/strings/str_format.h"
+#include "common/percent.h"
 #include "common/str_cat.h"
 #include "planner/explain_plan.h"
 #include "planner/plan_space.h"
@@ -15,8 +15,7 @@ std::string Against(const Alternative& one) {
   std::string text = "as fast";
   // Less than this is below what any prediction can tell.
   if (std::abs(one.slower) >= 0.0005) {
-    text = absl::StrFormat("%.1f %% %s", 100 * std::abs(one.slower),
-                           one.slower > 0 ? "slower" : "faster");
+    text = StrCat(Percent(std::abs(one.slower), 1), one.slower > 0 ? " slower" : " faster");
   }
   if (!one.fits) text += ", does not fit";
   return text;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/quote.h"
+#include "common/statistics.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "model/load_model_spec.h"
@@ -179,12 +180,6 @@ class Reader {
   const std::string folder_;
   bool running_ = false;
 };
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 void AddWork(const RunView& view, RunOutcome& outcome) {
   if (!view.timelines.has_value() || view.timelines->median_ns.empty()) return;

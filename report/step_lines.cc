@@ -29,9 +29,9 @@ absl::StatusOr<std::string> ReadWholeLines(Io& io, const std::string& path, uint
   const uint64_t size = info.size.value();
   if (size < begin) return absl::DataLossError(StrCat(path, " has become shorter"));
   if (size - begin > kMostBytes) {
-    return absl::ResourceExhaustedError(
-        StrCat(path, " has ", ToString(info.size), ", more than the ",
-               ToString(Bytes(CheckedU64(kMostBytes))), " that are read to be shown"));
+    return absl::ResourceExhaustedError(StrCat(path, " has ", ToString(info.size),
+                                               ", more than the ", BytesText(kMostBytes),
+                                               " that are read to be shown"));
   }
   std::string text(size - begin, '\0');
   ASSIGN_OR_RETURN(const size_t count,

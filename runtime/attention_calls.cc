@@ -54,8 +54,13 @@ class AttentionCalls : public BranchCalls {
     if (Has(kOutputUnit)) {
       ConstValues gradient;
       RETURN_IF_ERROR(StartBackward(args, branch, gradient));
-      RETURN_IF_ERROR(InputGradient(gradient, Output(), attended_gradient));
+      if (GoesBelow(BackwardDepth::kProjection)) {
+        RETURN_IF_ERROR(InputGradient(gradient, Output(), attended_gradient));
+      }
       RETURN_IF_ERROR(WeightGradients(kept.attended, Output(), gradient));
+    }
+    if (!GoesBelow(BackwardDepth::kProjection)) return absl::OkStatus();
+    if (Has(kOutputUnit)) {
       RETURN_IF_ERROR(s_.kernels.attention_backward(context_, {.shape = Shape(),
                                                                .records = s_.records,
                                                                .q = kept.q,
@@ -70,20 +75,25 @@ class AttentionCalls : public BranchCalls {
                                                                .v_gradient = dv}));
     }
     const Values sum(branch.normed_gradient);
+    const bool sums = GoesBelow(BackwardDepth::kFirst);
     if (Has(kValueUnit)) {
-      RETURN_IF_ERROR(NormInputAgain(branch, args.kept));
-      RETURN_IF_ERROR(InputGradient(dv, Value(), sum));
+      const bool multiplies_input =
+          Trains(TensorRole::kValue) || Trains(TensorRole::kKey) || Trains(TensorRole::kQuery);
+      if (multiplies_input) RETURN_IF_ERROR(NormInputAgain(branch, args.kept));
+      if (sums) RETURN_IF_ERROR(InputGradient(dv, Value(), sum));
       RETURN_IF_ERROR(WeightGradients(x, Value(), dv));
     }
-    if (Has(kKeyUnit)) {
+    if (Has(kKeyUnit) && (sums || TrainsAny(Key()) || Trains(TensorRole::kKeyNorm))) {
       RETURN_IF_ERROR(NormAndRotateBackward(Keys(), dk, kept.k_before, kept.k_inverse_rms));
-      RETURN_IF_ERROR(InputGradient(dk, Key(), sum, sum));
+      if (sums) RETURN_IF_ERROR(InputGradient(dk, Key(), sum, sum));
       RETURN_IF_ERROR(WeightGradients(x, Key(), dk));
     }
     if (!Has(kQueryUnit)) return absl::OkStatus();
-    RETURN_IF_ERROR(NormAndRotateBackward(Queries(), dq, kept.q_before, kept.q_inverse_rms));
-    RETURN_IF_ERROR(InputGradient(dq, Query(), sum, sum));
-    RETURN_IF_ERROR(WeightGradients(x, Query(), dq));
+    if (sums || TrainsAny(Query()) || Trains(TensorRole::kQueryNorm)) {
+      RETURN_IF_ERROR(NormAndRotateBackward(Queries(), dq, kept.q_before, kept.q_inverse_rms));
+      if (sums) RETURN_IF_ERROR(InputGradient(dq, Query(), sum, sum));
+      RETURN_IF_ERROR(WeightGradients(x, Query(), dq));
+    }
     return FinishBackward(args, branch);
   }
 

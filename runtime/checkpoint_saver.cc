@@ -25,7 +25,9 @@ double SecondsOf(Nanoseconds time) { return std::chrono::duration<double>(time).
 std::vector<SavedTensor> SavedTensorsOf(const Schedule& schedule) {
   std::vector<SavedTensor> tensors;
   for (const Stage& stage : schedule.chunks.stages) {
-    for (const TensorSpec& tensor : stage.tensors) tensors.push_back({tensor.name, tensor.shape});
+    for (const TensorSpec& tensor : stage.tensors) {
+      if (tensor.trained) tensors.push_back({tensor.name, tensor.shape});
+    }
   }
   return tensors;
 }
@@ -35,12 +37,19 @@ CheckpointSaver::CheckpointSaver(const Schedule& schedule, const ParameterStore&
     : store_(store),
       options_(options),
       chunk_count_(static_cast<int32_t>(schedule.chunks.chunks.size())) {
+  for (const Chunk& chunk : schedule.chunks.chunks) {
+    first_states_.push_back(chunk.frozen() ? ChunkState::kWritten : ChunkState::kNotYet);
+  }
+  frozen_ = static_cast<size_t>(
+      std::count(first_states_.begin(), first_states_.end(), ChunkState::kWritten));
   std::unordered_map<std::string, size_t> position;
   for (size_t i = 0; i < options.layout.tensors.size(); ++i) {
     position.emplace(options.layout.tensors[i].name, i);
   }
   for (const ParameterStore::Place& place : store.places()) {
-    tensor_of_.push_back(position.at(place.slice.tensor->name));
+    const auto known = position.find(place.slice.tensor->name);
+    CHECK(known != position.end() || !place.slice.trained());
+    tensor_of_.push_back(known == position.end() ? 0 : known->second);
   }
 }
 
@@ -49,7 +58,8 @@ CheckpointSaver::~CheckpointSaver() { Finish(); }
 CheckpointSaver::Save& CheckpointSaver::Start(int64_t step) {
   auto save = std::make_shared<Save>();
   save->step = step;
-  save->chunks.assign(static_cast<size_t>(chunk_count_), ChunkState::kNotYet);
+  save->chunks = first_states_;
+  save->written = frozen_;
   saves_.push_back(std::move(save));
   Save& started = *saves_.back();
   started.thread = std::jthread([this, &started] { Run(started); });
@@ -75,6 +85,7 @@ SaveReport CheckpointSaver::SaveNow(int64_t step, CheckpointFacts facts) {
   Join(lock, 0);
   Save& save = Start(step);
   for (int32_t c = 0; c < chunk_count_; ++c) {
+    if (first_states_[static_cast<size_t>(c)] == ChunkState::kWritten) continue;
     save.chunks[static_cast<size_t>(c)] = ChunkState::kReady;
     save.ready.push_back(c);
   }
@@ -212,7 +223,7 @@ absl::Status CheckpointSaver::WriteChunk(CheckpointWriter& writer, int64_t step,
   const std::span<const ParameterStore::Place> places = store_.places();
   for (size_t p = 0; p < places.size(); ++p) {
     const ParameterStore::Place& place = places[p];
-    if (place.chunk != chunk) continue;
+    if (place.chunk != chunk || !place.slice.trained()) continue;
     const size_t first = tensor_of_[p] * options_.layout.entries_per_tensor();
     for (size_t e = first; e < first + options_.layout.entries_per_tensor(); ++e) {
       const StatePart part = options_.layout.entries[e].part;

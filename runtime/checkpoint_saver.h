@@ -107,7 +107,9 @@ class CheckpointSaver final : public UpdateWatch {
   const ParameterStore& store_;
   const Options options_;
   const int32_t chunk_count_;
-  std::vector<size_t> tensor_of_;  // by place of the store: position in the layout's tensors
+  std::vector<ChunkState> first_states_;  // by chunk, as a save begins: of frozen ones, written
+  size_t frozen_ = 0;                     // chunks of which nothing is saved
+  std::vector<size_t> tensor_of_;         // by place of the store: position in the layout's tensors
 
   std::mutex mutex_;  // guards all below, and what is in a Save
   std::condition_variable changed_;
@@ -115,7 +117,7 @@ class CheckpointSaver final : public UpdateWatch {
   std::vector<SaveReport> reports_;
 };
 
-// The tensors of a model as a checkpoint lists them.
+// The trained tensors of a model as a checkpoint lists them.
 std::vector<SavedTensor> SavedTensorsOf(const Schedule& schedule);
 
 }  // namespace horizon

@@ -70,31 +70,38 @@ absl::Status OperationBodies::Body::BackwardChunk() const {
   const ConstValues weights = Weights(Reads(ContentKind::kWeights));
   const std::span<std::byte> kept = MemoryOf(Reads(ContentKind::kActivations));
   ConstValues output_gradient = Activations(Reads(ContentKind::kHiddenGradient));
-  const Access* in = Find(AccessMode::kWrite, ContentKind::kHiddenGradient);
+  // From stage to stage, and to the chunk before: where nothing before the chunk wants it, the
+  // buffer it came in serves for the stages.
+  const Access* in = UpdatesIn(BufferKind::kResidualGradient);
   const Values input_gradient = in == nullptr ? Values() : Activations(*in);
   const std::span<const ChunkPiece> pieces = chunks_.PiecesOf(chunk());
   struct Begin {
     int64_t parameters = 0;
+    int64_t trained = 0;
     int64_t kept = 0;
   };
   std::vector<Begin> begins(pieces.size() + 1);
   for (size_t i = 0; i < pieces.size(); ++i) {
     const Stage& stage = chunks_.stages[pieces[i].stage];
     const auto parameters = static_cast<int64_t>(ParametersInUnits(stage, pieces[i].units));
-    begins[i + 1] = {begins[i].parameters + parameters,
-                     begins[i].kept + o_.templates_.Of(stage.kind).kept_bytes()};
+    const auto trained = static_cast<int64_t>(TrainedInUnits(stage, pieces[i].units));
+    begins[i + 1] = {.parameters = begins[i].parameters + parameters,
+                     .trained = begins[i].trained + trained,
+                     .kept = begins[i].kept + o_.templates_.Of(stage.kind).kept_bytes()};
   }
   for (size_t i = pieces.size(); i-- > 0;) {
-    RETURN_IF_ERROR(BackwardOfStage(shapes,
-                                    {.stage = chunks_.stages[pieces[i].stage],
-                                     .units = pieces[i].units,
-                                     .weights = weights.From(begins[i].parameters),
-                                     .kept = kept.subspan(static_cast<size_t>(begins[i].kept)),
-                                     .output_gradient = output_gradient,
-                                     .input_gradient = input_gradient,
-                                     .gradient = gradient.From(begins[i].parameters),
-                                     .workspace = Workspace()},
-                                    context_));
+    const Stage& stage = chunks_.stages[pieces[i].stage];
+    RETURN_IF_ERROR(
+        BackwardOfStage(shapes,
+                        {.stage = stage,
+                         .units = pieces[i].units,
+                         .weights = weights.From(begins[i].parameters),
+                         .kept = kept.subspan(static_cast<size_t>(begins[i].kept)),
+                         .output_gradient = output_gradient,
+                         .input_gradient = stage.wants_input_gradient ? input_gradient : Values(),
+                         .gradient = gradient.From(begins[i].trained),
+                         .workspace = Workspace()},
+                        context_));
     output_gradient = input_gradient;
   }
   return absl::OkStatus();
@@ -150,6 +157,8 @@ absl::Status OperationBodies::Body::Loss() const {
   const Access* sums = Find(AccessMode::kRead, ContentKind::kLogSumExp);
   float* logits = At<float>(Writes(ContentKind::kScratch));
   const Access& loss_access = Writes(ContentKind::kLoss);
+  const Access* input_gradient = Find(AccessMode::kWrite, ContentKind::kHiddenGradient);
+  const Access* weight_gradient = Find(AccessMode::kWrite, ContentKind::kHeadGradient);
   const float scale = call_.input.counted == 0
                           ? 0.0f
                           : static_cast<float>(1.0 / static_cast<double>(call_.input.counted));
@@ -168,15 +177,17 @@ absl::Status OperationBodies::Body::Loss() const {
        .logits = logits,
        .loss = At<LossSum>(loss_access),
        .loss_begins = loss_access.content.n == 1,
-       .input_gradient = Activations(Writes(ContentKind::kHiddenGradient)).From(first * hidden_),
-       .weight_gradient = At<float>(Writes(ContentKind::kHeadGradient)),
+       .input_gradient = input_gradient == nullptr
+                             ? Values()
+                             : Activations(*input_gradient).From(first * hidden_),
+       .weight_gradient = weight_gradient == nullptr ? nullptr : At<float>(*weight_gradient),
        .first_chunk = op_.part == 0,
        .input_gradient_sum = HeadInputSum(first * hidden_),
        .last_shard = op_.chunk + 1 == chunks_.head.end});
 }
 
 absl::Status OperationBodies::Body::StoreHeadGradient() const {
-  return k_.store_gradient(context_, {.count = parameters(),
+  return k_.store_gradient(context_, {.count = trained(),
                                       .sum = At<float>(Reads(ContentKind::kHeadGradient)),
                                       .gradient = GradientOfChunk()});
 }

@@ -31,9 +31,9 @@ absl::StatusOr<ComputeDevice> OpenCuda(const ComputeDeviceOptions& options) {
   ASSIGN_OR_RETURN(opened.device, MakeCudaDevice({.index = options.name.index,
                                                   .capacity = options.capacity,
                                                   .clock = &options.clock,
-                                                  .log = &options.log}));
+                                                  .log = options.log}));
   // Of the device that is the thread's: the one just made.
-  ASSIGN_OR_RETURN(opened.products, CublasProducts::Create());
+  ASSIGN_OR_RETURN(opened.context, opened.kernels->make_device_context());
   return opened;
 }
 

@@ -8,9 +8,9 @@
 
 #include "absl/status/statusor.h"
 #include "common/clock.h"
+#include "common/kernel_context.h"
 #include "common/log.h"
 #include "common/units.h"
-#include "kernels/cublas_products.h"
 #include "kernels/kernel_table.h"
 #include "runtime/device/device.h"
 #include "schedule/training_job.h"
@@ -27,11 +27,10 @@ std::string ToString(const DeviceName& name);  // "host", "cuda:1"
 // "host", "cuda" (the first) or "cuda:N"; InvalidArgument for anything else.
 absl::StatusOr<DeviceName> ParseDeviceName(std::string_view text);
 
-// A device with everything that computing on it takes: the bodies of its kernels, and who
-// multiplies matrices where that is not one of them. The products outlive the device, whose streams
-// use them.
+// A device with everything that computing on it takes: its kernels, and what they keep between
+// calls. That context outlives the device, whose streams use it.
 struct ComputeDevice {
-  std::unique_ptr<CublasProducts> products;  // null on the host
+  std::unique_ptr<DeviceContext> context;  // null on the host
   std::unique_ptr<Device> device;
   const KernelTable* kernels = nullptr;
 };
@@ -40,10 +39,10 @@ struct ComputeDeviceOptions {
   DeviceName name;
   uint64_t capacity = 0;               // bytes, exactly what runs on it needs
   std::optional<BytesPerSecond> link;  // hold copies to this; host only (InvalidArgument)
-  Clock& clock;                        // these two outlive the device
-  Log& log;
+  Clock& clock;                        // outlives the device
+  Log* log = nullptr;                  // that a CUDA device warns on; outlives it too
 };
-// Errors of HostDevice::Create, MakeCudaDevice and CublasProducts::Create.
+// Errors of HostDevice::Create, MakeCudaDevice and KernelTable::make_device_context.
 absl::StatusOr<ComputeDevice> OpenComputeDevice(const ComputeDeviceOptions& options);
 
 }  // namespace horizon

@@ -42,24 +42,23 @@ int ThreadsOf(const StreamPlan& plan, Lane lane) {
 
 }  // namespace
 
-Executor::Executor(const Schedule& schedule, const OperationBodies& bodies, Device& device,
-                   const KernelTable& kernels, const Options& options)
+Executor::Executor(const Schedule& schedule, const OperationBodies& bodies,
+                   const RunEnvironment& environment, UpdateWatch* watch)
     : schedule_(schedule),
       bodies_(bodies),
-      device_(device),
-      kernels_(kernels),
-      options_(options),
-      epoch_(options.clock.Now()),
+      environment_(environment),
+      device_(environment.device),
+      watch_(watch),
+      epoch_(environment.clock.Now()),
       first_(PlanOf(schedule.first)),
       steady_(PlanOf(schedule.steady)),
       drain_(PlanOf(schedule.drain)) {}
 
 absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(const Schedule& schedule,
                                                            const OperationBodies& bodies,
-                                                           Device& device,
-                                                           const KernelTable& kernels,
-                                                           const Options& options) {
-  std::unique_ptr<Executor> executor(new Executor(schedule, bodies, device, kernels, options));
+                                                           const RunEnvironment& environment,
+                                                           UpdateWatch* watch) {
+  std::unique_ptr<Executor> executor(new Executor(schedule, bodies, environment, watch));
   RETURN_IF_ERROR(executor->Start());
   return executor;
 }
@@ -94,7 +93,8 @@ absl::Status Executor::Start() {
     const std::string name(ToString(lane));
     state.on_device = IsDeviceLane(lane);
     if (state.on_device) {
-      StreamOptions stream{.name = name, .threads = threads, .products = options_.products};
+      StreamOptions stream{
+          .name = name, .threads = threads, .device_context = environment_.device_context};
       stream.scratch = bodies_.ScratchOf(lane);
       ASSIGN_OR_RETURN(state.stream, device_.CreateStream(stream));
     } else {
@@ -175,7 +175,7 @@ absl::StatusOr<StepResult> Executor::End() {
   {
     std::unique_lock lock(mutex_);
     uint64_t last_sum = 0;
-    Nanoseconds since = options_.clock.Now();
+    Nanoseconds since = environment_.clock.Now();
     const auto all_done = [&] {
       for (size_t lane = 0; lane < lanes_.size(); ++lane) {
         if (lanes_[lane].done < oldest.before[lane] + oldest.plan->lanes[lane].size()) return false;
@@ -186,16 +186,16 @@ absl::StatusOr<StepResult> Executor::End() {
       changed_.wait_for(lock, std::chrono::seconds(1));
       uint64_t sum = 0;
       for (const LaneState& lane : lanes_) sum += lane.done;
-      const Nanoseconds now = options_.clock.Now();
+      const Nanoseconds now = environment_.clock.Now();
       if (sum != last_sum) {
         last_sum = sum;
         since = now;
-      } else if (now - since > options_.stall_limit && error_.ok()) {
+      } else if (now - since > environment_.stall_limit && error_.ok()) {
         error_ = absl::DeadlineExceededError(StrCat("no operation has ended for ",
                                                     (now - since).count() / 1'000'000'000,
                                                     " seconds; the lanes are at: ", WhatLanesDo()));
         changed_.notify_all();
-        if (options_.on_stall) options_.on_stall(error_);
+        if (environment_.on_stall) environment_.on_stall(error_);
       }
     }
     if (!error_.ok()) return error_;
@@ -327,7 +327,7 @@ absl::Status Executor::RunOnDevice(LaneState& lane, Slot& slot, OperationId id,
     if (device_.ChecksKernelMemory()) launch.memory = bodies_.DeviceMemoryOf(call);
     RETURN_IF_ERROR(
         device_.Launch(lane.stream, launch, [this, &slot, call](const KernelContext& context) {
-          return FailedIn(slot, call.operation, bodies_.Run(call, kernels_, context));
+          return FailedIn(slot, call.operation, bodies_.Run(call, environment_.kernels, context));
         }));
   }
   return device_.Record(lane.stream, slot.ended[id]);
@@ -335,7 +335,7 @@ absl::Status Executor::RunOnDevice(LaneState& lane, Slot& slot, OperationId id,
 
 absl::Status Executor::RunOnHost(LaneState& lane, Slot& slot, OperationId id,
                                  const OperationBodies::Call& call) {
-  UpdateWatch* watch = call.operation.kind == OperationKind::kAdam ? options_.watch : nullptr;
+  UpdateWatch* watch = call.operation.kind == OperationKind::kAdam ? watch_ : nullptr;
   const int64_t updated = watch == nullptr ? 0 : OperationBodies::StepOfUpdate(call);
   slot.start_ns[id] = Now();
   if (watch != nullptr) watch->BeforeUpdate(updated, call.operation.chunk);

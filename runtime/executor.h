@@ -4,7 +4,6 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -14,9 +13,9 @@
 #include "absl/status/statusor.h"
 #include "common/clock.h"
 #include "common/workers.h"
-#include "kernels/kernel_table.h"
 #include "runtime/device/device.h"
 #include "runtime/operation_bodies.h"
+#include "runtime/run_environment.h"
 #include "runtime/step.h"
 #include "schedule/schedule.h"
 #include "schedule/timeline.h"
@@ -49,25 +48,11 @@ class UpdateWatch {
 // next operation, and every later call returns it. The memory then holds a mixture of steps.
 class Executor {
  public:
-  struct Options {
-    Clock& clock;
-    CublasProducts* products = nullptr;  // of a CUDA device
-    // No operation ending for this long means that something hangs: DeadlineExceeded with what each
-    // lane is doing.
-    Nanoseconds stall_limit = std::chrono::minutes(10);
-    // Told of it before the error is returned. A lane that truly hangs cannot be ended from
-    // outside, and the executor's end would wait for it: a program that must not hang ends itself
-    // here.
-    std::function<void(const absl::Status&)> on_stall;
-    UpdateWatch* watch = nullptr;
-  };
-
-  // Starts the lanes. What is passed in outlives the executor. `kernels` are the device's.
+  // Starts the lanes. What is passed in outlives the executor. `watch` may be null.
   static absl::StatusOr<std::unique_ptr<Executor>> Create(const Schedule& schedule,
                                                           const OperationBodies& bodies,
-                                                          Device& device,
-                                                          const KernelTable& kernels,
-                                                          const Options& options);
+                                                          const RunEnvironment& environment,
+                                                          UpdateWatch* watch = nullptr);
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
   // Stops the lanes after the operations they are in.
@@ -114,8 +99,8 @@ class Executor {
     std::jthread thread;
   };
 
-  Executor(const Schedule& schedule, const OperationBodies& bodies, Device& device,
-           const KernelTable& kernels, const Options& options);
+  Executor(const Schedule& schedule, const OperationBodies& bodies,
+           const RunEnvironment& environment, UpdateWatch* watch);
   absl::Status Start();
   absl::Status CreateEvents(Slot& slot);
   PhasePlan PlanOf(const Phase& phase) const;
@@ -137,13 +122,13 @@ class Executor {
   std::string WhatLanesDo() const;  // mutex_ held
 
   Slot& slot(int64_t step) { return slots_[step % kSlots]; }
-  int64_t Now() const { return (options_.clock.Now() - epoch_).count(); }
+  int64_t Now() const { return (environment_.clock.Now() - epoch_).count(); }
 
   const Schedule& schedule_;
   const OperationBodies& bodies_;
-  Device& device_;
-  const KernelTable& kernels_;
-  const Options options_;
+  const RunEnvironment environment_;
+  Device& device_;  // the environment's
+  UpdateWatch* const watch_;
   const Nanoseconds epoch_;
   PhasePlan first_;
   PhasePlan steady_;

@@ -9,12 +9,14 @@
 #include <span>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "common/check.h"
 #include "common/quote.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
+#include "kernels/split_master.h"
 #include "model/disk_tensors.h"
 #include "model/dtype.h"
 #include "model/model_folder_writer.h"
@@ -103,16 +105,20 @@ class Weights {
     ModelValues& values;
     NumberType type;
     const CarriedTensors* carried = nullptr;  // nullptr: the folder is that of a text model
+    const FrozenWeights* frozen = nullptr;    // nullptr: `values` has all
   };
   explicit Weights(const Sources& sources)
       : values_(sources.values),
         type_(sources.type),
         carried_(sources.carried),
+        frozen_(sources.frozen),
         tensors_(ListDiskTensors(sources.stages,
                                  carried_ == nullptr ? DiskNaming::kPlain : carried_->naming)) {
     const Dtype dtype = type_ == NumberType::kFp32 ? Dtype::kF32 : Dtype::kBF16;
+    for (const ModelValues::Tensor& tensor : values_.Tensors()) trained_.insert(tensor.name);
     for (const DiskTensor& tensor : tensors_) {
-      declarations_.push_back({.name = tensor.name, .dtype = dtype, .shape = tensor.shape});
+      const Dtype own = IsCopied(tensor) ? frozen_->files->DtypeOf(*tensor.parts[0].tensor) : dtype;
+      declarations_.push_back({.name = tensor.name, .dtype = own, .shape = tensor.shape});
       by_name_.emplace(tensor.name, &tensor);
     }
     if (carried_ == nullptr) return;
@@ -133,19 +139,38 @@ class Weights {
     const auto found = by_name_.find(declared.name);
     if (found == by_name_.end()) return carried_->read(declared, offset, into);
     const DiskTensor& tensor = *found->second;
+    if (IsCopied(tensor)) return frozen_->files->ReadBytes(*tensor.parts[0].tensor, offset, into);
     if (type_ == NumberType::kBf16) {
       return Fill(halves_, tensor, offset, into,
-                  [&](const std::string& name, uint64_t first, std::span<uint16_t> values) {
-                    return values_.ReadHi(name, first, values);
+                  [&](const TensorSpec& part, uint64_t first, std::span<uint16_t> values) {
+                    return IsTrained(part) ? values_.ReadHi(part.name, first, values)
+                                           : ReadFrozenHi(part, first, values);
                   });
     }
     return Fill(masters_, tensor, offset, into,
-                [&](const std::string& name, uint64_t first, std::span<float> values) {
-                  return values_.ReadMaster(name, first, values);
+                [&](const TensorSpec& part, uint64_t first, std::span<float> values) {
+                  return IsTrained(part) ? values_.ReadMaster(part.name, first, values)
+                                         : frozen_->values(part, first, values);
                 });
   }
 
  private:
+  bool IsTrained(const TensorSpec& tensor) const { return trained_.contains(tensor.name); }
+
+  // No part of it was trained, so it is written as it lies in the folder that the run began with.
+  bool IsCopied(const DiskTensor& tensor) const {
+    if (frozen_ == nullptr || !frozen_->files.has_value()) return false;
+    return std::none_of(tensor.parts.begin(), tensor.parts.end(),
+                        [&](const DiskPart& part) { return IsTrained(*part.tensor); });
+  }
+
+  absl::Status ReadFrozenHi(const TensorSpec& tensor, uint64_t first, std::span<uint16_t> into) {
+    std::vector<float> values(into.size());
+    std::vector<int16_t> unused(into.size());
+    RETURN_IF_ERROR(frozen_->values(tensor, first, values));
+    return SplitMasterHost(values, into, unused);
+  }
+
   // By way of `values`, since bytes to be written need not be aligned.
   template <typename T, typename Reading>
   static absl::Status Fill(std::vector<T>& values, const DiskTensor& tensor, uint64_t offset,
@@ -154,7 +179,7 @@ class Weights {
     values.resize(into.size() / sizeof(T));
     for (const PartRange& part : PartsOfRange(tensor, offset / sizeof(T), values.size())) {
       RETURN_IF_ERROR(
-          read(part.tensor->name, part.first, std::span(values).subspan(part.offset, part.count)));
+          read(*part.tensor, part.first, std::span(values).subspan(part.offset, part.count)));
     }
     std::memcpy(into.data(), values.data(), into.size());
     return absl::OkStatus();
@@ -163,6 +188,8 @@ class Weights {
   ModelValues& values_;
   const NumberType type_;
   const CarriedTensors* carried_;
+  const FrozenWeights* frozen_;
+  std::unordered_set<std::string> trained_;
   const std::vector<DiskTensor> tensors_;
   std::vector<TensorDeclaration> declarations_;
   std::unordered_map<std::string_view, const DiskTensor*> by_name_;
@@ -170,8 +197,9 @@ class Weights {
   std::vector<float> masters_;
 };
 
-// Every tensor of the model has values, and no values are left over.
-absl::Status CheckValues(const std::vector<Stage>& stages, const ModelValues& values) {
+// Every tensor of the model has values, or is frozen and `may_lack` it; no values are left over.
+absl::Status CheckValues(const std::vector<Stage>& stages, const ModelValues& values,
+                         bool may_lack) {
   std::unordered_map<std::string, std::vector<int64_t>> shapes;
   for (ModelValues::Tensor& tensor : values.Tensors()) {
     shapes.emplace(std::move(tensor.name), std::move(tensor.shape));
@@ -180,18 +208,19 @@ absl::Status CheckValues(const std::vector<Stage>& stages, const ModelValues& va
     return absl::DataLossError(StrCat("cannot export the model: tensor ", Quoted(name), " ", what,
                                       "; the config.json is not that of the trained model"));
   };
-  size_t tensors = 0;
+  size_t found_tensors = 0;
   for (const Stage& stage : stages) {
     for (const TensorSpec& tensor : stage.tensors) {
-      ++tensors;
       const auto found = shapes.find(tensor.name);
+      if (found == shapes.end() && may_lack) continue;
       if (found == shapes.end()) return wrong(tensor.name, "has no trained values");
+      ++found_tensors;
       if (found->second == tensor.shape) continue;
       return wrong(tensor.name, StrCat("was trained as ", ShapeForMessage(found->second),
                                        ", the config makes it ", ShapeForMessage(tensor.shape)));
     }
   }
-  if (tensors == shapes.size()) return absl::OkStatus();
+  if (found_tensors == shapes.size()) return absl::OkStatus();
   for (const Stage& stage : stages) {
     for (const TensorSpec& tensor : stage.tensors) shapes.erase(tensor.name);
   }
@@ -268,6 +297,7 @@ absl::Status CheckExportFolder(Io& io, const std::string& folder) {
 StoreValues::StoreValues(const ParameterStore& store, const Schedule& schedule) : store_(store) {
   for (const Stage& stage : schedule.chunks.stages) {
     for (const TensorSpec& tensor : stage.tensors) {
+      if (!tensor.trained) continue;
       tensors_.push_back({.name = tensor.name, .shape = tensor.shape});
       specs_.emplace(tensor.name, &tensor);
     }
@@ -299,14 +329,15 @@ absl::Status ExportModel(Io& io, const ModelSpec& spec, ModelValues& values,
   ASSIGN_OR_RETURN(const std::string config, ConfigOf(spec, options));
   RETURN_IF_ERROR(CheckCopies(options.copies));
   const std::vector<Stage> stages = ListStages(spec);
-  RETURN_IF_ERROR(CheckValues(stages, values));
+  RETURN_IF_ERROR(CheckValues(stages, values, options.frozen.has_value()));
   const std::string folder = WithoutLastSlashes(options.folder);
   ASSIGN_OR_RETURN(const bool exists, FindExportFolder(io, folder));
   const bool whole = !spec.wrapper.empty() && options.carried.has_value();
   Weights weights({.stages = stages,
                    .values = values,
                    .type = options.dtype,
-                   .carried = whole ? &*options.carried : nullptr});
+                   .carried = whole ? &*options.carried : nullptr,
+                   .frozen = options.frozen.has_value() ? &*options.frozen : nullptr});
   if (!exists) RETURN_IF_ERROR(io.MakeDirectory(folder));
   absl::Status status = exists ? absl::OkStatus() : io.SyncDirectory(ParentOf(folder));
   if (status.ok()) status = WriteAll(io, folder, config, weights, options);

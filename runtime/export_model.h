@@ -13,6 +13,8 @@
 #include "common/units.h"
 #include "model/carried_tensors.h"
 #include "model/model_spec.h"
+#include "runtime/model_source.h"
+#include "runtime/parameter_source.h"
 #include "runtime/parameter_store.h"
 #include "schedule/schedule.h"
 #include "schedule/training_job.h"
@@ -35,7 +37,7 @@ class ModelValues {
                                   std::span<float> into) = 0;
 };
 
-// Those of a run, between two steps. What it is made from outlives it.
+// The trained ones of a run, between two steps. What it is made from outlives it.
 class StoreValues final : public ModelValues {
  public:
   StoreValues(const ParameterStore& store, const Schedule& schedule);
@@ -48,6 +50,13 @@ class StoreValues final : public ModelValues {
   const ParameterStore& store_;
   std::vector<Tensor> tensors_;
   std::unordered_map<std::string, const TensorSpec*> specs_;
+};
+
+// Where the tensors come from that a run did not train: the model that it began with. Where that is
+// a folder, they are written as they lie there, byte for byte and in the type they have there.
+struct FrozenWeights {
+  ParameterSource values;
+  std::optional<WeightFiles> files = std::nullopt;  // nothing: the values are random numbers
 };
 
 struct ExportOptions {
@@ -63,6 +72,8 @@ struct ExportOptions {
   // Of a multimodal model: the tensors of its other parts, which are written beside those of the
   // text part. Without them the text part is exported as a text model (text_part_config.h).
   std::optional<CarriedTensors> carried = std::nullopt;
+  // Needed where `values` lacks tensors of the model.
+  std::optional<FrozenWeights> frozen = std::nullopt;
   Bytes max_shard = Bytes(CheckedU64(5'000'000'000));
 };
 
@@ -70,7 +81,7 @@ struct ExportOptions {
 // the weights in safetensors files as they lie there (disk_tensors.h; a tied model has no
 // lm_head.weight), and the copies. config.json comes last, so a folder that has one is whole;
 // everything is synced. Not while steps run. Holds at most 4 MiB besides the store.
-// `values` must hold exactly the tensors of `spec`.
+// `values` must hold the tensors of `spec`, or those that are not frozen.
 // Errors: those of CheckExportFolder; InvalidArgument for a config that is no JSON object or a copy
 // named like a file of the model; DataLoss when the values are those of another model or what is
 // carried over cannot be read; ResourceExhausted when the disk has not the bytes the weights take;

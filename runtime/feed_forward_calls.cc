@@ -31,12 +31,7 @@ class FeedForwardCalls : public BranchCalls {
     // Recompute that keeps gate and up alone needs nothing behind them.
     const bool goes_on = args.output != nullptr || s_.spec.norm_after();
     if (!Has(kDownUnit) || !goes_on) return absl::OkStatus();
-    RETURN_IF_ERROR(
-        s_.kernels.glu_forward(context_, {.activation = KernelActivation(s_.spec.activation),
-                                          .count = tokens_ * width(),
-                                          .gate = gate,
-                                          .up = up,
-                                          .output = activated}));
+    RETURN_IF_ERROR(Activate(gate, up, activated));
     return Finish(args, branch, activated, Down());
   }
 
@@ -54,32 +49,47 @@ class FeedForwardCalls : public BranchCalls {
     if (Has(kDownUnit)) {
       ConstValues gradient;
       RETURN_IF_ERROR(StartBackward(args, branch, gradient));
-      // The gradient of what was activated becomes that of the gate in place.
-      RETURN_IF_ERROR(InputGradient(gradient, Down(), gate_gradient));
-      RETURN_IF_ERROR(
-          s_.kernels.glu_backward(context_, {.activation = KernelActivation(s_.spec.activation),
-                                             .count = tokens_ * width(),
-                                             .gate = gate,
-                                             .up = up,
-                                             .output_gradient = gate_gradient,
-                                             .output = activated,
-                                             .gate_gradient = gate_gradient,
-                                             .up_gradient = up_gradient}));
+      if (GoesBelow(BackwardDepth::kProjection)) {
+        // The gradient of what was activated becomes that of the gate in place.
+        RETURN_IF_ERROR(InputGradient(gradient, Down(), gate_gradient));
+        RETURN_IF_ERROR(
+            s_.kernels.glu_backward(context_, {.activation = KernelActivation(s_.spec.activation),
+                                               .count = tokens_ * width(),
+                                               .gate = gate,
+                                               .up = up,
+                                               .output_gradient = gate_gradient,
+                                               .output = activated,
+                                               .gate_gradient = gate_gradient,
+                                               .up_gradient = up_gradient}));
+      } else if (Trains(TensorRole::kDown)) {
+        RETURN_IF_ERROR(Activate(gate, up, activated));
+      }
       RETURN_IF_ERROR(WeightGradients(activated, Down(), gradient));
     }
+    if (!GoesBelow(BackwardDepth::kProjection)) return absl::OkStatus();
     const Values sum(branch.normed_gradient);
+    const bool sums = GoesBelow(BackwardDepth::kFirst);
     if (Has(kUpUnit)) {
-      RETURN_IF_ERROR(NormInputAgain(branch, args.kept));
-      RETURN_IF_ERROR(InputGradient(up_gradient, Up(), sum));
+      const bool multiplies_input = Trains(TensorRole::kUp) || Trains(TensorRole::kGate);
+      if (multiplies_input) RETURN_IF_ERROR(NormInputAgain(branch, args.kept));
+      if (sums) RETURN_IF_ERROR(InputGradient(up_gradient, Up(), sum));
       RETURN_IF_ERROR(WeightGradients(x, Up(), up_gradient));
     }
     if (!Has(kGateUnit)) return absl::OkStatus();
-    RETURN_IF_ERROR(InputGradient(gate_gradient, Gate(), sum, sum));
+    if (sums) RETURN_IF_ERROR(InputGradient(gate_gradient, Gate(), sum, sum));
     RETURN_IF_ERROR(WeightGradients(x, Gate(), gate_gradient));
     return FinishBackward(args, branch);
   }
 
  private:
+  absl::Status Activate(ConstValues gate, ConstValues up, Values activated) {
+    return s_.kernels.glu_forward(context_, {.activation = KernelActivation(s_.spec.activation),
+                                             .count = tokens_ * width(),
+                                             .gate = gate,
+                                             .up = up,
+                                             .output = activated});
+  }
+
   int64_t width() const { return s_.spec.intermediate; }
   Matrix Gate() const { return {TensorRole::kGate, TensorRole::kGateBias, hidden_, width()}; }
   Matrix Up() const { return {TensorRole::kUp, TensorRole::kUpBias, hidden_, width()}; }

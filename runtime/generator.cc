@@ -94,14 +94,14 @@ absl::StatusOr<InferenceBytes> GenerationBytes(const ModelSpec& spec,
 
 absl::StatusOr<std::unique_ptr<Generator>> Generator::Create(const ModelSpec& spec,
                                                              const GenerationSetup& setup,
-                                                             const ModelPass::Options& options) {
+                                                             const RunEnvironment& environment) {
   ASSIGN_OR_RETURN(const Sizes sizes, SizesOf(spec, setup));
   std::unique_ptr<Generator> generator(new Generator(spec, setup));
   ASSIGN_OR_RETURN(generator->decode_, ModelPass::Create({.spec = spec,
                                                           .job = JobOf(setup, setup.capacity),
                                                           .plan = setup.plan,
                                                           .kind = PassKind::kDecode},
-                                                         options, sizes.spare));
+                                                         environment, sizes.spare));
   return generator;
 }
 
@@ -279,7 +279,7 @@ absl::StatusOr<std::vector<Answer>> Generator::Generate(
   Run run(*this, prompts, options, on_token, on_logits);
   run.EndWithoutTokens();
   if (run.Done()) return run.Answers();
-  Clock& clock = decode_->options().clock;
+  Clock& clock = decode_->environment().clock;
   const Nanoseconds begin = clock.Now();
   size_t longest = 0;
   for (const std::vector<int32_t>& prompt : prompts) {

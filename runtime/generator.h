@@ -14,6 +14,7 @@
 #include "runtime/inference_plan.h"
 #include "runtime/model_pass.h"
 #include "runtime/parameter_store.h"
+#include "runtime/run_environment.h"
 #include "runtime/sampling.h"
 #include "schedule/stream_plan.h"
 #include "schedule/training_job.h"
@@ -70,11 +71,11 @@ struct GenerationTimes {
 // those of a text computed at once: sums are taken in another order.
 class Generator {
  public:
-  // What options names outlives the generator, as does `spec`. Errors of ModelPass::Create;
+  // What the environment names outlives the generator, as does `spec`. Errors of ModelPass::Create;
   // InvalidArgument when capacity or longest_prompt are out of range.
   static absl::StatusOr<std::unique_ptr<Generator>> Create(const ModelSpec& spec,
                                                            const GenerationSetup& setup,
-                                                           const ModelPass::Options& options);
+                                                           const RunEnvironment& environment);
 
   // To be filled before the first call of Generate.
   ParameterStore& store() { return decode_->store(); }

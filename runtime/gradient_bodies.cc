@@ -32,7 +32,7 @@ absl::Status OperationBodies::Body::AccumulateGradient() const {
   CHECK(source != nullptr);
   const GradientView from = GradientAt(*source);
   const GradientView kept = GradientAt(*target);
-  return k_.accumulate(context_, {.count = parameters(),
+  return k_.accumulate(context_, {.count = trained(),
                                   .gradient_fp32 = from.fp32,
                                   .gradient_bf16 = from.bf16,
                                   .add = AddsTo(*target),
@@ -61,7 +61,7 @@ absl::Status OperationBodies::Body::Scatter() const {
 absl::Status OperationBodies::Body::TiedSum() const {
   const Access& target = Writes(ContentKind::kGradient);
   return k_.accumulate(context_,
-                       {.count = parameters(),
+                       {.count = trained(),
                         .gradient_fp32 = At<float>(Reads(ContentKind::kEmbeddingGradient)),
                         .add = AddsTo(target),
                         .kept_fp32 = At<float>(target)});
@@ -71,14 +71,15 @@ absl::Status OperationBodies::Body::Norm() const {
   const GradientView gradient = GradientAt(Reads(ContentKind::kGradient));
   double* partials = At<double>(Writes(ContentKind::kNormPartials));
   absl::Status status;
-  ForEachSlice(chunks_, op_.chunk, [&](const TensorSlice& slice) {
+  ForEachTrainedSlice(chunks_, op_.chunk, [&](const TensorSlice& slice) {
     if (!status.ok()) return;
     status = k_.squared_norm(
-        context_, {.count = static_cast<int64_t>(slice.count),
-                   .block = static_cast<int64_t>(slice.norm_block),
-                   .fp32 = gradient.fp32 == nullptr ? nullptr : gradient.fp32 + slice.offset,
-                   .bf16 = gradient.bf16 == nullptr ? nullptr : gradient.bf16 + slice.offset,
-                   .partials = partials});
+        context_,
+        {.count = static_cast<int64_t>(slice.count),
+         .block = static_cast<int64_t>(slice.norm_block),
+         .fp32 = gradient.fp32 == nullptr ? nullptr : gradient.fp32 + slice.trained_offset,
+         .bf16 = gradient.bf16 == nullptr ? nullptr : gradient.bf16 + slice.trained_offset,
+         .partials = partials});
     partials += NormBlocksOf(slice);
   });
   return status;
@@ -91,8 +92,9 @@ void OperationBodies::Body::ReportNorms(StepResult& result) const {
   // Backward carries a NaN to all earlier tensors: the last one in the model is where it came from.
   std::string culprit;
   for (int32_t c = 0; c < static_cast<int32_t>(chunks_.chunks.size()); ++c) {
+    if (chunks_.chunks[c].frozen()) continue;
     const double* partials = At<double>(Reads(ContentKind::kNormPartials, c));
-    ForEachSlice(chunks_, c, [&](const TensorSlice& slice) {
+    ForEachTrainedSlice(chunks_, c, [&](const TensorSlice& slice) {
       if (slice.first == 0) squares.push_back(0);
       const uint64_t blocks = NormBlocksOf(slice);
       for (uint64_t block = 0; block < blocks; ++block) {
@@ -146,7 +148,7 @@ absl::Status OperationBodies::Body::ClipFactor() const {
 
 absl::Status OperationBodies::Body::ClipGradient() const {
   const ClipRecord& clip = *At<ClipRecord>(Reads(ContentKind::kClipFactor));
-  return k_.scale(context_, {.count = parameters(),
+  return k_.scale(context_, {.count = trained(),
                              .factor = clip.applies != 0 ? clip.factor : 1.0f,
                              .values = At<float>(Writes(ContentKind::kClippedGradient))});
 }
@@ -187,7 +189,7 @@ absl::Status OperationBodies::Body::Adam() const {
   const MomentLayout layout(o_.schedule_, op_.chunk);
   uint64_t* fault = late == nullptr ? nullptr : At<uint64_t>(*late);  // of the next slice
   absl::Status status;
-  ForEachSlice(chunks_, op_.chunk, [&](const TensorSlice& slice) {
+  ForEachTrainedSlice(chunks_, op_.chunk, [&](const TensorSlice& slice) {
     if (!status.ok()) return;
     const bool decays = job_.decay_all || slice.tensor->decays;
     const auto parts = layout.PartsOf(slice);
@@ -204,10 +206,10 @@ absl::Status OperationBodies::Body::Adam() const {
                                        .step = step.number}),
          .step = step.number,
          .clip = factor,
-         .gradient_fp32 = gradient.fp32 == nullptr ? nullptr : gradient.fp32 + slice.offset,
-         .gradient_bf16 = gradient.bf16 == nullptr ? nullptr : gradient.bf16 + slice.offset,
+         .gradient_fp32 = gradient.fp32 == nullptr ? nullptr : gradient.fp32 + slice.trained_offset,
+         .gradient_bf16 = gradient.bf16 == nullptr ? nullptr : gradient.bf16 + slice.trained_offset,
          .hi = hi + slice.offset,
-         .lo = lo == nullptr ? nullptr : lo + slice.offset,
+         .lo = lo == nullptr ? nullptr : lo + LowHalfOffset(job_, slice),
          .moments = layout.type(),
          .m = moments + parts[0].offset,
          .v = moments + parts[1].offset,
@@ -225,7 +227,7 @@ absl::Status OperationBodies::Body::Adam() const {
 absl::Status OperationBodies::Body::CheckUpdate() const {
   const uint64_t* fault = At<uint64_t>(Reads(ContentKind::kUpdateFaults));
   absl::Status status;
-  ForEachSlice(chunks_, op_.chunk, [&](const TensorSlice& slice) {
+  ForEachTrainedSlice(chunks_, op_.chunk, [&](const TensorSlice& slice) {
     const uint64_t index = *fault++;
     if (index == kNothingRefused || !status.ok()) return;
     status = FailedUpdate(slice, RefusedUpdate(index));

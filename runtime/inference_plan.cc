@@ -60,7 +60,7 @@ class Search {
     found.plan.embedding_home = EmbeddingHome::kDevice;
     found.plan.recompute = false;
     ASSIGN_OR_RETURN(found.bytes, bytes_of_(found.plan));
-    found.summary = StrCat("all weights stay on the device: ", Text(found.bytes.device));
+    found.summary = StrCat("all weights stay on the device: ", BytesText(found.bytes.device));
     return found;
   }
 
@@ -73,8 +73,8 @@ class Search {
     ASSIGN_OR_RETURN(const int64_t chunks, StreamableChunks(found.plan));
     found.summary =
         StrCat("weights stream through ", depth, depth == 1 ? " slot" : " slots", ", ", resident,
-               " of ", chunks, " chunks stay on the device: ", Text(found.bytes.device), " there, ",
-               Text(found.bytes.host), " beside it");
+               " of ", chunks, " chunks stay on the device: ", BytesText(found.bytes.device),
+               " there, ", BytesText(found.bytes.host), " beside it");
     return found;
   }
 
@@ -135,8 +135,6 @@ class Search {
         WithCommas(least.host), " beside it, streamed matrix by matrix; there are ", there,
         ". Raise --device-memory, or lower the batch or the number of tokens"));
   }
-
-  static std::string Text(uint64_t bytes) { return ToString(Bytes(CheckedU64(bytes))); }
 
   const ModelSpec& spec_;
   const InferenceLimits& limits_;

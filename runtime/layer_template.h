@@ -68,14 +68,19 @@ struct StageForward {
 absl::Status ForwardOfStage(const LayerShapes& shapes, const StageForward& args,
                             const KernelContext& context);
 
+// Backward goes no deeper into a stage than its trained tensors and the stages before it ask for
+// (Stage::backward_depth), and computes no gradient of a frozen tensor. Both are the job's, so
+// every plan does the same.
 struct StageBackward {
   const Stage& stage;
   UnitRange units;
   ConstValues weights;        // of these units
   std::span<std::byte> kept;  // read only
   ConstValues output_gradient;
-  Values input_gradient;  // written by the first unit; may be output_gradient
-  GradientOut gradient;   // of the parameters of these units
+  // Written by the first unit; may be output_gradient; null where the stage wants none
+  // (Stage::wants_input_gradient).
+  Values input_gradient;
+  GradientOut gradient;  // of the trained parameters of these units
   std::span<std::byte> workspace;
 };
 absl::Status BackwardOfStage(const LayerShapes& shapes, const StageBackward& args,

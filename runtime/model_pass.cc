@@ -11,32 +11,49 @@
 
 namespace horizon {
 
-absl::Status ModelPass::BuildAndCheck(const Work& work) {
+namespace {
+
+absl::StatusOr<Schedule> Build(const ModelPass::Work& work) {
   RETURN_IF_ERROR(CheckRunnable(work.spec, work.job, work.plan));
-  ASSIGN_OR_RETURN(Schedule schedule, BuildSchedule(work.spec, work.job, work.plan, work.kind));
+  return BuildSchedule(work.spec, work.job, work.plan, work.kind);
+}
+
+}  // namespace
+
+absl::Status ModelPass::Take(Schedule schedule) {
+  RETURN_IF_ERROR(CheckRunnable(spec_, schedule.job, schedule.plan));
   RETURN_IF_ERROR(VerifySchedule(schedule));
   schedule_ = std::make_unique<Schedule>(std::move(schedule));
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<ModelPass>> ModelPass::Create(const Work& work,
-                                                             const Options& options,
+                                                             const RunEnvironment& environment,
                                                              uint64_t spare_device_bytes) {
-  std::unique_ptr<ModelPass> pass(new ModelPass(work.spec, options));
-  RETURN_IF_ERROR(pass->BuildAndCheck(work));
+  ASSIGN_OR_RETURN(Schedule schedule, Build(work));
+  return Create(work.spec, std::move(schedule), environment, spare_device_bytes);
+}
+
+absl::StatusOr<std::unique_ptr<ModelPass>> ModelPass::Create(const ModelSpec& spec,
+                                                             Schedule schedule,
+                                                             const RunEnvironment& environment,
+                                                             uint64_t spare_device_bytes) {
+  std::unique_ptr<ModelPass> pass(new ModelPass(spec, environment));
+  RETURN_IF_ERROR(pass->Take(std::move(schedule)));
   ASSIGN_OR_RETURN(RunMemory memory,
-                   RunMemory::Create(*pass->schedule_, options.device, spare_device_bytes));
+                   RunMemory::Create(*pass->schedule_, environment.device, spare_device_bytes));
   pass->memory_ = std::make_unique<RunMemory>(std::move(memory));
   pass->store_ = std::make_unique<ParameterStore>(*pass->schedule_, *pass->memory_);
-  pass->bodies_ = std::make_unique<OperationBodies>(work.spec, *pass->schedule_, *pass->memory_);
+  pass->bodies_ = std::make_unique<OperationBodies>(spec, *pass->schedule_, *pass->memory_);
   RETURN_IF_ERROR(pass->FillRotaryTables());
   return pass;
 }
 
 absl::StatusOr<std::unique_ptr<ModelPass>> ModelPass::CreateBeside(const Work& work,
                                                                    const ModelPass& first) {
-  std::unique_ptr<ModelPass> pass(new ModelPass(work.spec, first.options_));
-  RETURN_IF_ERROR(pass->BuildAndCheck(work));
+  std::unique_ptr<ModelPass> pass(new ModelPass(work.spec, first.environment_));
+  ASSIGN_OR_RETURN(Schedule schedule, Build(work));
+  RETURN_IF_ERROR(pass->Take(std::move(schedule)));
   ASSIGN_OR_RETURN(RunMemory memory, RunMemory::CreateBeside(*pass->schedule_, *first.memory_));
   pass->memory_ = std::make_unique<RunMemory>(std::move(memory));
   pass->bodies_ = std::make_unique<OperationBodies>(work.spec, *pass->schedule_, *pass->memory_);
@@ -50,12 +67,7 @@ absl::Status ModelPass::FillRotaryTables() {
 }
 
 absl::StatusOr<std::unique_ptr<Executor>> ModelPass::Start(UpdateWatch* watch) const {
-  return Executor::Create(*schedule_, *bodies_, options_.device, options_.kernels,
-                          {.clock = options_.clock,
-                           .products = options_.products,
-                           .stall_limit = options_.stall_limit,
-                           .on_stall = options_.on_stall,
-                           .watch = watch});
+  return Executor::Create(*schedule_, *bodies_, environment_, watch);
 }
 
 }  // namespace horizon

@@ -1,17 +1,14 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/clock.h"
-#include "kernels/kernel_table.h"
 #include "model/model_spec.h"
-#include "runtime/device/device.h"
 #include "runtime/executor.h"
 #include "runtime/operation_bodies.h"
 #include "runtime/parameter_store.h"
+#include "runtime/run_environment.h"
 #include "runtime/run_memory.h"
 #include "schedule/schedule.h"
 
@@ -21,14 +18,6 @@ namespace horizon {
 // memory, the store of its parameters, and the bodies of its operations. One thread.
 class ModelPass {
  public:
-  struct Options {
-    Device& device;
-    const KernelTable& kernels;  // of that device
-    Clock& clock;
-    CublasProducts* products = nullptr;  // of a CUDA device; outlives the pass
-    Nanoseconds stall_limit = std::chrono::minutes(10);
-    std::function<void(const absl::Status&)> on_stall;  // see Executor::Options
-  };
   struct Work {
     const ModelSpec& spec;
     const TrainingJob& job;
@@ -38,8 +27,14 @@ class ModelPass {
 
   // Builds and verifies the schedule, refuses what cannot run, reserves all memory, with
   // `spare_device_bytes` on the device for a pass that will be made beside this one. The spec, and
-  // what options names, outlive the pass.
-  static absl::StatusOr<std::unique_ptr<ModelPass>> Create(const Work& work, const Options& options,
+  // what the environment names, outlive the pass.
+  static absl::StatusOr<std::unique_ptr<ModelPass>> Create(const Work& work,
+                                                           const RunEnvironment& environment,
+                                                           uint64_t spare_device_bytes = 0);
+  // The same with a schedule that is built, such as the one a prediction was made from: it is
+  // verified here, and is the object that runs.
+  static absl::StatusOr<std::unique_ptr<ModelPass>> Create(const ModelSpec& spec, Schedule schedule,
+                                                           const RunEnvironment& environment,
                                                            uint64_t spare_device_bytes = 0);
   // A pass over the same parameters (run_memory.h). `first` outlives it; the two never run at once.
   static absl::StatusOr<std::unique_ptr<ModelPass>> CreateBeside(const Work& work,
@@ -49,7 +44,7 @@ class ModelPass {
   const Schedule& schedule() const { return *schedule_; }
   const RunMemory& memory() const { return *memory_; }
   const OperationBodies& bodies() const { return *bodies_; }
-  const Options& options() const { return options_; }
+  const RunEnvironment& environment() const { return environment_; }
   // Not of a pass made beside another: its store is the other's.
   ParameterStore& store() { return *store_; }
 
@@ -57,12 +52,13 @@ class ModelPass {
   absl::StatusOr<std::unique_ptr<Executor>> Start(UpdateWatch* watch = nullptr) const;
 
  private:
-  ModelPass(const ModelSpec& spec, const Options& options) : spec_(spec), options_(options) {}
-  absl::Status BuildAndCheck(const Work& work);
+  ModelPass(const ModelSpec& spec, const RunEnvironment& environment)
+      : spec_(spec), environment_(environment) {}
+  absl::Status Take(Schedule schedule);  // once it is proven
   absl::Status FillRotaryTables();
 
   const ModelSpec& spec_;
-  const Options options_;
+  const RunEnvironment environment_;
   std::unique_ptr<Schedule> schedule_;
   std::unique_ptr<RunMemory> memory_;
   std::unique_ptr<ParameterStore> store_;

@@ -27,8 +27,8 @@ MomentLayout::MomentLayout(const Schedule& schedule, int32_t chunk)
 
 uint64_t MomentLayout::BlocksBefore(const TensorSlice& slice) const {
   uint64_t blocks = 0;
-  ForEachSlice(schedule_.chunks, chunk_, [&](const TensorSlice& other) {
-    if (other.offset < slice.offset) blocks += BlocksIn(other.count);
+  ForEachTrainedSlice(schedule_.chunks, chunk_, [&](const TensorSlice& other) {
+    if (other.trained_offset < slice.trained_offset) blocks += BlocksIn(other.count);
   });
   return blocks;
 }
@@ -40,8 +40,8 @@ std::array<MomentPart, 4> MomentLayout::PartsOf(const TensorSlice& slice) const 
   const uint64_t scales = scaled ? 8 * chunk.moment_blocks : 0;
   const uint64_t before = scaled ? 4 * BlocksBefore(slice) : 0;
   const uint64_t scale_bytes = scaled ? 4 * BlocksIn(slice.count) : 0;
-  return {MomentPart{scales + each * slice.offset, each * slice.count},
-          MomentPart{scales + each * (chunk.parameters + slice.offset), each * slice.count},
+  return {MomentPart{scales + each * slice.trained_offset, each * slice.count},
+          MomentPart{scales + each * (chunk.trained + slice.trained_offset), each * slice.count},
           MomentPart{before, scale_bytes},
           MomentPart{4 * chunk.moment_blocks * (scaled ? 1 : 0) + before, scale_bytes}};
 }

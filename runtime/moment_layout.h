@@ -9,9 +9,9 @@
 
 namespace horizon {
 
-// Where the moments of a tensor lie in the moments buffer of its chunk: all first moments of the
-// chunk, then all second ones; in the 8-bit format the scales of both come first, one for each
-// block of kMomentBlock parameters of a tensor.
+// Where the moments of a trained tensor lie in the moments buffer of its chunk: all first moments
+// of the chunk, then all second ones; in the 8-bit format the scales of both come first, one for
+// each block of kMomentBlock parameters of a tensor.
 struct MomentPart {
   uint64_t offset = 0;  // bytes, in the buffer
   uint64_t bytes = 0;
@@ -22,8 +22,8 @@ class MomentLayout {
   MomentLayout(const Schedule& schedule, int32_t chunk);
 
   MomentType type() const { return type_; }
-  // First moments, second moments, their scales (of no bytes where the format has none). Slices are
-  // asked for in any order.
+  // First moments, second moments, their scales (of no bytes where the format has none) of a
+  // trained slice. Slices are asked for in any order.
   std::array<MomentPart, 4> PartsOf(const TensorSlice& slice) const;
 
  private:

@@ -37,7 +37,7 @@ OperationBodies::OperationBodies(const ModelSpec& spec, const Schedule& schedule
   positions_ =
       static_cast<int64_t>(memory.BytesOf(rotary) / sizeof(float)) / RotaryTablesWidth(spec);
   for (int32_t c = 0; c < static_cast<int32_t>(schedule.chunks.chunks.size()); ++c) {
-    ForEachSlice(schedule.chunks, c, [&](const TensorSlice& slice) {
+    ForEachTrainedSlice(schedule.chunks, c, [&](const TensorSlice& slice) {
       if (slice.first == 0) tensor_names_.push_back(slice.tensor->name);
     });
   }

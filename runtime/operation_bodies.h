@@ -60,7 +60,7 @@ class OperationBodies {
   absl::Status Run(const Call& call, const KernelTable& kernels,
                    const KernelContext& context) const;
 
-  // The tensors of the model in the order of StepResult::norms.
+  // The trained tensors of the model in the order of StepResult::norms.
   const std::vector<std::string>& TensorNames() const { return tensor_names_; }
 
  private:

@@ -91,6 +91,7 @@ class OperationBodies::Body {
 
   const Chunk& chunk() const { return chunks_.chunks[op_.chunk]; }
   int64_t parameters() const { return static_cast<int64_t>(chunk().parameters); }
+  int64_t trained() const { return static_cast<int64_t>(chunk().trained); }
   UnitRange Rows(int32_t c) const { return chunks_.PiecesOf(chunks_.chunks[c]).front().units; }
   bool SummedOnDevice() const { return horizon::SummedOnDevice(job_, plan_) > 1; }
   bool RoundsGradients() const { return job_.gradient_type == NumberType::kBf16; }
@@ -116,13 +117,15 @@ class OperationBodies::Body {
     return {.bf16 = At<uint16_t>(access)};
   }
 
-  // The gradient this operation writes on the device.
+  // The gradient this operation writes on the device: of the trained parameters. Of a chunk that
+  // is frozen: none.
   GradientOut GradientOfChunk() const {
-    const Access& written = Writes(ContentKind::kGradient);
-    const GradientView view = GradientAt(written);
+    const Access* written = Find(AccessMode::kWrite, ContentKind::kGradient);
+    if (written == nullptr) return {};
+    const GradientView view = GradientAt(*written);
     return {.sum = view.fp32,
             .leaving = view.bf16,
-            .add = AddsTo(written),
+            .add = AddsTo(*written),
             .rounded = SummedOnDevice() && RoundsGradients()};
   }
 

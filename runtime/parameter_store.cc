@@ -9,6 +9,7 @@
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "kernels/split_master.h"
+#include "runtime/frozen_base.h"
 #include "runtime/moment_layout.h"
 
 namespace horizon {
@@ -56,15 +57,27 @@ ParameterStore::ParameterStore(const Schedule& schedule, RunMemory& memory)
 
 absl::Status ParameterStore::Fill(const Source& source) {
   std::vector<float> values(kPiece);
-  for (const Place& place : places_) {
-    for (uint64_t done = 0; done < place.slice.count; done += kPiece) {
-      const uint64_t count = std::min(kPiece, place.slice.count - done);
-      const std::span<float> piece(values.data(), count);
-      RETURN_IF_ERROR(source(*place.slice.tensor, place.slice.first + done, piece));
-      RETURN_IF_ERROR(WriteMasters(place, done, piece));
-    }
-  }
+  for (const Place& place : places_) RETURN_IF_ERROR(FillPlace(place, source, values));
   return ClearMoments();
+}
+
+absl::Status ParameterStore::FillFrozen(const Source& source) {
+  std::vector<float> values(kPiece);
+  for (const Place& place : places_) {
+    if (!place.slice.trained()) RETURN_IF_ERROR(FillPlace(place, source, values));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ParameterStore::FillPlace(const Place& place, const Source& source,
+                                       std::vector<float>& values) {
+  for (uint64_t done = 0; done < place.slice.count; done += kPiece) {
+    const uint64_t count = std::min(kPiece, place.slice.count - done);
+    const std::span<float> piece(values.data(), count);
+    RETURN_IF_ERROR(source(*place.slice.tensor, place.slice.first + done, piece));
+    RETURN_IF_ERROR(WriteMasters(place, done, piece));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ParameterStore::WriteMasters(const Place& place, uint64_t offset,
@@ -80,16 +93,24 @@ absl::Status ParameterStore::WriteMasters(const Place& place, uint64_t offset,
   const BufferId hi_buffer = memory_.Find(BufferKind::kWeightsHi, place.chunk);
   const BufferId lo_buffer = memory_.Find(BufferKind::kWeightsLo, place.chunk);
   if (hi_buffer >= 0) RETURN_IF_ERROR(memory_.Put(hi_buffer, 2 * at, BytesOf(hi, hi.size())));
-  if (lo_buffer >= 0) RETURN_IF_ERROR(memory_.Put(lo_buffer, 2 * at, BytesOf(lo, lo.size())));
+  if (lo_buffer >= 0 && HasLowHalf(schedule_.job, place.slice)) {
+    const uint64_t low_at = LowHalfOffset(schedule_.job, place.slice) + offset;
+    RETURN_IF_ERROR(memory_.Put(lo_buffer, 2 * low_at, BytesOf(lo, lo.size())));
+  }
   return PutResident(place, offset, hi, lo);
+}
+
+BufferId ParameterStore::CopyOnDevice(int32_t chunk) const {
+  if (state_on_host()) return -1;
+  return memory_.Find(BufferKind::kResidentWeights, chunk);
 }
 
 // Strategy `resident` has what compute reads on the device from the start.
 absl::Status ParameterStore::PutResident(const Place& place, uint64_t offset,
                                          std::span<const uint16_t> hi,
                                          std::span<const int16_t> lo) {
-  const BufferId resident = memory_.Find(BufferKind::kResidentWeights, place.chunk);
-  if (resident < 0 || schedule_.plan.strategy != Strategy::kResident) return absl::OkStatus();
+  const BufferId resident = CopyOnDevice(place.chunk);
+  if (resident < 0) return absl::OkStatus();
   std::vector<float> weights(hi.size());
   const bool high_only = schedule_.job.compute_type == NumberType::kBf16 ||
                          schedule_.job.state_format == StateFormat::kBf16Weights;
@@ -104,29 +125,48 @@ absl::Status ParameterStore::PutResident(const Place& place, uint64_t offset,
 }
 
 absl::Status ParameterStore::RebuildCopies() {
+  std::vector<uint16_t> hi(kPiece);
+  std::vector<int16_t> lo(kPiece);
   for (const Place& place : places_) {
-    if (memory_.Find(BufferKind::kResidentWeights, place.chunk) < 0 || state_on_host()) continue;
-    std::vector<uint16_t> hi(kPiece);
-    std::vector<int16_t> lo(kPiece);
+    if (!place.slice.trained() || CopyOnDevice(place.chunk) < 0) continue;
     for (uint64_t done = 0; done < place.slice.count; done += kPiece) {
       const uint64_t count = std::min(kPiece, place.slice.count - done);
-      RETURN_IF_ERROR(ReadState(place, StatePart::kHi, 2 * done, WritableBytesOf(hi, count)));
-      if (StateBytes(place, StatePart::kLo) > 0) {
-        RETURN_IF_ERROR(ReadState(place, StatePart::kLo, 2 * done, WritableBytesOf(lo, count)));
-      }
-      RETURN_IF_ERROR(
-          PutResident(place, done, std::span(hi).first(count), std::span(lo).first(count)));
+      const std::span<uint16_t> high = std::span(hi).first(count);
+      const std::span<int16_t> low = std::span(lo).first(count);
+      RETURN_IF_ERROR(ReadHalves(place, done, high, low));
+      RETURN_IF_ERROR(PutResident(place, done, high, low));
     }
   }
   return absl::OkStatus();
 }
 
+absl::Status ParameterStore::ReadHalves(const Place& place, uint64_t offset, std::span<uint16_t> hi,
+                                        std::span<int16_t> lo) const {
+  const BufferId hi_buffer = memory_.Find(BufferKind::kWeightsHi, place.chunk);
+  if (hi_buffer < 0) {  // a frozen chunk on the device, whose copy is all there is of it
+    std::vector<float> weights(hi.size());
+    RETURN_IF_ERROR(memory_.Get(CopyOnDevice(place.chunk), 4 * (place.slice.offset + offset),
+                                WritableBytesOf(weights, weights.size())));
+    return SplitMasterHost(weights, hi, lo);
+  }
+  RETURN_IF_ERROR(
+      memory_.Get(hi_buffer, 2 * (place.slice.offset + offset), std::as_writable_bytes(hi)));
+  std::fill(lo.begin(), lo.end(), 0);
+  const BufferId lo_buffer = memory_.Find(BufferKind::kWeightsLo, place.chunk);
+  if (lo_buffer < 0 || !HasLowHalf(schedule_.job, place.slice)) return absl::OkStatus();
+  const uint64_t at = LowHalfOffset(schedule_.job, place.slice) + offset;
+  return memory_.Get(lo_buffer, 2 * at, std::as_writable_bytes(lo));
+}
+
 ParameterStore::Range ParameterStore::RangeOf(const Place& place, StatePart part) const {
+  if (!place.slice.trained()) return {};
   if (part == StatePart::kHi || part == StatePart::kLo) {
-    const BufferId buffer = memory_.Find(
-        part == StatePart::kHi ? BufferKind::kWeightsHi : BufferKind::kWeightsLo, place.chunk);
+    const bool high = part == StatePart::kHi;
+    const BufferId buffer =
+        memory_.Find(high ? BufferKind::kWeightsHi : BufferKind::kWeightsLo, place.chunk);
     if (buffer < 0) return {};
-    return {buffer, 2 * place.slice.offset, 2 * place.slice.count};
+    const uint64_t begin = high ? place.slice.offset : LowHalfOffset(schedule_.job, place.slice);
+    return {buffer, 2 * begin, 2 * place.slice.count};
   }
   const BufferId moments = memory_.Find(BufferKind::kMoments, place.chunk);
   if (moments < 0) return {};
@@ -185,28 +225,52 @@ absl::Status ParameterStore::ForRange(const TensorSpec& tensor, uint64_t first, 
 
 absl::Status ParameterStore::ReadHi(const TensorSpec& tensor, uint64_t first,
                                     std::span<uint16_t> into) const {
+  std::vector<int16_t> lo(into.size());
   return ForRange(tensor, first, into.size(),
                   [&](const Place& place, uint64_t offset, uint64_t to, uint64_t count) {
-                    return memory_.Get(memory_.Find(BufferKind::kWeightsHi, place.chunk),
-                                       2 * (place.slice.offset + offset),
-                                       std::as_writable_bytes(into.subspan(to, count)));
+                    return ReadHalves(place, offset, into.subspan(to, count),
+                                      std::span(lo).subspan(to, count));
                   });
 }
 
 absl::Status ParameterStore::ReadMaster(const TensorSpec& tensor, uint64_t first,
                                         std::span<float> into) const {
   std::vector<uint16_t> hi(into.size());
-  RETURN_IF_ERROR(ReadHi(tensor, first, hi));
-  std::vector<int16_t> lo(into.size(), 0);
-  RETURN_IF_ERROR(ForRange(
-      tensor, first, into.size(),
-      [&](const Place& place, uint64_t offset, uint64_t to, uint64_t count) -> absl::Status {
-        const BufferId buffer = memory_.Find(BufferKind::kWeightsLo, place.chunk);
-        if (buffer < 0) return absl::OkStatus();
-        return memory_.Get(buffer, 2 * (place.slice.offset + offset),
-                           std::as_writable_bytes(std::span(lo).subspan(to, count)));
-      }));
+  std::vector<int16_t> lo(into.size());
+  RETURN_IF_ERROR(ForRange(tensor, first, into.size(),
+                           [&](const Place& place, uint64_t offset, uint64_t to, uint64_t count) {
+                             return ReadHalves(place, offset, std::span(hi).subspan(to, count),
+                                               std::span(lo).subspan(to, count));
+                           }));
   return JoinMasterHost(hi, lo, into);
+}
+
+// Calls visit(place, high halves, low halves) for the frozen tensors, piece by piece in order. A
+// tensor in shards has them one after another.
+template <typename Visit>
+absl::Status ParameterStore::ForFrozen(Visit visit) const {
+  std::vector<uint16_t> hi(kPiece);
+  std::vector<int16_t> lo(kPiece);
+  for (const Place& place : places_) {
+    if (place.slice.trained()) continue;
+    for (uint64_t done = 0; done < place.slice.count; done += kPiece) {
+      const uint64_t count = std::min(kPiece, place.slice.count - done);
+      RETURN_IF_ERROR(
+          ReadHalves(place, done, std::span(hi).first(count), std::span(lo).first(count)));
+      visit(place, std::span<const uint16_t>(hi).first(count),
+            std::span<const int16_t>(lo).first(count));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<FrozenTensor>> ParameterStore::ChecksumFrozen() const {
+  FrozenChecksums checksums;
+  RETURN_IF_ERROR(
+      ForFrozen([&](const Place& place, std::span<const uint16_t> hi, std::span<const int16_t> lo) {
+        checksums.Add(place.slice.tensor->name, hi, lo);
+      }));
+  return checksums.Finish();
 }
 
 absl::StatusOr<uint64_t> ParameterStore::Digest() const {
@@ -223,10 +287,21 @@ absl::StatusOr<uint64_t> ParameterStore::Digest() const {
       }
     }
   }
+  Hash frozen_hi;
+  Hash frozen_lo;
+  RETURN_IF_ERROR(
+      ForFrozen([&](const Place&, std::span<const uint16_t> hi, std::span<const int16_t> lo) {
+        frozen_hi.Add(std::as_bytes(hi));
+        frozen_lo.Add(std::as_bytes(lo));
+      }));
   Hash all;
   for (const Hash& hash : hashes) {
     const uint64_t value = hash.value();
     all.Add(std::as_bytes(std::span(&value, 1)));
+  }
+  if (schedule_.chunks.trained < schedule_.chunks.parameters) {
+    const uint64_t values[] = {frozen_hi.value(), frozen_lo.value()};
+    all.Add(std::as_bytes(std::span(values)));
   }
   return all.value();
 }

@@ -1,13 +1,14 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "runtime/checkpoint/frozen_tensor.h"
 #include "runtime/checkpoint/state_part.h"
+#include "runtime/parameter_source.h"
 #include "runtime/run_memory.h"
 #include "schedule/chunk_tensors.h"
 #include "schedule/schedule.h"
@@ -15,22 +16,23 @@
 namespace horizon {
 
 // All that lasts of a model in training: masters as two halves and both moments, in the buffers of
-// the layout, tensor after tensor (chunk_tensors.h). Reads and writes them by tensor, in pieces, so
-// that loading and saving need no second copy. Not while steps run. What it is made from outlives
-// it.
+// the layout, tensor after tensor (chunk_tensors.h). Of a frozen tensor only what compute reads is
+// there: both halves with fp32 compute, else the high one, or where everything is on the device the
+// copy that compute works with. Reads and writes by tensor, in pieces, so that loading and saving
+// need no second copy. Not while steps run. What it is made from outlives it.
 class ParameterStore {
  public:
   ParameterStore(const Schedule& schedule, RunMemory& memory);
 
-  // The values of `tensor` from element `first` on.
-  using Source =
-      std::function<absl::Status(const TensorSpec& tensor, uint64_t first, std::span<float> into)>;
+  using Source = ParameterSource;
   // Fills every master from `source` and clears all moments. InvalidArgument, naming the tensor and
   // the element, for a value that is not finite as bf16.
   absl::Status Fill(const Source& source);
+  // The same for the frozen tensors alone: what a checkpoint does not hold.
+  absl::Status FillFrozen(const Source& source);
 
   // The masters of a tensor, from element `first` on (fp32, or fp32 of the bf16 weights where the
-  // state has no low half).
+  // state has no low half). Of a frozen tensor: the weights as compute reads them.
   absl::Status ReadMaster(const TensorSpec& tensor, uint64_t first, std::span<float> into) const;
   // The high halves: the model in bf16.
   absl::Status ReadHi(const TensorSpec& tensor, uint64_t first, std::span<uint16_t> into) const;
@@ -42,10 +44,11 @@ class ParameterStore {
   };
   std::span<const Place> places() const { return places_; }
 
-  // What is kept of the parameters at a place, as it lies in memory: a checkpoint's bytes. A part
-  // that the state format does not have, or the layout does not hold, has no bytes. Reading is
-  // allowed while steps run if the state is on the host and the caller keeps updates of the chunk
-  // away; writing is not, and RebuildCopies comes after the last write.
+  // What is kept of the trained parameters at a place, as it lies in memory: a checkpoint's bytes.
+  // A part that the state format does not have, or the layout does not hold, has no bytes, and
+  // neither has a frozen tensor. Reading is allowed while steps run if the state is on the host and
+  // the caller keeps updates of the chunk away; writing is not, and RebuildCopies comes after the
+  // last write.
   uint64_t StateBytes(const Place& place, StatePart part) const;
   absl::Status ReadState(const Place& place, StatePart part, uint64_t offset,
                          std::span<std::byte> into) const;
@@ -55,8 +58,13 @@ class ParameterStore {
   absl::Status RebuildCopies();
   bool state_on_host() const { return schedule_.plan.strategy != Strategy::kResident; }
 
-  // A hash of everything: masters and moments. Equal stores have equal digests, whatever the plan.
+  // A hash of everything: masters, moments, and frozen tensors as compute reads them. Equal stores
+  // have equal digests, whatever the plan.
   absl::StatusOr<uint64_t> Digest() const;
+
+  // A checksum (CRC-32C) of each frozen tensor as compute reads it, in the model's order: what a
+  // run that trains the rest of the model rests on. Equal whatever the plan.
+  absl::StatusOr<std::vector<FrozenTensor>> ChecksumFrozen() const;
 
  private:
   struct Range {
@@ -65,6 +73,12 @@ class ParameterStore {
     uint64_t bytes = 0;
   };
   Range RangeOf(const Place& place, StatePart part) const;
+  // The buffer that only `resident` has, of a chunk; -1: none.
+  BufferId CopyOnDevice(int32_t chunk) const;
+  absl::Status FillPlace(const Place& place, const Source& source, std::vector<float>& values);
+  // The halves of the parameters at a place, wherever they are kept. `lo` is 0 where there is none.
+  absl::Status ReadHalves(const Place& place, uint64_t offset, std::span<uint16_t> hi,
+                          std::span<int16_t> lo) const;
   absl::Status PutResident(const Place& place, uint64_t offset, std::span<const uint16_t> hi,
                            std::span<const int16_t> lo);
   absl::Status WriteMasters(const Place& place, uint64_t offset, std::span<const float> values);
@@ -73,6 +87,8 @@ class ParameterStore {
   template <typename Visit>
   absl::Status ForRange(const TensorSpec& tensor, uint64_t first, uint64_t count,
                         Visit visit) const;
+  template <typename Visit>
+  absl::Status ForFrozen(Visit visit) const;
   absl::Status ClearMoments();
 
   const Schedule& schedule_;

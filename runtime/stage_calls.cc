@@ -15,7 +15,18 @@ StageCalls::StageCalls(const LayerShapes& shapes, const Stage& stage, UnitRange 
       weights_(weights),
       context_(context),
       tokens_(shapes.tokens()),
-      hidden_(shapes.spec.hidden) {}
+      hidden_(shapes.spec.hidden),
+      depth_(stage.backward_depth()) {}
+
+GradientOut StageCalls::GradientOf(TensorRole role) const {
+  int64_t offset = 0;
+  for (const TensorSpec& tensor : stage_.tensors) {
+    if (!tensor.trained || !Has(tensor.unit)) continue;
+    if (tensor.role == role) return gradient_.From(offset);
+    offset += static_cast<int64_t>(tensor.parameters);
+  }
+  return {};
+}
 
 absl::Status StageCalls::Linear(ConstValues x, const Matrix& matrix, Values y,
                                 ConstValues initial) {
@@ -51,15 +62,17 @@ absl::Status StageCalls::InputGradient(ConstValues dy, const Matrix& matrix, Val
 }
 
 absl::Status StageCalls::WeightGradients(ConstValues x, const Matrix& matrix, ConstValues dy) {
-  RETURN_IF_ERROR(s_.kernels.weight_gradient(context_, {.m = matrix.out,
-                                                        .n = matrix.in,
-                                                        .k = tokens_,
-                                                        .output_gradient = dy,
-                                                        .output_stride = matrix.out,
-                                                        .input = x,
-                                                        .input_stride = matrix.in,
-                                                        .gradient = GradientOf(matrix.weight)}));
-  if (!HasTensor(matrix.bias)) return absl::OkStatus();
+  if (Trains(matrix.weight)) {
+    RETURN_IF_ERROR(s_.kernels.weight_gradient(context_, {.m = matrix.out,
+                                                          .n = matrix.in,
+                                                          .k = tokens_,
+                                                          .output_gradient = dy,
+                                                          .output_stride = matrix.out,
+                                                          .input = x,
+                                                          .input_stride = matrix.in,
+                                                          .gradient = GradientOf(matrix.weight)}));
+  }
+  if (!Trains(matrix.bias)) return absl::OkStatus();
   return s_.kernels.bias_gradient(context_, {.tokens = tokens_,
                                              .width = matrix.out,
                                              .output_gradient = dy,
@@ -190,6 +203,7 @@ absl::Status BranchCalls::StartBackward(const StageBackward& args, const Branch&
 }
 
 absl::Status BranchCalls::FinishBackward(const StageBackward& args, const Branch& arrays) {
+  if (!GoesBelow(BackwardDepth::kFirst)) return absl::OkStatus();
   if (!s_.spec.norm_before()) {
     return s_.kernels.residual_add(context_, {.count = tokens_ * hidden_,
                                               .residual = args.output_gradient,

@@ -32,7 +32,13 @@ class StageCalls {
   ConstValues Weight(TensorRole role) const {
     return HasTensor(role) ? weights_.From(OffsetOf(role)) : ConstValues();
   }
-  GradientOut GradientOf(TensorRole role) const { return gradient_.From(OffsetOf(role)); }
+  bool Trains(TensorRole role) const {
+    return stage_.trained_roles.test(static_cast<size_t>(role));
+  }
+  // Backward computes more than the gradients of tensors at this depth.
+  bool GoesBelow(BackwardDepth depth) const { return depth_ > depth; }
+  // Where the gradient of a trained tensor goes; nowhere for a frozen one.
+  GradientOut GradientOf(TensorRole role) const;
 
   StageArrays ForwardArrays(const StageForward& args) const {
     return {stage_,
@@ -57,7 +63,11 @@ class StageCalls {
   absl::Status Linear(ConstValues x, const Matrix& matrix, Values y, ConstValues initial = {});
   // dx[tokens, in] = dy[tokens, out] W (+ initial)
   absl::Status InputGradient(ConstValues dy, const Matrix& matrix, Values dx, Values initial = {});
+  // The gradients of weight and bias, of those that are trained.
   absl::Status WeightGradients(ConstValues x, const Matrix& matrix, ConstValues dy);
+  bool TrainsAny(const Matrix& matrix) const {
+    return Trains(matrix.weight) || Trains(matrix.bias);
+  }
 
   // RMSNorm over `rows` rows of `width` values, with the weights of `role`.
   struct NormShape {
@@ -66,7 +76,7 @@ class StageCalls {
     int64_t width = 0;
   };
   absl::Status NormForward(const NormShape& shape, ConstValues x, Values y, float* inverse_rms);
-  // `residual`, where it is not null, is added to dx.
+  // `residual`, where it is not null, is added to dx. dx may be null: it is not wanted.
   absl::Status NormBackward(const NormShape& shape, ConstValues x, const float* inverse_rms,
                             ConstValues dy, ConstValues residual, Values dx);
 
@@ -85,6 +95,7 @@ class StageCalls {
   const KernelContext& context_;
   const int64_t tokens_;
   const int64_t hidden_;
+  const BackwardDepth depth_;
   GradientOut gradient_;  // of backward
 
  private:

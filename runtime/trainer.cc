@@ -18,16 +18,19 @@ std::span<const EnumWord<NonFinitePolicy>> WordsOf(NonFinitePolicy) {
 absl::StatusOr<std::unique_ptr<Trainer>> Trainer::Create(const ModelSpec& spec,
                                                          const TrainingJob& job,
                                                          const StreamPlan& plan,
-                                                         const Options& options) {
+                                                         const RunEnvironment& environment,
+                                                         NonFinitePolicy non_finite) {
   ASSIGN_OR_RETURN(std::unique_ptr<ModelPass> pass,
-                   ModelPass::Create({.spec = spec, .job = job, .plan = plan},
-                                     {.device = options.device,
-                                      .kernels = options.kernels,
-                                      .clock = options.clock,
-                                      .products = options.products,
-                                      .stall_limit = options.stall_limit,
-                                      .on_stall = options.on_stall}));
-  return std::unique_ptr<Trainer>(new Trainer(std::move(pass), options.non_finite));
+                   ModelPass::Create({.spec = spec, .job = job, .plan = plan}, environment));
+  return std::unique_ptr<Trainer>(new Trainer(std::move(pass), non_finite));
+}
+
+absl::StatusOr<std::unique_ptr<Trainer>> Trainer::Create(const ModelSpec& spec, Schedule schedule,
+                                                         const RunEnvironment& environment,
+                                                         NonFinitePolicy non_finite) {
+  ASSIGN_OR_RETURN(std::unique_ptr<ModelPass> pass,
+                   ModelPass::Create(spec, std::move(schedule), environment));
+  return std::unique_ptr<Trainer>(new Trainer(std::move(pass), non_finite));
 }
 
 absl::Status Trainer::CheckInput(const StepInput& input) const {
@@ -58,7 +61,7 @@ absl::Status Trainer::Train(int64_t first, int64_t last,
                             UpdateWatch* watch) {
   if (first > last) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor, pass_->Start(watch));
-  Clock& clock = pass_->options().clock;
+  Clock& clock = pass_->environment().clock;
   const auto begin = [&](int64_t number) -> absl::Status {
     ASSIGN_OR_RETURN(StepInput next, input(number));
     next.number = number;

@@ -13,6 +13,7 @@
 #include "runtime/executor.h"
 #include "runtime/model_pass.h"
 #include "runtime/parameter_store.h"
+#include "runtime/run_environment.h"
 #include "runtime/run_memory.h"
 #include "runtime/step.h"
 #include "schedule/schedule.h"
@@ -32,21 +33,13 @@ std::span<const EnumWord<NonFinitePolicy>> WordsOf(NonFinitePolicy);
 // step.
 class Trainer {
  public:
-  struct Options {
-    Device& device;
-    const KernelTable& kernels;  // of that device
-    Clock& clock;
-    CublasProducts* products = nullptr;  // of a CUDA device; outlives the trainer
-    NonFinitePolicy non_finite = NonFinitePolicy::kStop;
-    Nanoseconds stall_limit = std::chrono::minutes(10);
-    std::function<void(const absl::Status&)> on_stall;  // see Executor::Options
-  };
-
   // As ModelPass::Create.
-  static absl::StatusOr<std::unique_ptr<Trainer>> Create(const ModelSpec& spec,
-                                                         const TrainingJob& job,
-                                                         const StreamPlan& plan,
-                                                         const Options& options);
+  static absl::StatusOr<std::unique_ptr<Trainer>> Create(
+      const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan,
+      const RunEnvironment& environment, NonFinitePolicy non_finite = NonFinitePolicy::kStop);
+  static absl::StatusOr<std::unique_ptr<Trainer>> Create(
+      const ModelSpec& spec, Schedule schedule, const RunEnvironment& environment,
+      NonFinitePolicy non_finite = NonFinitePolicy::kStop);
 
   const ModelPass& pass() const { return *pass_; }
   const Schedule& schedule() const { return pass_->schedule(); }

@@ -5,22 +5,17 @@
 #include <utility>
 #include <vector>
 
+#include "common/statistics.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "runtime/learning_rate.h"
 #include "runtime/metrics.h"
 #include "runtime/process_memory.h"
+#include "runtime/step_input.h"
 #include "schedule/trace_writer.h"
 
 namespace horizon {
 namespace {
-
-double Median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 void StartAtZero(Timeline& timeline) {
   int64_t begin = std::numeric_limits<int64_t>::max();
@@ -116,14 +111,7 @@ class Run {
   }
 
   absl::StatusOr<StepInput> Input(int64_t number) {
-    StepInput input{.learning_rate = LearningRateAt(job_, number)};
-    const int64_t each = job_.micro_batch_tokens();
-    input.tokens.resize(static_cast<size_t>(each * job_.accumulation));
-    for (int64_t mb = 0; mb < job_.accumulation; ++mb) {
-      ASSIGN_OR_RETURN(const int64_t counted,
-                       run_.data.Fill(std::span(input.tokens).subspan(mb * each, each)));
-      input.counted += counted;
-    }
+    ASSIGN_OR_RETURN(StepInput input, ReadStepInput(job_, number, run_.data));
     // A step is begun before the one before it is over: both positions are needed.
     positions_[number % 2] = run_.data.position();
     if (SaveIsDue(number) && SavesBesides()) run_.saving->saver.Begin(number);
@@ -183,6 +171,7 @@ class Run {
     return {.job = schedule.job,
             .plan = schedule.plan,
             .model_fingerprint = run_.saving->model_fingerprint,
+            .frozen = run_.saving->frozen,
             .data_fingerprint = run_.saving->data_fingerprint,
             .data_position = positions_[step % 2],
             .generator_key = job_.seed,

@@ -49,6 +49,7 @@ struct RunSaving {
   // A save that fails ends the run. Otherwise it goes on, and the next save is another attempt.
   bool must_succeed = false;
   std::string model_fingerprint;
+  std::vector<FrozenTensor> frozen;  // ParameterStore::ChecksumFrozen of the run
   std::string data_fingerprint;
   std::function<void(const SaveReport&)> on_save;
 };

@@ -6,6 +6,7 @@
 #include "common/check.h"
 #include "schedule/pass_emitter.h"
 #include "schedule/run_items.h"
+#include "schedule/strategy_rules.h"
 
 namespace horizon {
 namespace {
@@ -18,7 +19,12 @@ class AfterStepPass {
  public:
   AfterStepPass(const ModelSpec& spec, const BufferMap& map, const std::vector<ComputeItem>& items,
                 const std::vector<RingUse>& uses, const Schedule& schedule)
-      : map_(map), items_(items), uses_(uses), schedule_(schedule), emit_(spec, schedule, map) {}
+      : map_(map),
+        items_(items),
+        uses_(uses),
+        schedule_(schedule),
+        rules_(RulesOf(schedule.job, schedule.plan)),
+        emit_(spec, schedule, map) {}
 
   PassEmitter& emit() { return emit_; }
 
@@ -33,7 +39,7 @@ class AfterStepPass {
     if (schedule_.kind == PassKind::kTrain) {
       emit_.SumTiedTable();
       emit_.ClipFactor();
-      if (ClipsInPassOfItsOwn(schedule_.job, schedule_.plan)) emit_.ClipGradients();
+      if (rules_.clips_in_own_pass) emit_.ClipGradients();
       emit_.UpdateAll(0);
     }
     return emit_.writer().EndPhase();
@@ -43,7 +49,7 @@ class AfterStepPass {
   BufferId WeightsOf(const ComputeItem& item) {
     const int32_t c = item.chunk;
     const std::array<int64_t, 1> computed = {emit_.last_compute()};
-    const std::span<const int64_t> after = LoadsAwaitCompute(schedule_.plan)
+    const std::span<const int64_t> after = rules_.loads_await_compute
                                                ? std::span<const int64_t>(computed)
                                                : std::span<const int64_t>();
     if (!UsesLayer(item, schedule_.chunks)) {
@@ -64,6 +70,7 @@ class AfterStepPass {
   const std::vector<ComputeItem>& items_;
   const std::vector<RingUse>& uses_;
   const Schedule& schedule_;
+  const StrategyRules rules_;
   PassEmitter emit_;
   size_t next_use_ = 0;
   std::vector<char> refreshed_;  // by chunk

@@ -46,12 +46,17 @@ class Horizon {
     return train() && schedule_.job.optimizer_place == OptimizerPlace::kAfterStep;
   }
 
-  // Updates of the step before, or resident chunks that a pass without updates loads once.
+  // No update changes this chunk, so that a copy of it stays true from step to step.
+  bool lasts(int32_t c) const { return !train() || chunk(c).frozen(); }
+
+  // Updates of the step before; before the first step, the resident chunks that are loaded once.
   void Prologue(Position position) {
     if (behind_forward() && position == Position::kLater) emit_.UpdateAll(1);
-    if (train() || position == Position::kLater) return;
+    if (position == Position::kLater) return;
     for (int32_t c = 0; c < static_cast<int32_t>(schedule_.chunks.chunks.size()); ++c) {
-      if (map_.resident_weights[c] >= 0) emit_.LoadChunk(c, map_.resident_weights[c]);
+      if (map_.resident_weights[c] >= 0 && lasts(c)) {
+        emit_.LoadChunk(c, map_.resident_weights[c]);
+      }
     }
   }
 
@@ -61,8 +66,11 @@ class Horizon {
     emit_.BeginBody();
     if (after_step()) emit_.NextBatchAwaitsUpdates();
     next_use_ = 0;
-    // In training the update has changed the resident chunks: each crosses once, when first used.
-    refreshed_.assign(schedule_.chunks.chunks.size(), train() ? 0 : 1);
+    // Resident chunks that an update has changed cross once, when first used.
+    refreshed_.assign(schedule_.chunks.chunks.size(), 0);
+    for (size_t c = 0; c < refreshed_.size(); ++c) {
+      refreshed_[c] = lasts(static_cast<int32_t>(c)) ? 1 : 0;
+    }
     RunItems(items_, schedule_, map_.in_flight, emit_,
              [this](const ComputeItem& item) { return WeightsOf(item); });
     if (train()) {

@@ -7,13 +7,14 @@
 #include "schedule/chunk_table.h"
 #include "schedule/lay_out_memory.h"
 #include "schedule/strategies.h"
+#include "schedule/strategy_rules.h"
 
 namespace horizon {
 
 // Reloading a block for each micro-batch would cost more than batch-major order.
 absl::Status CheckRingHoldsBlock(const ChunkTable& chunks, const TrainingJob& job,
                                  const StreamPlan& plan) {
-  const bool needs = plan.strategy == Strategy::kHorizon &&
+  const bool needs = RulesOf(job, plan).ring_holds_block &&
                      plan.accumulation_order == AccumulationOrder::kChunkMajor &&
                      job.accumulation > 1;
   if (!needs || plan.buffer_depth >= chunks.LargestBlock()) return absl::OkStatus();

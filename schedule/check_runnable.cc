@@ -6,7 +6,7 @@
 
 #include "common/status_macros.h"
 #include "common/str_cat.h"
-#include "schedule/lay_out_memory.h"
+#include "schedule/strategy_rules.h"
 
 namespace horizon {
 namespace {
@@ -20,7 +20,7 @@ absl::Status CheckStrategy(const TrainingJob& job, const StreamPlan& plan) {
         StrCat("strategy ", std::string(ToString(plan.strategy)),
                " is for comparison only: run horizon, reference or resident"));
   }
-  if (ClipsInPassOfItsOwn(job, plan) && BytesOfParameter(job).kept_gradient != 4) {
+  if (RulesOf(job, plan).clips_in_own_pass && BytesOfParameter(job).kept_gradient != 4) {
     return absl::FailedPreconditionError(
         "reference would round bf16 gradients twice as it clips: set gradient_type fp32");
   }

@@ -8,7 +8,9 @@
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "common/units.h"
+#include "model/trained_tensors.h"
 #include "schedule/chunk_tensors.h"
+#include "schedule/strategy_rules.h"
 
 namespace horizon {
 namespace {
@@ -98,12 +100,19 @@ constexpr int64_t kMostChunks = 1'000'000;
 class Cutter {
  public:
   Cutter(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan)
-      : plan_(plan), link_bytes_(BytesOfParameter(job).link) {
+      : spec_(spec),
+        job_(job),
+        plan_(plan),
+        rules_(RulesOf(job, plan)),
+        link_bytes_(BytesOfParameter(job).link) {
     table_.stages = ListStages(spec);
     table_.tied = spec.tied;
   }
 
   absl::StatusOr<ChunkTable> Cut() {
+    RETURN_IF_ERROR(
+        SelectTrained(spec_, {.train = job_.train, .freeze = job_.freeze}, table_.stages));
+    first_differentiated_ = FirstDifferentiated(table_.stages);
     const int32_t last = static_cast<int32_t>(table_.stages.size()) - 1;
     ASSIGN_OR_RETURN(table_.embedding, AddTable(0));
     RETURN_IF_ERROR(AddLayers());
@@ -113,12 +122,15 @@ class Cutter {
     }
     MarkResident();
     for (int32_t c = 0; c < next_chunk(); ++c) CountBlocks(c);
-    for (const Chunk& chunk : table_.chunks) table_.parameters += chunk.parameters;
+    for (const Chunk& chunk : table_.chunks) {
+      table_.parameters += chunk.parameters;
+      table_.trained += chunk.trained;
+    }
     return std::move(table_);
   }
 
  private:
-  bool streams() const { return plan_.strategy == Strategy::kHorizon; }
+  bool streams() const { return rules_.cuts_by_chunk_bytes; }
 
   // The shards a stage is cut into: the fewest that fit chunk_bytes each.
   absl::StatusOr<std::vector<UnitRange>> ShardsOf(const Stage& stage) {
@@ -162,6 +174,7 @@ class Cutter {
       Chunk chunk = pattern;
       chunk.pieces = {next_piece(), next_piece() + 1};
       chunk.parameters = ParametersInUnits(table_.stages[stage], ranges[i]);
+      chunk.trained = TrainedInUnits(table_.stages[stage], ranges[i]);
       chunk.shard = static_cast<int32_t>(i);
       chunk.shards = static_cast<int32_t>(ranges.size());
       table_.pieces.push_back({.stage = stage, .units = ranges[i]});
@@ -186,11 +199,12 @@ class Cutter {
     table_.links.push_back({begin, next_chunk()});
   }
 
+  int32_t next_link() const { return static_cast<int32_t>(table_.links.size()); }
+
   void CloseBlock() {
-    const Block last = table_.blocks.empty() ? Block{{table_.layers.begin, table_.layers.begin}, {}}
-                                             : table_.blocks.back();
-    const Block block{{last.chunks.end, next_chunk()},
-                      {last.links.end, static_cast<int32_t>(table_.links.size())}};
+    const int32_t first = table_.first_differentiated_link;
+    const int32_t links = table_.blocks.empty() ? first : table_.blocks.back().links.end;
+    const Block block{{table_.links[links].begin, next_chunk()}, {links, next_link()}};
     for (int32_t c = block.chunks.begin; c < block.chunks.end; ++c) {
       table_.chunks[c].block = static_cast<int32_t>(table_.blocks.size());
     }
@@ -229,43 +243,75 @@ class Cutter {
     table_.pieces.push_back({.stage = stage, .units = {0, table_.stages[stage].units}});
     table_.chunks.back().pieces.end = next_piece();
     table_.chunks.back().parameters += table_.stages[stage].parameters;
+    table_.chunks.back().trained += table_.stages[stage].trained_parameters;
   }
 
-  // A shard takes no second stage.
+  // A shard takes no second stage, and a link is differentiated as a whole or not at all.
   void AddFinalNorm(int32_t stage) {
-    if (table_.chunks.back().shards == 1) return AddToLast(stage);
+    if (table_.chunks.back().shards == 1 && first_differentiated_ != stage) {
+      return AddToLast(stage);
+    }
+    if (first_differentiated_ == stage) table_.first_differentiated_link = next_link();
     AddShards(stage, {{0, table_.stages[stage].units}}, {});
     CloseLink();
   }
 
+  // A layer has two stages. Blocks begin at multiples of `block_stages` from the begin of a layer,
+  // and where backward ends.
   absl::Status AddLayers() {
     table_.layers.begin = next_chunk();
-    const int32_t layer_stages = static_cast<int32_t>(table_.stages.size()) - 3;  // two a layer
+    const int32_t final_norm = static_cast<int32_t>(table_.stages.size()) - 2;
+    const int32_t border = std::min(first_differentiated_, final_norm);
     const int64_t block_stages = 2 * plan_.anchor_interval;
     const int64_t run_stages = streams() ? block_stages : 2;
-    for (int64_t run = 0; run < layer_stages; run += run_stages) {
-      const int64_t end = std::min<int64_t>(run + run_stages, layer_stages);
-      RETURN_IF_ERROR(AddStages(static_cast<int32_t>(1 + run), static_cast<int32_t>(1 + end)));
-      if (end == layer_stages) AddFinalNorm(1 + layer_stages);
-      if (plan_.recompute && (end % block_stages == 0 || end == layer_stages)) CloseBlock();
+    RETURN_IF_ERROR(AddForwardOnly(border, run_stages));
+    table_.first_differentiated_link = next_link();
+    // The layer of the border, which may be its second stage.
+    const int64_t first = (border - 1) / 2 * 2;
+    for (int64_t run = first; run < final_norm - 1; run += run_stages) {
+      const int64_t end = std::min<int64_t>(run + run_stages, final_norm - 1);
+      RETURN_IF_ERROR(AddStages(static_cast<int32_t>(std::max<int64_t>(border, 1 + run)),
+                                static_cast<int32_t>(1 + end)));
+      const bool last = end == final_norm - 1;
+      if (last) AddFinalNorm(final_norm);
+      if (plan_.recompute && ((end - first) % block_stages == 0 || last)) CloseBlock();
     }
+    if (border == final_norm) AddOnlyFinalNorm(final_norm);
     table_.layers.end = next_chunk();
     if (!plan_.recompute) EachLinkIsABlock();
     return absl::OkStatus();
   }
 
+  // The stages before `border`: nothing is kept of them, so there are no blocks. Their chunks are
+  // as large as they would be if they were differentiated, and so are the slots of the ring.
+  absl::Status AddForwardOnly(int32_t border, int64_t run_stages) {
+    for (int64_t run = 1; run < border; run += run_stages) {
+      RETURN_IF_ERROR(AddStages(static_cast<int32_t>(run),
+                                static_cast<int32_t>(std::min<int64_t>(run + run_stages, border))));
+    }
+    return absl::OkStatus();
+  }
+
+  // No layer is differentiated, and the final norm is or is not.
+  void AddOnlyFinalNorm(int32_t stage) {
+    AddFinalNorm(stage);
+    const bool differentiated = first_differentiated_ == stage;
+    if (!differentiated) table_.first_differentiated_link = next_link();
+    if (differentiated && plan_.recompute) CloseBlock();
+  }
+
   void EachLinkIsABlock() {
-    for (int32_t link = 0; link < static_cast<int32_t>(table_.links.size()); ++link) {
+    for (int32_t link = table_.first_differentiated_link; link < next_link(); ++link) {
       table_.blocks.push_back({table_.links[link], {link, link + 1}});
       for (int32_t c = table_.links[link].begin; c < table_.links[link].end; ++c) {
-        table_.chunks[c].block = link;
+        table_.chunks[c].block = static_cast<int32_t>(table_.blocks.size()) - 1;
       }
     }
   }
 
   void CountBlocks(int32_t c) {
     Chunk& chunk = table_.chunks[c];
-    ForEachSlice(table_, c, [&](const TensorSlice& slice) {
+    ForEachTrainedSlice(table_, c, [&](const TensorSlice& slice) {
       chunk.moment_blocks += (slice.count + kMomentBlock - 1) / kMomentBlock;
       chunk.norm_blocks += NormBlocksOf(slice);
     });
@@ -275,9 +321,9 @@ class Cutter {
     const auto mark = [this](IndexRange range) {
       for (int32_t c = range.begin; c < range.end; ++c) table_.chunks[c].resident = true;
     };
-    if (plan_.strategy == Strategy::kResident) return mark({0, next_chunk()});
+    if (rules_.all_on_device) return mark({0, next_chunk()});
     if (plan_.embedding_home == EmbeddingHome::kDevice) mark(table_.embedding);
-    if (!streams()) return mark(table_.head);
+    if (rules_.head_on_device) return mark(table_.head);
     int64_t left = plan_.resident_chunks;
     const auto take = [&](int32_t c) {
       if (left > 0 && !table_.chunks[c].resident) {
@@ -289,8 +335,12 @@ class Cutter {
     for (int32_t c = table_.layers.end - 1; c >= table_.layers.begin; --c) take(c);
   }
 
+  const ModelSpec& spec_;
+  const TrainingJob& job_;
   const StreamPlan& plan_;
-  uint64_t link_bytes_;
+  const StrategyRules rules_;
+  const uint64_t link_bytes_;
+  int32_t first_differentiated_ = 0;  // stage
   ChunkTable table_;
   std::map<std::tuple<StageKind, uint64_t, int64_t>, std::vector<UnitRange>> shards_of_;
 };

@@ -7,18 +7,31 @@
 namespace horizon {
 
 // Where the tensors of a model lie in the chunks: one after another in the order of the stage,
-// whole or the part of a shard, without a gap. Weights, low halves, moments and gradients of a
-// chunk all have this order.
+// whole or the part of a shard, without a gap. What is streamed of a chunk has all its tensors in
+// this order; gradients and moments have the trained ones alone, in the same order.
 struct TensorSlice {
   const Stage* stage = nullptr;
   const TensorSpec* tensor = nullptr;
-  uint64_t offset = 0;  // in the chunk, in parameters
-  uint64_t first = 0;   // in the tensor; where the slice begins
+  uint64_t offset = 0;          // among all parameters of the chunk
+  uint64_t trained_offset = 0;  // among its trained parameters; of a frozen tensor: of the next one
+  uint64_t first = 0;           // in the tensor; where the slice begins
   uint64_t count = 0;
   // Squared norms are summed in blocks of this many parameters, counted from the begin of the
   // tensor, one fp64 partial each. A shard of a table is cut between blocks.
   uint64_t norm_block = 0;
+
+  bool trained() const { return tensor->trained; }
 };
+
+// Where the low halves of a tensor begin among those of its chunk, in parameters. Loads of fp32
+// weights read low halves beside the high ones, so all tensors have them; else only updates do.
+inline uint64_t LowHalfOffset(const TrainingJob& job, const TensorSlice& slice) {
+  return job.compute_type == NumberType::kFp32 ? slice.offset : slice.trained_offset;
+}
+inline bool HasLowHalf(const TrainingJob& job, const TensorSlice& slice) {
+  if (job.state_format == StateFormat::kBf16Weights) return false;
+  return job.compute_type == NumberType::kFp32 || slice.trained();
+}
 
 inline constexpr uint64_t kNormBlock = 65536;
 
@@ -30,6 +43,7 @@ inline uint64_t NormBlocksOf(const TensorSlice& slice) {
 template <typename Visit>
 void ForEachSlice(const ChunkTable& chunks, int32_t chunk, Visit visit) {
   uint64_t offset = 0;
+  uint64_t trained_offset = 0;
   for (const ChunkPiece& piece : chunks.PiecesOf(chunks.chunks[chunk])) {
     const Stage& stage = chunks.stages[piece.stage];
     const bool table = stage.kind == StageKind::kEmbedding || stage.kind == StageKind::kHead;
@@ -37,7 +51,8 @@ void ForEachSlice(const ChunkTable& chunks, int32_t chunk, Visit visit) {
     const uint64_t begin = static_cast<uint64_t>(piece.units.begin);
     const uint64_t end = static_cast<uint64_t>(piece.units.end);
     for (const TensorSpec& tensor : stage.tensors) {
-      TensorSlice slice{.stage = &stage, .tensor = &tensor, .offset = offset};
+      TensorSlice slice{
+          .stage = &stage, .tensor = &tensor, .offset = offset, .trained_offset = trained_offset};
       slice.norm_block =
           table ? static_cast<uint64_t>(stage.unit_tile) * stage.parameters_per_unit : kNormBlock;
       if (tensor.split_axis >= 0) {
@@ -50,13 +65,22 @@ void ForEachSlice(const ChunkTable& chunks, int32_t chunk, Visit visit) {
       if (slice.count == 0) continue;
       visit(slice);
       offset += slice.count;
+      if (tensor.trained) trained_offset += slice.count;
     }
   }
 }
 
-inline uint64_t SlicesOf(const ChunkTable& chunks, int32_t chunk) {
+// The same for the trained tensors alone.
+template <typename Visit>
+void ForEachTrainedSlice(const ChunkTable& chunks, int32_t chunk, Visit visit) {
+  ForEachSlice(chunks, chunk, [&](const TensorSlice& slice) {
+    if (slice.trained()) visit(slice);
+  });
+}
+
+inline uint64_t TrainedSlicesOf(const ChunkTable& chunks, int32_t chunk) {
   uint64_t slices = 0;
-  ForEachSlice(chunks, chunk, [&](const TensorSlice&) { ++slices; });
+  ForEachTrainedSlice(chunks, chunk, [&](const TensorSlice&) { ++slices; });
   return slices;
 }
 

@@ -11,6 +11,7 @@ class Order {
  public:
   Order(const ChunkTable& chunks, const TrainingJob& job, const StreamPlan& plan)
       : chunks_(chunks),
+        job_(job),
         plan_(plan),
         micro_batches_(static_cast<int32_t>(job.accumulation)),
         parts_(LossParts(job, plan)) {}
@@ -92,8 +93,8 @@ class Order {
     }
   }
 
-  // The loss of all `mbs`, and the gradient of head and last hidden state. The next micro-batch is
-  // fetched here, so that it is ready when this one has come back.
+  // The loss of all `mbs`, and the gradients of head and last hidden state that are wanted. The
+  // next micro-batch is fetched here, so that it is ready when this one has come back.
   void Turn(IndexRange mbs) {
     Fetch(mbs.end);
     if (chunks_.head.size() > 1) {  // log-sum-exp needs all shards before the first gradient
@@ -106,7 +107,7 @@ class Order {
     for (int32_t c = chunks_.head.begin; c < chunks_.head.end; ++c) {
       for (int32_t mb = mbs.begin; mb < mbs.end; ++mb) {
         LossChunks(OperationKind::kLoss, c, mb);
-        Add(OperationKind::kHeadGradient, c, mb);
+        if (!chunks_.chunks[c].frozen()) Add(OperationKind::kHeadGradient, c, mb);
       }
     }
   }
@@ -126,7 +127,7 @@ class Order {
   void BackwardThroughBlock(int32_t b, IndexRange mbs) {
     const Block& block = chunks_.blocks[b];
     for (int32_t mb = mbs.begin; mb < mbs.end; ++mb) {
-      if (!ForwardKeeps(chunks_, plan_, mbs.size(), b)) {
+      if (!ForwardKeeps(chunks_, job_, plan_, mbs.size(), b)) {
         for (int32_t c = block.chunks.begin; c < block.chunks.end; ++c) {
           Add(OperationKind::kRecompute, c, mb);
         }
@@ -148,6 +149,7 @@ class Order {
   }
 
   void EmbeddingBackward(IndexRange mbs) {
+    if (chunks_.chunks[chunks_.embedding.begin].frozen()) return;
     const bool on_host = plan_.embedding_home == EmbeddingHome::kHost;
     const IndexRange table = on_host ? IndexRange{-1, 0} : chunks_.embedding;
     for (int32_t c = table.begin; c < table.end; ++c) {
@@ -156,6 +158,7 @@ class Order {
   }
 
   const ChunkTable& chunks_;
+  const TrainingJob& job_;
   const StreamPlan& plan_;
   const int32_t micro_batches_;
   const int32_t parts_;

@@ -14,7 +14,7 @@
 #include "model/stages.h"
 #include "schedule/chunk_tensors.h"
 #include "schedule/cuda_scratch.h"
-#include "schedule/offload_baselines.h"
+#include "schedule/strategy_rules.h"
 
 namespace horizon {
 namespace {
@@ -28,6 +28,7 @@ class Layout {
         plan_(plan),
         chunks_(chunks),
         kind_(kind),
+        rules_(RulesOf(job, plan)),
         each_(BytesOfParameter(job)),
         activation_(ActivationBytes(job)) {
     batch_ = {.batch = job.micro_batch, .sequence = kind == PassKind::kDecode ? 1 : job.sequence};
@@ -62,12 +63,12 @@ class Layout {
   }
 
  private:
-  bool resident() const { return plan_.strategy == Strategy::kResident; }
-  bool reference() const { return plan_.strategy == Strategy::kReference; }
   int32_t chunk_count() const { return static_cast<int32_t>(chunks_.chunks.size()); }
   // A pass without gradients takes one batch a step.
   int64_t micro_batches() const { return kind_ == PassKind::kTrain ? job_.accumulation : 1; }
   uint64_t parameters(int32_t chunk) const { return chunks_.chunks[chunk].parameters; }
+  uint64_t trained(int32_t chunk) const { return chunks_.chunks[chunk].trained; }
+  int32_t link_count() const { return static_cast<int32_t>(chunks_.links.size()); }
 
   // Refuses, before anything is allocated, what would make tens of millions of operations.
   absl::Status CheckCounts() const {
@@ -136,41 +137,35 @@ class Layout {
   }
 
   void AddWeights() {
-    const Memory hi = resident() ? Memory::kDevice : reference() ? Memory::kHost : Memory::kPinned;
-    const Memory lo = resident()                               ? Memory::kDevice
-                      : job_.compute_type == NumberType::kFp32 ? hi
-                                                               : Memory::kHost;
-    const bool has_state = kind_ == PassKind::kTrain;
-    // A resident pass that updates nothing needs only the copy that compute reads.
-    if (resident() && !has_state && each_.slot != 2) {
-      map_.weights_hi.assign(chunk_count(), -1);
-      map_.weights_lo.assign(chunk_count(), -1);
-      return;
-    }
-    const bool needs_low = has_state || job_.compute_type == NumberType::kFp32;
-    AddPerChunk(map_.weights_hi, BufferKind::kWeightsHi, hi,
-                [&](int32_t c) { return CheckedU64(2) * parameters(c); });
-    AddPerChunk(map_.weights_lo, BufferKind::kWeightsLo, lo, [&](int32_t c) {
-      return CheckedU64(needs_low ? each_.low_half : 0) * parameters(c);
-    });
-  }
-
-  void AddMoments() {
-    AddPerChunk(map_.moments, BufferKind::kMoments, resident() ? Memory::kDevice : Memory::kHost,
+    const bool loads_low = job_.compute_type == NumberType::kFp32;
+    const bool updates = kind_ == PassKind::kTrain;
+    // Where a copy on the device is what compute reads, the halves are for updates alone.
+    const auto is_kept = [&](int32_t c) {
+      return !rules_.all_on_device || each_.slot == 2 || (updates && trained(c) > 0);
+    };
+    AddPerChunk(map_.weights_hi, BufferKind::kWeightsHi, rules_.weights,
+                [&](int32_t c) { return CheckedU64(is_kept(c) ? 2 : 0) * parameters(c); });
+    AddPerChunk(map_.weights_lo, BufferKind::kWeightsLo, loads_low ? rules_.weights : rules_.state,
                 [&](int32_t c) {
-                  return MomentBytes(job_.state_format, parameters(c),
-                                     chunks_.chunks[c].moment_blocks);
+                  const uint64_t halves = loads_low ? parameters(c) : updates ? trained(c) : 0;
+                  return CheckedU64(is_kept(c) ? each_.low_half : 0) * halves;
                 });
   }
 
-  void AddFrameworkCopies() {
-    AddPerChunk(map_.framework_copy, BufferKind::kFrameworkCopy, Memory::kPinned, [&](int32_t c) {
-      return CheckedU64(FrameworkBytes(plan_.strategy)) * parameters(c);
+  void AddMoments() {
+    AddPerChunk(map_.moments, BufferKind::kMoments, rules_.state, [&](int32_t c) {
+      return MomentBytes(job_.state_format, trained(c), chunks_.chunks[c].moment_blocks);
     });
   }
 
+  void AddFrameworkCopies() {
+    AddPerChunk(map_.framework_copy, BufferKind::kFrameworkCopy, Memory::kPinned,
+                [&](int32_t c) { return CheckedU64(rules_.framework_bytes) * parameters(c); });
+  }
+
   void AddStreaming() {
-    const bool in_place = resident() && each_.slot == 2;  // the high half is what compute reads
+    // The high half is what compute reads.
+    const bool in_place = rules_.all_on_device && each_.slot == 2;
     AddPerChunk(map_.resident_weights, BufferKind::kResidentWeights, Memory::kDevice,
                 [&](int32_t c) {
                   const bool held =
@@ -188,7 +183,7 @@ class Layout {
     const int64_t depth = std::min(plan_.buffer_depth, streamed);
     AddPool(map_.ring, BufferKind::kRingSlot, Memory::kDevice, depth,
             CheckedU64(largest) * each_.slot);
-    if (reference()) {
+    if (rules_.packs_before_loading) {
       AddPool(map_.pack_slabs, BufferKind::kPackSlab, Memory::kPinned, depth,
               CheckedU64(largest) * each_.link);
     }
@@ -207,7 +202,7 @@ class Layout {
     if (on_host) {
       AddPool(map_.embedding_rows, BufferKind::kEmbeddingRows, Memory::kPinned, staged,
               hidden_bytes_);
-      if (train) {
+      if (train && trained(chunks_.embedding.begin) > 0) {
         AddPool(map_.row_gradients, BufferKind::kRowGradients, Memory::kPinned, staged,
                 hidden_bytes_);
       }
@@ -220,11 +215,10 @@ class Layout {
   // A hidden state that enters a block is written straight into its anchor where that is on the
   // device; the others take two residual buffers in turn.
   void PlaceHiddenStates() {
-    const int32_t links = static_cast<int32_t>(chunks_.links.size());
-    map_.hidden_place.assign(links + 1, 0);
+    map_.hidden_place.assign(link_count() + 1, 0);
     if (kind_ == PassKind::kTrain && plan_.anchor_home == AnchorHome::kDevice) {
       for (size_t b = 0; b < chunks_.blocks.size(); ++b) {
-        if (ForwardKeeps(chunks_, plan_, map_.in_flight, static_cast<int32_t>(b))) continue;
+        if (ForwardKeeps(chunks_, job_, plan_, map_.in_flight, static_cast<int32_t>(b))) continue;
         map_.hidden_place[chunks_.blocks[b].links.begin] = BufferMap::kInAnchor;
       }
     }
@@ -241,7 +235,7 @@ class Layout {
     for (int32_t c = chunks_.head.begin; c < chunks_.head.end; ++c) {
       const UnitRange units = chunks_.PiecesOf(chunks_.chunks[c]).front().units;
       rows = std::max(rows, units.end - units.begin);
-      largest = std::max(largest, parameters(c));
+      largest = std::max(largest, trained(c));
     }
     const CheckedU64 fp32 = 4;
     const CheckedU64 tokens = CheckedU64::FromSigned(batch_.tokens());
@@ -265,9 +259,11 @@ class Layout {
     }
     if (train) {
       AddPool(map_.losses, BufferKind::kLoss, Memory::kDevice, map_.in_flight, kLossBytes);
-      map_.head_gradient =
-          Add(BufferKind::kHeadGradient, Memory::kDevice, 0, fp32 * CheckedU64(largest));
-      if (activation_ < 4 && chunks_.head.size() > 1) {
+      if (largest > 0) {
+        map_.head_gradient =
+            Add(BufferKind::kHeadGradient, Memory::kDevice, 0, fp32 * CheckedU64(largest));
+      }
+      if (activation_ < 4 && chunks_.head.size() > 1 && chunks_.WantsHiddenGradient(link_count())) {
         AddPool(map_.head_input_sums, BufferKind::kHeadInputSum, Memory::kDevice, map_.in_flight,
                 fp32 * tokens * CheckedU64::FromSigned(spec_.hidden));
       }
@@ -280,10 +276,11 @@ class Layout {
 
   void AddWorkspace() {
     CheckedU64 largest = 1;
-    const PassesOver passes =
-        kind_ == PassKind::kTrain ? PassesOver::kTraining : PassesOver::kForwardOnly;
-    for (const StageKind kind : KindsOfStages()) {
-      largest = std::max(largest, WorkspaceBytes(spec_, kind, batch_, activation_, passes));
+    for (const KindInUse& use : KindsOfStages()) {
+      const PassesOver passes = kind_ == PassKind::kTrain && use.differentiated
+                                    ? PassesOver::kTraining
+                                    : PassesOver::kForwardOnly;
+      largest = std::max(largest, WorkspaceBytes(spec_, use.kind, batch_, activation_, passes));
     }
     map_.workspace = Add(BufferKind::kWorkspace, Memory::kDevice, 0, largest);
     const CheckedU64 scratch =
@@ -297,33 +294,35 @@ class Layout {
   }
 
   void AddGradients() {
+    // Each link takes one and leaves one for the link before; two take turns.
+    int32_t hidden_gradients = 0;
+    for (int32_t link = chunks_.first_differentiated_link; link <= link_count(); ++link) {
+      hidden_gradients += chunks_.WantsHiddenGradient(link) ? 1 : 0;
+    }
+    map_.residual_gradients_each = std::min(hidden_gradients, 2);
     AddPool(map_.residual_gradients, BufferKind::kResidualGradient, Memory::kDevice,
-            int64_t{2} * map_.in_flight, hidden_bytes_);
+            int64_t{map_.residual_gradients_each} * map_.in_flight, hidden_bytes_);
     AddLeavingGradients();
-    const Memory kept = resident()    ? Memory::kDevice
-                        : reference() ? Memory::kHost
-                                      : Memory::kPinned;
-    AddPerChunk(map_.kept_gradient, BufferKind::kKeptGradient, kept, [&](int32_t c) {
-      return CheckedU64(KeepsGradient(chunks_, job_, plan_, c) ? each_.kept_gradient : 0) *
-             parameters(c);
-    });
+    AddPerChunk(map_.kept_gradient, BufferKind::kKeptGradient, rules_.kept_gradients,
+                [&](int32_t c) {
+                  const bool kept = KeepsGradient(chunks_, job_, plan_, c);
+                  return CheckedU64(kept ? each_.kept_gradient : 0) * trained(c);
+                });
     const bool two_sums = chunks_.tied && job_.accumulation > 1;
-    AddPerChunk(map_.embedding_gradient, BufferKind::kEmbeddingGradient,
-                resident() ? Memory::kDevice : Memory::kHost, [&](int32_t c) {
-                  return CheckedU64(two_sums && chunks_.embedding.contains(c) ? 4 : 0) *
-                         parameters(c);
+    AddPerChunk(map_.embedding_gradient, BufferKind::kEmbeddingGradient, rules_.state,
+                [&](int32_t c) {
+                  return CheckedU64(two_sums && chunks_.embedding.contains(c) ? 4 : 0) * trained(c);
                 });
     const auto partials = [&](int32_t c) { return CheckedU64(8) * chunks_.chunks[c].norm_blocks; };
-    AddPerChunk(map_.norm_partials, BufferKind::kNormPartials,
-                resident() ? Memory::kDevice : Memory::kHost, partials);
+    AddPerChunk(map_.norm_partials, BufferKind::kNormPartials, rules_.norm_partials, partials);
     // The host takes the clip factor from these, wherever they were made.
     map_.norm_partials_on_host = map_.norm_partials;
-    if (resident()) {
+    if (rules_.norm_partials == Memory::kDevice) {
       AddPerChunk(map_.norm_partials_on_host, BufferKind::kNormPartialsPinned, Memory::kPinned,
                   partials);
     }
     const auto faults = [&](int32_t c) {
-      return CheckedU64(TellsUpdateFaultsLate(job_, plan_) ? 8 : 0) * SlicesOf(chunks_, c);
+      return CheckedU64(rules_.update_faults_come_late ? 8 : 0) * TrainedSlicesOf(chunks_, c);
     };
     AddPerChunk(map_.update_faults, BufferKind::kUpdateFaults, Memory::kDevice, faults);
     AddPerChunk(map_.update_faults_pinned, BufferKind::kUpdateFaultsPinned, Memory::kPinned,
@@ -337,30 +336,35 @@ class Layout {
       uint64_t largest = 0;
       int64_t count = 0;  // in a step
     };
+    // The pool of slabs is for layers where embedding and head have slabs of their own.
+    const auto has_table_slab = [&](int32_t c) {
+      return rules_.table_slabs && !chunks_.layers.contains(c);
+    };
     Leaving all;
     Leaving pooled;  // without those that have a slab of their own
     const bool summed = SummedOnDevice(job_, plan_) > 1;
     const auto add = [&](Leaving& leaving, int32_t c) {
-      leaving.largest = std::max(leaving.largest, parameters(c));
+      leaving.largest = std::max(leaving.largest, trained(c));
       leaving.count += summed ? 1 : job_.accumulation;
     };
     for (int32_t c = 0; c < chunk_count(); ++c) {
-      if (!IsUsedOnDevice(chunks_, plan_, c)) continue;
+      if (trained(c) == 0 || !IsUsedOnDevice(chunks_, plan_, c)) continue;
       add(all, c);
-      if (!LeavesThroughTableSlab(chunks_, plan_, c)) add(pooled, c);
+      if (!has_table_slab(c)) add(pooled, c);
     }
     const uint64_t each = summed ? 4 : each_.gradient;
     // A block's sums stay until its last micro-batch; one more lets the next block start.
-    const int64_t on_device = summed
-                                  ? chunks_.LargestBlock() + 1
-                                  : (resident() ? 1 : std::min<int64_t>(2, plan_.gradient_slabs));
+    const int64_t on_device =
+        summed ? chunks_.LargestBlock() + 1
+               : (rules_.gradients_leave ? std::min<int64_t>(2, plan_.gradient_slabs) : 1);
     AddPool(map_.gradients, BufferKind::kGradient, Memory::kDevice, std::min(on_device, all.count),
             CheckedU64(each) * all.largest);
-    if (resident()) return;
+    if (!rules_.gradients_leave) return;
     AddPool(map_.gradient_slabs, BufferKind::kGradientSlab, Memory::kPinned,
             std::min(plan_.gradient_slabs, pooled.count), CheckedU64(each) * pooled.largest);
     AddPerChunk(map_.table_slabs, BufferKind::kTableSlab, Memory::kPinned, [&](int32_t c) {
-      return CheckedU64(LeavesThroughTableSlab(chunks_, plan_, c) ? each : 0) * parameters(c);
+      return CheckedU64(has_table_slab(c) && IsUsedOnDevice(chunks_, plan_, c) ? each : 0) *
+             trained(c);
     });
   }
 
@@ -371,15 +375,15 @@ class Layout {
     map_.anchors.assign(static_cast<size_t>(blocks) * map_.in_flight, -1);
     int64_t anchored = 0;
     for (int32_t i = 0; i < blocks * map_.in_flight && !overflowed_; ++i) {
-      if (ForwardKeeps(chunks_, plan_, map_.in_flight, i / map_.in_flight)) continue;
+      if (ForwardKeeps(chunks_, job_, plan_, map_.in_flight, i / map_.in_flight)) continue;
       map_.anchors[i] =
           Add(BufferKind::kAnchor, on_host ? Memory::kPinned : Memory::kDevice, i, hidden_bytes_);
       ++anchored;
     }
     // The published system keeps the inputs of a block's layers while it recomputes them.
-    const int64_t stages = reference() ? chunks_.LargestBlock()
-                           : on_host   ? std::min<int64_t>(2, anchored)
-                                       : 0;
+    const int64_t stages = rules_.recomputes_layer_by_layer ? chunks_.LargestBlock()
+                           : on_host                        ? std::min<int64_t>(2, anchored)
+                                                            : 0;
     AddPool(map_.anchor_stages, BufferKind::kAnchorStage, Memory::kDevice, stages, hidden_bytes_);
   }
 
@@ -399,32 +403,35 @@ class Layout {
   }
 
   // The arrays of a stage follow from its kind.
-  std::vector<StageKind> KindsOfStages() const {
-    std::array<bool, kStageKinds> found = {};
-    std::vector<StageKind> kinds;
+  struct KindInUse {
+    StageKind kind;
+    bool differentiated = false;  // some stage of the kind is
+  };
+  std::vector<KindInUse> KindsOfStages() const {
+    std::vector<KindInUse> kinds;
     for (const Stage& stage : chunks_.stages) {
-      bool& known = found[static_cast<size_t>(stage.kind)];
-      if (!known) kinds.push_back(stage.kind);
-      known = true;
+      auto known = std::find_if(kinds.begin(), kinds.end(),
+                                [&](const KindInUse& use) { return use.kind == stage.kind; });
+      if (known == kinds.end()) known = kinds.insert(known, {.kind = stage.kind});
+      known->differentiated |= stage.is_differentiated();
     }
     return kinds;
   }
 
   void AddActivations() {
-    for (const StageKind kind : KindsOfStages()) {
-      kept_bytes_[static_cast<size_t>(kind)] = KeptBytes(spec_, kind, batch_, activation_);
+    for (const KindInUse& use : KindsOfStages()) {
+      kept_bytes_[static_cast<size_t>(use.kind)] = KeptBytes(spec_, use.kind, batch_, activation_);
     }
-    const auto links = static_cast<int32_t>(chunks_.links.size());
     std::vector<CheckedU64> sizes;
     const auto enlarge = [&](size_t place, CheckedU64 bytes) {
       if (sizes.size() <= place) sizes.resize(place + 1);
       sizes[place] = std::max(sizes[place], bytes);
     };
-    for (int32_t link = 0; link < links; ++link) {
+    for (int32_t link = chunks_.first_differentiated_link; link < link_count(); ++link) {
       const CheckedU64 bytes = KeptBytesOf(link);
       if (!plan_.recompute) {
         sizes.insert(sizes.end(), map_.in_flight, bytes);
-      } else if (reference()) {
+      } else if (rules_.recomputes_layer_by_layer) {
         enlarge(0, bytes);  // one layer at a time
       } else {
         const int32_t block = chunks_.chunks[chunks_.links[link].begin].block;
@@ -460,6 +467,7 @@ class Layout {
   const StreamPlan& plan_;
   const ChunkTable& chunks_;
   const PassKind kind_;
+  const StrategyRules rules_;
   const ParameterBytes each_;
   const uint64_t activation_;
   TokenBatch batch_;
@@ -480,10 +488,11 @@ bool KeepsGradient(const ChunkTable& chunks, const TrainingJob& job, const Strea
          (chunks.tied || plan.embedding_home == EmbeddingHome::kHost);
 }
 
-bool ForwardKeeps(const ChunkTable& chunks, const StreamPlan& plan, int32_t in_flight,
-                  int32_t block) {
+bool ForwardKeeps(const ChunkTable& chunks, const TrainingJob& job, const StreamPlan& plan,
+                  int32_t in_flight, int32_t block) {
+  if (block < 0) return false;
   if (!plan.recompute) return true;
-  return plan.strategy != Strategy::kReference && in_flight == 1 &&
+  return !RulesOf(job, plan).recomputes_layer_by_layer && in_flight == 1 &&
          block + 1 == static_cast<int32_t>(chunks.blocks.size());
 }
 
@@ -494,30 +503,6 @@ bool IsUsedOnDevice(const ChunkTable& chunks, const StreamPlan& plan, int32_t ch
 
 int64_t SummedOnDevice(const TrainingJob& job, const StreamPlan& plan) {
   return plan.accumulation_order == AccumulationOrder::kChunkMajor ? job.accumulation : 1;
-}
-
-bool LeavesThroughTableSlab(const ChunkTable& chunks, const StreamPlan& plan, int32_t chunk) {
-  return plan.strategy != Strategy::kHorizon && plan.strategy != Strategy::kResident &&
-         !chunks.layers.contains(chunk);
-}
-
-bool LoadsAwaitCompute(const StreamPlan& plan) {
-  return IsSimulatedOnly(plan.strategy) ||
-         (plan.strategy == Strategy::kReference && plan.buffer_depth == 1);
-}
-
-bool ComputeAwaitsGradient(const ChunkTable& chunks, const StreamPlan& plan, int32_t chunk) {
-  return IsSimulatedOnly(plan.strategy) ||
-         (plan.strategy == Strategy::kReference && plan.gradient_slabs == 1 &&
-          chunks.layers.contains(chunk));
-}
-
-bool ClipsInPassOfItsOwn(const TrainingJob& job, const StreamPlan& plan) {
-  return plan.strategy == Strategy::kReference && job.clip_norm > 0;
-}
-
-bool TellsUpdateFaultsLate(const TrainingJob& job, const StreamPlan& plan) {
-  return plan.strategy == Strategy::kResident && job.device == DeviceKind::kCuda;
 }
 
 absl::StatusOr<LaidOutBuffers> LayOutBuffers(const ModelSpec& spec, const TrainingJob& job,

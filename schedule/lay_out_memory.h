@@ -40,7 +40,8 @@ struct BufferMap {
   std::vector<BufferId> embedding_rows;
   std::vector<BufferId> row_gradients;
   std::vector<BufferId> loss_pinned;
-  // By micro-batch in flight; residuals_each of residuals, two of residual_gradients.
+  // By micro-batch in flight; residuals_each of residuals, residual_gradients_each of their
+  // gradients.
   std::vector<BufferId> residuals;
   std::vector<BufferId> residual_gradients;
   std::vector<BufferId> log_sum_exp;
@@ -48,7 +49,8 @@ struct BufferMap {
   std::vector<BufferId> head_input_sums;
   // By block and micro-batch in flight.
   std::vector<BufferId> anchors;
-  // By a link's place in its block (recompute), or by link and micro-batch in flight.
+  // By a link's place in its block (recompute), or by link, counted from the first that is
+  // differentiated, and micro-batch in flight.
   std::vector<BufferId> activations;
   BufferId clip_factor = -1;
   BufferId logits = -1;
@@ -61,6 +63,7 @@ struct BufferMap {
   static constexpr int32_t kInAnchor = -1;
   std::vector<int32_t> hidden_place;
   int32_t residuals_each = 0;
+  int32_t residual_gradients_each = 0;
   // Micro-batches that are under way at once: all of a step in chunk-major order, else one.
   int32_t in_flight = 1;
 };
@@ -103,26 +106,12 @@ inline constexpr uint64_t kClipFactorBytes = 16;
 bool KeepsGradient(const ChunkTable& chunks, const TrainingJob& job, const StreamPlan& plan,
                    int32_t chunk);
 // Forward keeps the activations of this block, so that it is not recomputed: the last one, where
-// one micro-batch is under way at a time.
-bool ForwardKeeps(const ChunkTable& chunks, const StreamPlan& plan, int32_t in_flight,
-                  int32_t block);
+// one micro-batch is under way at a time. -1, for links that are not differentiated: it never does.
+bool ForwardKeeps(const ChunkTable& chunks, const TrainingJob& job, const StreamPlan& plan,
+                  int32_t in_flight, int32_t block);
 // A chunk that crosses the link or is looked up on the device (not a table that stays on the host).
 bool IsUsedOnDevice(const ChunkTable& chunks, const StreamPlan& plan, int32_t chunk);
 // Micro-batches summed on the device before a gradient leaves: all in chunk-major order, else one.
 int64_t SummedOnDevice(const TrainingJob& job, const StreamPlan& plan);
-// Embedding and head stay on the device by the strategy's own rule, and their gradients leave
-// through a slab of their own; the pool of slabs is for layers.
-bool LeavesThroughTableSlab(const ChunkTable& chunks, const StreamPlan& plan, int32_t chunk);
-// Nothing is loaded (or packed) before everything computed so far has ended: the offload baselines,
-// and `reference` without double buffering, whose slab and staging buffer are one.
-bool LoadsAwaitCompute(const StreamPlan& plan);
-// Compute does not go on before the gradient of this chunk has been accumulated: the offload
-// baselines, and the layers of `reference` without a pool of slabs, whose copies are synchronous.
-bool ComputeAwaitsGradient(const ChunkTable& chunks, const StreamPlan& plan, int32_t chunk);
-// The kept gradients are clipped before Adam reads them, not by Adam itself.
-bool ClipsInPassOfItsOwn(const TrainingJob& job, const StreamPlan& plan);
-// Weights are updated by a device that does its work after the call, so what an update cannot hold
-// comes back over the link and is looked at behind it.
-bool TellsUpdateFaultsLate(const TrainingJob& job, const StreamPlan& plan);
 
 }  // namespace horizon

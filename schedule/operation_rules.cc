@@ -17,6 +17,38 @@ OperationRules::OperationRules(const Schedule& schedule, const Phase& phase)
       found.last |= piece.units.end == stage.units;
     }
   }
+  // Stages before this one that have been looked at, and whether one of them trains something.
+  int32_t stage = 0;
+  bool trains = false;
+  const auto look_up_to = [&](int32_t end) {
+    for (; stage < end; ++stage) {
+      for (const TensorSpec& tensor : table_.stages[stage].tensors) trains |= tensor.trained;
+    }
+    trains_before_.push_back(trains ? 1 : 0);
+  };
+  for (const IndexRange& link : table_.links) {
+    look_up_to(table_.PiecesOf(table_.chunks[link.begin]).front().stage);
+  }
+  look_up_to(static_cast<int32_t>(table_.stages.size()) - 1);
+}
+
+bool OperationRules::TrainsIn(int32_t link) const {
+  for (int32_t c = table_.links[link].begin; c < table_.links[link].end; ++c) {
+    if (table_.chunks[c].trained > 0) return true;
+  }
+  return false;
+}
+
+void OperationRules::CheckFrozen() {
+  for (const Access& access : accesses_) {
+    const Buffer& buffer = schedule_.memory.buffers[access.buffer];
+    const bool is_weights =
+        buffer.kind == BufferKind::kWeightsHi || buffer.kind == BufferKind::kWeightsLo;
+    if (access.mode != AccessMode::kWrite || !is_weights) continue;
+    if (table_.chunks[buffer.index].trained == 0) {
+      Problem(StrCat("writes ", schedule_.NameOf(buffer), ", which is frozen"));
+    }
+  }
 }
 
 absl::Status OperationRules::Check(const Operation& op) {
@@ -27,6 +59,7 @@ absl::Status OperationRules::Check(const Operation& op) {
   }
   CheckLane();
   CheckKind();
+  CheckFrozen();
   if (op.lane == Lane::kH2d || op.lane == Lane::kD2h) CheckCopy();
   // Kernels of the compute lane may need memory beside their arguments.
   if (op.lane == Lane::kCompute) {

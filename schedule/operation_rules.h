@@ -33,6 +33,8 @@ class OperationRules : private OperationView {
   // A copy over the link goes from pinned memory to the device or back, and fits where it lands.
   void CheckCopy();
   void CheckKind();
+  // Nothing writes the weights of a frozen chunk.
+  void CheckFrozen();
 
   // operation_rules_compute.cc
   void ReadsOwnWeights();
@@ -83,9 +85,7 @@ class OperationRules : private OperationView {
     return schedule_.plan.accumulation_order == AccumulationOrder::kChunkMajor &&
            accumulation() > 1;
   }
-  uint64_t LeavingBytes() const {
-    return (SumsOnDevice() ? 4 : each_.gradient) * chunk().parameters;
-  }
+  uint64_t LeavingBytes() const { return (SumsOnDevice() ? 4 : each_.gradient) * chunk().trained; }
   int32_t FullContributions() const { return accumulation() * (tied_table() ? 2 : 1); }
   // The operation adds its part to the content, after the `done` parts that are there already.
   void Continues(Content content, int32_t done, Places places) {
@@ -102,9 +102,14 @@ class OperationRules : private OperationView {
     bool last = false;
   };
 
+  // A tensor of an earlier stage than those of `link` is trained; links() asks for the head.
+  bool TrainsBefore(int32_t link) const { return trains_before_[link] != 0; }
+  bool TrainsIn(int32_t link) const;
+
   const ChunkTable& table_;
   const ParameterBytes each_;
   std::vector<Attention> attention_;  // by chunk
+  std::vector<char> trains_before_;   // by link, then the head
 };
 
 }  // namespace horizon

@@ -128,11 +128,14 @@ void OperationRules::CheckHead() {
   if (table_.head.size() > 1) {
     Reads({ContentKind::kLogSumExp, -1, op_->micro_batch, parts * table_.head.size()});
   }
-  Writes(HiddenGradient(links(), done + 1));
-  Writes({ContentKind::kHeadGradient, op_->chunk, op_->micro_batch, op_->part + 1});
+  const bool hands_on = TrainsBefore(links());
+  if (hands_on) Writes(HiddenGradient(links(), done + 1));
+  if (chunk().trained > 0) {
+    Writes({ContentKind::kHeadGradient, op_->chunk, op_->micro_batch, op_->part + 1});
+  }
   Writes({ContentKind::kLoss, -1, op_->micro_batch, done + 1});
   // A gradient of bf16 is summed over the shards in fp32.
-  if (table_.head.size() > 1 && ActivationBytes(schedule_.job) < 4) {
+  if (hands_on && table_.head.size() > 1 && ActivationBytes(schedule_.job) < 4) {
     Continues({ContentKind::kHeadInputSum, -1, op_->micro_batch, -1}, done,
               {BufferKind::kHeadInputSum});
   }
@@ -151,8 +154,12 @@ void OperationRules::CheckBackward() {
   const int32_t parts = link + 1 < links() ? 1 : LossParts() * table_.head.size();
   Reads(HiddenGradient(link + 1, parts));
   CheckLayerMemory(ContentKind::kStageGradients, shards - 1 - chunk().shard);
-  if (chunk().shard == 0) Writes(HiddenGradient(link, 1));
-  CheckGradientWritten();
+  if (chunk().shard == 0 && TrainsBefore(link)) Writes(HiddenGradient(link, 1));
+  if (!TrainsBefore(link) && chunk().pieces.size() > 1) {
+    Writes({ContentKind::kScratch, -1, -1, -1}, {BufferKind::kResidualGradient});
+  }
+  if (!TrainsBefore(link) && !TrainsIn(link)) Problem("differentiates what nothing trained needs");
+  if (chunk().trained > 0) CheckGradientWritten();
 }
 
 }  // namespace horizon

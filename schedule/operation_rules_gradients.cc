@@ -48,7 +48,7 @@ void OperationRules::CheckContribution() {
   const ContentKind kind = apart ? ContentKind::kEmbeddingGradient : ContentKind::kGradient;
   const BufferKind place = apart ? BufferKind::kEmbeddingGradient : BufferKind::kKeptGradient;
   const Access* sum = Writes({kind, op_->chunk, -1, -1}, {place});
-  Fits(sum, (apart ? 4 : each_.kept_gradient) * chunk().parameters);
+  Fits(sum, (apart ? 4 : each_.kept_gradient) * chunk().trained);
   if (sum != nullptr && sum->content.n > came) {
     Reads({kind, op_->chunk, -1, sum->content.n - came}, {place});
   }
@@ -57,6 +57,7 @@ void OperationRules::CheckContribution() {
 void OperationRules::CheckNorm() {
   if (op_->kind == OperationKind::kClipFactor) {
     for (size_t c = 0; c < table_.chunks.size(); ++c) {
+      if (table_.chunks[c].trained == 0) continue;
       Reads({ContentKind::kNormPartials, static_cast<int32_t>(c), -1, -1},
             {resident() ? BufferKind::kNormPartialsPinned : BufferKind::kNormPartials});
     }
@@ -90,21 +91,25 @@ void OperationRules::CheckAdam() {
     Reads({ContentKind::kClipFactor, -1, -1, -1});
   }
   const uint64_t parameters = chunk().parameters;
+  const uint64_t trained = chunk().trained;
   const auto updates = [&](ContentKind kind, BufferKind place, uint64_t bytes) {
     Reads({kind, op_->chunk, -1, -1}, {place});
     Fits(Writes({kind, op_->chunk, -1, -1}, {place}), bytes);
   };
   updates(ContentKind::kWeights, BufferKind::kWeightsHi, 2 * parameters);
   if (each_.low_half > 0) {
-    updates(ContentKind::kLowHalf, BufferKind::kWeightsLo, each_.low_half * parameters);
+    // Loads of fp32 weights read the low halves of frozen tensors too.
+    const bool loaded = schedule_.job.compute_type == NumberType::kFp32;
+    updates(ContentKind::kLowHalf, BufferKind::kWeightsLo,
+            each_.low_half * (loaded ? parameters : trained));
   }
   const bool late = resident() && schedule_.job.device == DeviceKind::kCuda;
   if (late) {
     Fits(Writes({ContentKind::kUpdateFaults, op_->chunk, -1, -1}, {BufferKind::kUpdateFaults}),
-         8 * SlicesOf(table_, op_->chunk));
+         8 * TrainedSlicesOf(table_, op_->chunk));
   }
   updates(ContentKind::kMoments, BufferKind::kMoments,
-          MomentBytes(schedule_.job.state_format, parameters, chunk().moment_blocks));
+          MomentBytes(schedule_.job.state_format, trained, chunk().moment_blocks));
   if (resident() && each_.slot != 2) {
     updates(ContentKind::kWeights, BufferKind::kResidentWeights, each_.slot * parameters);
   }
@@ -122,7 +127,7 @@ void OperationRules::CheckFaults() {
   } else {
     Reads(faults, {BufferKind::kUpdateFaultsPinned});
   }
-  Moves(8 * SlicesOf(table_, op_->chunk));
+  Moves(8 * TrainedSlicesOf(table_, op_->chunk));
 }
 
 }  // namespace horizon

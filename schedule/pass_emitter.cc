@@ -26,14 +26,17 @@ class KnownFlops {
   const PieceFlops& Of(const ModelSpec& spec, const Stage& stage, UnitRange units, Make make) {
     const int64_t window =
         stage.layer < 0 ? 0 : spec.layers[static_cast<size_t>(stage.layer)].sliding_window;
+    const Known piece{.kind = stage.kind,
+                      .units = units,
+                      .window = window,
+                      .trained = stage.trained_roles,
+                      .depth = stage.backward_depth()};
     for (const Known& known : known_) {
-      if (known.kind == stage.kind && known.units == units && known.window == window) {
-        return known.flops;
-      }
+      if (known.IsLike(piece)) return known.flops;
     }
-    return known_
-        .emplace_back(Known{.kind = stage.kind, .units = units, .window = window, .flops = make()})
-        .flops;
+    known_.push_back(piece);
+    known_.back().flops = make();
+    return known_.back().flops;
   }
 
  private:
@@ -41,7 +44,14 @@ class KnownFlops {
     StageKind kind;
     UnitRange units;
     int64_t window = 0;
-    PieceFlops flops;
+    RoleSet trained;
+    BackwardDepth depth = BackwardDepth::kInput;
+    PieceFlops flops = {};
+
+    bool IsLike(const Known& other) const {
+      return kind == other.kind && units == other.units && window == other.window &&
+             trained == other.trained && depth == other.depth;
+    }
   };
   std::vector<Known> known_;
 };
@@ -55,15 +65,17 @@ PassEmitter::PassEmitter(const ModelSpec& spec, const Schedule& schedule, const 
       chunks_(schedule.chunks),
       map_(map),
       kind_(schedule.kind),
+      rules_(RulesOf(schedule.job, schedule.plan)),
       each_(BytesOfParameter(schedule.job)),
       batch_(BatchOf(schedule)),
       hidden_bytes_(static_cast<uint64_t>(batch_.tokens() * spec.hidden) *
                     ActivationBytes(schedule.job)),
       loss_parts_(LossParts(schedule.job, schedule.plan)),
-      weights_age_(kind_ == PassKind::kTrain &&
-                           (resident() || job_.optimizer_place != OptimizerPlace::kBehindForward)
-                       ? 1
-                       : 0),
+      weights_age_(
+          kind_ == PassKind::kTrain &&
+                  (rules_.all_on_device || job_.optimizer_place != OptimizerPlace::kBehindForward)
+              ? 1
+              : 0),
       writer_(schedule.memory.buffers.size()) {
   KnownFlops known;
   for (const Chunk& chunk : chunks_.chunks) {
@@ -171,23 +183,27 @@ int32_t PassEmitter::PlaceInBlock(int32_t link) const {
 
 BufferId PassEmitter::RecomputeInput(int32_t link, int32_t mb) const {
   const int32_t place = PlaceInBlock(link);
-  if (plan_.strategy == Strategy::kReference && place > 0) return map_.anchor_stages[place - 1];
+  if (rules_.recomputes_layer_by_layer && place > 0) return map_.anchor_stages[place - 1];
   if (place == 0 && plan_.anchor_home == AnchorHome::kHost) return stage_;
   return HiddenBuffer(link, mb);
 }
 
 BufferId PassEmitter::RecomputeOutput(int32_t link, int32_t mb) const {
-  if (plan_.strategy == Strategy::kReference) return map_.anchor_stages[PlaceInBlock(link)];
+  if (rules_.recomputes_layer_by_layer) return map_.anchor_stages[PlaceInBlock(link)];
   return HiddenBuffer(link + 1, mb);
 }
 
 BufferId PassEmitter::HiddenGradientBuffer(int32_t link, int32_t mb) const {
-  return map_.residual_gradients[2 * flight(mb) + link % 2];
+  const int32_t each = map_.residual_gradients_each;
+  return map_.residual_gradients[each * flight(mb) + (links() - link) % each];
 }
 
 BufferId PassEmitter::ActivationsBuffer(int32_t link, int32_t mb) const {
-  if (!plan_.recompute) return map_.activations[link * map_.in_flight + flight(mb)];
-  if (plan_.strategy == Strategy::kReference) return map_.activations[0];
+  if (!plan_.recompute) {
+    const int32_t place = link - chunks_.first_differentiated_link;
+    return map_.activations[place * map_.in_flight + flight(mb)];
+  }
+  if (rules_.recomputes_layer_by_layer) return map_.activations[0];
   return map_.activations[PlaceInBlock(link)];
 }
 
@@ -217,15 +233,15 @@ std::vector<Access> PassEmitter::InitialContents() const {
   const auto holds = [&](const std::vector<BufferId>& buffers, ContentKind kind) {
     for (size_t c = 0; c < buffers.size(); ++c) {
       if (buffers[c] < 0) continue;
-      initial.push_back(
-          {.buffer = buffers[c], .age = weights_age_, .content = {kind, static_cast<int32_t>(c)}});
+      const auto chunk = static_cast<int32_t>(c);
+      initial.push_back({.buffer = buffers[c], .age = WeightsAge(chunk), .content = {kind, chunk}});
     }
   };
   holds(map_.weights_hi, ContentKind::kWeights);
   holds(map_.weights_lo, ContentKind::kLowHalf);
   holds(map_.moments, ContentKind::kMoments);
   holds(map_.framework_copy, ContentKind::kWeights);
-  if (resident()) holds(map_.resident_weights, ContentKind::kWeights);
+  if (rules_.all_on_device) holds(map_.resident_weights, ContentKind::kWeights);
   if (kind_ == PassKind::kDecode) holds(map_.kv_cache, ContentKind::kKvCache);
   initial.push_back({.buffer = map_.rotary_table, .content = {ContentKind::kRotaryTable}});
   return initial;

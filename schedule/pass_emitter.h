@@ -11,6 +11,7 @@
 #include "schedule/lay_out_memory.h"
 #include "schedule/phase_writer.h"
 #include "schedule/schedule.h"
+#include "schedule/strategy_rules.h"
 
 namespace horizon {
 
@@ -56,7 +57,8 @@ class PassEmitter {
   // --- gradients ---
   enum class Use { kModel, kEmbedding };  // which use of a (perhaps tied) table it belongs to
   // The gradient that compute has just finished leaves and is added to what is kept; the last
-  // contribution is followed by the norm (and by Adam where that runs in backward).
+  // contribution is followed by the norm (and by Adam where that runs in backward). Of a chunk that
+  // is trained.
   void SendGradient(int32_t chunk, int32_t mb, Use use);
   void SendRows(int32_t mb);
   void SumTiedTable();
@@ -64,7 +66,7 @@ class PassEmitter {
   void ClipGradients();  // `reference`
 
   // --- updates ---
-  // Adam over every chunk in forward order, from gradients `age` steps old.
+  // Adam over every trained chunk in forward order, from gradients `age` steps old.
   void UpdateAll(uint8_t age);
   // The next batch is not fetched before the last update so far has ended: a step that starts when
   // the one before is over.
@@ -85,16 +87,13 @@ class PassEmitter {
   Draft Begin(OperationKind kind, Lane lane, int32_t chunk, int32_t mb, int32_t part = -1) const;
   int64_t Append(Draft& draft, std::span<const int64_t> after = {});
 
-  bool resident() const { return plan_.strategy == Strategy::kResident; }
   bool in_backward() const { return job_.optimizer_place == OptimizerPlace::kInBackward; }
-  // The published system has a worker thread for gradients, beside the one that packs.
-  Lane gradient_lane() const {
-    if (plan_.strategy == Strategy::kReference) return Lane::kOptimizer;
-    return resident() ? Lane::kCompute : Lane::kHost;
-  }
-  Lane optimizer_lane() const { return resident() ? Lane::kCompute : Lane::kOptimizer; }
   const Chunk& chunk(int32_t c) const { return chunks_.chunks[c]; }
   uint64_t parameters(int32_t c) const { return chunk(c).parameters; }
+  uint64_t trained(int32_t c) const { return chunk(c).trained; }
+  // Age of the weights in the store as loads see them: updated in this step or in the one before.
+  // What is never updated does not age.
+  uint8_t WeightsAge(int32_t c) const { return chunk(c).frozen() ? 0 : weights_age_; }
   int32_t links() const { return static_cast<int32_t>(chunks_.links.size()); }
   int32_t flight(int32_t mb) const { return map_.in_flight > 1 ? mb : 0; }
 
@@ -147,12 +146,12 @@ class PassEmitter {
   const ChunkTable& chunks_;
   const BufferMap& map_;
   const PassKind kind_;
+  const StrategyRules rules_;
   const ParameterBytes each_;
   const TokenBatch batch_;
   const uint64_t hidden_bytes_;
   const int32_t loss_parts_;
-  // Age of the weights in the store as loads see them: updated in this step or in the one before.
-  const uint8_t weights_age_;
+  const uint8_t weights_age_;             // of chunks that are updated
   std::vector<char> has_attention_;       // by chunk
   std::vector<uint64_t> forward_flops_;   // by chunk
   std::vector<uint64_t> backward_flops_;  // by chunk

@@ -23,9 +23,9 @@ void PassEmitter::FetchBatch(int32_t mb) {
   Draft gather = Begin(OperationKind::kGather, Lane::kHost, -1, mb);
   gather.Reads(pinned, tokens);
   for (int32_t c = chunks_.embedding.begin; c < chunks_.embedding.end; ++c) {
-    gather.Reads(map_.weights_hi[c], {ContentKind::kWeights, c}, weights_age_);
+    gather.Reads(map_.weights_hi[c], {ContentKind::kWeights, c}, WeightsAge(c));
     if (job_.compute_type == NumberType::kFp32) {
-      gather.Reads(map_.weights_lo[c], {ContentKind::kLowHalf, c}, weights_age_);
+      gather.Reads(map_.weights_lo[c], {ContentKind::kLowHalf, c}, WeightsAge(c));
     }
   }
   gather.Writes(map_.embedding_rows[place], {ContentKind::kRows, 0, mb});
@@ -51,12 +51,12 @@ void PassEmitter::Embed(int32_t c, int32_t mb, BufferId weights) {
 
 void PassEmitter::LoadChunk(int32_t c, BufferId target, std::span<const int64_t> after) {
   Draft load = Begin(OperationKind::kLoadChunk, Lane::kH2d, c, -1);
-  load.Reads(map_.weights_hi[c], {ContentKind::kWeights, c}, weights_age_);
+  load.Reads(map_.weights_hi[c], {ContentKind::kWeights, c}, WeightsAge(c));
   if (map_.framework_copy[c] >= 0) {
-    load.Reads(map_.framework_copy[c], {ContentKind::kWeights, c}, weights_age_);
+    load.Reads(map_.framework_copy[c], {ContentKind::kWeights, c}, WeightsAge(c));
   }
   if (job_.compute_type == NumberType::kFp32) {
-    load.Reads(map_.weights_lo[c], {ContentKind::kLowHalf, c}, weights_age_);
+    load.Reads(map_.weights_lo[c], {ContentKind::kLowHalf, c}, WeightsAge(c));
   }
   load.Writes(target, {ContentKind::kWeights, c});
   load.operation.bytes = each_.link * parameters(c);
@@ -66,9 +66,9 @@ void PassEmitter::LoadChunk(int32_t c, BufferId target, std::span<const int64_t>
 void PassEmitter::PackAndLoadChunk(int32_t c, BufferId slab, BufferId target,
                                    std::span<const int64_t> after) {
   Draft pack = Begin(OperationKind::kPack, Lane::kHost, c, -1);
-  pack.Reads(map_.weights_hi[c], {ContentKind::kWeights, c}, weights_age_);
+  pack.Reads(map_.weights_hi[c], {ContentKind::kWeights, c}, WeightsAge(c));
   if (job_.compute_type == NumberType::kFp32) {
-    pack.Reads(map_.weights_lo[c], {ContentKind::kLowHalf, c}, weights_age_);
+    pack.Reads(map_.weights_lo[c], {ContentKind::kLowHalf, c}, WeightsAge(c));
   }
   pack.Writes(slab, {ContentKind::kWeights, c});
   pack.operation.bytes = 2 * each_.link * parameters(c);
@@ -81,7 +81,7 @@ void PassEmitter::PackAndLoadChunk(int32_t c, BufferId slab, BufferId target,
 
 // Weights on the device were loaded in this step; those of `resident` were updated in place.
 void PassEmitter::ReadWeights(Draft& draft, int32_t c, BufferId weights) const {
-  draft.Reads(weights, {ContentKind::kWeights, c}, resident() ? weights_age_ : 0);
+  draft.Reads(weights, {ContentKind::kWeights, c}, rules_.all_on_device ? WeightsAge(c) : 0);
 }
 
 void PassEmitter::AddPart(Draft& draft, BufferId target, Content content, int32_t done) {
@@ -137,7 +137,7 @@ void PassEmitter::Recompute(int32_t c, int32_t mb, BufferId weights, Keep keep) 
   recompute.Reads(RecomputeInput(link, mb), Hidden(link, mb));
   recompute.Reads(TokensBuffer(mb), {ContentKind::kTokens, 0, mb});
   ReadRotaryTable(recompute, c);
-  const bool passes_on = plan_.strategy == Strategy::kReference ? keep == Keep::kNothing : !last;
+  const bool passes_on = rules_.recomputes_layer_by_layer ? keep == Keep::kNothing : !last;
   if (passes_on && IsLastShard(c)) {
     recompute.Writes(RecomputeOutput(link, mb), Hidden(link + 1, mb));
   }
@@ -203,8 +203,13 @@ void PassEmitter::Loss(int32_t c, int32_t mb, int32_t part, BufferId weights) {
   }
   const int32_t done = chunk(c).shard * loss_parts_ + part;
   AddPart(op, map_.losses[flight(mb)], {ContentKind::kLoss, 0, mb}, done);
-  AddPart(op, HiddenGradientBuffer(links(), mb), {ContentKind::kHiddenGradient, links(), mb}, done);
-  AddPart(op, map_.head_gradient, {ContentKind::kHeadGradient, c, mb}, part);
+  if (chunks_.WantsHiddenGradient(links())) {
+    AddPart(op, HiddenGradientBuffer(links(), mb), {ContentKind::kHiddenGradient, links(), mb},
+            done);
+  }
+  if (!chunk(c).frozen()) {
+    AddPart(op, map_.head_gradient, {ContentKind::kHeadGradient, c, mb}, part);
+  }
   if (!map_.head_input_sums.empty()) {
     AddPart(op, map_.head_input_sums[flight(mb)], {ContentKind::kHeadInputSum, 0, mb}, done);
   }
@@ -228,8 +233,15 @@ void PassEmitter::Backward(int32_t c, int32_t mb, BufferId weights) {
   op.Reads(TokensBuffer(mb), {ContentKind::kTokens, 0, mb});
   ReadRotaryTable(op, c);
   op.Reads(HiddenGradientBuffer(link + 1, mb), HiddenGradient(link + 1, mb));
-  if (chunk(c).shard == 0) op.Writes(HiddenGradientBuffer(link, mb), HiddenGradient(link, mb));
-  WriteGradient(op, c, mb);
+  if (chunk(c).shard == 0 && chunks_.WantsHiddenGradient(link)) {
+    op.Writes(HiddenGradientBuffer(link, mb), HiddenGradient(link, mb));
+  }
+  // Between its stages the gradient of the hidden state goes where it came from, for want of a
+  // buffer that it would leave in.
+  if (!chunks_.WantsHiddenGradient(link) && chunk(c).pieces.size() > 1) {
+    op.Writes(HiddenGradientBuffer(link + 1, mb), {ContentKind::kScratch});
+  }
+  if (!chunk(c).frozen()) WriteGradient(op, c, mb);
   PassThroughWorkspace(op, c, {ContentKind::kStageGradients, link, mb},
                        chunk(c).shards - 1 - chunk(c).shard);
   op.operation.flops = backward_flops_[c];

@@ -1,6 +1,5 @@
 // The verbs of PassEmitter that take gradients from the device to the update.
 #include "schedule/chunk_tensors.h"
-#include "schedule/offload_baselines.h"
 #include "schedule/pass_emitter.h"
 
 namespace horizon {
@@ -26,9 +25,9 @@ void PassEmitter::SendGradient(int32_t c, int32_t mb, Use use) {
   const uint64_t each = SummedOnDevice(job_, plan_) > 1 ? 4 : each_.gradient;
   Arrived arrived{.buffer = gradient_of_[c],
                   .content = {ContentKind::kGradient, c, mb, summed_[c]},
-                  .bytes = each * parameters(c)};
+                  .bytes = each * trained(c)};
   summed_[c] = 0;
-  if (!resident()) {
+  if (rules_.gradients_leave) {
     const BufferId slab = NextSlab(c);
     Draft offload = Begin(OperationKind::kOffloadGradient, Lane::kD2h, c, mb);
     offload.Reads(arrived.buffer, arrived.content).Writes(slab, arrived.content);
@@ -42,12 +41,14 @@ void PassEmitter::SendGradient(int32_t c, int32_t mb, Use use) {
 }
 
 void PassEmitter::Accumulate(int32_t c, int32_t mb, const Arrived& arrived, Use use) {
-  Draft op = Begin(OperationKind::kAccumulate, gradient_lane(), c, mb);
+  Draft op = Begin(OperationKind::kAccumulate, rules_.gradient_lane, c, mb);
   op.Reads(arrived.buffer, arrived.content);
   op.operation.bytes = arrived.bytes;
   AddContribution(op, c, arrived.content.n, use);
   const int64_t accumulated = Append(op);
-  if (ComputeAwaitsGradient(chunks_, plan_, c)) before_compute_ = accumulated;
+  const bool awaited = chunks_.layers.contains(c) ? rules_.compute_awaits_layer_gradients
+                                                  : rules_.compute_awaits_table_gradients;
+  if (awaited) before_compute_ = accumulated;
   AfterContribution(c);
 }
 
@@ -58,7 +59,7 @@ void PassEmitter::AddContribution(Draft& draft, int32_t c, int32_t count, Use us
   const BufferId target = apart ? map_.embedding_gradient[c] : map_.kept_gradient[c];
   const ContentKind kind = apart ? ContentKind::kEmbeddingGradient : ContentKind::kGradient;
   int32_t& sum = apart ? embedding_sum_[c] : kept_[c];
-  const uint64_t bytes = (apart ? 4 : each_.kept_gradient) * parameters(c);
+  const uint64_t bytes = (apart ? 4 : each_.kept_gradient) * trained(c);
   if (sum > 0) {
     draft.Reads(target, {kind, c, 0, sum});
     draft.operation.bytes += bytes;
@@ -77,7 +78,7 @@ PassEmitter::Arrived PassEmitter::Kept(int32_t c) const {
   const Content sum{ContentKind::kGradient, c, 0, FullContributions(c)};
   return {.buffer = map_.kept_gradient[c],
           .content = clipped_ ? Content{ContentKind::kClippedGradient, c} : sum,
-          .bytes = each_.kept_gradient * parameters(c)};
+          .bytes = each_.kept_gradient * trained(c)};
 }
 
 void PassEmitter::AfterContribution(int32_t c) {
@@ -102,8 +103,7 @@ void PassEmitter::SendRows(int32_t mb) {
     const bool clears =
         kept_[c] == 0 || (map_.embedding_gradient[c] >= 0 && embedding_sum_[c] == 0);
     AddContribution(scatter, c, 1, Use::kEmbedding);
-    scatter.operation.bytes =
-        2 * hidden_bytes_ + (clears ? each_.kept_gradient * parameters(c) : 0);
+    scatter.operation.bytes = 2 * hidden_bytes_ + (clears ? each_.kept_gradient * trained(c) : 0);
     Append(scatter);
     AfterContribution(c);
   }
@@ -112,10 +112,10 @@ void PassEmitter::SendRows(int32_t mb) {
 void PassEmitter::SumTiedTable() {
   for (int32_t c = chunks_.embedding.begin; c < chunks_.embedding.end; ++c) {
     if (map_.embedding_gradient[c] < 0) continue;
-    Draft sum = Begin(OperationKind::kTiedSum, gradient_lane(), c, -1);
+    Draft sum = Begin(OperationKind::kTiedSum, rules_.gradient_lane, c, -1);
     sum.Reads(map_.embedding_gradient[c],
               {ContentKind::kEmbeddingGradient, c, 0, embedding_sum_[c]});
-    sum.operation.bytes = 4 * parameters(c);
+    sum.operation.bytes = 4 * trained(c);
     AddContribution(sum, c, embedding_sum_[c], Use::kModel);
     Append(sum);
     AfterContribution(c);
@@ -123,12 +123,12 @@ void PassEmitter::SumTiedTable() {
 }
 
 void PassEmitter::Norm(int32_t c, const Arrived& gradient) {
-  Draft norm = Begin(OperationKind::kNorm, gradient_lane(), c, -1);
+  Draft norm = Begin(OperationKind::kNorm, rules_.gradient_lane, c, -1);
   norm.Reads(gradient.buffer, gradient.content);
   norm.Writes(map_.norm_partials[c], {ContentKind::kNormPartials, c});
   norm.operation.bytes = gradient.bytes;
   Append(norm);
-  if (!resident()) return;
+  if (map_.norm_partials_on_host[c] == map_.norm_partials[c]) return;
   const Content partials{ContentKind::kNormPartials, c};
   Draft offload = Begin(OperationKind::kOffloadNorms, Lane::kD2h, c, -1);
   offload.Reads(map_.norm_partials[c], partials).Writes(map_.norm_partials_on_host[c], partials);
@@ -137,9 +137,9 @@ void PassEmitter::Norm(int32_t c, const Arrived& gradient) {
 }
 
 void PassEmitter::ClipFactor() {
-  Draft factor =
-      Begin(OperationKind::kClipFactor, resident() ? Lane::kHost : gradient_lane(), -1, -1);
+  Draft factor = Begin(OperationKind::kClipFactor, rules_.clip_lane, -1, -1);
   for (size_t c = 0; c < chunks_.chunks.size(); ++c) {
+    if (chunks_.chunks[c].frozen()) continue;
     factor.Reads(map_.norm_partials_on_host[c],
                  {ContentKind::kNormPartials, static_cast<int32_t>(c)});
     factor.operation.bytes += 8 * chunks_.chunks[c].norm_blocks;
@@ -156,8 +156,9 @@ void PassEmitter::ClipFactor() {
 
 void PassEmitter::ClipGradients() {
   for (int32_t c = 0; c < static_cast<int32_t>(chunks_.chunks.size()); ++c) {
+    if (chunk(c).frozen()) continue;
     const Arrived kept = Kept(c);
-    Draft clip = Begin(OperationKind::kClipGradient, gradient_lane(), c, -1);
+    Draft clip = Begin(OperationKind::kClipGradient, rules_.gradient_lane, c, -1);
     clip.Reads(map_.clip_factor, {ContentKind::kClipFactor}).Reads(kept.buffer, kept.content);
     clip.Writes(kept.buffer, {ContentKind::kClippedGradient, c});
     clip.operation.bytes = 2 * kept.bytes;
@@ -168,12 +169,12 @@ void PassEmitter::ClipGradients() {
 
 void PassEmitter::UpdateAll(uint8_t age) {
   for (int32_t c = 0; c < static_cast<int32_t>(chunks_.chunks.size()); ++c) {
-    Update(c, Kept(c), age);
+    if (!chunk(c).frozen()) Update(c, Kept(c), age);
   }
 }
 
 void PassEmitter::Update(int32_t c, const Arrived& gradient, uint8_t age) {
-  Draft adam = Begin(OperationKind::kAdam, optimizer_lane(), c, -1);
+  Draft adam = Begin(OperationKind::kAdam, rules_.optimizer_lane, c, -1);
   adam.Reads(gradient.buffer, gradient.content, age);
   // The factor is also the sign that every gradient was finite, so it is read even without clip.
   if (!in_backward()) adam.Reads(map_.clip_factor, {ContentKind::kClipFactor}, age);
@@ -184,20 +185,20 @@ void PassEmitter::Update(int32_t c, const Arrived& gradient, uint8_t age) {
   update(map_.weights_hi[c], ContentKind::kWeights);
   update(map_.weights_lo[c], ContentKind::kLowHalf);
   update(map_.moments[c], ContentKind::kMoments);
-  if (resident()) update(map_.resident_weights[c], ContentKind::kWeights);
-  const uint64_t state = (2 + each_.low_half) * parameters(c) +
-                         MomentBytes(job_.state_format, parameters(c), chunk(c).moment_blocks);
+  if (rules_.all_on_device) update(map_.resident_weights[c], ContentKind::kWeights);
+  const uint64_t state = (2 + each_.low_half) * trained(c) +
+                         MomentBytes(job_.state_format, trained(c), chunk(c).moment_blocks);
   adam.operation.bytes = gradient.bytes + 2 * state;
   if (const BufferId copy = map_.framework_copy[c]; copy >= 0) {
     adam.Writes(copy, {ContentKind::kWeights, c});
-    adam.operation.bytes += FrameworkBytes(plan_.strategy) * parameters(c);
+    adam.operation.bytes += rules_.framework_bytes * trained(c);
   }
   const Content faults{ContentKind::kUpdateFaults, c};
-  const bool late = TellsUpdateFaultsLate(job_, plan_);
+  const bool late = rules_.update_faults_come_late;
   if (late) adam.Writes(map_.update_faults[c], faults);
   last_update_ = Append(adam);
   if (!late) return;
-  const uint64_t bytes = 8 * SlicesOf(chunks_, c);
+  const uint64_t bytes = 8 * TrainedSlicesOf(chunks_, c);
   Draft offload = Begin(OperationKind::kOffloadFaults, Lane::kD2h, c, -1);
   offload.Reads(map_.update_faults[c], faults).Writes(map_.update_faults_pinned[c], faults);
   offload.operation.bytes = bytes;

@@ -5,6 +5,7 @@
 #include "schedule/compute_order.h"
 #include "schedule/pass_emitter.h"
 #include "schedule/schedule.h"
+#include "schedule/strategy_rules.h"
 
 namespace horizon {
 
@@ -20,21 +21,24 @@ void RunItems(const std::vector<ComputeItem>& items, const Schedule& schedule, i
   const ChunkTable& chunks = schedule.chunks;
   const StreamPlan& plan = schedule.plan;
   const bool train = schedule.kind == PassKind::kTrain;
-  const bool reference = plan.strategy == Strategy::kReference;
+  const StrategyRules rules = RulesOf(schedule.job, plan);
   const int32_t summed = static_cast<int32_t>(SummedOnDevice(schedule.job, plan));
   const int32_t last_part = LossParts(schedule.job, plan) - 1;
   const auto begins_block = [&](int32_t c) {
-    return chunks.blocks[chunks.chunks[c].block].chunks.begin == c;
+    const int32_t block = chunks.chunks[c].block;
+    return block >= 0 && chunks.blocks[block].chunks.begin == c;
   };
-  const auto sends = [&](int32_t mb) { return summed == 1 || mb + 1 == summed; };
+  const auto sends = [&](int32_t c, int32_t mb) {
+    return !chunks.chunks[c].frozen() && (summed == 1 || mb + 1 == summed);
+  };
 
   for (const ComputeItem& item : items) {
     const int32_t c = item.chunk;
     const int32_t mb = item.micro_batch;
-    const bool host_anchor = train && item.uses_weights() && chunks.layers.contains(c) &&
-                             plan.recompute && plan.anchor_home == AnchorHome::kHost &&
-                             begins_block(c) &&
-                             !ForwardKeeps(chunks, plan, in_flight, chunks.chunks[c].block);
+    const bool host_anchor =
+        train && item.uses_weights() && chunks.layers.contains(c) && plan.recompute &&
+        plan.anchor_home == AnchorHome::kHost && begins_block(c) &&
+        !ForwardKeeps(chunks, schedule.job, plan, in_flight, chunks.chunks[c].block);
     if (host_anchor && item.kind == OperationKind::kForward) {
       emit.SaveAnchor(chunks.chunks[c].block, mb);
     }
@@ -54,13 +58,15 @@ void RunItems(const std::vector<ComputeItem>& items, const Schedule& schedule, i
         }
         break;
       case OperationKind::kForward: {
-        const bool keeps = train && ForwardKeeps(chunks, plan, in_flight, chunks.chunks[c].block);
+        const bool keeps =
+            train && ForwardKeeps(chunks, schedule.job, plan, in_flight, chunks.chunks[c].block);
         emit.Forward(c, mb, weights, keeps ? Keep::kActivations : Keep::kNothing);
         break;
       }
       case OperationKind::kRecompute:
         emit.Recompute(c, mb, weights,
-                       reference && item.part == 0 ? Keep::kNothing : Keep::kActivations);
+                       rules.recomputes_layer_by_layer && item.part == 0 ? Keep::kNothing
+                                                                         : Keep::kActivations);
         break;
       case OperationKind::kLogSumExp:
         emit.LogSumExp(c, mb, item.part, weights);
@@ -72,11 +78,11 @@ void RunItems(const std::vector<ComputeItem>& items, const Schedule& schedule, i
         break;
       case OperationKind::kHeadGradient:
         emit.HeadGradient(c, mb);
-        if (sends(mb)) emit.SendGradient(c, mb, Use::kModel);
+        if (sends(c, mb)) emit.SendGradient(c, mb, Use::kModel);
         break;
       case OperationKind::kBackward:
         emit.Backward(c, mb, weights);
-        if (sends(mb)) emit.SendGradient(c, mb, Use::kModel);
+        if (sends(c, mb)) emit.SendGradient(c, mb, Use::kModel);
         break;
       case OperationKind::kEmbedBackward:
         if (c < 0) {
@@ -84,7 +90,7 @@ void RunItems(const std::vector<ComputeItem>& items, const Schedule& schedule, i
           break;
         }
         emit.EmbedBackward(c, mb);
-        if (sends(mb)) emit.SendGradient(c, mb, Use::kEmbedding);
+        if (sends(c, mb)) emit.SendGradient(c, mb, Use::kEmbedding);
         break;
       case OperationKind::kLogits:
         emit.Logits(c, weights);

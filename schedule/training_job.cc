@@ -5,6 +5,7 @@
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "model/stage_work.h"
+#include "model/trained_tensors.h"
 
 namespace horizon {
 namespace {
@@ -35,6 +36,10 @@ void VisitFields(Record& job, Visitor& visit) {
   visit("version", job.version, {.minimum = 1, .maximum = 1, .help = "version of this format"});
   visit("model", job.model, {.help = "a catalog name, a model folder or a config.json"});
   visit("data", job.data, {.help = "the training data"});
+  visit("train", job.train,
+        {.help = "train only the tensors whose names match one of these patterns (`*`, `?`, "
+                 "`[0-9]`)"});
+  visit("freeze", job.freeze, {.help = "train no tensor whose name matches one of these patterns"});
   visit("device", job.device, {.help = "what computes: its arithmetic is part of the job"});
   visit("sequence", job.sequence,
         {.unit = "tokens", .minimum = 1, .maximum = 1 << 24, .help = "tokens of one sequence"});
@@ -124,7 +129,8 @@ absl::Status ValidateJob(const ModelSpec& spec, const TrainingJob& job) {
   if (job.device == DeviceKind::kCuda && job.compute_type != NumberType::kBf16) {
     return Refuse("compute_type on device cuda is bf16; fp32 compute needs device host");
   }
-  return absl::OkStatus();
+  if (job.trains_all()) return absl::OkStatus();
+  return TrainedNames(spec, {.train = job.train, .freeze = job.freeze}).status();
 }
 
 absl::StatusOr<TrainingJob> ReadJob(const Document& document) {

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -37,6 +38,10 @@ struct TrainingJob {
   int64_t version = 1;
   std::string model;
   std::string data;
+  // Which tensors are trained (model/trained_tensors.h): glob patterns on their names. Both empty:
+  // all of them.
+  std::vector<std::string> train;
+  std::vector<std::string> freeze;
   DeviceKind device = DeviceKind::kHost;
   int64_t sequence = 1024;
   int64_t micro_batch = 1;
@@ -59,12 +64,13 @@ struct TrainingJob {
   int64_t seed = 0;
 
   int64_t micro_batch_tokens() const { return micro_batch * sequence; }
+  bool trains_all() const { return train.empty() && freeze.empty(); }
   friend bool operator==(const TrainingJob&, const TrainingJob&) = default;
 };
 
 // InvalidArgument naming a field out of range or those that do not go together, or with the model:
 // a sequence past the model's positions, a clip with the optimizer in backward, fp32 compute
-// without a low half, ...
+// without a low half, a pattern that matches no tensor, ...
 absl::Status ValidateJob(const ModelSpec& spec, const TrainingJob& job);
 
 // Reads a job from a parsed JSON or YAML file; unknown, wrong or out-of-range fields are refused

@@ -1,4 +1,4 @@
-// The rules of every operation, and that each chunk is updated once a step.
+// The rules of every operation, and that each trained chunk is updated once a step.
 #include <string_view>
 #include <vector>
 
@@ -22,14 +22,17 @@ std::vector<int> CountByChunk(const Schedule& schedule, OperationKind kind,
   return counts;
 }
 
+// Once for every chunk that is trained, never for a frozen one.
 absl::Status CheckEachOnce(const Schedule& schedule, OperationKind kind,
                            std::initializer_list<const Phase*> phases, std::string_view when) {
   const std::vector<int> counts = CountByChunk(schedule, kind, phases);
   for (size_t c = 0; c < counts.size(); ++c) {
-    if (counts[c] != 1) {
+    const int wanted = schedule.chunks.chunks[c].trained > 0 ? 1 : 0;
+    if (counts[c] != wanted) {
       return absl::InternalError(StrCat("'", ToString(kind), " ",
                                         schedule.chunks.NameOf(static_cast<int32_t>(c)),
-                                        "' happens ", counts[c], " times in ", when));
+                                        "' happens ", counts[c], " times in ", when, ", not ",
+                                        wanted, wanted == 0 ? ": the chunk is frozen" : ""));
     }
   }
   return absl::OkStatus();

@@ -71,6 +71,21 @@ absl::Status CheckUsed(const Schedule& schedule) {
   return absl::OkStatus();
 }
 
+// The trained parameters of a piece, tensor by tensor.
+uint64_t TrainedIn(const Stage& stage, UnitRange units) {
+  uint64_t trained = 0;
+  for (const TensorSpec& tensor : stage.tensors) {
+    if (!tensor.trained) continue;
+    if (tensor.split_axis >= 0) {
+      trained += tensor.parameters / static_cast<uint64_t>(stage.units) *
+                 static_cast<uint64_t>(units.end - units.begin);
+    } else if (units.begin <= tensor.unit && tensor.unit < units.end) {
+      trained += tensor.parameters;
+    }
+  }
+  return trained;
+}
+
 // Each unit of each stage lies in exactly one chunk, and the counts agree.
 absl::Status CheckChunks(const Schedule& schedule) {
   const ChunkTable& table = schedule.chunks;
@@ -79,13 +94,19 @@ absl::Status CheckChunks(const Schedule& schedule) {
   for (size_t c = 0; c < table.chunks.size(); ++c) {
     const Chunk& chunk = table.chunks[c];
     uint64_t parameters = 0;
+    uint64_t trained = 0;
     for (const ChunkPiece& piece : table.PiecesOf(chunk)) {
       ranges[piece.stage].push_back(piece.units);
       parameters += ParametersInUnits(table.stages[piece.stage], piece.units);
+      trained += TrainedIn(table.stages[piece.stage], piece.units);
     }
     if (parameters != chunk.parameters) {
       return Broken(StrCat("chunk ", table.NameOf(static_cast<int32_t>(c)), " is said to hold ",
                            chunk.parameters, " parameters, its pieces hold ", parameters));
+    }
+    if (trained != chunk.trained) {
+      return Broken(StrCat("chunk ", table.NameOf(static_cast<int32_t>(c)), " is said to train ",
+                           chunk.trained, " parameters, its tensors train ", trained));
     }
     total += parameters;
   }

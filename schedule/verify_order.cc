@@ -316,7 +316,7 @@ class Sweep {
                            NameOfBuffer(access.buffer), " but finds ",
                            schedule_.NameOf(buffer.content), ", ", by()));
     }
-    const int32_t age = Ages(access.content.kind) ? nodes_[n].step - buffer.written_in : 0;
+    const int32_t age = Ages(access.content) ? nodes_[n].step - buffer.written_in : 0;
     if (age != access.age) {
       return Broken(StrCat(NameOf(n), " needs ", schedule_.NameOf(access.content), " in ",
                            NameOfBuffer(access.buffer), " as written ",
@@ -357,10 +357,15 @@ class Sweep {
     return buffer.is_slot && buffer.writer >= 0 && !buffer.was_read;
   }
 
-  // A constant table does not age, nor do weights and caches that a pass does not update.
-  bool Ages(ContentKind kind) const {
+  // A constant table does not age, nor do frozen weights, nor weights and caches that a pass does
+  // not update.
+  bool Ages(const Content& content) const {
+    const ContentKind kind = content.kind;
     if (kind == ContentKind::kRotaryTable) return false;
-    if (schedule_.kind == PassKind::kTrain) return true;
+    if (schedule_.kind == PassKind::kTrain) {
+      const bool weights = kind == ContentKind::kWeights || kind == ContentKind::kLowHalf;
+      return !weights || schedule_.chunks.chunks[content.a].trained > 0;
+    }
     return kind != ContentKind::kWeights && kind != ContentKind::kLowHalf &&
            kind != ContentKind::kMoments && kind != ContentKind::kKvCache;
   }

@@ -16,7 +16,8 @@ namespace horizon {
 //    overlap compute with loads or gradients do not;
 //  - meaning: every operation stands on its lane and touches what its kind has to (the backward of
 //    a chunk reads that chunk's weights, activations and incoming gradient, ...), with the bytes
-//    its chunk has; every chunk is updated exactly once a step, from all contributions;
+//    its chunk has; every trained chunk is updated exactly once a step, from all contributions, and
+//    a frozen one never; nothing below the lowest trained tensor is differentiated;
 //  - memory: buffers lie within their memory, none overlaps another, none is unused, and the total
 //    of each memory is where its last buffer ends.
 // Internal, naming the operations and the buffer, at the first fault.

@@ -107,6 +107,9 @@ void RmsNorm(KernelWorld& world, Findings& findings) {
   const Array inverse_rms = sides.Floats(kRows);
   const Array x_gradient = sides.Numbers(kRows * kWidth);
   const Array weight_gradient = sides.Floats(kWidth);
+  // Of a frozen weight, and where nothing before the norm is trained.
+  const Array x_gradient_alone = sides.Numbers(kRows * kWidth);
+  const Array weight_gradient_alone = sides.Floats(kWidth);
   const bool ran = sides.Run([&](const KernelTable& k, const KernelContext& c, const Side& at) {
     absl::Status status = k.rms_norm_forward(c, {.rows = kRows,
                                                  .width = kWidth,
@@ -124,19 +127,29 @@ void RmsNorm(KernelWorld& world, Findings& findings) {
                                   .weight = at.Numbers(weight),
                                   .y = at.Numbers(again)});
     if (!status.ok()) return status;
-    return k.rms_norm_backward(c, {.rows = kRows,
-                                   .width = kWidth,
-                                   .weight_offset = kAdded,
-                                   .x = at.Numbers(x),
-                                   .inverse_rms = at.As<float>(inverse_rms),
-                                   .weight = at.Numbers(weight),
-                                   .y_gradient = at.Numbers(y_gradient),
-                                   .residual_gradient = at.Numbers(residual),
-                                   .x_gradient = at.Numbers(x_gradient),
-                                   .weight_gradient = {.sum = at.As<float>(weight_gradient)}});
+    RmsNormBackward backward = {.rows = kRows,
+                                .width = kWidth,
+                                .weight_offset = kAdded,
+                                .x = at.Numbers(x),
+                                .inverse_rms = at.As<float>(inverse_rms),
+                                .weight = at.Numbers(weight),
+                                .y_gradient = at.Numbers(y_gradient),
+                                .residual_gradient = at.Numbers(residual),
+                                .x_gradient = at.Numbers(x_gradient),
+                                .weight_gradient = {.sum = at.As<float>(weight_gradient)}};
+    status = k.rms_norm_backward(c, backward);
+    if (!status.ok()) return status;
+    backward.x_gradient = at.Numbers(x_gradient_alone);
+    backward.weight_gradient = {};
+    status = k.rms_norm_backward(c, backward);
+    if (!status.ok()) return status;
+    backward.x_gradient = nullptr;
+    backward.weight_gradient = {.sum = at.As<float>(weight_gradient_alone)};
+    return k.rms_norm_backward(c, backward);
   });
   if (!ran) return;
-  for (const Array result : {y, again, x_gradient, inverse_rms, weight_gradient}) {
+  for (const Array result : {y, again, x_gradient, inverse_rms, weight_gradient, x_gradient_alone,
+                             weight_gradient_alone}) {
     sides.WantClose(result, kRoundedOnce);
   }
 }

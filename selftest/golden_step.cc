@@ -12,10 +12,11 @@
 #include "common/str_cat.h"
 #include "kernels/embedding.h"
 #include "model/read_config.h"
-#include "runtime/random_init.h"
 #include "runtime/trainer.h"
-#include "schedule/lay_out_memory.h"
+#include "schedule/build_schedule.h"
 #include "selftest/golden_config.h"
+#include "training/initial_weights.h"
+#include "training/open_trainer.h"
 
 namespace horizon {
 namespace {
@@ -96,24 +97,12 @@ struct Outcome {
 absl::StatusOr<Outcome> Train(const ModelSpec& spec, const DeviceName& name, const StreamPlan& plan,
                               Clock& clock, Log& log) {
   const TrainingJob job = JobOn(name.kind);
-  ASSIGN_OR_RETURN(const MemoryLayout layout, LayOutMemory(spec, job, plan));
+  ASSIGN_OR_RETURN(Schedule schedule, BuildSchedule(spec, job, plan));
   ASSIGN_OR_RETURN(
-      const ComputeDevice device,
-      OpenComputeDevice({.name = name,
-                         .capacity = layout.totals[static_cast<size_t>(Memory::kDevice)],
-                         .clock = clock,
-                         .log = log}));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Trainer> trainer,
-                   Trainer::Create(spec, job, plan,
-                                   {.device = *device.device,
-                                    .kernels = *device.kernels,
-                                    .clock = clock,
-                                    .products = device.products.get()}));
-  RETURN_IF_ERROR(
-      trainer->store().Fill([&](const TensorSpec& tensor, uint64_t first, std::span<float> into) {
-        FillRandomTensor(spec, tensor, kSeed, first, into);
-        return absl::OkStatus();
-      }));
+      const OpenedTrainer opened,
+      OpenTrainer(spec, std::move(schedule), {.device = name, .clock = clock, .log = &log}));
+  Trainer* const trainer = opened.trainer.get();
+  RETURN_IF_ERROR(trainer->store().Fill(OpenWeights(RandomWeights{.seed = kSeed}, spec)));
   Outcome outcome;
   RETURN_IF_ERROR(trainer->Train(
       1, job.steps,

@@ -192,6 +192,9 @@ void Head(KernelWorld& world, Findings& findings) {
   const Array loss = sides.Plain(std::vector<LossSum>(1));
   const Array input_gradient = sides.Numbers(kTokens * kHidden);
   const Array weight_gradient = sides.Floats(kRows * kHidden);
+  // Of a frozen head, and where nothing below it is trained.
+  const Array input_gradient_alone = sides.Numbers(kTokens * kHidden);
+  const Array weight_gradient_alone = sides.Floats(kRows * kHidden);
   const Array token_sums = sides.Floats(kTokens * 3);
   static_assert(sizeof(TokenSums) == 3 * sizeof(float));
   const bool ran = sides.Run([&](const KernelTable& k, const KernelContext& c, const Side& at) {
@@ -202,18 +205,27 @@ void Head(KernelWorld& world, Findings& findings) {
                                                  .sums = at.As<TokenSums>(token_sums),
                                                  .logits = at.As<float>(logits)});
     if (!status.ok()) return status;
-    return k.head_loss(c, {.shape = kShape,
-                           .input = at.Numbers(input),
-                           .weights = at.Numbers(weights),
-                           .records = at.As<TokenRecord>(records),
-                           .sums = at.As<TokenSums>(sums),
-                           .scale = 1.0F / kTokens,
-                           .logits = at.As<float>(logits),
-                           .loss = at.As<LossSum>(loss),
-                           .loss_begins = true,
-                           .input_gradient = at.Numbers(input_gradient),
-                           .weight_gradient = at.As<float>(weight_gradient),
-                           .first_chunk = true});
+    HeadLoss head = {.shape = kShape,
+                     .input = at.Numbers(input),
+                     .weights = at.Numbers(weights),
+                     .records = at.As<TokenRecord>(records),
+                     .sums = at.As<TokenSums>(sums),
+                     .scale = 1.0F / kTokens,
+                     .logits = at.As<float>(logits),
+                     .loss = at.As<LossSum>(loss),
+                     .loss_begins = true,
+                     .input_gradient = at.Numbers(input_gradient),
+                     .weight_gradient = at.As<float>(weight_gradient),
+                     .first_chunk = true};
+    status = k.head_loss(c, head);
+    if (!status.ok()) return status;
+    head.input_gradient = at.Numbers(input_gradient_alone);
+    head.weight_gradient = nullptr;
+    status = k.head_loss(c, head);
+    if (!status.ok()) return status;
+    head.input_gradient = nullptr;
+    head.weight_gradient = at.As<float>(weight_gradient_alone);
+    return k.head_loss(c, head);
   });
   if (!ran) return;
   const auto [on_host, on_device] = sides.First<LossSum>(loss);
@@ -222,8 +234,10 @@ void Head(KernelWorld& world, Findings& findings) {
   WANT(findings, std::abs(on_device.sum - on_host.sum) <= 0x1p-8 * std::abs(on_host.sum))
       << on_device.sum << " instead of " << on_host.sum;
   sides.WantClose(token_sums, kRoundedOnce);
-  sides.WantClose(input_gradient, kRoundedInside);
-  sides.WantClose(weight_gradient, kRoundedInside);
+  for (const Array gradient :
+       {input_gradient, weight_gradient, input_gradient_alone, weight_gradient_alone}) {
+    sides.WantClose(gradient, kRoundedInside);
+  }
 }
 
 constexpr KernelCheck kChecks[] = {{"products", Products},

@@ -7,8 +7,8 @@
 
 #include "common/status_macros.h"
 #include "common/str_cat.h"
+#include "common/units.h"
 #include "planner/device_rates.h"
-#include "planner/plan_report.h"
 #include "runtime/device/cuda_device.h"
 #include "runtime/device/host_device.h"
 #include "selftest/conformance/conformance.h"
@@ -50,7 +50,7 @@ class Run {
 
   absl::StatusOr<ComputeDevice> Open(uint64_t capacity) const {
     return OpenComputeDevice(
-        {.name = o_.device, .capacity = capacity, .clock = o_.clock, .log = o_.log});
+        {.name = o_.device, .capacity = capacity, .clock = o_.clock, .log = &o_.log});
   }
 
   // One check: passed where it finds nothing.
@@ -124,7 +124,7 @@ class Run {
     return MeasureDeviceRates(o_.clock,
                               {.device = *device.device,
                                .kernels = *device.kernels,
-                               .products = device.products.get(),
+                               .device_context = device.context.get(),
                                .values = on_cuda() ? ValueType::kBf16 : ValueType::kFp32,
                                .threads = o_.threads},
                               rates, profile);

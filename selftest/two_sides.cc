@@ -47,7 +47,7 @@ absl::StatusOr<std::unique_ptr<KernelWorld>> KernelWorld::Create(const ComputeDe
                                        {.name = "selftest",
                                         .threads = threads,
                                         .scratch = {world->scratch_.data(), world->scratch_.size()},
-                                        .products = device.products.get()}));
+                                        .device_context = device.context.get()}));
   ASSIGN_OR_RETURN(world->event_, device.device->CreateEvent());
   ASSIGN_OR_RETURN(world->host_scratch_, HostMemory::Create(kWorkerScratchBytes));
   ASSIGN_OR_RETURN(world->workers_, Workers::Create("selftest", 1));

@@ -5,6 +5,7 @@
 #include "schedule/compute_order.h"
 #include "schedule/lay_out_memory.h"
 #include "schedule/ring_assignment.h"
+#include "schedule/strategy_rules.h"
 
 namespace horizon {
 namespace {
@@ -36,18 +37,21 @@ class UnbuiltStep {
         plan_(plan),
         chunks_(chunks),
         model_(model),
+        rules_(RulesOf(job, plan)),
         each_(BytesOfParameter(job)),
         adder_(model.capacity()) {}
 
   StepBound Bound() {
     const std::vector<ComputeItem> items = TrainOrder(chunks_, job_, plan_);
     for (const ComputeItem& item : items) AddCompute(item);
-    if (plan_.strategy == Strategy::kHorizon) {
+    if (!rules_.all_on_device) {
       AddInputs();
       AddLoads(items);
       AddAnchors();
       AddGradients();
-      AddTurn();
+      // With frozen tensors other operations lie between two steps; without this part the bound
+      // still holds.
+      if (chunks_.trained == chunks_.parameters) AddTurn();
     }
     return adder_.bound();
   }
@@ -103,7 +107,9 @@ class UnbuiltStep {
     add(Lane::kD2h, 16);
     if (plan_.embedding_home != EmbeddingHome::kHost) return;
     add(Lane::kH2d, model_.hidden_bytes());
-    add(Lane::kD2h, model_.hidden_bytes());
+    if (!chunks_.chunks[chunks_.embedding.begin].frozen()) {
+      add(Lane::kD2h, model_.hidden_bytes());
+    }
   }
 
   void AddLoads(const std::vector<ComputeItem>& items) {
@@ -113,7 +119,7 @@ class UnbuiltStep {
       if (!item.uses_weights()) continue;
       if (!chunks_.chunks[item.chunk].resident) {
         streamed.push_back(item.chunk);
-      } else if (!seen[item.chunk]) {  // refreshed once
+      } else if (!seen[item.chunk] && !chunks_.chunks[item.chunk].frozen()) {  // refreshed once
         seen[item.chunk] = 1;
         AddLoad(item.chunk);
       }
@@ -139,7 +145,7 @@ class UnbuiltStep {
                                   : 1;
     int64_t anchors = 0;
     for (int32_t b = 0; b < static_cast<int32_t>(chunks_.blocks.size()); ++b) {
-      if (!ForwardKeeps(chunks_, plan_, in_flight, b)) anchors += job_.accumulation;
+      if (!ForwardKeeps(chunks_, job_, plan_, in_flight, b)) anchors += job_.accumulation;
     }
     const uint64_t bytes = model_.hidden_bytes();
     adder_.Add(Lane::kD2h, CopyOf(Lane::kD2h, bytes), anchors);
@@ -150,7 +156,8 @@ class UnbuiltStep {
     const uint64_t each = ArrivingBytes();
     const int64_t arrivals = SummedOnDevice(job_, plan_) > 1 ? 1 : job_.accumulation;
     for (int32_t c = 0; c < static_cast<int32_t>(chunks_.chunks.size()); ++c) {
-      const uint64_t parameters = chunks_.chunks[c].parameters;
+      if (chunks_.chunks[c].frozen()) continue;
+      const uint64_t trained = chunks_.chunks[c].trained;
       const bool kept = KeepsGradient(chunks_, job_, plan_, c);
       const uint64_t gradient = KeptBytes(c);
       if (IsUsedOnDevice(chunks_, plan_, c)) {
@@ -158,10 +165,10 @@ class UnbuiltStep {
         const bool both = chunks_.tied && chunks_.embedding.contains(c) &&
                           plan_.embedding_home != EmbeddingHome::kHost;
         const int64_t leave = (both ? 2 : 1) * arrivals;
-        adder_.Add(Lane::kD2h, CopyOf(Lane::kD2h, each * parameters), leave);
+        adder_.Add(Lane::kD2h, CopyOf(Lane::kD2h, each * trained), leave);
         if (kept) {
-          adder_.Add(Lane::kHost,
-                     model_.Accumulate(each * parameters + gradient, plan_.host_threads), leave);
+          adder_.Add(Lane::kHost, model_.Accumulate(each * trained + gradient, plan_.host_threads),
+                     leave);
         }
       }
       adder_.Add(Lane::kHost, model_.Norm(gradient, plan_.host_threads));
@@ -181,7 +188,7 @@ class UnbuiltStep {
 
     // Backward visits the shards of a layer from last to first, those of the table from the first.
     const int32_t last = table ? shards.end - 1 : shards.begin;
-    const uint64_t arrived = chunks_.chunks[last].parameters * ArrivingBytes();
+    const uint64_t arrived = chunks_.chunks[last].trained * ArrivingBytes();
     const int64_t gradient_left = Link(Lane::kD2h, arrived);
     const int64_t rows_left = gradient_left + fetched * Link(Lane::kD2h, model_.hidden_bytes());
     const Ends host = HostTurn(last, gradient_left, rows_left);
@@ -240,7 +247,7 @@ class UnbuiltStep {
       ends.norms = ends.table + (summed_apart ? 0 : norm(c));
     }
     for (int32_t c = chunks_.embedding.begin; c < chunks_.embedding.end && summed_apart; ++c) {
-      ends.norms += Host(4 * chunks_.chunks[c].parameters + 2 * KeptBytes(c)) + norm(c);
+      ends.norms += Host(4 * chunks_.chunks[c].trained + 2 * KeptBytes(c)) + norm(c);
     }
     uint64_t partials = kLossBytes * static_cast<uint64_t>(job_.accumulation);
     for (const Chunk& chunk : chunks_.chunks) {
@@ -263,31 +270,31 @@ class UnbuiltStep {
   // What adding the last contribution to a chunk's gradient moves: it is read, and what is kept
   // written, and read before where it is not the first.
   uint64_t AddedBytes(int32_t c) const {
-    const uint64_t parameters = chunks_.chunks[c].parameters;
+    const uint64_t trained = chunks_.chunks[c].trained;
     const bool table = chunks_.embedding.contains(c);
     const bool first = table && chunks_.tied && job_.accumulation == 1
                            ? false
                            : SummedOnDevice(job_, plan_) == job_.accumulation;
-    return ArrivingBytes() * parameters + (first ? 1 : 2) * KeptBytes(c);
+    return ArrivingBytes() * trained + (first ? 1 : 2) * KeptBytes(c);
   }
   // A chunk's gradient as the norm and Adam read it.
   uint64_t KeptBytes(int32_t c) const {
     const bool kept = KeepsGradient(chunks_, job_, plan_, c);
-    return chunks_.chunks[c].parameters * (kept ? each_.kept_gradient : ArrivingBytes());
+    return chunks_.chunks[c].trained * (kept ? each_.kept_gradient : ArrivingBytes());
   }
 
   OperationCost AdamOf(int32_t c) const {
-    const uint64_t parameters = chunks_.chunks[c].parameters;
-    const uint64_t state =
-        (2 + each_.low_half) * parameters +
-        MomentBytes(job_.state_format, parameters, chunks_.chunks[c].moment_blocks);
-    return model_.Adam(parameters, KeptBytes(c) + 2 * state, plan_.optimizer_threads);
+    const uint64_t trained = chunks_.chunks[c].trained;
+    const uint64_t state = (2 + each_.low_half) * trained +
+                           MomentBytes(job_.state_format, trained, chunks_.chunks[c].moment_blocks);
+    return model_.Adam(trained, KeptBytes(c) + 2 * state, plan_.optimizer_threads);
   }
 
   const TrainingJob& job_;
   const StreamPlan& plan_;
   const ChunkTable& chunks_;
   const CostModel& model_;
+  const StrategyRules rules_;
   const ParameterBytes each_;
   BoundAdder adder_;
   OperationCost loss_;
@@ -317,7 +324,8 @@ StepBound BoundOf(const Schedule& schedule, const CostTable& costs) {
 
 StepBound BoundStep(const TrainingJob& job, const StreamPlan& plan, const ChunkTable& chunks,
                     const CostModel& model) {
-  if (plan.strategy != Strategy::kHorizon && plan.strategy != Strategy::kResident) return {};
+  const StrategyRules rules = RulesOf(job, plan);
+  if (!rules.cuts_by_chunk_bytes && !rules.all_on_device) return {};
   return UnbuiltStep(job, plan, chunks, model).Bound();
 }
 

@@ -31,13 +31,15 @@ CostModel::CostModel(const ModelSpec& spec, const TrainingJob& job, const Stream
       activation_bytes_(ActivationBytes(job)),
       slot_bytes_(BytesOfParameter(job).slot) {
   // Most layers are alike: each different piece is worked out once.
-  using Key = std::tuple<StageKind, int64_t, int64_t, int64_t, int32_t, Direction>;
+  using Key = std::tuple<StageKind, int64_t, int64_t, int64_t, int32_t, Direction, BackwardDepth,
+                         unsigned long>;
   std::map<Key, Work> known;
   const auto piece_work = [&](const ChunkPiece& piece, Direction direction) {
     const Stage& stage = chunks_.stages[piece.stage];
     const LayerSpec layer = stage.layer >= 0 ? spec_.layers[stage.layer] : LayerSpec{};
-    const Key key{stage.kind,           piece.units.begin, piece.units.end,
-                  layer.sliding_window, layer.rope,        direction};
+    const Key key{
+        stage.kind, piece.units.begin, piece.units.end,        layer.sliding_window,
+        layer.rope, direction,         stage.backward_depth(), stage.trained_roles.to_ulong()};
     const auto found = known.find(key);
     if (found != known.end()) return found->second;
     Work work =
@@ -198,13 +200,12 @@ OperationCost CostModel::Loss(int32_t chunk, int64_t tokens, bool with_backward,
 
 OperationCost CostModel::EmbedBackward(int32_t chunk, int64_t threads) const {
   return Elements(
-      chunks_.chunks[chunk].parameters * BytesOfParameter(job_).gradient + 3 * hidden_bytes(),
+      chunks_.chunks[chunk].trained * BytesOfParameter(job_).gradient + 3 * hidden_bytes(),
       threads);
 }
 
 OperationCost CostModel::HeadGradient(int32_t chunk, int64_t threads) const {
-  return Elements(chunks_.chunks[chunk].parameters * (4 + BytesOfParameter(job_).gradient),
-                  threads);
+  return Elements(chunks_.chunks[chunk].trained * (4 + BytesOfParameter(job_).gradient), threads);
 }
 
 OperationCost CostModel::Elements(uint64_t bytes, int64_t threads) const {
@@ -334,9 +335,8 @@ OperationCost CostModel::CostOf(const Schedule& schedule, const Phase& phase,
     case OperationKind::kNorm:
       return op.lane == Lane::kCompute ? Elements(op.bytes, threads) : Norm(op.bytes, threads);
     case OperationKind::kAdam:
-      return op.lane == Lane::kCompute
-                 ? Elements(op.bytes, threads)
-                 : Adam(chunks_.chunks[op.chunk].parameters, op.bytes, threads);
+      return op.lane == Lane::kCompute ? Elements(op.bytes, threads)
+                                       : Adam(chunks_.chunks[op.chunk].trained, op.bytes, threads);
   }
   CHECK(false);
   return {};

@@ -5,13 +5,12 @@
 #include <string_view>
 
 #include "absl/strings/str_format.h"
+#include "common/percent.h"
 #include "common/str_cat.h"
 #include "common/units.h"
 
 namespace horizon {
 namespace {
-
-std::string BytesText(uint64_t bytes) { return ToString(Bytes(CheckedU64(bytes))); }
 
 // Bytes/s of a lane in units of the first generation's: the rate doubles from each to the next
 // but for the change of encoding (8 of 10 bits, from the third on 128 of 130).
@@ -93,10 +92,10 @@ std::string LinkProblem(const PcieState& link) {
   const double share =
       link.under_load ? lanes * LaneRate(link.generation) / LaneRate(link.best_generation) : lanes;
   return absl::StrFormat(
-      "the link runs below its best: %s%s of %s (%d of %d lanes), at most %.0f %% of what it could "
+      "the link runs below its best: %s%s of %s (%d of %d lanes), at most %s of what it could "
       "carry: look at slot, riser and firmware settings",
       now, link.under_load ? " under load" : " at rest", best, link.width, link.best_width,
-      100 * share);
+      Percent(share));
 }
 
 }  // namespace horizon

@@ -1,8 +1,8 @@
 #include "simulator/prediction.h"
 
 #include <algorithm>
-#include <cmath>
 
+#include "common/percent.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "model/stages.h"
@@ -77,8 +77,8 @@ std::vector<RunLimit> LimitsOf(const Prediction& prediction, const HardwareProfi
 }
 
 std::string ToString(const RunLimit& limit) {
-  return StrCat(limit.what, " (", static_cast<int64_t>(std::round(100 * limit.share)),
-                limit.is_memory ? " % full)" : " % of the step)");
+  return StrCat(limit.what, " (", Percent(limit.share),
+                limit.is_memory ? " full)" : " of the step)");
 }
 
 }  // namespace horizon

@@ -85,7 +85,7 @@ rule 'names are spelled out' 'using namespace ' '-'
 rule 'what is not done has an issue' 'TODO|FIXME|XXX' '-'
 
 # One pass over all sources. Comments and strings are blanked first: they may speak of open().
-for folder in app common experiments kernels model planner presentation report runtime schedule selftest simulator; do
+for folder in app common experiments kernels model planner presentation report runtime schedule selftest simulator training; do
   [[ ! -d $folder ]] || find "$folder" -type f \
     \( -name '*.cc' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' \)
 done | LC_ALL=C sort |

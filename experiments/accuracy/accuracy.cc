@@ -17,10 +17,11 @@
 #include "model/stages.h"
 #include "runtime/device/host_device.h"
 #include "runtime/generator.h"
-#include "runtime/learning_rate.h"
-#include "runtime/random_init.h"
+#include "runtime/step_input.h"
 #include "runtime/trainer.h"
-#include "schedule/lay_out_memory.h"
+#include "schedule/build_schedule.h"
+#include "training/initial_weights.h"
+#include "training/open_trainer.h"
 
 namespace horizon {
 namespace {
@@ -74,7 +75,7 @@ class Experiment {
 
   absl::StatusOr<AccuracyRun> Untrained(const AccuracyRow& row, int64_t seed) {
     AccuracyRun run;
-    RETURN_IF_ERROR(Ask(row, FirstWeights(seed), run));
+    RETURN_IF_ERROR(Ask(row, OpenWeights(RandomWeights{.seed = seed}, spec_), run));
     return run;
   }
 
@@ -82,17 +83,17 @@ class Experiment {
   absl::StatusOr<AccuracyRun> Trained(AccuracyRow& row, int64_t seed) {
     const TrainingJob job = JobOf(options_, row, seed);
     const StreamPlan plan = PlanOf(spec_, job, *row.strategy, options_.threads);
-    ASSIGN_OR_RETURN(const MemoryLayout layout, LayOutMemory(spec_, job, plan));
-    row.device_bytes = layout.totals[static_cast<size_t>(Memory::kDevice)];
-    ASSIGN_OR_RETURN(const std::unique_ptr<HostDevice> device, MakeDevice(row.device_bytes));
-    ASSIGN_OR_RETURN(const std::unique_ptr<Trainer> trainer,
-                     Trainer::Create(spec_, job, plan, On<Trainer::Options>(*device)));
-    RETURN_IF_ERROR(trainer->store().Fill(FirstWeights(seed)));
+    ASSIGN_OR_RETURN(Schedule schedule, BuildSchedule(spec_, job, plan));
+    row.device_bytes = ArenaBytes(schedule);
+    ASSIGN_OR_RETURN(const OpenedTrainer opened,
+                     OpenTrainer(spec_, std::move(schedule), {.clock = clock_}));
+    Trainer* const trainer = opened.trainer.get();
+    RETURN_IF_ERROR(trainer->store().Fill(OpenWeights(RandomWeights{.seed = seed}, spec_)));
     ASSIGN_OR_RETURN(const TrainingData data, questions_.Open(io_, job.sequence, seed));
     AccuracyRun run;
     const Nanoseconds begin = clock_.Now();
     RETURN_IF_ERROR(trainer->Train(
-        1, job.steps, [&](int64_t step) { return InputOf(job, step, *data.train); },
+        1, job.steps, [&](int64_t step) { return ReadStepInput(job, step, *data.train); },
         [&](const Trainer::Report& report) -> absl::StatusOr<Trainer::Next> {
           run.last_loss = report.result.loss;
           return Trainer::Next::kGoOn;
@@ -109,28 +110,8 @@ class Experiment {
   }
 
  private:
-  template <typename Options>
-  Options On(HostDevice& device) const {
+  RunEnvironment EnvironmentOf(HostDevice& device) const {
     return {.device = device, .kernels = HostKernels(), .clock = clock_};
-  }
-
-  absl::StatusOr<std::unique_ptr<HostDevice>> MakeDevice(uint64_t bytes) const {
-    return HostDevice::Create({.capacity = bytes, .clock = &clock_});
-  }
-
-  ParameterStore::Source FirstWeights(int64_t seed) const {
-    return [this, seed](const TensorSpec& tensor, uint64_t first, std::span<float> into) {
-      FillRandomTensor(spec_, tensor, seed, first, into);
-      return absl::OkStatus();
-    };
-  }
-
-  static absl::StatusOr<StepInput> InputOf(const TrainingJob& job, int64_t step,
-                                           TokenSource& data) {
-    StepInput input{.learning_rate = LearningRateAt(job, step)};
-    input.tokens.resize(static_cast<size_t>(job.micro_batch_tokens()));
-    ASSIGN_OR_RETURN(input.counted, data.Fill(input.tokens));
-    return input;
   }
 
   // Puts all held-out problems to a model with these weights.
@@ -147,9 +128,10 @@ class Experiment {
         .plan = PlanOf(spec_, JobOf(options_, row, 0), row.strategy.value_or(Strategy::kResident),
                        options_.threads)};
     ASSIGN_OR_RETURN(const InferenceBytes bytes, GenerationBytes(spec_, setup));
-    ASSIGN_OR_RETURN(const std::unique_ptr<HostDevice> device, MakeDevice(bytes.device));
+    ASSIGN_OR_RETURN(const std::unique_ptr<HostDevice> device,
+                     HostDevice::Create({.capacity = bytes.device, .clock = &clock_}));
     ASSIGN_OR_RETURN(const std::unique_ptr<Generator> generator,
-                     Generator::Create(spec_, setup, On<ModelPass::Options>(*device)));
+                     Generator::Create(spec_, setup, EnvironmentOf(*device)));
     RETURN_IF_ERROR(generator->store().Fill(weights));
     for (size_t first = 0; first < asked.size(); first += static_cast<size_t>(setup.batch)) {
       const size_t count = std::min(asked.size() - first, static_cast<size_t>(setup.batch));

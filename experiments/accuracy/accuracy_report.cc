@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "common/enum_words.h"
 #include "common/json.h"
+#include "common/percent.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "common/text_table.h"
@@ -20,7 +21,6 @@
 namespace horizon {
 namespace {
 
-std::string Percent(double share) { return absl::StrFormat("%.1f %%", 100 * share); }
 std::string Hex(uint64_t digest) { return absl::StrFormat("%016x", digest); }
 
 double Share(const AccuracyRun& run, int64_t held_out) {
@@ -51,11 +51,11 @@ std::vector<std::string> CellsOf(const AccuracyResult& result, size_t index) {
   const AccuracySpread spread = SpreadOf(row, result.options.held_out);
   std::vector<std::string> cells = {NameOf(row), std::string(ToString(row.compute))};
   cells.push_back(row.strategy.has_value() ? std::string(ToString(row.state)) : "");
-  cells.push_back(Percent(spread.mean));
-  cells.push_back(StrCat(Percent(spread.least), " - ", Percent(spread.most)));
+  cells.push_back(Percent(spread.mean, 1));
+  cells.push_back(StrCat(Percent(spread.least, 1), " - ", Percent(spread.most, 1)));
   const AccuracyRow* twin = TwinOf(result, index);
   cells.push_back(twin == nullptr ? "" : SameRuns(row, *twin) ? "every bit" : "NO");
-  cells.push_back(row.strategy.has_value() ? ToString(Bytes(CheckedU64(row.device_bytes))) : "");
+  cells.push_back(row.strategy.has_value() ? BytesText(row.device_bytes) : "");
   cells.push_back(row.strategy.has_value() ? absl::StrFormat("%.1f", MeanSeconds(row)) : "");
   return cells;
 }

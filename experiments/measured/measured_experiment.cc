@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "common/check.h"
+#include "common/statistics.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "experiments/measured/measured_run.h"
@@ -19,15 +19,6 @@ namespace horizon {
 namespace {
 
 constexpr Seconds kLook{0.6};  // at the machine's speed: there are many short runs
-
-std::string BytesText(uint64_t bytes) { return ToString(Bytes(CheckedU64(bytes))); }
-
-double MedianOf(std::vector<double> values) {
-  CHECK(!values.empty());
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 absl::Status Named(const absl::Status& status, const MeasuredConfig& config,
                    const std::string& row) {
@@ -77,7 +68,7 @@ void AddRound(MeasuredRun run, MeasuredRow& row) {
   const bool first = row.round_seconds.empty();
   row.round_seconds.push_back(run.step_at_usual_speed());
   row.raw_seconds.push_back(run.step_seconds());
-  row.seconds = MedianOf(row.round_seconds);
+  row.seconds = Median(row.round_seconds);
   // A prediction of a round differs from another's by what the process has taken before.
   if (first || run.host_peak_bytes > row.host_bytes) {
     row.host_bytes = run.host_peak_bytes;
@@ -209,7 +200,7 @@ std::vector<HostLine> MeasuredExperiment::HostLines() const {
 double MeasuredExperiment::median_error() const {
   std::vector<double> errors;
   for (const MeasuredRow& row : rows) errors.push_back(std::abs(row.step_error()));
-  return errors.empty() ? 0 : MedianOf(std::move(errors));
+  return Median(std::move(errors));
 }
 
 double MeasuredExperiment::worst_error() const {

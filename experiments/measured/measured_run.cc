@@ -2,24 +2,22 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <span>
 #include <utility>
 
 #include "common/check.h"
+#include "common/statistics.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "kernels/embedding.h"
-#include "kernels/kernel_table.h"
-#include "planner/calibration.h"
 #include "planner/machine_catalog.h"
-#include "planner/process_estimate.h"
-#include "runtime/device/host_device.h"
 #include "runtime/process_memory.h"
-#include "runtime/random_init.h"
 #include "runtime/trainer.h"
 #include "schedule/build_schedule.h"
 #include "schedule/check_runnable.h"
+#include "training/initial_weights.h"
+#include "training/open_trainer.h"
+#include "training/run_software.h"
 
 namespace horizon {
 namespace {
@@ -48,13 +46,6 @@ StepInput InputOf(const ModelSpec& spec, const TrainingJob& job, int64_t step) {
   return input;
 }
 
-double Median(std::vector<double> values) {
-  CHECK(!values.empty());
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
 // The median of what `of` says of each burst.
 template <typename Of>
 double MedianOver(const std::vector<MeasuredBurst>& bursts, Of of) {
@@ -78,26 +69,111 @@ MachineSpeed Mean(const MachineSpeed& a, const MachineSpeed& b) {
   return Mean(both);
 }
 
-// What a case is predicted to take, at any speed of the machine.
-class Predictor {
- public:
-  Predictor(const MeasuredCase& wanted, const Schedule& schedule, const HardwareProfile& profile,
-            const Software& software)
-      : wanted_(wanted), schedule_(schedule), profile_(profile), software_(software) {}
+// What a case is predicted to take, at any speed of a machine.
+struct Predictor {
+  const MeasuredCase& wanted;
+  const HardwareProfile& profile;
+  const Software& software;
 
-  PredictedRun At(const MachineSpeed& speed) const {
-    const HardwareProfile profile =
-        WithOverrides(AtSpeed(profile_, speed), {.link_limit = wanted_.link});
-    return PredictRun(wanted_.spec, schedule_, {.profile = profile, .software = software_});
+  PredictedRun At(const Schedule& schedule, const MachineSpeed& speed) const {
+    const HardwareProfile now = WithOverrides(AtSpeed(profile, speed), {.link_limit = wanted.link});
+    return PredictRun(wanted.spec, schedule, {.profile = now, .software = software});
   }
-  double SecondsAt(const MachineSpeed& speed) const { return At(speed).prediction.step_seconds; }
-
- private:
-  const MeasuredCase& wanted_;
-  const Schedule& schedule_;
-  const HardwareProfile& profile_;
-  const Software software_;
+  double SecondsAt(const Schedule& schedule, const MachineSpeed& speed) const {
+    return At(schedule, speed).prediction.step_seconds;
+  }
 };
+
+// Looks at the machine's speed for so many times the usual time.
+absl::StatusOr<MachineSpeed> Look(const MeasuredOptions& options, double times) {
+  return MeasureSpeed(options.clock, options.profile, options.profile.host.cores,
+                      Seconds{times * options.look.value});
+}
+
+// What is known of a run before its first step.
+MeasuredRun BeforeSteps(const Schedule& schedule, const PredictedRun& predicted,
+                        const Predictor& predictor) {
+  MeasuredRun run{.prediction = predicted.prediction,
+                  .usual_step_seconds = predictor.SecondsAt(schedule, {}),
+                  .predicted_host_bytes = predicted.prediction.memory.host_bytes(),
+                  .arena_bytes = ArenaBytes(schedule),
+                  .software = predictor.software};
+  for (const Operation& operation : schedule.steady.operations) {
+    if (operation.lane == Lane::kH2d) run.h2d_bytes += operation.bytes;
+    if (operation.lane == Lane::kD2h) run.d2h_bytes += operation.bytes;
+  }
+  return run;
+}
+
+// What was measured of steps in a row.
+struct Steps {
+  std::vector<double> losses;
+  std::vector<double> seconds;           // of all but the first
+  std::vector<StepDurations> durations;  // likewise
+};
+
+absl::StatusOr<Steps> MakeSteps(Trainer& trainer, const MeasuredCase& wanted, int64_t first,
+                                int64_t last) {
+  Steps made;
+  RETURN_IF_ERROR(trainer.Train(
+      first, last,
+      [&](int64_t step) -> absl::StatusOr<StepInput> {
+        return InputOf(wanted.spec, wanted.job, step);
+      },
+      [&](const Trainer::Report& report) -> absl::StatusOr<Trainer::Next> {
+        made.losses.push_back(report.result.loss);
+        if (report.result.number > first) {
+          made.seconds.push_back(report.seconds);
+          made.durations.push_back(DurationsOf(trainer.schedule(), report.timeline, 0));
+        }
+        return Trainer::Next::kGoOn;
+      }));
+  return made;
+}
+
+// A burst between the last look and the one `after` it, with what was predicted of it.
+MeasuredBurst Judge(const Predictor& predictor, const MeasuredOptions& options,
+                    const Schedule& schedule, std::span<const MachineSpeed> looks,
+                    const MachineSpeed& after, std::vector<double> seconds) {
+  const MachineSpeed recent = Mean(looks.last(std::min(looks.size(), kRecentLooks)));
+  MeasuredBurst burst{.before = looks.back(),
+                      .after = after,
+                      .predicted = predictor.SecondsAt(schedule, recent),
+                      .predicted_during = predictor.SecondsAt(schedule, Mean(looks.back(), after)),
+                      .measured = Median(std::move(seconds))};
+  if (options.other != nullptr) {
+    const Predictor other{predictor.wanted, *options.other, predictor.software};
+    burst.predicted_by_other =
+        other.SecondsAt(schedule, AsShareOf(*options.other, options.profile, recent));
+  }
+  return burst;
+}
+
+// All steps, in bursts; adds to `run` what each shows.
+absl::Status MakeBursts(Trainer& trainer, const Predictor& predictor,
+                        const MeasuredOptions& options, const MachineSpeed& first_look,
+                        MeasuredRun& run) {
+  std::vector<MachineSpeed> looks = {first_look};
+  MedianDurations durations(static_cast<size_t>(options.steps));
+  for (int64_t first = 1, last = 0; first <= options.steps; first = last + 1) {
+    // What is left over and makes no whole burst goes with the last one.
+    const int64_t left = options.steps - first + 1;
+    last = first + (left < 2 * kBurstSteps ? left : kBurstSteps) - 1;
+    ASSIGN_OR_RETURN(Steps made, MakeSteps(trainer, predictor.wanted, first, last));
+    // Looking takes memory that is no part of the run.
+    ASSIGN_OR_RETURN(const ProcessMemory memory, ReadProcessMemory(options.io));
+    run.host_peak_bytes = std::max(run.host_peak_bytes, memory.peak_resident.value());
+    ASSIGN_OR_RETURN(const MachineSpeed now, Look(options, 1));
+    ResetPeakMemory(options.io).IgnoreError();
+    run.losses.insert(run.losses.end(), made.losses.begin(), made.losses.end());
+    for (StepDurations& step : made.durations) durations.Add(std::move(step));
+    run.bursts.push_back(
+        Judge(predictor, options, trainer.schedule(), looks, now, std::move(made.seconds)));
+    looks.push_back(now);
+  }
+  run.durations = durations.Median();
+  return absl::OkStatus();
+}
 
 }  // namespace
 
@@ -157,88 +233,26 @@ absl::StatusOr<MeasuredRun> RunMeasured(const MeasuredCase& wanted,
                                         const MeasuredOptions& options) {
   CHECK(options.steps >= 2);
   RETURN_IF_ERROR(CheckRunnable(wanted.spec, wanted.job, wanted.plan));
-  ASSIGN_OR_RETURN(const Schedule schedule, BuildSchedule(wanted.spec, wanted.job, wanted.plan));
-  const auto look = [&](double times) {
-    return MeasureSpeed(options.clock, options.profile, options.profile.host.cores,
-                        Seconds{times * options.look.value});
-  };
-  ASSIGN_OR_RETURN(const MachineSpeed first_look, look(2));
-  std::vector<MachineSpeed> looks = {first_look};
-  Software software = BuiltInCalibration().SoftwareOf(wanted.plan.strategy);
+  ASSIGN_OR_RETURN(Schedule schedule, BuildSchedule(wanted.spec, wanted.job, wanted.plan));
+  ASSIGN_OR_RETURN(const MachineSpeed first_look, Look(options, 2));
   ASSIGN_OR_RETURN(const ProcessMemory before, ReadProcessMemory(options.io));
-  software.process_bytes = ProcessBytesOfRun(before, wanted.plan, DeviceKind::kHost);
-  const Predictor predictor(wanted, schedule, options.profile, software);
-  const PredictedRun predicted = predictor.At(first_look);
-  MeasuredRun run{.prediction = predicted.prediction,
-                  .usual_step_seconds = predictor.SecondsAt({}),
-                  .predicted_host_bytes = predicted.prediction.memory.host_bytes(),
-                  .arena_bytes = schedule.memory.totals[static_cast<size_t>(Memory::kDevice)]};
-  for (const Operation& operation : schedule.steady.operations) {
-    if (operation.lane == Lane::kH2d) run.h2d_bytes += operation.bytes;
-    if (operation.lane == Lane::kD2h) run.d2h_bytes += operation.bytes;
-  }
+  const Software software = SoftwareOfRun(before, wanted.plan, DeviceKind::kHost);
+  const Predictor predictor{wanted, options.profile, software};
+  const PredictedRun predicted = predictor.At(schedule, first_look);
+  MeasuredRun run = BeforeSteps(schedule, predicted, predictor);
   ResetPeakMemory(options.io).IgnoreError();
-  ASSIGN_OR_RETURN(const std::unique_ptr<HostDevice> device,
-                   HostDevice::Create({.capacity = run.arena_bytes,
-                                       .to_device = wanted.link,
-                                       .to_host = wanted.link,
-                                       .clock = &options.clock}));
   ASSIGN_OR_RETURN(
-      const std::unique_ptr<Trainer> trainer,
-      Trainer::Create(wanted.spec, wanted.job, wanted.plan,
-                      {.device = *device, .kernels = HostKernels(), .clock = options.clock}));
-  RETURN_IF_ERROR(
-      trainer->store().Fill([&](const TensorSpec& tensor, uint64_t first, std::span<float> into) {
-        FillRandomTensor(wanted.spec, tensor, kSeed, first, into);
-        return absl::OkStatus();
-      }));
-  MedianDurations durations(static_cast<size_t>(options.steps));
-  for (int64_t first = 1; first <= options.steps;) {
-    // What is left over and makes no whole burst goes with the last one.
-    const int64_t left = options.steps - first + 1;
-    const int64_t last = first + (left < 2 * kBurstSteps ? left : kBurstSteps) - 1;
-    std::vector<double> seconds;
-    RETURN_IF_ERROR(trainer->Train(
-        first, last,
-        [&](int64_t step) -> absl::StatusOr<StepInput> {
-          return InputOf(wanted.spec, wanted.job, step);
-        },
-        [&](const Trainer::Report& report) -> absl::StatusOr<Trainer::Next> {
-          run.losses.push_back(report.result.loss);
-          if (report.result.number > first) {
-            seconds.push_back(report.seconds);
-            durations.Add(DurationsOf(trainer->schedule(), report.timeline, 0));
-          }
-          return Trainer::Next::kGoOn;
-        }));
-    // Looking takes memory that is no part of the run.
-    ASSIGN_OR_RETURN(const ProcessMemory after, ReadProcessMemory(options.io));
-    run.host_peak_bytes = std::max(run.host_peak_bytes, after.peak_resident.value());
-    ASSIGN_OR_RETURN(const MachineSpeed now, look(1));
-    ResetPeakMemory(options.io).IgnoreError();
-    const MachineSpeed recent =
-        Mean(std::span(std::as_const(looks)).last(std::min(looks.size(), kRecentLooks)));
-    run.bursts.push_back({.before = looks.back(),
-                          .after = now,
-                          .predicted = predictor.SecondsAt(recent),
-                          .predicted_during = predictor.SecondsAt(Mean(looks.back(), now)),
-                          .measured = Median(std::move(seconds))});
-    if (options.other != nullptr) {
-      run.bursts.back().predicted_by_other =
-          Predictor(wanted, schedule, *options.other, software)
-              .SecondsAt(AsShareOf(*options.other, options.profile, recent));
-    }
-    looks.push_back(now);
-    first = last + 1;
-  }
-  run.durations = durations.Median();
-  run.operations = CompareDurations(
-      schedule,
-      DurationsOf(schedule, predicted.steady.simulation.timeline, predicted.steady.reported_step),
-      run.durations);
-  run.device_peak_bytes = device->high_water();
-  run.schedule = schedule;
-  run.software = software;
+      const OpenedTrainer opened,
+      OpenTrainer(wanted.spec, std::move(schedule), {.link = wanted.link, .clock = options.clock}));
+  Trainer& trainer = *opened.trainer;
+  RETURN_IF_ERROR(trainer.store().Fill(OpenWeights(RandomWeights{.seed = kSeed}, wanted.spec)));
+  RETURN_IF_ERROR(MakeBursts(trainer, predictor, options, first_look, run));
+  run.schedule = trainer.schedule();
+  run.operations = CompareDurations(run.schedule,
+                                    DurationsOf(run.schedule, predicted.steady.simulation.timeline,
+                                                predicted.steady.reported_step),
+                                    run.durations);
+  run.device_peak_bytes = opened.on().high_water();
   return run;
 }
 

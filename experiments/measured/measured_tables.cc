@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "common/percent.h"
 #include "common/str_cat.h"
 #include "common/text_table.h"
 #include "experiments/report_cells.h"
-#include "experiments/signed_text.h"
 
 namespace horizon {
 namespace {
@@ -18,14 +18,13 @@ std::string SecondsText(double seconds) {
   return seconds < 1 ? absl::StrFormat("%.1f ms", 1e3 * seconds)
                      : absl::StrFormat("%.3f s", seconds);
 }
-std::string BytesText(uint64_t bytes) { return ToString(Bytes(CheckedU64(bytes))); }
 std::string ChangeText(const std::optional<double>& change) {
   return change.has_value() ? SignedPercent(*change) : "";
 }
 std::string Number(const std::optional<double>& value) {
   return value.has_value() ? StrCat(*value) : "";
 }
-std::optional<double> Percent(const std::optional<double>& share) {
+std::optional<double> InPercent(const std::optional<double>& share) {
   return share.has_value() ? std::optional(100 * *share) : std::nullopt;
 }
 
@@ -93,7 +92,7 @@ HtmlTable MeasuredRowsTable(const MeasuredExperiment& experiment) {
     add(SecondsText(row.simulated_seconds));
     add(SecondsText(row.seconds));
     add(SignedPercent(row.step_error()), ToneOf(row.step_error()));
-    add(absl::StrFormat("%.1f %%", 100 * SpreadOf(row)));
+    add(Percent(SpreadOf(row), 1));
     add(FigureText(row.GflopsAt(row.seconds)));
     add(ChangeText(experiment.SimulatedChange(row)));
     add(ChangeText(experiment.MeasuredChange(row)));
@@ -160,9 +159,9 @@ CsvTable MeasuredRowsCsv(const MeasuredExperiment& experiment) {
                           StrCat(row.seconds),
                           StrCat(100 * row.step_error()),
                           StrCat(100 * SpreadOf(row)),
-                          Number(Percent(experiment.SimulatedChange(row))),
-                          Number(Percent(experiment.MeasuredChange(row))),
-                          Number(Percent(experiment.PublishedChange(row))),
+                          Number(InPercent(experiment.SimulatedChange(row))),
+                          Number(InPercent(experiment.MeasuredChange(row))),
+                          Number(InPercent(experiment.PublishedChange(row))),
                           row.config.compared_with,
                           StrCat(row.GflopsAt(row.simulated_seconds)),
                           StrCat(row.GflopsAt(row.seconds)),
@@ -189,8 +188,8 @@ std::string MeasuredText(const MeasuredExperiment& experiment) {
                   BytesText(row.host_bytes)});
   }
   std::string text = std::move(table).Finish();
-  text += absl::StrFormat("step off by %.1f %% (median), %.1f %% (worst)",
-                          100 * experiment.median_error(), 100 * experiment.worst_error());
+  text += StrCat("step off by ", Percent(experiment.median_error(), 1), " (median), ",
+                 Percent(experiment.worst_error(), 1), " (worst)");
   if (!experiment.rows.empty() && experiment.rows.front().link.has_value()) {
     text += StrCat("; link held to ", GbPerSecond(*experiment.rows.front().link));
   }

@@ -8,6 +8,8 @@
 #include "absl/strings/str_join.h"
 #include "common/check.h"
 #include "common/json.h"
+#include "common/percent.h"
+#include "common/statistics.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "common/text_table.h"
@@ -82,12 +84,6 @@ absl::StatusOr<RankCase> ChoosePlans(const RankLimits& limits, const RankOptions
                                               "; two are needed to compare: allow more"));
 }
 
-double MedianOf(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
 // One run of a plan of `chosen`, added to its rounds.
 absl::Status RunOnce(const RankLimits& limits, const RankOptions& options, const RankCase& chosen,
                      RankedRun& run) {
@@ -125,7 +121,7 @@ absl::Status RunAll(const RankLimits& limits, const RankOptions& options, RankCa
   if (theirs != all.end() && *theirs != ours) {
     RETURN_IF_ERROR(run_rounds({ours, *theirs}, options.more_rounds_of_choices));
   }
-  for (RankedRun& run : chosen.runs) run.measured = MedianOf(run.rounds);
+  for (RankedRun& run : chosen.runs) run.measured = Median(run.rounds);
   RankRuns(chosen.runs);
   return absl::OkStatus();
 }
@@ -269,13 +265,12 @@ std::string PlanRanks::Text() const {
                                       StrCat(each.runs.size()),
                                       TauText(each.pairs()),
                                       each.best_was_best() ? "yes" : "no",
-                                      absl::StrFormat("%.1f %%", 100 * each.regret())};
+                                      Percent(each.regret(), 1)};
     if (beside) {
       const std::optional<double> change = each.other_change();
-      cells.push_back(!change.has_value() ? "none fits"
-                      : each.runs.front().chosen_by_other
-                          ? "the same plan"
-                          : absl::StrFormat("%+.1f %%", 100 * *change));
+      cells.push_back(!change.has_value()                 ? "none fits"
+                      : each.runs.front().chosen_by_other ? "the same plan"
+                                                          : PercentChange(*change));
     }
     summary.AddRow(std::move(cells));
     best += each.best_was_best() ? 1 : 0;

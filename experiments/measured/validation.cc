@@ -5,11 +5,12 @@
 #include <utility>
 
 #include "common/json.h"
+#include "common/percent.h"
+#include "common/statistics.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "common/text_table.h"
 #include "common/units.h"
-#include "planner/plan_report.h"
 
 namespace horizon {
 namespace {
@@ -33,12 +34,6 @@ StreamPlan PlanOf(int64_t threads, int64_t depth, int64_t interval, bool recompu
   plan.recompute = recompute;
   return plan;
 }
-
-std::string Percent(double share) {
-  return StrCat(share < 0 ? "-" : "+", ShortNumber(std::abs(share) * 100), " %");
-}
-
-std::string BytesText(uint64_t bytes) { return ToString(Bytes(CheckedU64(bytes))); }
 
 std::string MemoryMiss(const MeasuredRun& run) {
   if (run.device_peak_bytes != run.arena_bytes) {
@@ -87,6 +82,12 @@ std::vector<MeasuredCase> ValidationCases(ValidationSize size, int64_t threads) 
   StreamPlan anchors = PlanOf(threads, 2, 2, true);
   anchors.anchor_home = AnchorHome::kHost;
   add("deep, anchors on the host", deep, JobOf(256, 2), anchors);
+  TrainingJob last_layer = JobOf(256, 2);
+  last_layer.train = {"model.layers.2.*"};
+  add("wide, last layer trained", wide, last_layer, PlanOf(threads, 2, 1, true));
+  TrainingJob norms = JobOf(256, 2);
+  norms.train = {"*norm*"};
+  add("deep, norms trained", deep, norms, PlanOf(threads, 2, 4, true));
   return cases;
 }
 
@@ -110,11 +111,7 @@ StepErrors Validation::errors(double (MeasuredRun::*of)() const) const {
   std::vector<double> errors;
   for (const ValidationRow& row : rows) errors.push_back(std::abs((row.run.*of)()));
   if (errors.empty()) return {};
-  std::sort(errors.begin(), errors.end());
-  const size_t middle = errors.size() / 2;
-  return {
-      .median = errors.size() % 2 == 1 ? errors[middle] : (errors[middle - 1] + errors[middle]) / 2,
-      .worst = errors.back()};
+  return {.median = Median(errors), .worst = *std::max_element(errors.begin(), errors.end())};
 }
 
 std::vector<std::string> Validation::memory_misses() const {
@@ -152,18 +149,18 @@ std::string Validation::Text() const {
     if (!run.operations.kinds.empty()) {
       const KindComparison& kind = run.operations.kinds.front();
       missed = StrCat(std::string(ToString(kind.kind)), " ",
-                      Percent(kind.seconds.difference() / run.step_seconds()));
+                      ShortPercentChange(kind.seconds.difference() / run.step_seconds()));
     }
     std::vector<std::string> cells = {row.name,
                                       StrCat(ShortNumber(run.predicted_seconds()), " s"),
                                       StrCat(ShortNumber(run.step_seconds()), " s"),
-                                      Percent(run.step_error()),
-                                      Percent(run.error_during()),
-                                      Percent(run.drift()),
+                                      ShortPercentChange(run.step_error()),
+                                      ShortPercentChange(run.error_during()),
+                                      ShortPercentChange(run.drift()),
                                       BytesText(run.predicted_host_bytes),
                                       BytesText(run.host_peak_bytes),
                                       missed};
-    if (!other.empty()) cells.insert(cells.begin() + 5, Percent(run.other_error()));
+    if (!other.empty()) cells.insert(cells.begin() + 5, ShortPercentChange(run.other_error()));
     table.AddRow(std::move(cells));
   }
   const Order pairs = order(0.15);

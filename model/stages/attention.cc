@@ -105,10 +105,11 @@ WorkDescription AttentionWork(const ModelSpec& spec, const LayerSpec& layer) {
   const int64_t query = spec.query_width();
   const int64_t key = spec.key_width();
   WorkDescription work;
-  work.gemms = {{.unit = kQueryUnit, .out = query, .in = spec.hidden},
-                {.unit = kKeyUnit, .out = key, .in = spec.hidden},
-                {.unit = kValueUnit, .out = key, .in = spec.hidden},
-                {.unit = kOutputUnit, .out = spec.hidden, .in = query}};
+  work.gemms = {
+      {.weight = TensorRole::kQuery, .unit = kQueryUnit, .out = query, .in = spec.hidden},
+      {.weight = TensorRole::kKey, .unit = kKeyUnit, .out = key, .in = spec.hidden},
+      {.weight = TensorRole::kValue, .unit = kValueUnit, .out = key, .in = spec.hidden},
+      {.weight = TensorRole::kOutput, .unit = kOutputUnit, .out = spec.hidden, .in = query}};
   AddBranchWork(spec, kOutputUnit, work);
   if (HasQkNorm(spec)) {
     AddElements(work, kQueryUnit, query, kNormCost);

@@ -117,13 +117,20 @@ WorkDescription ExpertsWork(const ModelSpec& spec) {
   const int64_t width = spec.experts.intermediate;
   const int64_t experts = spec.experts.experts;
   WorkDescription work;
-  work.gemms.push_back({.unit = 0, .out = experts, .in = spec.hidden});
+  const auto of_experts = [&](TensorRole weight, int64_t out, int64_t in) {
+    work.gemms.push_back({.weight = weight, .spread = Spread::kExperts, .out = out, .in = in});
+  };
+  work.gemms.push_back(
+      {.weight = TensorRole::kRouter, .unit = 0, .out = experts, .in = spec.hidden});
   // Gate and up of an expert are one multiply where they are one tensor.
-  work.gemms.push_back({.spread = Spread::kExperts,
-                        .out = spec.experts.fused_tensors ? 2 * width : width,
-                        .in = spec.hidden,
-                        .count = spec.experts.fused_tensors ? 1 : 2});
-  work.gemms.push_back({.spread = Spread::kExperts, .out = spec.hidden, .in = width});
+  if (spec.experts.fused_tensors) {
+    of_experts(TensorRole::kGateUp, 2 * width, spec.hidden);
+    of_experts(TensorRole::kExpertsDown, spec.hidden, width);
+  } else {
+    of_experts(TensorRole::kGate, width, spec.hidden);
+    of_experts(TensorRole::kUp, width, spec.hidden);
+    of_experts(TensorRole::kDown, spec.hidden, width);
+  }
   AddElements(work, 0, experts, kRouterCost);
   AddBranchWork(spec, experts - 1, work);
   const auto pairs = [&](int64_t values, const ElementCost& cost) {

@@ -61,9 +61,9 @@ ArrayDescriptions FeedForwardArrays(const ModelSpec& spec) {
 WorkDescription FeedForwardWork(const ModelSpec& spec) {
   const int64_t width = spec.intermediate;
   WorkDescription work;
-  work.gemms = {{.unit = kGateUnit, .out = width, .in = spec.hidden},
-                {.unit = kUpUnit, .out = width, .in = spec.hidden},
-                {.unit = kDownUnit, .out = spec.hidden, .in = width}};
+  work.gemms = {{.weight = TensorRole::kGate, .unit = kGateUnit, .out = width, .in = spec.hidden},
+                {.weight = TensorRole::kUp, .unit = kUpUnit, .out = width, .in = spec.hidden},
+                {.weight = TensorRole::kDown, .unit = kDownUnit, .out = spec.hidden, .in = width}};
   AddBranchWork(spec, kDownUnit, work);
   AddElements(work, kDownUnit, width, kGluCost);
   return work;

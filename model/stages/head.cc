@@ -33,7 +33,10 @@ ArrayDescriptions HeadArrays(const ModelSpec& spec) {
 
 WorkDescription HeadWork(const ModelSpec& spec) {
   WorkDescription work;
-  work.gemms.push_back({.spread = Spread::kAlike, .out = spec.vocab, .in = spec.hidden});
+  work.gemms.push_back({.weight = TensorRole::kTable,
+                        .spread = Spread::kAlike,
+                        .out = spec.vocab,
+                        .in = spec.hidden});
   AddOfAllRows(work, spec.vocab, kLogitsCost);
   return work;
 }

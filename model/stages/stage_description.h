@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "model/tensor_role.h"
 
 namespace horizon {
 
@@ -93,8 +94,10 @@ enum class Spread : uint8_t {
   kExperts,  // units are experts, each of which has its token-expert pairs
 };
 
-// A matrix multiply [tokens, in] x [in, out]. kAlike: one column of `out` for each unit.
+// A matrix multiply [tokens, in] x [in, out] with the tensor `weight`. kAlike: one column of `out`
+// for each unit.
 struct GemmWork {
+  TensorRole weight;
   Spread spread = Spread::kOneUnit;
   int64_t unit = 0;
   int64_t out = 0;

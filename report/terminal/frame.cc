@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "common/percent.h"
 #include "common/progress.h"
 #include "common/str_cat.h"
 #include "common/units.h"
@@ -30,10 +31,9 @@ std::string Number(const char* format, double value) {
   std::snprintf(text, sizeof(text), format, value);
   return text;
 }
-std::string Percent(double share) { return Number("%.0f %%", 100 * share); }
 std::string Rate(double value) { return Number(value < 100 ? "%.3g" : "%.0f", value); }
 std::string Size(double bytes) {
-  return ToString(Bytes(CheckedU64(static_cast<uint64_t>(std::clamp(bytes, 0.0, 9e18)))));
+  return BytesText(static_cast<uint64_t>(std::clamp(bytes, 0.0, 9e18)));
 }
 
 Tone ToneOfError(double error) {
@@ -199,9 +199,8 @@ class FrameWriter {
                           std::string_view unit) {
     line.Add(measured, Tone::kStrong).Add(StrCat(unit, ", predicted ", predicted));
     if (!figure.error.has_value()) return;
-    line.Add(" (").Add(
-        Number(std::abs(*figure.error) < 0.1 ? "%+.1f %%" : "%+.0f %%", 100 * *figure.error),
-        ToneOfError(*figure.error));
+    line.Add(" (").Add(PercentChange(*figure.error, std::abs(*figure.error) < 0.1 ? 1 : 0),
+                       ToneOfError(*figure.error));
     line.Add(")");
   }
 

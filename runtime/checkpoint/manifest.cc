@@ -117,6 +117,17 @@ absl::Status ReadFileRow(const Document& document, const Value& row, std::string
   return absl::OkStatus();
 }
 
+absl::Status ReadFrozenRow(const Document& document, const Value& row, std::string path,
+                           Manifest& manifest) {
+  RowReader reader(document, row, std::move(path), 2);
+  FrozenTensor tensor;
+  tensor.name = reader.Text();
+  tensor.crc32c = reader.Crc();
+  RETURN_IF_ERROR(reader.status());
+  manifest.facts.frozen.push_back(std::move(tensor));
+  return absl::OkStatus();
+}
+
 // What makes a record impossible, or "".
 std::string ProblemOf(const TensorRecord& tensor, const Manifest& manifest) {
   if (tensor.file >= manifest.files.size()) return StrCat("there is no file ", tensor.file);
@@ -183,6 +194,9 @@ absl::Status CheckUnique(const Manifest& manifest) {
     names.push_back(StrCat("tensor ", SavedName(tensor.name, tensor.part), " in ", tensor.file));
     names.push_back(StrCat("part ", ToString(tensor.part), " of tensor ", tensor.name));
   }
+  for (const FrozenTensor& tensor : manifest.facts.frozen) {
+    names.push_back(StrCat("frozen tensor ", tensor.name));
+  }
   std::sort(names.begin(), names.end());
   const auto twin = std::adjacent_find(names.begin(), names.end());
   if (twin == names.end()) return absl::OkStatus();
@@ -240,7 +254,7 @@ absl::Status ReadFacts(const Document& document, ObjectReader& root, CheckpointF
   return absl::OkStatus();
 }
 
-absl::StatusOr<Manifest> ReadVersion1(const Document& document) {
+absl::StatusOr<Manifest> ReadFields(const Document& document, int64_t version) {
   Manifest manifest;
   ObjectReader root(document, document.root);
   root.Ignore({"version", "crc32c"});
@@ -251,6 +265,7 @@ absl::StatusOr<Manifest> ReadVersion1(const Document& document) {
   const absl::StatusOr<SaveMode> known_mode = ParseWord<SaveMode>(mode);
   if (!known_mode.ok()) root.Fail("mode", StrCat(known_mode.status().message()));
   RETURN_IF_ERROR(ReadFacts(document, root, manifest.facts));
+  if (version >= 2) RETURN_IF_ERROR(ReadRows(document, root, "frozen", ReadFrozenRow, manifest));
   RETURN_IF_ERROR(ReadRows(document, root, "files", ReadFileRow, manifest));
   RETURN_IF_ERROR(ReadRows(document, root, "tensors", ReadTensorRow, manifest));
   RETURN_IF_ERROR(root.Finish());
@@ -279,7 +294,7 @@ absl::StatusOr<Manifest> ParseManifest(const std::string& file, std::string_view
         "'", file, "' has version ", *number, ", written by a newer horizon; this one reads ",
         "versions up to ", kManifestVersion, ": use the newer one"));
   }
-  absl::StatusOr<Manifest> manifest = ReadVersion1(*document);
+  absl::StatusOr<Manifest> manifest = ReadFields(*document, *number);
   if (!manifest.ok()) return Corrupt(file, StrCat(manifest.status().message()));
   return manifest;
 }

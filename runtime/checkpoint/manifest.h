@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "common/units.h"
 #include "model/dtype.h"
+#include "runtime/checkpoint/frozen_tensor.h"
 #include "runtime/checkpoint/state_part.h"
 #include "runtime/data/token_source.h"
 #include "schedule/stream_plan.h"
@@ -18,8 +19,9 @@
 namespace horizon {
 
 // manifest.json: what a checkpoint is and holds. A checkpoint without a valid one is none.
+// Version 2 added `frozen`; in version 1 every tensor was trained.
 
-inline constexpr int64_t kManifestVersion = 1;
+inline constexpr int64_t kManifestVersion = 2;
 inline constexpr Bytes kMaxManifest = 128_MiB;
 
 // What a run has counted so far; losses are finite, or absent before there was one.
@@ -37,9 +39,11 @@ struct CheckpointFacts {
   TrainingJob job;
   StreamPlan plan;
   std::string model_fingerprint;  // FingerprintOf(spec)
-  std::string data_fingerprint;   // of the data's content and how it is read
-  DataPosition data_position;     // of the step after this one
-  int64_t generator_key = 0;      // every random number is a function of it and of counters
+  // The base that the trained tensors go with: the frozen tensors, in the model's order.
+  std::vector<FrozenTensor> frozen;
+  std::string data_fingerprint;  // of the data's content and how it is read
+  DataPosition data_position;    // of the step after this one
+  int64_t generator_key = 0;     // every random number is a function of it and of counters
   RunCounters counters;
   int64_t metrics_lines = 0;  // of metrics.jsonl that belong to the steps up to this one
   friend bool operator==(const CheckpointFacts&, const CheckpointFacts&) = default;

@@ -62,6 +62,12 @@ std::string TensorLine(const TensorRecord& tensor) {
   });
 }
 
+std::string FrozenLine(const FrozenTensor& tensor) {
+  return OneLine([&](JsonWriter& json) {
+    json.BeginArray().String(tensor.name).String(Crc32cText(tensor.crc32c)).EndArray();
+  });
+}
+
 // One row a line: a manifest can be read, searched and compared by people too.
 template <typename Records, typename Line>
 void AppendRows(std::string_view key, const Records& records, Line line, std::string& text) {
@@ -90,6 +96,7 @@ std::string WriteManifest(const Manifest& manifest) {
   text += StrCat("\"generator_key\": ", facts.generator_key, ",\n");
   text += StrCat("\"counters\": ", CountersLine(facts.counters), ",\n");
   text += StrCat("\"metrics_lines\": ", facts.metrics_lines, ",\n");
+  AppendRows("frozen", facts.frozen, FrozenLine, text);
   AppendRows("files", manifest.files, FileLine, text);
   AppendRows("tensors", manifest.tensors, TensorLine, text);
   return StrCat(text, ManifestLastLine(text));

@@ -1,6 +1,9 @@
 #include "runtime/checkpoint/resume_check.h"
 
+#include <set>
+
 #include "common/check.h"
+#include "common/crc32c.h"
 #include "common/document.h"
 #include "common/json.h"
 #include "common/str_cat.h"
@@ -24,7 +27,8 @@ Value::Object FieldsOf(const TrainingJob& job) {
 }
 
 bool MayDiffer(std::string_view field, const Manifest& saved, const AskedRun& asked) {
-  if (field == "data" || field == "model") return true;  // the fingerprints are compared
+  if (field == "data" || field == "model") return true;    // the fingerprints are compared
+  if (field == "train" || field == "freeze") return true;  // the sets of tensors are
   if (field != "steps") return false;
   return saved.facts.job.learning_rate_schedule == LearningRateSchedule::kConstant &&
          asked.job.learning_rate_schedule == LearningRateSchedule::kConstant &&
@@ -34,6 +38,27 @@ bool MayDiffer(std::string_view field, const Manifest& saved, const AskedRun& as
 std::string Line(std::string_view field, std::string_view saved, std::string_view asked,
                  std::string_view what_to_do) {
   return StrCat(field, ": saved ", saved, ", asked ", asked, "; ", what_to_do);
+}
+
+// "" where both train the same tensors.
+std::string TrainedDifference(const Manifest& saved, const AskedRun& asked) {
+  std::set<std::string> before;
+  for (const TensorRecord& tensor : saved.tensors) before.insert(tensor.name);
+  const std::set<std::string> now(asked.trained.begin(), asked.trained.end());
+  const auto first_missing = [](const std::set<std::string>& of, const std::set<std::string>& in) {
+    for (const std::string& name : of) {
+      if (in.count(name) == 0) return name;
+    }
+    return std::string();
+  };
+  const std::string thawed = first_missing(now, before);
+  const std::string frozen = first_missing(before, now);
+  if (thawed.empty() && frozen.empty()) return "";
+  return Line("trained tensors", StrCat(before.size()), StrCat(now.size()),
+              StrCat(thawed.empty() ? "" : StrCat(thawed, " was frozen; "),
+                     frozen.empty() ? "" : StrCat(frozen, " was trained; "),
+                     "give --train and --freeze as they were, or start a new run from the "
+                     "exported model"));
 }
 
 }  // namespace
@@ -49,6 +74,9 @@ std::vector<std::string> DescribeDifferences(const Manifest& saved, const AskedR
     lines.push_back(Line("data_fingerprint", facts.data_fingerprint, asked.data_fingerprint,
                          StrCat("the data or how it is read has changed: give it as it was, from ",
                                 facts.job.data, ", or start a new run from the weights")));
+  }
+  if (const std::string trained = TrainedDifference(saved, asked); !trained.empty()) {
+    lines.push_back(trained);
   }
   const Value::Object before = FieldsOf(facts.job);
   const Value::Object now = FieldsOf(asked.job);
@@ -79,6 +107,25 @@ absl::Status CheckResumable(const std::string& path, const Manifest& saved, cons
       StrCat("cannot resume from '", path, "': it belongs to a run with other numbers");
   for (const std::string& line : lines) message += StrCat("\n  ", line);
   return absl::InvalidArgumentError(message);
+}
+
+absl::Status CheckFrozenBase(const std::string& run, const std::vector<FrozenTensor>& began,
+                             const std::vector<FrozenTensor>& found) {
+  const auto refuse = [&](const std::string& what) {
+    return absl::InvalidArgumentError(StrCat("the frozen tensors are not those that '", run,
+                                             "' was trained with: ", what,
+                                             "; give the model as it was when the run began"));
+  };
+  if (found.size() != began.size()) {
+    return refuse(StrCat("it began with ", began.size(), " frozen tensors, the model given has ",
+                         found.size()));
+  }
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (found[i] == began[i]) continue;
+    return refuse(StrCat(found[i].name, " has CRC-32C ", Crc32cText(found[i].crc32c), ", and had ",
+                         Crc32cText(began[i].crc32c)));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace horizon

@@ -39,8 +39,6 @@ using Place = StreamProgress::Place;
 // How often waiting is tried again when it fails and the device is not lost.
 constexpr int kTries = 3;
 
-std::string SizeText(uint64_t bytes) { return ToString(Bytes(CheckedU64(bytes))); }
-
 class CudaDevice final : public Device {
  public:
   explicit CudaDevice(const CudaDeviceOptions& options)
@@ -185,8 +183,8 @@ absl::Status CudaDevice::Reserve() {
   }
   return WithFailureSource(
       absl::ResourceExhaustedError(StrCat(
-          "cannot reserve ", options_.capacity, " bytes (", SizeText(options_.capacity), ") of ",
-          name_, ": ", free, " bytes (", SizeText(free), ") of ", total,
+          "cannot reserve ", options_.capacity, " bytes (", BytesText(options_.capacity), ") of ",
+          name_, ": ", free, " bytes (", BytesText(free), ") of ", total,
           " are free; lower the device memory, the micro-batch or the chunk size of the plan, or "
           "end other programs that use the device")),
       FailureSource::kDevice);
@@ -265,13 +263,13 @@ absl::Status CudaDevice::LockOrStage(std::span<std::byte> memory) {
   cudaError_t error = Select();
   if (error == cudaSuccess) error = pages_.Lock(memory);
   if (error == cudaSuccess) return absl::OkStatus();
-  const std::string what = StrCat("page-lock ", SizeText(memory.size()), " of host memory");
+  const std::string what = StrCat("page-lock ", BytesText(memory.size()), " of host memory");
   const absl::Status failed = Failed(error, what);
   RETURN_IF_ERROR(Stage(memory));
   if (options_.log != nullptr) {
     options_.log->Warning(
         StrCat(failed.message(), "; its copies go through slabs of at most ",
-               SizeText(StagingSlab::kMostBytes),
+               BytesText(StagingSlab::kMostBytes),
                " a stream and are slower: raise the limit of locked memory (ulimit -l)"));
   }
   return absl::OkStatus();
@@ -282,7 +280,7 @@ absl::Status CudaDevice::GiveSlab(Stream& stream) {
   auto slab = std::make_unique<StagingSlab>();
   const cudaError_t error = slab->Create();
   if (error != cudaSuccess) {
-    return Failed(error, StrCat("page-lock ", SizeText(StagingSlab::kLeastBytes),
+    return Failed(error, StrCat("page-lock ", BytesText(StagingSlab::kLeastBytes),
                                 " for the copies of stream ", stream.name,
                                 "; raise the limit of locked memory (ulimit -l)"));
   }
@@ -299,7 +297,7 @@ absl::Status CudaDevice::UnregisterHost(std::span<std::byte> memory) {
   if (error == cudaSuccess) error = unlocked;
   // A lost device has nothing locked any more.
   if (error == cudaSuccess || !lost_.ok()) return absl::OkStatus();
-  return Failed(error, StrCat("unlock ", SizeText(memory.size()), " of host memory"));
+  return Failed(error, StrCat("unlock ", BytesText(memory.size()), " of host memory"));
 }
 
 // --- streams and events ---
@@ -324,7 +322,7 @@ absl::StatusOr<StreamRef> CudaDevice::CreateStream(const StreamOptions& options)
   made.context = {.workers = workers.get(),
                   .scratch = options.scratch,
                   .stream = made.stream.get(),
-                  .products = options.products};
+                  .device_context = options.device_context};
   if (options.scratch.size() >= kGemmWorkspaceBytes) {
     made.context.gemm_workspace = options.scratch.first(kGemmWorkspaceBytes);
     made.context.device_workspace = options.scratch.subspan(kGemmWorkspaceBytes);

@@ -60,12 +60,12 @@ struct StreamOptions {
   int threads = 1;   // workers of host kernels (1..1024), the thread that runs them among them
   // KernelContext::scratch of the stream's kernels: aligned to 64, at least threads x
   // kWorkerScratchBytes, alive as long as the device. Empty where no kernel needs any. On CUDA it
-  // is memory of the device, whose first kGemmWorkspaceBytes are for products and whose rest is
+  // is memory of the device: the first kGemmWorkspaceBytes are for matrix multiplies, the rest is
   // KernelContext::device_workspace.
   std::span<std::byte> scratch;
-  // KernelContext::products of the stream's kernels, alive as long as the device; null: they
-  // multiply no matrices, or not on a CUDA device.
-  CublasProducts* products = nullptr;
+  // KernelContext::device_context of the stream's kernels, alive as long as the device. Null on the
+  // host, and where no kernel multiplies matrices.
+  DeviceContext* device_context = nullptr;
 };
 
 enum class LinkDirection { kToDevice, kToHost };

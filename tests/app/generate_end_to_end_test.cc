@@ -205,7 +205,7 @@ TEST(EvalCommand, CountsRightAnswers) {
   EXPECT_EQ(Number(*limited.root.Find("exact_match"), "questions"), 1);
   const ProcessResult plain =
       RunShell(Eval("--data qa.jsonl --sequence 64 --exact-match --show 1 --max-tokens 12"));
-  EXPECT_THAT(plain.out, AllOf(HasSubstr("exact match 33.3%: 1 of 3"), HasSubstr("expected  ")));
+  EXPECT_THAT(plain.out, AllOf(HasSubstr("exact match 33.3 %: 1 of 3"), HasSubstr("expected  ")));
 
   WriteFile("text.jsonl", "{\"text\": \"no question\"}\n");
   const ProcessResult refused = RunShell(Eval("--data text.jsonl --sequence 64 --exact-match"));

@@ -38,7 +38,7 @@ std::vector<Document> Lines(const std::string& text) {
 
 void PrepareGolden(const std::string& family) {
   const ProcessResult copied =
-      RunShell(StrCat("rm -rf model run && cp -rL ", kGoldens, family,
+      RunShell(StrCat("rm -rf model run out && cp -rL ", kGoldens, family,
                       "\" model && chmod -R u+w model && cat model/expected.json"));
   ASSERT_EQ(copied.exit_code, 0) << copied.err;
   const absl::StatusOr<Document> expected = ParseJson("expected.json", copied.out);

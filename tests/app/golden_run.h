@@ -11,7 +11,7 @@ namespace horizon {
 // A golden model (tests/goldens) as a run of the program, in the folder of RunShell.
 
 // The golden's batches as batches.jsonl, one sample a line, and its folder as `model`; an earlier
-// `run` goes.
+// `run` or `out` goes.
 void PrepareGolden(const std::string& family);
 // The flags with which PyTorch's 8 steps were taken.
 inline constexpr char kGoldenRun[] =

@@ -198,9 +198,11 @@ TEST(TrainCommand, PeakMemoryIsWhatWasPredicted) {
     int hidden, layers;
     const char* more;
   };
-  for (const Size size : {Size{64, 2, ""}, Size{512, 8, "--state bf16-moments"},
-                          Size{512, 12, "--optimizer-place in_backward --clip-norm 0"},
-                          Size{768, 12, "--compute fp32"}}) {
+  for (const Size size :
+       {Size{64, 2, ""}, Size{512, 8, "--state bf16-moments"},
+        Size{512, 12, "--optimizer-place in_backward --clip-norm 0"},
+        Size{768, 12, "--compute fp32"}, Size{768, 12, "--train 'model.layers.11.*'"},
+        Size{512, 12, "--compute fp32 --freeze '*mlp*'"}}) {
     SCOPED_TRACE(size.hidden);
     WriteFile("config.json",
               StrCat(R"({"model_type": "llama", "hidden_size": )", size.hidden,

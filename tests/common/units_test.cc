@@ -237,6 +237,20 @@ TEST(WithCommas, GroupsByThousands) {
   EXPECT_EQ(WithCommas(std::numeric_limits<uint64_t>::max()), "18,446,744,073,709,551,615");
 }
 
+TEST(ShortNumber, HasThreeDigitsAndCommasFromAThousandOn) {
+  EXPECT_EQ(ShortNumber(0), "0");
+  EXPECT_EQ(ShortNumber(0.012345), "0.0123");
+  EXPECT_EQ(ShortNumber(12.345), "12.3");
+  EXPECT_EQ(ShortNumber(999.4), "999");
+  EXPECT_EQ(ShortNumber(1234.5), "1,235");
+}
+
+TEST(BytesText, IsTheTextOfBytes) {
+  EXPECT_EQ(BytesText(0), "0 B");
+  EXPECT_EQ(BytesText(uint64_t{3} << 19), "1.5 MiB");
+  EXPECT_EQ(BytesText(CheckedU64::Overflowed()), "overflow");
+}
+
 TEST(Units, WorkIsPrintedWithTwoDecimalsRoundedDown) {
   EXPECT_EQ(FlopsText(0), "0 FLOP");
   EXPECT_EQ(FlopsText(999), "999 FLOP");

@@ -57,6 +57,29 @@ TEST_F(MeasuredRuns, MemoryIsAsPredictedAndEveryOperationIsCompared) {
   EXPECT_GT(run->step_seconds(), 0);
 }
 
+// Frozen tensors have neither gradients nor moments, in the prediction and in the process.
+TEST_F(MeasuredRuns, MemoryIsAsPredictedWhereAPartIsTrained) {
+  MeasuredCase wanted = Case("all", 8, 2);
+  const absl::StatusOr<MeasuredRun> all = RunMeasured(wanted, Options());
+  ASSERT_TRUE(all.ok()) << all.status();
+  for (const char* trained : {"model.layers.7.*", "*norm*", "model.embed_tokens.weight",
+                              "lm_head.weight", "model.layers.0.*"}) {
+    SCOPED_TRACE(trained);
+    wanted.job.train = {trained};
+    const absl::StatusOr<MeasuredRun> part = RunMeasured(wanted, Options());
+    ASSERT_TRUE(part.ok()) << part.status();
+    EXPECT_EQ(part->device_peak_bytes, part->arena_bytes);
+    EXPECT_LE(part->host_peak_bytes, part->predicted_host_bytes);
+    EXPECT_LE(part->predicted_host_bytes - part->host_peak_bytes,
+              (uint64_t{64} << 20) + part->predicted_host_bytes * 3 / 100);
+    EXPECT_LT(part->arena_bytes, all->arena_bytes);
+    EXPECT_LT(part->predicted_host_bytes, all->predicted_host_bytes);
+    EXPECT_LT(part->d2h_bytes, all->d2h_bytes);
+    // Nothing has been updated before the first step.
+    EXPECT_EQ(part->losses[0], all->losses[0]);
+  }
+}
+
 // Eleven steps are a burst of five and one of six: what makes no whole burst goes with the last.
 TEST_F(MeasuredRuns, StepsAreMadeInBurstsThatChangeNoLoss) {
   const MeasuredCase wanted = Case("one", 2, 2);

@@ -31,4 +31,15 @@ WRAPPERS = [
     "mistral3_wrapper",
 ]
 
+# Of these, those with frozen.json.
+FROZEN = [
+    "gemma3",
+    "granite",
+    "llama",
+    "olmo3",
+    "phi3",
+    "qwen2",
+    "qwen3",
+]
+
 GOLDENS = EXPERTS + DENSE + WRAPPERS

@@ -27,6 +27,7 @@ struct Head {
   std::vector<TokenRecord> records;
   std::vector<TokenSums> sums;
   GuardedFloats logits, input_gradient, weight_gradient;
+  bool has_input_gradient = true, has_weight_gradient = true;  // given to kernels, or null
   LossSum loss;
 
   // Every fifth label is ignored.
@@ -57,8 +58,8 @@ struct Head {
             .scale = scale,
             .logits = logits.data(),
             .loss = &loss,
-            .input_gradient = input_gradient.data(),
-            .weight_gradient = weight_gradient.data(),
+            .input_gradient = has_input_gradient ? input_gradient.data() : nullptr,
+            .weight_gradient = has_weight_gradient ? weight_gradient.data() : nullptr,
             .first_chunk = true};
   }
 
@@ -77,7 +78,7 @@ struct Head {
     part.records += chunk.begin;
     part.sums += chunk.begin;
     part.input_gradient = part.input_gradient.From(chunk.begin * hidden);
-    part.weight_gradient += shard.begin * hidden;
+    if (has_weight_gradient) part.weight_gradient += shard.begin * hidden;
     part.first_chunk = chunk.begin == 0;
     return part;
   }
@@ -369,6 +370,64 @@ TEST(HeadLoss, NoTokensWriteZerosForTheFirstChunkAndNothingForALaterOne) {
   KernelLane lane(1);
   ASSERT_TRUE(HeadLossHost(lane.context(), later).ok());
   for (const float value : head.weight_gradient.span()) ASSERT_EQ(value, 4.0f);
+}
+
+// Loss, sums and the gradient that is wanted have the same bits; the memory of the other is as it
+// was.
+void ExpectSameWithout(const Head& head, const Head& both, const Head& begin) {
+  EXPECT_EQ(head.loss.count, both.loss.count);
+  EXPECT_EQ(std::bit_cast<uint64_t>(head.loss.sum), std::bit_cast<uint64_t>(both.loss.sum));
+  EXPECT_EQ(std::memcmp(head.sums.data(), both.sums.data(), head.sums.size() * sizeof(TokenSums)),
+            0);
+  EXPECT_TRUE(
+      SameBits(head.input_gradient, (head.has_input_gradient ? both : begin).input_gradient));
+  EXPECT_TRUE(
+      SameBits(head.weight_gradient, (head.has_weight_gradient ? both : begin).weight_gradient));
+  EXPECT_TRUE(head.logits.guards_hold() && head.input_gradient.guards_hold() &&
+              head.weight_gradient.guards_hold());
+}
+
+TEST(HeadLoss, AGradientThatIsLeftOutChangesNoBitOfTheOthers) {
+  struct Sizes {
+    int64_t tokens, hidden, rows;
+  };
+  struct Wanted {
+    bool input, weights;
+  };
+  std::mt19937 random(14);
+  for (const Sizes sizes : {Sizes{0, 3, 5}, {5, 3, 0}, {1, 1, 1}, {131, 19, 515}, {300, 9, 1100}}) {
+    Head begin(random, sizes.tokens, sizes.hidden, sizes.rows);
+    begin.logit_scale = 0.7f;
+    const auto run_host = [](Head& head) { RunHost(head, 2); };
+    const auto run_reference = [](Head& head) {
+      ASSERT_TRUE(HeadLossReference({}, head.Whole()).ok());
+    };
+    const auto run_cut = [](Head& head) {
+      KernelLane lane(2);
+      RunCut(
+          head, {0, 128, head.tokens}, {0, 512, head.rows},
+          [&](const HeadLogSumExp& args) {
+            ASSERT_TRUE(HeadLogSumExpHost(lane.context(), args).ok());
+          },
+          [&](const HeadLoss& args) { ASSERT_TRUE(HeadLossHost(lane.context(), args).ok()); });
+    };
+    const auto check = [&](const auto& run) {
+      Head both = begin;
+      run(both);
+      for (const Wanted wanted : {Wanted{true, false}, {false, true}, {false, false}}) {
+        SCOPED_TRACE(testing::Message() << sizes.tokens << " x " << sizes.rows << ", input "
+                                        << wanted.input << ", weights " << wanted.weights);
+        Head head = begin;
+        head.has_input_gradient = wanted.input;
+        head.has_weight_gradient = wanted.weights;
+        run(head);
+        ExpectSameWithout(head, both, begin);
+      }
+    };
+    check(run_host);
+    check(run_reference);
+    if (sizes.tokens > 128 && sizes.rows > 512) check(run_cut);
+  }
 }
 
 TEST(HeadLoss, HugeLogitsDoNotOverflow) {

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "tests/kernels/each_target.h"
@@ -307,6 +309,79 @@ TEST(RmsNorm, NoRowsGiveAGradientOfZero) {
                                   norm.Backward(x_gradient, {.sum = weight_gradient.data()}))
                   .ok());
   EXPECT_TRUE(SameBits(weight_gradient, GuardedFloats(5)));
+}
+
+// A frozen weight needs no scratch, and a norm with nothing to train before it neither its weight
+// nor the residual's gradient: none of these are there.
+TEST(RmsNorm, AGradientThatIsLeftOutChangesNoBitOfTheOther) {
+  for (const float offset : kOffsets) {
+    for (const Shape shape : Shapes()) {
+      Norm norm(shape, 11, offset);
+      const GuardedFloats y_gradient = norm.y_gradient;
+      for (const auto body : {&RmsNormBackwardHost, &RmsNormBackwardReference}) {
+        KernelLane lane(3);
+        GuardedFloats both_x(norm.x.size());
+        GuardedFloats both_weight(shape.width, 0.5f);
+        ASSERT_TRUE(
+            body(lane.context(), norm.Backward(both_x, {.sum = both_weight.data(), .add = true}))
+                .ok());
+        KernelContext without_scratch = lane.context();
+        without_scratch.scratch = {};
+        GuardedFloats x_gradient(norm.x.size());
+        ASSERT_TRUE(body(without_scratch, norm.Backward(x_gradient, {})).ok());
+        EXPECT_TRUE(SameBits(x_gradient, both_x)) << shape.rows << " " << shape.width;
+        GuardedFloats in_place = y_gradient;
+        RmsNormBackward backward = norm.Backward(in_place, {});
+        backward.y_gradient = in_place.data();
+        ASSERT_TRUE(body(without_scratch, backward).ok());
+        EXPECT_TRUE(SameBits(in_place, both_x)) << shape.rows << " " << shape.width;
+        GuardedFloats weight_gradient(shape.width, 0.5f);
+        backward = norm.Backward(x_gradient, {.sum = weight_gradient.data(), .add = true});
+        backward.weight = nullptr;
+        backward.residual_gradient = nullptr;
+        backward.x_gradient = nullptr;
+        ASSERT_TRUE(body(lane.context(), backward).ok());
+        EXPECT_TRUE(SameBits(weight_gradient, both_weight)) << shape.rows << " " << shape.width;
+        EXPECT_TRUE(SameBits(norm.y_gradient, y_gradient));
+        EXPECT_TRUE(x_gradient.guards_hold() && in_place.guards_hold());
+        EXPECT_TRUE(weight_gradient.guards_hold() && lane.guard_holds());
+      }
+    }
+  }
+}
+
+TEST(RmsNorm, AGradientThatLeavesRoundedIsNotTakenForALeftOutOne) {
+  Norm norm({70, 19}, 12);
+  GuardedFloats x_gradient(norm.x.size());
+  for (const auto body : {&RmsNormBackwardHost, &RmsNormBackwardReference}) {
+    KernelLane lane(1);
+    GuardedFloats sum(19);
+    std::vector<uint16_t> leaving(19, 0xFFFF);
+    for (const GradientOut gradient :
+         {GradientOut{.sum = sum.data(), .rounded = true}, {.leaving = leaving.data()}}) {
+      RmsNormBackward backward = norm.Backward(x_gradient, gradient);
+      backward.x_gradient = nullptr;
+      ASSERT_TRUE(body(lane.context(), backward).ok());
+    }
+    for (int64_t i = 0; i < 19; ++i) {
+      const uint32_t bits = uint32_t{leaving[static_cast<size_t>(i)]} << 16;
+      EXPECT_EQ(std::bit_cast<float>(bits), sum[i]) << i;
+      EXPECT_NE(sum[i], 0.0f) << i;
+    }
+  }
+}
+
+TEST(RmsNorm, BackwardWithoutAnyGradientIsRefused) {
+  Norm norm({2, 5}, 13);
+  GuardedFloats unused(norm.x.size());
+  RmsNormBackward backward = norm.Backward(unused, {});
+  backward.x_gradient = nullptr;
+  for (const auto body : {&RmsNormBackwardHost, &RmsNormBackwardReference}) {
+    KernelLane lane(1);
+    const absl::Status status = body(lane.context(), backward);
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    EXPECT_NE(status.message().find("neither x_gradient nor weight_gradient"), std::string::npos);
+  }
 }
 
 // In double, from the definition: sum of y x y_gradient. Central differences with a step of 1e-4

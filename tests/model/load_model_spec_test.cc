@@ -138,5 +138,23 @@ TEST_F(LoadModelSpecTest, EveryFailingCallIsReported) {
   EXPECT_GE(hits, 4u);
 }
 
+TEST_F(LoadModelSpecTest, TheTextIsOfTheFileThatWasReadAndIsReadOnce) {
+  const std::string folder = Folder("once", kLlama);
+  FaultingIo io(*io_, {.at_call = 1000});
+  const absl::StatusOr<LoadedModel> model = LoadModel(io, folder);
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_EQ(model->config_text, kLlama);
+  EXPECT_EQ(model->config.spec.name, "once");
+  int opened = 0;
+  for (const std::string& call : io.history()) opened += call.starts_with("Open ") ? 1 : 0;
+  EXPECT_EQ(opened, 1);
+}
+
+TEST_F(LoadModelSpecTest, TheTextOfACatalogModelIsTheCatalogs) {
+  const absl::StatusOr<LoadedModel> model = LoadModel(*io_, "qwen2.5-7b");
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_EQ(model->config_text, FindCatalogName("qwen2.5-7b")->config);
+}
+
 }  // namespace
 }  // namespace horizon

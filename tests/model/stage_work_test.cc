@@ -94,10 +94,11 @@ TEST(ForwardWork, DealsPairsEvenlyOverExperts) {
     EXPECT_EQ(down.count, 1);
   }
   const StageWork middle = ForwardWork(spec, stage, {1, 3}, {1, 7});
-  ASSERT_EQ(middle.gemms.size(), 4u);
+  // Gate, up and down of the expert that has one pair more, then of the other.
+  ASSERT_EQ(middle.gemms.size(), 6u);
   EXPECT_EQ(middle.gemms[0].m, 4);
-  EXPECT_EQ(middle.gemms[0].count, 2);  // gate and up of one expert
-  EXPECT_EQ(middle.gemms[2].m, 3);
+  EXPECT_EQ(middle.gemms[0].count, 1);
+  EXPECT_EQ(middle.gemms[3].m, 3);
 }
 
 TEST(ForwardWork, AnIdleExpertHasNoProducts) {

@@ -10,7 +10,6 @@
 #include "common/clock.h"
 #include "common/io.h"
 #include "common/json.h"
-#include "kernels/cublas_products.h"
 #include "planner/probe_cuda.h"
 #include "runtime/device/cuda_device.h"
 #include "runtime/device/host_device.h"
@@ -82,12 +81,13 @@ TEST(DeviceRates, OfACudaDeviceMakeAProfile) {
     const absl::StatusOr<std::unique_ptr<Device>> device =
         MakeCudaDevice({.capacity = CudaRatingBytes(rates), .clock = &clock});
     ASSERT_TRUE(device.ok()) << device.status();
-    const absl::StatusOr<std::unique_ptr<CublasProducts>> products = CublasProducts::Create();
-    ASSERT_TRUE(products.ok()) << products.status();
+    const absl::StatusOr<std::unique_ptr<DeviceContext>> context =
+        CudaKernels().make_device_context();
+    ASSERT_TRUE(context.ok()) << context.status();
     const absl::StatusOr<HardwareProfile> profile = ProbeCuda(
         *io, clock,
         {.host = {.time = Seconds{0.2}},
-         .rated = {.device = **device, .kernels = CudaKernels(), .products = products->get()},
+         .rated = {.device = **device, .kernels = CudaKernels(), .device_context = context->get()},
          .rates = rates,
          .name = "Fake GPU",
          .free_bytes = uint64_t{1} << 30});

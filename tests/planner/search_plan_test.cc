@@ -73,6 +73,13 @@ void ExpectSound(const ModelSpec& spec, const TrainingJob& job, const SearchResu
   const Prediction prediction = PredictRun(spec, *schedule, setting).prediction;
   EXPECT_TRUE(prediction.fits());
   EXPECT_EQ(prediction.step_seconds, result.prediction.step_seconds);
+  // What it was predicted from is handed out with it.
+  ASSERT_TRUE(result.simulation.has_value());
+  EXPECT_EQ(result.simulation->schedule.plan, *result.plan);
+  EXPECT_EQ(result.simulation->schedule.memory.totals, schedule->memory.totals);
+  EXPECT_EQ(result.simulation->schedule.steady.operations.size(),
+            schedule->steady.operations.size());
+  EXPECT_EQ(result.simulation->steady.step_seconds(), result.prediction.step_seconds);
   EXPECT_LE(static_cast<double>(prediction.memory.device_bytes()),
             setting.profile.device.memory_bytes.value * (1 - setting.margin));
   EXPECT_LE(static_cast<double>(prediction.memory.host_bytes()),

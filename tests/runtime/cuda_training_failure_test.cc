@@ -9,7 +9,6 @@
 
 #include "common/clock.h"
 #include "common/failure_source.h"
-#include "kernels/cublas_products.h"
 #include "kernels/kernel_table.h"
 #include "runtime/device/cuda_device.h"
 #include "tests/fake_cuda/fake_cuda_control.h"
@@ -80,10 +79,11 @@ class CudaTrainingFailure : public testing::TestWithParam<Case> {
     EXPECT_GT(pieces_, 200U);
   }
 
-  // A device, products, a trainer, a step and its update, and all of it given back.
+  // A device, its context, a trainer, a step and its update, and all of it given back.
   absl::StatusOr<RunOutcome> Live() {
-    const absl::StatusOr<std::unique_ptr<CublasProducts>> products = CublasProducts::Create();
-    if (!products.ok()) return products.status();
+    const absl::StatusOr<std::unique_ptr<DeviceContext>> context =
+        CudaKernels().make_device_context();
+    if (!context.ok()) return context.status();
     const auto batch = [&](int64_t step, int64_t micro_batch) {
       return RandomTokens(spec_, job_, static_cast<uint64_t>(10 * step + micro_batch), 3);
     };
@@ -97,7 +97,7 @@ class CudaTrainingFailure : public testing::TestWithParam<Case> {
                         .batch = batch,
                         .device = device,
                         .kernels = &CudaKernels(),
-                        .products = products->get()});
+                        .device_context = context->get()});
   }
 
   void Begin(uint64_t seed) {

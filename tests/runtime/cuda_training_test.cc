@@ -17,30 +17,6 @@
 namespace horizon {
 namespace {
 
-TrainingJob OnCuda(TrainingJob job) {
-  job.device = DeviceKind::kCuda;
-  job.compute_type = NumberType::kBf16;
-  job.activation_type = NumberType::kBf16;
-  job.gradient_type = NumberType::kBf16;
-  return job;
-}
-
-double RelativeError(double got, double wanted) {
-  return std::abs(got - wanted) / std::abs(wanted);
-}
-
-double Cosine(const std::vector<float>& a, const std::vector<float>& b) {
-  double dot = 0;
-  double a_square = 0;
-  double b_square = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    dot += double{a[i]} * b[i];
-    a_square += double{a[i]} * a[i];
-    b_square += double{b[i]} * b[i];
-  }
-  return dot / std::sqrt(a_square * b_square);
-}
-
 class CudaTraining : public testing::TestWithParam<std::string> {
  protected:
   RunRequest Request(const TrainingJob& job, const StreamPlan& plan, int64_t steps) {

@@ -1,7 +1,6 @@
 // Vocabularies that are no multiple of 8 on the fake CUDA, whose rows of logits are padded:
 // training and evaluation under every cut of the head, and generation.
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -14,7 +13,6 @@
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "gtest/gtest.h"
-#include "kernels/cublas_products.h"
 #include "kernels/kernel_table.h"
 #include "runtime/device/cuda_device.h"
 #include "runtime/device/host_device.h"
@@ -49,14 +47,6 @@ TrainingJob HostJob() {
   return job;
 }
 
-TrainingJob OnCuda(TrainingJob job) {
-  job.device = DeviceKind::kCuda;
-  job.compute_type = NumberType::kBf16;
-  job.activation_type = NumberType::kBf16;
-  job.gradient_type = NumberType::kBf16;
-  return job;
-}
-
 StreamPlan PlanInShards() {
   StreamPlan plan;
   plan.chunk_bytes = 17_KiB;  // 544 rows of the vocabulary
@@ -83,10 +73,6 @@ std::vector<std::pair<std::string, StreamPlan>> Plans() {
   plans.emplace_back("keeps activations", plan);
   plans.emplace_back("resident", ResidentPlan());
   return plans;
-}
-
-double RelativeError(double got, double wanted) {
-  return std::abs(got - wanted) / std::abs(wanted);
 }
 
 class CudaVocabulary : public testing::TestWithParam<int64_t> {};
@@ -148,7 +134,7 @@ TEST(CudaVocabularyCut, TheLastShardIsOdd) {
 // A device of either kind, the fake CUDA begun anew.
 struct World {
   RealClock clock;
-  std::unique_ptr<CublasProducts> products;
+  std::unique_ptr<DeviceContext> context;
   std::unique_ptr<Device> device;
 
   World(DeviceKind kind, uint64_t bytes, uint64_t seed) {
@@ -157,15 +143,15 @@ struct World {
       return;
     }
     fake_cuda::Reset({.seed = seed});
-    products = *CublasProducts::Create();
+    context = *CudaKernels().make_device_context();
     device = *MakeCudaDevice({.capacity = bytes, .clock = &clock});
   }
 
-  ModelPass::Options options() {
+  RunEnvironment environment() {
     return {.device = *device,
-            .kernels = products == nullptr ? HostKernels() : CudaKernels(),
+            .kernels = context == nullptr ? HostKernels() : CudaKernels(),
             .clock = clock,
-            .products = products.get()};
+            .device_context = context.get()};
   }
 };
 
@@ -176,7 +162,7 @@ absl::StatusOr<std::vector<float>> TokenLosses(const ModelSpec& spec, const Trai
   ASSIGN_OR_RETURN(
       const std::unique_ptr<ModelPass> pass,
       ModelPass::Create({.spec = spec, .job = job, .plan = plan, .kind = PassKind::kEvaluate},
-                        world.options()));
+                        world.environment()));
   RETURN_IF_ERROR(pass->store().Fill(RandomSource(spec, 3)));
   std::vector<float> all;
   bool given = false;
@@ -223,7 +209,7 @@ absl::StatusOr<Generated> Generate(const ModelSpec& spec, const GenerationSetup&
   ASSIGN_OR_RETURN(const InferenceBytes bytes, GenerationBytes(spec, setup));
   World world(setup.device, bytes.device, seed);
   ASSIGN_OR_RETURN(const std::unique_ptr<Generator> generator,
-                   Generator::Create(spec, setup, world.options()));
+                   Generator::Create(spec, setup, world.environment()));
   RETURN_IF_ERROR(generator->store().Fill(RandomSource(spec, 3)));
   Generated generated;
   generated.logits.resize(prompts.size());

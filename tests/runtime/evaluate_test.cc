@@ -83,7 +83,7 @@ struct Made {
   std::unique_ptr<ModelPass> alone;
   std::unique_ptr<ModelPass> beside;
 
-  ModelPass::Options Options() {
+  RunEnvironment Environment() {
     return {.device = *device, .kernels = HostKernels(), .clock = clock};
   }
   void MakeDevice(uint64_t bytes) {
@@ -105,7 +105,7 @@ struct Made {
              const ParameterStore::Source& source) {
     MakeDevice(uint64_t{1} << 30);
     auto made = ModelPass::Create(
-        {.spec = spec, .job = job, .plan = plan, .kind = PassKind::kEvaluate}, Options());
+        {.spec = spec, .job = job, .plan = plan, .kind = PassKind::kEvaluate}, Environment());
     ASSERT_TRUE(made.ok()) << made.status();
     alone = *std::move(made);
     ASSERT_TRUE(alone->store().Fill(source).ok());

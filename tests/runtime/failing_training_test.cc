@@ -33,12 +33,10 @@ struct Made {
     trainer.reset();
     device = *HostDevice::Create(
         {.capacity = layout->totals[static_cast<size_t>(Memory::kDevice)], .clock = &clock});
-    absl::StatusOr<std::unique_ptr<Trainer>> made = Trainer::Create(spec, job, plan,
-                                                                    {.device = *device,
-                                                                     .kernels = kernels,
-                                                                     .clock = clock,
-                                                                     .non_finite = policy,
-                                                                     .stall_limit = stall_limit});
+    absl::StatusOr<std::unique_ptr<Trainer>> made = Trainer::Create(
+        spec, job, plan,
+        {.device = *device, .kernels = kernels, .clock = clock, .stall_limit = stall_limit},
+        policy);
     if (!made.ok()) return made.status();
     trainer = *std::move(made);
     return trainer->store().Fill(RandomSource(spec, 3));

@@ -1,5 +1,4 @@
 // PyTorch's losses and gradient norms on tiny Hugging Face models, met by the runtime.
-#include <cmath>
 #include <map>
 #include <string>
 #include <vector>
@@ -13,23 +12,6 @@ namespace horizon {
 namespace {
 
 class GoldenTraining : public testing::TestWithParam<std::string> {};
-
-double RelativeError(double got, double wanted) {
-  return std::abs(got - wanted) / std::abs(wanted);
-}
-
-RunOutcome RunGolden(const Golden& golden, const TrainingJob& job, const StreamPlan& plan,
-                     int64_t steps) {
-  absl::StatusOr<RunOutcome> outcome =
-      RunTraining({.spec = golden.spec,
-                   .job = job,
-                   .plan = plan,
-                   .source = SourceOf(golden),
-                   .batch = [&](int64_t step, int64_t) { return golden.batches[step - 1]; },
-                   .steps = steps});
-  EXPECT_TRUE(outcome.ok()) << outcome.status();
-  return outcome.ok() ? *std::move(outcome) : RunOutcome{};
-}
 
 // PyTorch in fp64 differs from the goldens by 1.1e-7, 3e-6 and 6e-6 at most.
 TEST_P(GoldenTraining, LossesAndGradientNormsInFp32AreThoseOfPyTorch) {
@@ -75,18 +57,6 @@ TEST_P(GoldenTraining, MatricesThatStreamOneByOneGiveTheSameBits) {
     EXPECT_EQ(shards.steps[step].loss, whole.steps[step].loss);
     EXPECT_EQ(shards.steps[step].norms, whole.steps[step].norms);
   }
-}
-
-double Cosine(const std::vector<float>& a, const std::vector<float>& b) {
-  double dot = 0;
-  double a_square = 0;
-  double b_square = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    dot += double{a[i]} * b[i];
-    a_square += double{a[i]} * a[i];
-    b_square += double{b[i]} * b[i];
-  }
-  return dot / std::sqrt(a_square * b_square);
 }
 
 TEST_P(GoldenTraining, GradientsInBf16PointWhereThoseInFp32Do) {

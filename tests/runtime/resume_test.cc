@@ -118,6 +118,7 @@ class Resume : public testing::Test {
     } else {
       ASSIGN_OR_RETURN(const Checkpoint checkpoint, Checkpoint::Open(*io_, request.resume));
       RETURN_IF_ERROR(LoadCheckpoint(checkpoint, trainer->store()));
+      if (!job_.trains_all()) RETURN_IF_ERROR(trainer->store().FillFrozen(RandomSource(spec_, 3)));
       const Manifest& manifest = checkpoint.manifest();
       run.first_step = manifest.step + 1;
       run.counters = manifest.facts.counters;
@@ -201,6 +202,23 @@ class Resume : public testing::Test {
     return plan;
   }
 
+  using PlanOf = StreamPlan (Resume::*)() const;
+  struct Kind {
+    OptimizerPlace place;
+    StateFormat format;
+    NumberType compute;
+    std::vector<PlanOf> plans;
+  };
+  static const std::vector<Kind> kKinds;
+  void Take(const Kind& kind) {
+    job_.optimizer_place = kind.place;
+    job_.state_format = kind.format;
+    job_.compute_type = kind.compute;
+    job_.clip_norm = kind.place == OptimizerPlace::kInBackward ? 0 : 1;
+  }
+  void ExpectEqualFromEveryCheckpoint(const std::vector<PlanOf>& plans,
+                                      const std::vector<int64_t>& cadences);
+
   std::unique_ptr<Io> io_ = MakePosixIo();
   RealClock clock_;
   std::string folder_;
@@ -210,61 +228,97 @@ class Resume : public testing::Test {
   bool stopping_ = false;
 };
 
-TEST_F(Resume, EndsWithTheSameBitsFromEveryCheckpointUnderEveryPlan) {
-  struct Kind {
-    OptimizerPlace place;
-    StateFormat format;
-    NumberType compute;
-    std::vector<StreamPlan (Resume::*)() const> plans;
-  };
-  const std::vector<Kind> kinds = {{OptimizerPlace::kBehindForward,
-                                    StateFormat::kFp32,
-                                    NumberType::kFp32,
-                                    {&Resume::NoPrefetch, &Resume::Shards}},
-                                   {OptimizerPlace::kInBackward,
-                                    StateFormat::kBf16Moments,
-                                    NumberType::kBf16,
-                                    {&Resume::Plain, &Resume::Shards}},
-                                   {OptimizerPlace::kAfterStep,
-                                    StateFormat::k8BitMoments,
-                                    NumberType::kBf16,
-                                    {&Resume::Shards, &Resume::Reference, &Resume::Resident}},
-                                   {OptimizerPlace::kAfterStep,
-                                    StateFormat::kBf16Weights,
-                                    NumberType::kBf16,
-                                    {&Resume::Plain, &Resume::Resident}}};
-  for (const Kind& kind : kinds) {
-    SCOPED_TRACE(StrCat(ToString(kind.place), " ", ToString(kind.format)));
-    job_.optimizer_place = kind.place;
-    job_.state_format = kind.format;
-    job_.compute_type = kind.compute;
-    job_.clip_norm = kind.place == OptimizerPlace::kInBackward ? 0 : 1;
-    const Outcome whole = Run({.folder = NewFolder()});
-    ASSERT_TRUE(whole.status.ok()) << whole.status;
-    for (size_t p = 0; p < kind.plans.size(); ++p) {
-      for (const int64_t every : {1, 3}) {
-        const std::string folder = NewFolder();
-        const Outcome saved =
-            Run({.plan = (this->*kind.plans[p])(), .every = every, .folder = folder});
-        ASSERT_TRUE(saved.status.ok()) << saved.status;
-        EXPECT_EQ(saved.digest, whole.digest);
-        EXPECT_EQ(Losses(saved.metrics), Losses(whole.metrics));
-        const auto found = FindCheckpoints(*io_, folder);
-        ASSERT_TRUE(found.ok()) << found.status();
-        ASSERT_EQ(found->size(), every == 1 ? 8u : 3u);
-        for (const FoundCheckpoint& checkpoint : *found) {
-          const Outcome again = Run({.plan = (this->*kind.plans[(p + 1) % kind.plans.size()])(),
-                                     .folder = folder,
-                                     .resume = checkpoint.path});
-          if (checkpoint.step == job_.steps) continue;
-          ASSERT_TRUE(again.status.ok()) << again.status;
-          EXPECT_EQ(again.digest, whole.digest) << "from step " << checkpoint.step;
-          EXPECT_EQ(Losses(again.metrics), Losses(whole.metrics)) << checkpoint.step;
-          EXPECT_EQ(again.summary.first_loss, whole.summary.first_loss);
-          EXPECT_EQ(again.summary.best_loss, whole.summary.best_loss);
-        }
+const std::vector<Resume::Kind> Resume::kKinds = {
+    {OptimizerPlace::kBehindForward,
+     StateFormat::kFp32,
+     NumberType::kFp32,
+     {&Resume::NoPrefetch, &Resume::Shards}},
+    {OptimizerPlace::kInBackward,
+     StateFormat::kBf16Moments,
+     NumberType::kBf16,
+     {&Resume::Plain, &Resume::Shards}},
+    {OptimizerPlace::kAfterStep,
+     StateFormat::k8BitMoments,
+     NumberType::kBf16,
+     {&Resume::Shards, &Resume::Reference, &Resume::Resident}},
+    {OptimizerPlace::kAfterStep,
+     StateFormat::kBf16Weights,
+     NumberType::kBf16,
+     {&Resume::Plain, &Resume::Resident}}};
+
+// Saved under one plan and taken up under the next, from each of its checkpoints.
+void Resume::ExpectEqualFromEveryCheckpoint(const std::vector<PlanOf>& plans,
+                                            const std::vector<int64_t>& cadences) {
+  const Outcome whole = Run({.folder = NewFolder()});
+  ASSERT_TRUE(whole.status.ok()) << whole.status;
+  for (size_t p = 0; p < plans.size(); ++p) {
+    for (const int64_t every : cadences) {
+      const std::string folder = NewFolder();
+      const Outcome saved = Run({.plan = (this->*plans[p])(), .every = every, .folder = folder});
+      ASSERT_TRUE(saved.status.ok()) << saved.status;
+      EXPECT_EQ(saved.digest, whole.digest);
+      EXPECT_EQ(Losses(saved.metrics), Losses(whole.metrics));
+      const auto found = FindCheckpoints(*io_, folder);
+      ASSERT_TRUE(found.ok()) << found.status();
+      ASSERT_EQ(found->size(), every == 1 ? 8u : 3u);
+      for (const FoundCheckpoint& checkpoint : *found) {
+        const Outcome again = Run({.plan = (this->*plans[(p + 1) % plans.size()])(),
+                                   .folder = folder,
+                                   .resume = checkpoint.path});
+        if (checkpoint.step == job_.steps) continue;
+        ASSERT_TRUE(again.status.ok()) << again.status;
+        EXPECT_EQ(again.digest, whole.digest) << "from step " << checkpoint.step;
+        EXPECT_EQ(Losses(again.metrics), Losses(whole.metrics)) << checkpoint.step;
+        EXPECT_EQ(again.summary.first_loss, whole.summary.first_loss);
+        EXPECT_EQ(again.summary.best_loss, whole.summary.best_loss);
       }
     }
+  }
+}
+
+TEST_F(Resume, EndsWithTheSameBitsFromEveryCheckpointUnderEveryPlan) {
+  for (const Kind& kind : kKinds) {
+    SCOPED_TRACE(StrCat(ToString(kind.place), " ", ToString(kind.format)));
+    Take(kind);
+    ExpectEqualFromEveryCheckpoint(kind.plans, {1, 3});
+  }
+}
+
+// Checkpoints hold the trained tensors alone; the frozen ones are read where the run began.
+TEST_F(Resume, SoDoesARunThatTrainsAPartOfTheModel) {
+  struct Part {
+    std::vector<std::string> train;
+    std::vector<std::string> freeze;
+  };
+  const std::vector<Part> parts = {
+      {.train = {"model.layers.1.*", "lm_head.weight"}, .freeze = {"*norm*", "*up_proj*"}},
+      {.freeze = {"model.layers.[12].self_attn.*", "lm_head.weight"}}};
+  for (const Part& part : parts) {
+    job_.train = part.train;
+    job_.freeze = part.freeze;
+    for (const Kind& kind : kKinds) {
+      SCOPED_TRACE(StrCat(part.freeze[0], " ", ToString(kind.place), " ", ToString(kind.format)));
+      Take(kind);
+      ExpectEqualFromEveryCheckpoint(kind.plans, {3});
+    }
+  }
+}
+
+// What a checkpoint holds is what its own run trains: loading it for another set of tensors is
+// refused by the tensor, whichever of the two sets is the larger one.
+TEST_F(Resume, ACheckpointOfAnotherSetOfTrainedTensorsIsRefused) {
+  job_.train = {"model.layers.1.*"};
+  const Outcome saved = Run({.every = 4, .folder = NewFolder()});
+  ASSERT_TRUE(saved.status.ok()) << saved.status;
+  const std::string path = saved.saves.front().path;
+  for (const std::vector<std::string>& other :
+       {std::vector<std::string>{"model.layers.1.*", "model.norm.weight"},
+        {"model.layers.1.mlp.*"},
+        {}}) {
+    job_.train = other;
+    const absl::Status status = Run({.folder = NewFolder(), .resume = path}).status;
+    EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+    EXPECT_NE(status.message().find(".weight"), absl::string_view::npos) << status;
   }
 }
 

@@ -7,7 +7,6 @@
 #include "common/clock.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
-#include "kernels/cublas_products.h"
 #include "kernels/kernel_table.h"
 #include "runtime/device/cuda_device.h"
 #include "tests/fake_cuda/fake_cuda_control.h"
@@ -15,22 +14,31 @@
 namespace horizon {
 namespace {
 
-absl::StatusOr<RunOutcome> RunWithProducts(RunRequest request) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<CublasProducts> products, CublasProducts::Create());
+absl::StatusOr<RunOutcome> RunWithDeviceContext(RunRequest request) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<DeviceContext> context,
+                   CudaKernels().make_device_context());
   static RealClock clock;
   request.device = [](uint64_t bytes) {
     return MakeCudaDevice({.capacity = bytes, .clock = &clock});
   };
   request.kernels = &CudaKernels();
-  request.products = products.get();
+  request.device_context = context.get();
   return RunTraining(request);
 }
 
 }  // namespace
 
+TrainingJob OnCuda(TrainingJob job) {
+  job.device = DeviceKind::kCuda;
+  job.compute_type = NumberType::kBf16;
+  job.activation_type = NumberType::kBf16;
+  job.gradient_type = NumberType::kBf16;
+  return job;
+}
+
 absl::StatusOr<RunOutcome> RunOnCuda(RunRequest request, uint64_t seed) {
   fake_cuda::Reset({.seed = seed});
-  absl::StatusOr<RunOutcome> outcome = RunWithProducts(std::move(request));
+  absl::StatusOr<RunOutcome> outcome = RunWithDeviceContext(std::move(request));
   for (const std::string& leak : fake_cuda::Leaks()) {
     return absl::InternalError(StrCat("left behind: ", leak));
   }

@@ -7,7 +7,6 @@
 #include "common/check.h"
 #include "common/clock.h"
 #include "common/io.h"
-#include "common/json.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "gtest/gtest.h"
@@ -20,27 +19,10 @@
 #include "runtime/trainer.h"
 #include "schedule/lay_out_memory.h"
 #include "tests/goldens/golden_names.h"
+#include "tests/runtime/golden_json.h"
 
 namespace horizon {
 namespace {
-
-double Number(const Value& value) {
-  if (const int64_t* integer = value.As<int64_t>()) return static_cast<double>(*integer);
-  CHECK(value.As<double>() != nullptr);
-  return *value.As<double>();
-}
-
-const Value& Member(const Value& object, const std::string& key) {
-  const Value* value = object.Find(key);
-  CHECK(value != nullptr);
-  return *value;
-}
-
-std::vector<double> Numbers(const Value& array) {
-  std::vector<double> numbers;
-  for (const Value& value : *array.As<Value::Array>()) numbers.push_back(Number(value));
-  return numbers;
-}
 
 // Position t predicts label t + 1; the last of a row predicts nothing.
 std::vector<TokenRecord> Records(const Value& batch) {
@@ -78,6 +60,7 @@ void ReadTensors(Io& io, const std::string& folder, Golden& golden) {
       golden.tensors[part.tensor->name] = {begin,
                                            begin + static_cast<int64_t>(part.tensor->parameters)};
       golden.disk_names[part.tensor->name] = on_disk.name;
+      golden.parts_on_disk[on_disk.name].push_back(part.tensor->name);
     }
   }
 }
@@ -87,9 +70,10 @@ void AddGradient(const Trainer& trainer, const ParameterStore::Place& place,
                  std::vector<float>& gradient) {
   const RunMemory& memory = trainer.memory();
   const BufferId kept = memory.Find(BufferKind::kKeptGradient, place.chunk);
-  if (kept < 0 || memory.buffer(kept).memory == Memory::kDevice) return;
+  if (!place.slice.trained() || kept < 0 || memory.buffer(kept).memory == Memory::kDevice) return;
   const bool fp32 = BytesOfParameter(trainer.schedule().job).kept_gradient == 4;
-  for (uint64_t i = place.slice.offset; i < place.slice.offset + place.slice.count; ++i) {
+  const uint64_t begin = place.slice.trained_offset;
+  for (uint64_t i = begin; i < begin + place.slice.count; ++i) {
     gradient.push_back(fp32 ? memory.As<float>(kept)[i]
                             : FloatFromBf16(memory.As<uint16_t>(kept)[i]));
   }
@@ -105,11 +89,8 @@ Golden LoadGolden(const std::string& family) {
   const absl::StatusOr<ModelConfig> config = LoadModelSpec(io, folder);
   CHECK(config.ok());
   golden.spec = config->spec;
-  const absl::StatusOr<std::string> text = ReadTextFile(io, folder + "/expected.json", 16_MiB);
-  CHECK(text.ok());
-  const absl::StatusOr<Document> document = ParseJson("expected.json", *text);
-  CHECK(document.ok());
-  const Value& root = document->root;
+  const Document document = ReadGoldenJson(family + "/expected.json");
+  const Value& root = document.root;
   for (const Value& batch : *Member(root, "batches").As<Value::Array>()) {
     golden.batches.push_back(Records(batch));
   }
@@ -150,6 +131,49 @@ std::map<std::string, double> NormsOnDisk(const Golden& golden, const RunOutcome
   }
   for (auto& [name, square] : squares) square = std::sqrt(square);
   return squares;
+}
+
+std::map<std::string, std::vector<float>> TensorsOnDisk(
+    const Golden& golden, const std::map<std::string, std::vector<float>>& tensors) {
+  std::map<std::string, std::vector<float>> on_disk;
+  for (const auto& [name, parts] : golden.parts_on_disk) {
+    std::vector<float>& values = on_disk[name];
+    for (const std::string& part : parts) {
+      const std::vector<float>& more = tensors.at(part);
+      values.insert(values.end(), more.begin(), more.end());
+    }
+  }
+  return on_disk;
+}
+
+RunOutcome RunGolden(const Golden& golden, const TrainingJob& job, const StreamPlan& plan,
+                     int64_t steps) {
+  absl::StatusOr<RunOutcome> outcome =
+      RunTraining({.spec = golden.spec,
+                   .job = job,
+                   .plan = plan,
+                   .source = SourceOf(golden),
+                   .batch = [&](int64_t step,
+                                int64_t) { return golden.batches[static_cast<size_t>(step - 1)]; },
+                   .steps = steps});
+  EXPECT_TRUE(outcome.ok()) << outcome.status();
+  return outcome.ok() ? *std::move(outcome) : RunOutcome{};
+}
+
+double RelativeError(double got, double wanted) {
+  return std::abs(got - wanted) / std::abs(wanted);
+}
+
+double Cosine(const std::vector<float>& a, const std::vector<float>& b) {
+  double dot = 0;
+  double a_square = 0;
+  double b_square = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    dot += double{a[i]} * b[i];
+    a_square += double{a[i]} * a[i];
+    b_square += double{b[i]} * b[i];
+  }
+  return dot / std::sqrt(a_square * b_square);
 }
 
 std::vector<TokenRecord> RandomTokens(const ModelSpec& spec, const TrainingJob& job, uint64_t seed,
@@ -194,7 +218,7 @@ absl::StatusOr<RunOutcome> RunTraining(const RunRequest& request) {
                       {.device = *device,
                        .kernels = request.kernels == nullptr ? HostKernels() : *request.kernels,
                        .clock = clock,
-                       .products = request.products}));
+                       .device_context = request.device_context}));
   RETURN_IF_ERROR(trainer->store().Fill(request.source));
   RunOutcome outcome;
   outcome.tensor_names = trainer->TensorNames();

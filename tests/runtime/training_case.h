@@ -28,7 +28,9 @@ struct Golden {
   std::vector<double> losses;
   std::map<std::string, std::vector<float>> tensors;
   std::map<std::string, std::string> disk_names;  // of the tensors
-  TrainingJob job;                                // of the AdamW run, fp32 throughout
+  // The tensors that make up each one on disk, in its order.
+  std::map<std::string, std::vector<std::string>> parts_on_disk;
+  TrainingJob job;  // of the AdamW run, fp32 throughout
 };
 Golden LoadGolden(const std::string& family);
 
@@ -53,6 +55,15 @@ struct RunOutcome {
 };
 // The gradient norms of the first step, by the names of the tensors on disk.
 std::map<std::string, double> NormsOnDisk(const Golden& golden, const RunOutcome& outcome);
+// Values of our tensors as those on disk.
+std::map<std::string, std::vector<float>> TensorsOnDisk(
+    const Golden& golden, const std::map<std::string, std::vector<float>>& tensors);
+// Trains a golden model on its own batches, from its own weights. A run that fails fails the test,
+// and has no steps.
+RunOutcome RunGolden(const Golden& golden, const TrainingJob& job, const StreamPlan& plan,
+                     int64_t steps);
+double RelativeError(double got, double wanted);
+double Cosine(const std::vector<float>& a, const std::vector<float>& b);
 
 // Trains `steps` steps from the given masters; micro-batch i of step s has batch(s, i). All that is
 // wrong is an error.
@@ -64,8 +75,8 @@ struct RunRequest {
   std::function<std::vector<TokenRecord>(int64_t step, int64_t micro_batch)> batch;
   int64_t steps = 1;
   MakeDevice device = OnHostDevice();
-  const KernelTable* kernels = nullptr;  // of that device; null: the host's
-  CublasProducts* products = nullptr;    // of a CUDA device
+  const KernelTable* kernels = nullptr;     // of that device; null: the host's
+  DeviceContext* device_context = nullptr;  // of a CUDA device
 };
 absl::StatusOr<RunOutcome> RunTraining(const RunRequest& request);
 

@@ -223,6 +223,31 @@ TEST(ChunkTable, WithoutRecomputeAChunkHoldsNoMoreLayersThanABlockWould) {
             "head 256\n");
 }
 
+// Slots of the ring are as large as the largest chunk, so what is only forwarded must not be packed
+// into larger ones.
+TEST(ChunkTable, AChunkBelowTheLowestTrainedTensorHoldsNoMoreLayersThanABlockWould) {
+  TrainingJob job;
+  job.train = {"model.layers.3.*"};
+  StreamPlan plan = PlanOf(kHuge, 1);
+  for (const bool recompute : {true, false}) {
+    plan.recompute = recompute;
+    EXPECT_EQ(Picture(Cut(TinyModel(5), plan, job)),
+              "embedding 256\n"
+              "attention_0..feed_forward_0 656 link 0 block -1\n"
+              "attention_1..feed_forward_1 656 link 1 block -1\n"
+              "attention_2..feed_forward_2 656 link 2 block -1\n"
+              "attention_3..feed_forward_3 656 link 3 block 0\n"
+              "attention_4..final_norm 664 link 4 block 1\n"
+              "head 256\n");
+  }
+  EXPECT_EQ(Picture(Cut(TinyModel(5), PlanOf(kHuge, 2), job)),
+            "embedding 256\n"
+            "attention_0..feed_forward_1 1312 link 0 block -1\n"
+            "attention_2..feed_forward_2 656 link 1 block -1\n"
+            "attention_3..final_norm 1320 link 2 block 0\n"
+            "head 256\n");
+}
+
 TEST(ChunkTable, ResidentChunksAreTheHeadThenLayersFromTheLast) {
   StreamPlan plan = PlanOf(kHuge);
   const auto resident = [&](int64_t count) {

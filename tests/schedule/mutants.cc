@@ -255,6 +255,20 @@ void AddBufferMutants(std::vector<Mutant>& all) {
                              BufferKind::kActivations));
   all.push_back(
       WrongSibling("tokens_of_wrong_batch", kLoadTokens, AccessMode::kWrite, BufferKind::kTokens));
+  // Reads and writes the weights of a chunk that nothing trains.
+  all.push_back(EachOperation(
+      "update_of_frozen_weights", [](Schedule& s, Phase& phase, Operation& op, OperationId) {
+        if (op.kind != kAdam) return false;
+        for (size_t b = 0; b < s.memory.buffers.size(); ++b) {
+          const Buffer& buffer = s.memory.buffers[b];
+          if (buffer.kind != BufferKind::kWeightsHi) continue;
+          if (s.chunks.chunks[buffer.index].trained > 0) continue;
+          Access* written = FindBuffer(s, phase, op, AccessMode::kWrite, BufferKind::kWeightsHi);
+          written->buffer = static_cast<BufferId>(b);
+          return true;
+        }
+        return false;
+      }));
   all.push_back(Once("two_slots_swapped", [](Schedule& s) {
     // Two consecutive loads trade their slots.
     Access* last = nullptr;
@@ -479,6 +493,18 @@ void AddCountMutants(std::vector<Mutant>& all) {
   all.push_back(Once("chunk_a_parameter_more", [](Schedule& s) {
     ++s.chunks.chunks.front().parameters;
     return true;
+  }));
+  all.push_back(Once("chunk_trains_a_parameter_more", [](Schedule& s) {
+    s.chunks.chunks.back().trained += 1;
+    return true;
+  }));
+  all.push_back(Once("tensor_frozen_behind_the_counts", [](Schedule& s) {
+    for (Stage& stage : s.chunks.stages) {
+      for (TensorSpec& tensor : stage.tensors) {
+        if (tensor.trained) return !(tensor.trained = false);
+      }
+    }
+    return false;
   }));
   all.push_back(Once("piece_lost", [](Schedule& s) {
     for (Chunk& chunk : s.chunks.chunks) {

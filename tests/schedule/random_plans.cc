@@ -1,6 +1,11 @@
 #include "tests/schedule/random_plans.h"
 
 #include <ostream>
+#include <string>
+#include <vector>
+
+#include "common/str_cat.h"
+#include "model/stages.h"
 
 namespace horizon {
 namespace {
@@ -103,6 +108,47 @@ rc::Gen<RandomCase> RandomAnyCase() {
     if (random.plan.strategy == Strategy::kReference) random.plan.recompute = true;
     random.plan.buffer_depth = Pick(1, 2);
     random.job.optimizer_place = OptimizerPlace::kAfterStep;
+    return random;
+  });
+}
+
+void FreezeSome(RandomCase& random) {
+  std::vector<std::string> names;
+  for (const Stage& stage : ListStages(random.spec)) {
+    for (const TensorSpec& tensor : stage.tensors) names.push_back(tensor.name);
+  }
+  const std::string last = StrCat("model.layers.", random.spec.layers.size() - 1, ".*");
+  TrainingJob& job = random.job;
+  switch (Pick(0, 6)) {
+    case 0:
+      job.freeze = {"model.embed_tokens.weight"};
+      break;
+    case 1:
+      job.train = {"*norm*"};
+      break;
+    case 2:
+      job.train = {last};
+      break;
+    case 3:
+      job.train = {"lm_head.weight"};  // or the table it is tied to
+      break;
+    case 4:
+      job.train = {names[static_cast<size_t>(Pick(0, static_cast<int64_t>(names.size()) - 1))]};
+      break;
+    default: {
+      const int64_t of_ten = Pick(1, 9);
+      for (const std::string& name : names) {
+        if (Pick(1, 10) <= of_ten) job.freeze.push_back(name);
+      }
+      if (job.freeze.size() == names.size()) job.freeze.pop_back();
+    }
+  }
+}
+
+rc::Gen<RandomCase> RandomFrozenCase() {
+  return rc::gen::exec([] {
+    RandomCase random = *RandomAnyCase();
+    FreezeSome(random);
     return random;
   });
 }

@@ -21,6 +21,11 @@ rc::Gen<RandomCase> RandomHorizonCase();
 // Any strategy; fields a strategy prescribes are set as it wants them.
 rc::Gen<RandomCase> RandomAnyCase();
 
+// The same with some tensors frozen: a random set, or one that people use (no embeddings, norms
+// alone, the last layers, the head, ...).
+void FreezeSome(RandomCase& random);
+rc::Gen<RandomCase> RandomFrozenCase();
+
 void showValue(const RandomCase& value, std::ostream& os);
 
 // A dense model small enough to solve by hand: hidden 8, one head, 2-layer default.

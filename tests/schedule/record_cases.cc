@@ -38,7 +38,13 @@ bool IsNumber(const Value& value) {
 
 // Literals that are not of the kind of `value`.
 std::vector<std::string> OtherKinds(const Value& value) {
-  std::vector<std::string> others = {"null", "[]", "{}", "[1]", "{\"a\": 1}"};
+  std::vector<std::string> others = {"null", "{}", "{\"a\": 1}"};
+  // A list is one of texts.
+  if (value.As<Value::Array>() != nullptr) {
+    others.insert(others.end(), {"[1]", "[null]", "[[]]", "[\"a\", true]"});
+  } else {
+    others.insert(others.end(), {"[]", "[1]"});
+  }
   if (value.As<bool>() == nullptr) others.insert(others.end(), {"true", "false"});
   if (value.As<std::string>() == nullptr) others.insert(others.end(), {"\"x\"", "\"\""});
   if (!IsNumber(value)) others.insert(others.end(), {"0", "1", "-1", "1.5"});
@@ -73,8 +79,11 @@ void ExpectWrongTypesRefused(std::string_view written, const ReadText& read) {
   for (const auto& [name, value] : FieldsOf(written)) {
     for (const std::string& literal : OtherKinds(value)) {
       const std::string text = WithField(name, literal);
-      // 1e400 is beyond every number and refused before anyone asks for the field.
-      ExpectRefused(read(text), text, literal == "1e400" ? ":1: " : StrCat(":1: ", name, ": "));
+      // 1e400 is beyond every number and refused before anyone asks for the field; an element of a
+      // list is named with its place.
+      const bool element = value.As<Value::Array>() != nullptr && literal.front() == '[';
+      ExpectRefused(read(text), text,
+                    literal == "1e400" ? ":1: " : StrCat(":1: ", name, element ? "[" : ": "));
     }
   }
 }

@@ -78,6 +78,15 @@ std::vector<Base> Bases() {
                                                       p.backward_prefetch = false;
                                                       p.anchor_interval = 2;
                                                     }))});
+  const TrainingJob last_layers = with(two, [](TrainingJob& j) {
+    j.train = {"model.layers.2.mlp.*", "model.layers.3.self_attn.o_proj.weight"};
+  });
+  bases.push_back({"last layers trained", Build(spec, last_layers, wide)});
+  bases.push_back({"last layers trained, resident frozen head",
+                   Build(spec, last_layers, with(blocks, [](StreamPlan& p) {
+                           p.resident_chunks = 1;
+                           p.chunk_bytes = 64_KiB;
+                         }))});
   const auto follow = [&](Strategy strategy) {
     return with(wide, [strategy](StreamPlan& p) {
       p.strategy = strategy;

@@ -35,7 +35,7 @@ std::vector<std::string> FindingsOf(const KernelCheck& check, DeviceKind kind,
         OpenComputeDevice({.name = {.kind = kind},
                            .capacity = KernelWorld::DeviceBytes(kind, kThreads),
                            .clock = clock,
-                           .log = log});
+                           .log = &log});
     EXPECT_TRUE(device.ok()) << device.status();
     KernelTable table = *device->kernels;
     if (change != nullptr) change(table);
@@ -74,6 +74,16 @@ void Fail(KernelTable& table) {
   table.*kMember = [](const KernelContext&, const Args&) { return absl::InternalError("broken"); };
 }
 
+// A kernel that gives up when one of its gradients is left out.
+absl::Status NormWithBothGradients(const KernelContext& context, const RmsNormBackward& args) {
+  if (args.x_gradient == nullptr || !args.weight_gradient.wanted()) return absl::OkStatus();
+  return RmsNormBackwardHost(context, args);
+}
+absl::Status HeadWithBothGradients(const KernelContext& context, const HeadLoss& args) {
+  if (args.input_gradient == nullptr || args.weight_gradient == nullptr) return absl::OkStatus();
+  return HeadLossHost(context, args);
+}
+
 TEST(KernelChecks, AKernelThatDoesNothingIsFoundByTheCheckThatNamesIt) {
   const struct {
     std::string_view check;
@@ -86,6 +96,7 @@ TEST(KernelChecks, AKernelThatDoesNothingIsFoundByTheCheckThatNamesIt) {
       {"rms_norm", Skip<&KernelTable::rms_norm_forward, RmsNormForward>},
       {"rms_norm", Skip<&KernelTable::rms_norm_again, RmsNormAgain>},
       {"rms_norm", Skip<&KernelTable::rms_norm_backward, RmsNormBackward>},
+      {"rms_norm", [](KernelTable& table) { table.rms_norm_backward = NormWithBothGradients; }},
       {"rms_norm, weight offset", Skip<&KernelTable::rms_norm_forward, RmsNormForward>},
       {"rotary", Skip<&KernelTable::rotary, Rotary>},
       {"rotary, partial", Skip<&KernelTable::rotary, Rotary>},
@@ -110,6 +121,7 @@ TEST(KernelChecks, AKernelThatDoesNothingIsFoundByTheCheckThatNamesIt) {
       {"cached attention", Skip<&KernelTable::cached_attention, CachedAttention>},
       {"head and loss", Skip<&KernelTable::head_log_sum_exp, HeadLogSumExp>},
       {"head and loss", Skip<&KernelTable::head_loss, HeadLoss>},
+      {"head and loss", [](KernelTable& table) { table.head_loss = HeadWithBothGradients; }},
   };
   for (const auto& mutant : mutants) {
     bool found = false;

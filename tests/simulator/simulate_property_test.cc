@@ -43,7 +43,7 @@ HardwareProfile MachineFor(const RandomCase& random) {
 }
 
 RandomCase AnyCase() {
-  RandomCase random = *RandomAnyCase();
+  RandomCase random = *rc::gen::element(*RandomAnyCase(), *RandomFrozenCase());
   Vary(random.plan);
   return random;
 }
@@ -224,6 +224,7 @@ RC_GTEST_PROP(Bound, OfABuiltScheduleIsNeverAboveTheSimulatedStep, ()) {
 // What prunes the planner's search: if it were above a simulated step, the best plan could be lost.
 RC_GTEST_PROP(Bound, OfAnUnbuiltStepIsNeverAboveTheSimulatedStep, ()) {
   RandomCase random = *rc::gen::element(0, 1, 2) == 0 ? AnyCase() : *RandomHorizonCase();
+  if (random.job.trains_all() && *rc::gen::arbitrary<bool>()) FreezeSome(random);
   Vary(random.plan);
   const Schedule schedule = *BuildOrDiscard(random);
   const HardwareProfile profile = MachineFor(random);
@@ -269,6 +270,7 @@ RC_GTEST_PROP(Bound, OfATurnIsNeverAboveTheGapBetweenTwoSteps, ()) {
 // With `horizon` all lanes but the host's are known before the schedule is built.
 RC_GTEST_PROP(Bound, OfAnUnbuiltHorizonStepIsExactOnFourLanes, ()) {
   RandomCase random = *RandomHorizonCase();
+  if (*rc::gen::arbitrary<bool>()) FreezeSome(random);
   Vary(random.plan);
   const Schedule schedule = *BuildOrDiscard(random);
   const HardwareProfile profile = MachineFor(random);

@@ -4,7 +4,11 @@
     make_goldens.py model NAME...      a new tiny model and its expected.json (names: see MODELS)
     make_goldens.py generated NAME...  generated.json: greedy decoding
     make_goldens.py stages NAME...     stages.safetensors: both halves of some layers, and the final norm
-    make_goldens.py check NAME...      recomputes expected.json in fp32 and compares it with the stored one
+    make_goldens.py frozen NAME...     frozen.json: runs that train some tensors only (names: see FROZEN)
+    make_goldens.py check NAME...      recomputes expected.json and frozen.json in fp32 and compares with those stored
+    make_goldens.py frozen_noise NAME...
+                                       recomputes frozen.json in fp64 and from weights that differ by rounding errors;
+                                       prints the largest differences
     make_goldens.py noise NAME...      recomputes everything in fp64 and prints the largest differences; trains, too,
                                        from weights that differ by rounding errors
 
@@ -14,6 +18,7 @@ first step differs by more than 1e-6 (relative), or a later loss by more than 5e
 """
 import argparse
 import contextlib
+import fnmatch
 import json
 import math
 import os
@@ -41,6 +46,8 @@ OPTIMIZER = {
     "decay_all_parameters": True,
     "clip_norm": 1.0,
 }
+# Elements of each final weight in frozen.json, evenly spaced from the first to the last.
+WEIGHT_SAMPLES = 3
 PROMPT_LENGTHS = [9, 20]
 NEW_TOKENS = 16
 # Both sides sum some hundred terms in fp32; logits that are closer than this may change places.
@@ -171,6 +178,75 @@ MODELS = {
     "phi3_short": (transformers.Phi3ForCausalLM, lambda: phi3(64, None, False), 15),
     "gemma3_wrapper": (transformers.Gemma3ForConditionalGeneration, gemma3_wrapper, 16),
     "mistral3_wrapper": (transformers.Mistral3ForConditionalGeneration, mistral3_wrapper, 21),
+}
+
+
+def frozen_cases(layers, tied, extra=(), first="model.layers.0.*"):
+    """Cases of frozen.json that suit every model, and extra ones: (name, train, freeze)."""
+    last = f"model.layers.{layers - 1}.*"
+    return [
+        ("all", [], []),
+        ("first_layers", ["model.embed_tokens.*", first], []),
+        ("last_layer_with_head", [last, "model.norm.weight", "lm_head.weight"], []),
+        ("last_layer", [last], []),
+        *([("table_by_head_name", ["lm_head.weight"], []), ("table_by_embedding_name", ["*embed_tokens*"], [])] if tied
+          else [("embeddings", ["model.embed_tokens.weight"], []), ("head", ["lm_head.weight"], [])]),
+        ("no_tables", [], ["model.embed_tokens.weight", "lm_head.*"]),
+        ("norms", ["*norm*"], []),
+        ("final_norm", ["model.norm.weight"], []),
+        ("output_projection", ["model.layers.1.self_attn.o_proj.weight"], []),
+        ("down_projection", ["model.layers.1.mlp.down_proj.weight"], []),
+        *extra,
+    ]
+
+
+# A norm, q, k, v, gate or up as the lowest tensor that is trained: each ends the backward pass at another place.
+SEPARATE = [
+    ("values", ["model.layers.1.self_attn.v_proj.weight"], []),
+    ("keys", ["model.layers.1.self_attn.k_proj.weight"], []),
+    ("queries_from_layer_1", ["*.q_proj.weight"], ["model.layers.0.*"]),
+    ("gates", ["*.gate_proj.weight"], []),
+    ("up_projection", ["model.layers.1.mlp.up_proj.weight", "model.norm.weight"], []),
+    ("attention_of_layers_1_and_2", ["model.layers.[12].*"], ["*.mlp.*", "*norm*"]),
+]
+NORM_BEFORE = [
+    ("attention_norm", ["model.layers.1.input_layernorm.weight"], []),
+    ("feed_forward_norm_and_above", ["model.layers.1.post_attention_layernorm.weight", "model.layers.2.*"], []),
+]
+QK_NORM = [
+    ("query_and_key_norms", ["*.q_norm.*", "*.k_norm.*"], []),
+    ("key_norm", ["model.layers.1.self_attn.k_norm.weight"], []),
+    ("query_norm", ["model.layers.1.self_attn.q_norm.weight"], []),
+]
+NORM_AFTER = [
+    ("norm_after_attention", ["model.layers.1.post_attention_layernorm.weight"], []),
+    ("norm_after_feed_forward", ["model.layers.1.post_feedforward_layernorm.weight"], []),
+]
+# What frozen.json has by model. Patterns are those of fnmatch, on the names of tensors on disk; a tied table has two.
+FROZEN = {
+    "llama": frozen_cases(3, False, SEPARATE + NORM_BEFORE),
+    "qwen2": frozen_cases(3, True, SEPARATE + [
+        ("biases", ["*.bias"], []),
+        ("value_bias", ["model.layers.1.self_attn.v_proj.bias"], []),
+        ("key_bias", ["model.layers.1.self_attn.k_proj.bias"], []),
+        ("query_weight_without_bias", ["model.layers.1.self_attn.q_proj.*"], ["*.bias"]),
+        ("no_biases", [], ["*.bias"]),
+    ]),
+    "qwen3": frozen_cases(3, True, QK_NORM + NORM_BEFORE),
+    "gemma3": [case for case in frozen_cases(7, True, QK_NORM + NORM_AFTER) if case[0] not in
+               ("all", "no_tables", "table_by_embedding_name", "norms")] + [
+        ("attention_norm", ["model.layers.5.input_layernorm.weight"], []),
+        ("feed_forward_norm", ["model.layers.1.pre_feedforward_layernorm.weight"], []),
+        ("some_norms", ["*norm*"], ["model.layers.[0-4].*"]),
+    ],
+    "olmo3": frozen_cases(5, False, SEPARATE + QK_NORM + NORM_AFTER),
+    # With layer 0 alone the run amplifies rounding errors (losses by 8e-5).
+    "phi3": frozen_cases(3, False, first="model.layers.[01].*", extra=NORM_BEFORE + [
+        ("fused_qkv", ["model.layers.1.self_attn.qkv_proj.weight"], []),
+        ("fused_gate_up", ["model.layers.1.mlp.gate_up_proj.weight"], []),
+        ("fused", ["*.qkv_proj.*", "*.gate_up_proj.*"], ["model.layers.2.*"]),
+    ]),
+    "granite": [case for case in frozen_cases(3, True, NORM_BEFORE) if case[0] != "all"] + SEPARATE[:1],
 }
 
 
@@ -337,7 +413,155 @@ def check(name):
     found = differences(train(model, wanted["batches"], disk_names(model, folder)), wanted)
     print(name, " ".join(f"{key} {value:.1e}" for key, value in found.items()))
     first_step = max(found["first_loss"], found["gradient_norm"], found["gradient_norms"])
-    return first_step < 1e-6 and found["losses"] < 5e-5
+    return check_frozen(name) and first_step < 1e-6 and found["losses"] < 5e-5
+
+
+# --- Training of some tensors: frozen.json ---
+
+
+def trained_names(model, names, case):
+    """The parameters in memory that a case trains."""
+    _, train_patterns, freeze_patterns = case
+    tied = model.config.get_text_config().tie_word_embeddings
+
+    def matches(name, patterns):
+        both = ["model.embed_tokens.weight", "lm_head.weight"]
+        return any(fnmatch.fnmatchcase(called, pattern) for pattern in patterns
+                   for called in (both if tied and names[name] in both else [names[name]]))
+
+    return [name for name in names if (not train_patterns or matches(name, train_patterns))
+            and not matches(name, freeze_patterns)]
+
+
+def train_some(model, batches, names, case):
+    """A case: the AdamW run in which the other parameters need no gradient, and some numbers of the final weights."""
+    trained = trained_names(model, names, case)
+    assert trained, case
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad_(name in trained)
+    before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+    run = train(model, batches, names)
+    assert list(run["gradient_norms"]) == [names[name] for name in before if name in trained], case
+    weights = {}
+    for name, parameter in model.named_parameters():
+        values = parameter.detach().flatten()
+        if name not in trained:
+            assert torch.equal(parameter, before[name]), (case, name)
+            continue
+        change = (values.double() - before[name].flatten().double()).norm()
+        samples = values[torch.linspace(0, len(values) - 1, WEIGHT_SAMPLES).long()].tolist()
+        weights[names[name]] = [values.double().norm().item(), change.item(), *samples]
+    return {
+        "losses": run["losses"],
+        "gradient_norm_per_step": run["gradient_norm_per_step"],
+        "gradient_norms": run["gradient_norms"],
+        "weights": weights,
+    }
+
+
+def short(value):
+    """JSON with nine digits, which tell all fp32 numbers apart."""
+    if isinstance(value, float):
+        return json.dumps(float(f"{value:.9g}"))
+    if isinstance(value, list):
+        return "[" + ", ".join(map(short, value)) + "]"
+    return json.dumps(value)
+
+
+def make_frozen(name):
+    folder = GOLDENS / name
+    batches = stored_expected(folder)["batches"]
+    cases = []
+    for case in FROZEN[name]:
+        model = load(folder)
+        run = train_some(model, batches, disk_names(model, folder), case)
+        if case[0] == "all":
+            assert max(map(relative, run["losses"], stored_expected(folder)["losses"])) < 5e-6, name
+        # A line for each tensor: gradient norm of the first step, then the numbers of the final weights.
+        tensors = [f"    {json.dumps(tensor)}: {short([run['gradient_norms'][tensor], *run['weights'][tensor]])}"
+                   for tensor in run["weights"]]
+        cases.append("\n".join([
+            "  {",
+            f'   "name": {json.dumps(case[0])},',
+            f'   "train": {json.dumps(case[1])},',
+            f'   "freeze": {json.dumps(case[2])},',
+            f'   "losses": {short(run["losses"])},',
+            f'   "gradient_norm_per_step": {short(run["gradient_norm_per_step"])},',
+            '   "tensors": {\n' + ",\n".join(tensors) + "\n   }",
+            "  }",
+        ]))
+    (folder / "frozen.json").write_text('{\n "cases": [\n' + ",\n".join(cases) + "\n ]\n}\n")
+    print(f"{name}: {len(cases)} cases, {(folder / 'frozen.json').stat().st_size} bytes")
+
+
+def stored_frozen(folder):
+    """By case what train_some returned."""
+    if not (folder / "frozen.json").exists():
+        return {}
+    return {
+        case["name"]: {
+            "losses": case["losses"],
+            "gradient_norm_per_step": case["gradient_norm_per_step"],
+            "gradient_norms": {name: numbers[0] for name, numbers in case["tensors"].items()},
+            "weights": {name: numbers[1:] for name, numbers in case["tensors"].items()},
+        }
+        for case in json.loads((folder / "frozen.json").read_text())["cases"]
+    }
+
+
+def frozen_differences(got, wanted):
+    """The largest differences of two runs of a case: relative ones, of a weight's samples absolute ones."""
+    tensors = wanted["weights"]
+    return {
+        "first_loss": relative(got["losses"][0], wanted["losses"][0]),
+        "losses": max(map(relative, got["losses"], wanted["losses"])),
+        "gradient_norm": relative(got["gradient_norm_per_step"][0], wanted["gradient_norm_per_step"][0]),
+        "gradient_norm_per_step": max(map(relative, got["gradient_norm_per_step"], wanted["gradient_norm_per_step"])),
+        "gradient_norms": max(relative(got["gradient_norms"][name], wanted["gradient_norms"][name])
+                              for name in tensors),
+        "weight_norms": max(relative(got["weights"][name][0], tensors[name][0]) for name in tensors),
+        "change_norms": max(relative(got["weights"][name][1], tensors[name][1]) for name in tensors),
+        "samples": max(abs(a - b) for name in tensors for a, b in zip(got["weights"][name][2:], tensors[name][2:])),
+    }
+
+
+def frozen_noise(name):
+    folder = GOLDENS / name
+    batches, stored = stored_expected(folder)["batches"], stored_frozen(folder)
+    exact, perturbed = {}, {}
+
+    def keep(worst, got, case):
+        for key, value in frozen_differences(got, stored[case[0]]).items():
+            worst[key] = max(worst.get(key, (0, "")), (value, case[0]))
+
+    model = load(folder)
+    names, weights = disk_names(model, folder), dict(model.named_parameters())
+    for case in FROZEN[name]:
+        with all_fp64():
+            keep(exact, train_some(load_fp64(folder, weights), batches, names, case), case)
+        for seed in range(3):
+            model = load(folder)
+            perturb(model, seed)
+            keep(perturbed, train_some(model, batches, names, case), case)
+    for kind, worst in [("fp64", exact), ("perturbed", perturbed)]:
+        print(name, kind, " ".join(f"{key} {value:.1e} ({case})" for key, (value, case) in worst.items()), flush=True)
+
+
+def check_frozen(name):
+    folder = GOLDENS / name
+    stored = stored_frozen(folder)
+    assert list(stored) == [case[0] for case in FROZEN.get(name, [])], f"{name}: frozen.json has other cases"
+    worst = {}
+    for case in FROZEN.get(name, []):
+        model = load(folder)
+        run = train_some(model, stored_expected(folder)["batches"], disk_names(model, folder), case)
+        for key, value in frozen_differences(run, stored[case[0]]).items():
+            worst[key] = max(worst.get(key, 0), value)
+    if not worst:
+        return True
+    print(name, "frozen", " ".join(f"{key} {value:.1e}" for key, value in worst.items()))
+    first_step = max(worst["first_loss"], worst["gradient_norm"], worst["gradient_norms"])
+    return first_step < 1e-6 and worst["losses"] < 5e-5
 
 
 # --- Generation: generated.json ---
@@ -486,15 +710,20 @@ def make_stages(name):
 # --- Noise ---
 
 
+def perturb(model, seed):
+    """Changes all weights by about half a rounding step."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(1 + 2**-24 * torch.randn(parameter.shape, generator=generator))
+
+
 def perturbed_losses(folder, batches, names, wanted):
     """The largest change of the run's losses when the weights change by about half a rounding step (8 draws)."""
     worst = 0
     for seed in range(8):
         model = load(folder)
-        generator = torch.Generator().manual_seed(seed)
-        with torch.no_grad():
-            for parameter in model.parameters():
-                parameter.mul_(1 + 2**-24 * torch.randn(parameter.shape, generator=generator))
+        perturb(model, seed)
         worst = max(worst, *map(relative, train(model, batches, names)["losses"], wanted["losses"]))
     return worst
 
@@ -533,7 +762,8 @@ def scaled_difference(got, exact):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    actions = {"model": make_model, "generated": make_generated, "stages": make_stages, "check": check, "noise": noise}
+    actions = {"model": make_model, "generated": make_generated, "stages": make_stages, "frozen": make_frozen,
+               "check": check, "noise": noise, "frozen_noise": frozen_noise}
     parser.add_argument("action", choices=actions)
     parser.add_argument("names", nargs="+", metavar="NAME", help="folder in tests/goldens")
     options = parser.parse_args()

@@ -287,6 +287,73 @@ TEST_P(RmsNormCudaTest, BackwardHasTheSameBitsInAnyOrderPlaceAndWorkspace) {
   }
 }
 
+// What of a backward pass is left out.
+enum class LeftOut { kNone, kWeightGradient, kInputGradient };
+struct LeavingBackward {
+  std::vector<uint16_t> x_gradient;
+  std::vector<uint16_t> weight_gradient;
+};
+
+// What is left out is not there: a frozen weight's gradient and its workspace, or the gradient of x
+// with the weight and the residual's gradient.
+LeavingBackward BackwardWithout(LeftOut left_out, const Norm& norm, int64_t offset, uint64_t seed) {
+  constexpr uint16_t kUntouched = 0xABCD;
+  const CudaStream stream(seed);
+  const DeviceWorkspace workspace(
+      stream, left_out == LeftOut::kWeightGradient ? 0 : LeastColumnScratchBytes(norm.shape.width));
+  const DeviceArray<uint16_t> x(stream, norm.x, offset);
+  const DeviceArray<float> inverse(stream, norm.inverse, offset);
+  const DeviceArray<uint16_t> weight(stream, norm.weight, offset);
+  const DeviceArray<uint16_t> y_gradient(stream, norm.y_gradient, offset);
+  const DeviceArray<uint16_t> residual(stream, norm.residual, offset);
+  const DeviceArray<uint16_t> x_gradient(stream, std::vector<uint16_t>(norm.x.size(), kUntouched),
+                                         offset);
+  const DeviceArray<uint16_t> weight_gradient(
+      stream, std::vector<uint16_t>(norm.weight.size(), kUntouched), offset);
+  RmsNormBackward args = {.rows = norm.shape.rows,
+                          .width = norm.shape.width,
+                          .weight_offset = norm.weight_offset,
+                          .x = x.data(),
+                          .inverse_rms = inverse.data(),
+                          .weight = weight.data(),
+                          .y_gradient = y_gradient.data(),
+                          .residual_gradient = residual.data(),
+                          .x_gradient = x_gradient.data(),
+                          .weight_gradient = {.leaving = weight_gradient.data()}};
+  if (left_out == LeftOut::kWeightGradient) args.weight_gradient = {};
+  if (left_out == LeftOut::kInputGradient) {
+    args.weight = nullptr;
+    args.residual_gradient = nullptr;
+    args.x_gradient = nullptr;
+  }
+  const absl::Status status = RmsNormBackwardCuda(workspace.context(), args);
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(y_gradient.Read(), norm.y_gradient);
+  EXPECT_EQ(residual.Read(), norm.residual);
+  return {x_gradient.Read(), weight_gradient.Read()};
+}
+
+TEST_P(RmsNormCudaTest, AGradientThatIsLeftOutChangesNoBitOfTheOther) {
+  for (const Shape shape : Shapes()) {
+    const Norm norm(shape, 7, 1.0f);
+    const LeavingBackward both = BackwardWithout(LeftOut::kNone, norm, 0, 1);
+    ASSERT_EQ(BackwardWithout(LeftOut::kWeightGradient, norm, offset(), 2).x_gradient,
+              both.x_gradient)
+        << Named(shape);
+    ASSERT_EQ(BackwardWithout(LeftOut::kInputGradient, norm, offset(), 3).weight_gradient,
+              both.weight_gradient)
+        << Named(shape);
+    // It was computed: added to 0.5 in fp32 it is the same but for roundings.
+    std::vector<float> rounded = Widened(both.weight_gradient);
+    for (float& gradient : rounded) gradient += 0.5f;
+    const std::vector<float> sums =
+        BackwardOnCuda(norm, 0, 4, InPlace::kNo, EnoughWorkspace(shape)).weight_gradient;
+    ExpectNear("weight_gradient, " + Named(shape), rounded, sums, [&](size_t i) {
+      return (std::fabs(double{sums[i]}) + 0.5) * (kBf16Unit + 4 * kFp32Unit);
+    });
+  }
+}
+
 // More rows than all blocks take at once.
 TEST_P(RmsNormCudaTest, ManyRowsAreStridedOver) {
   for (const Shape shape : {Shape{33'000, 8}, Shape{4'100, 1032}}) {

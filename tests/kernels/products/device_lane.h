@@ -25,7 +25,7 @@ class DeviceLane {
     fake_cuda::Reset(options);
     EXPECT_EQ(cudaStreamCreateWithFlags(&context_.stream, cudaStreamNonBlocking), cudaSuccess);
     products_ = *CublasProducts::Create();
-    context_.products = products_.get();
+    context_.device_context = products_.get();
     context_.gemm_workspace = {Allocate<std::byte>(kGemmWorkspaceBytes), kGemmWorkspaceBytes};
     if (workspace_bytes > 0) {
       context_.device_workspace = {Allocate<std::byte>(workspace_bytes), workspace_bytes};

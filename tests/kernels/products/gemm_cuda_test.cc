@@ -292,8 +292,12 @@ TEST(CublasProducts, RefusesWhatItDoesNotPromise) {
   bad = good;
   bad.a = ConstValues();
   EXPECT_EQ(code(bad), kInvalid);
-  EXPECT_EQ(MultiplyOnDevice({.stream = lane.context().stream}, good).code(),
-            absl::StatusCode::kFailedPrecondition);
+  DeviceContext of_another_device;
+  for (DeviceContext* wrong : {static_cast<DeviceContext*>(nullptr), &of_another_device}) {
+    KernelContext context = lane.context();
+    context.device_context = wrong;
+    EXPECT_EQ(MultiplyOnDevice(context, good).code(), absl::StatusCode::kFailedPrecondition);
+  }
 }
 
 // Eight rows by the algorithm of `chosen_for` rows.

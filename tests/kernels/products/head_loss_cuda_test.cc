@@ -66,11 +66,18 @@ Results Reference(const Head& head) {
   return results;
 }
 
-// Shard by shard, and in each chunk by chunk, as a step does.
-Results OnDevice(const Head& head, int64_t chunk, int64_t shard, uint64_t seed = 1) {
+// Which gradients are computed.
+struct Wanted {
+  bool input_gradient = true, weight_gradient = true;
+};
+
+// Shard by shard, and in each chunk by chunk, as a step does. A gradient that is not wanted has no
+// memory, and no place in the results.
+Results OnDevice(const Head& head, int64_t chunk, int64_t shard, uint64_t seed = 1,
+                 const Wanted& wanted = {}) {
   const bool whole = shard >= head.rows;
   const HeadShape largest = {std::min(chunk, head.tokens), head.hidden, 0, head.rows};
-  DeviceLane lane(seed, whole ? HeadLossWorkspaceBytes(largest) : 0);
+  DeviceLane lane(seed, whole && wanted.input_gradient ? HeadLossWorkspaceBytes(largest) : 0);
   const uint16_t* input = lane.Upload(head.input);
   const uint16_t* weights = lane.Upload(head.weights);
   const TokenRecord* records = lane.Upload(head.records);
@@ -80,9 +87,11 @@ Results OnDevice(const Head& head, int64_t chunk, int64_t shard, uint64_t seed =
   float* logits = lane.Upload(std::vector<float>(static_cast<size_t>(largest.tokens * stride),
                                                  std::numeric_limits<float>::quiet_NaN()));
   LossSum* loss = lane.Upload(std::vector<LossSum>(1));
-  auto* input_gradient = lane.Allocate<uint16_t>(head.input.size());
-  auto* input_sums = lane.Allocate<float>(whole ? 0 : head.input.size());
-  auto* weight_gradient = lane.Allocate<float>(head.weights.size());
+  const size_t inputs = wanted.input_gradient ? head.input.size() : 0;
+  const size_t weight_count = wanted.weight_gradient ? head.weights.size() : 0;
+  auto* input_gradient = lane.Allocate<uint16_t>(inputs);
+  auto* input_sums = lane.Allocate<float>(whole ? 0 : inputs);
+  auto* weight_gradient = lane.Allocate<float>(weight_count);
   const auto visit = [&](const auto& body) {
     for (int64_t row = 0; row < head.rows; row += shard) {
       for (int64_t token = 0; token < head.tokens; token += chunk) {
@@ -107,27 +116,30 @@ Results OnDevice(const Head& head, int64_t chunk, int64_t shard, uint64_t seed =
   }
   visit([&](const HeadShape& shape, int64_t token) {
     EXPECT_EQ(
-        HeadLossCuda(lane.context(),
-                     {.shape = shape,
-                      .logit_scale = head.logit_scale,
-                      .input = input + token * head.hidden,
-                      .weights = weights + shape.first_row * head.hidden,
-                      .records = records + token,
-                      .sums = sums + token,
-                      .sums_complete = !whole,
-                      .scale = head.scale,
-                      .logits = logits,
-                      .loss = loss,
-                      .input_gradient = input_gradient + token * head.hidden,
-                      .weight_gradient = weight_gradient + shape.first_row * head.hidden,
-                      .first_chunk = token == 0,
-                      .input_gradient_sum = whole ? nullptr : input_sums + token * head.hidden,
-                      .last_shard = shape.first_row + shape.rows == head.rows}),
+        HeadLossCuda(
+            lane.context(),
+            {.shape = shape,
+             .logit_scale = head.logit_scale,
+             .input = input + token * head.hidden,
+             .weights = weights + shape.first_row * head.hidden,
+             .records = records + token,
+             .sums = sums + token,
+             .sums_complete = !whole,
+             .scale = head.scale,
+             .logits = logits,
+             .loss = loss,
+             .input_gradient =
+                 wanted.input_gradient ? Values(input_gradient + token * head.hidden) : Values(),
+             .weight_gradient =
+                 wanted.weight_gradient ? weight_gradient + shape.first_row * head.hidden : nullptr,
+             .first_chunk = token == 0,
+             .input_gradient_sum = whole ? nullptr : input_sums + token * head.hidden,
+             .last_shard = shape.first_row + shape.rows == head.rows}),
         absl::OkStatus());
   });
   const LossSum summed = lane.Download(loss, 1)[0];
-  return {.input_gradient = Widened(lane.Download(input_gradient, head.tokens * head.hidden)),
-          .weight_gradient = lane.Download(weight_gradient, head.rows * head.hidden),
+  return {.input_gradient = Widened(lane.Download(input_gradient, static_cast<int64_t>(inputs))),
+          .weight_gradient = lane.Download(weight_gradient, static_cast<int64_t>(weight_count)),
           .loss = summed.sum,
           .count = summed.count};
 }
@@ -196,6 +208,24 @@ TEST(HeadLossCuda, NoCutIntoChunksAndShardsChangesABit) {
   }
 }
 
+// In one, and in chunks and shards, whose sum of the input's gradient is left alone as well.
+TEST_P(HeadLossCudaTest, AGradientThatIsLeftOutChangesNoBitOfTheOthers) {
+  const Case& c = GetParam();
+  Head head(c.tokens, c.hidden, c.rows);
+  head.logit_scale = 0.3f;
+  const Results both = OnDevice(head, c.tokens, c.rows);
+  for (const int64_t shard : {c.rows, kVocabularyTileRows}) {
+    for (const Wanted wanted : {Wanted{true, false}, Wanted{false, true}, Wanted{false, false}}) {
+      Results expected = both;
+      if (!wanted.input_gradient) expected.input_gradient.clear();
+      if (!wanted.weight_gradient) expected.weight_gradient.clear();
+      EXPECT_TRUE(OnDevice(head, std::min(c.tokens, kLossTileTokens), shard, 2, wanted) == expected)
+          << c << " in shards of " << shard << ", input " << wanted.input_gradient << ", weights "
+          << wanted.weight_gradient;
+    }
+  }
+}
+
 // The gradients of rows that are alike are alike, whether their vector is whole or not.
 TEST(HeadLossCuda, RowsAfterTheLastWholeVectorAreLikeOthers) {
   constexpr int64_t kHidden = 8;
@@ -212,6 +242,27 @@ TEST(HeadLossCuda, RowsAfterTheLastWholeVectorAreLikeOthers) {
           << row << " of " << rows;
     }
   }
+}
+
+// Where there are no rows or no tokens a gradient that is wanted is cleared.
+TEST(HeadLossCuda, NothingToSumNeedsNoGradients) {
+  DeviceLane lane;
+  auto* sums = lane.Upload(std::vector<float>(16, 3.0f));
+  uint16_t* halves = lane.Upload(std::vector<uint16_t>(16, 0x4040));
+  LossSum* loss = lane.Upload(std::vector<LossSum>(1));
+  HeadLoss args = {
+      .shape = {2, 8, 0, 0}, .loss = loss, .first_chunk = true, .input_gradient_sum = sums};
+  ASSERT_EQ(HeadLossCuda(lane.context(), args), absl::OkStatus());
+  EXPECT_EQ(lane.Download(sums, 16), std::vector<float>(16, 3.0f));
+  args.input_gradient = halves;
+  ASSERT_EQ(HeadLossCuda(lane.context(), args), absl::OkStatus());
+  EXPECT_EQ(lane.Download(sums, 16), std::vector<float>(16));
+  EXPECT_EQ(lane.Download(halves, 16), std::vector<uint16_t>(16));
+  args = {.shape = {0, 8, 0, 2}, .loss = loss, .first_chunk = true};
+  ASSERT_EQ(HeadLossCuda(lane.context(), args), absl::OkStatus());
+  args.weight_gradient = lane.Upload(std::vector<float>(16, 3.0f));
+  ASSERT_EQ(HeadLossCuda(lane.context(), args), absl::OkStatus());
+  EXPECT_EQ(lane.Download(args.weight_gradient, 16), std::vector<float>(16));
 }
 
 // Where the label is all but certain its gradient is a small difference of large numbers, of which
@@ -270,6 +321,12 @@ TEST(HeadLossCuda, RefusesWhatItDoesNotPromise) {
   EXPECT_EQ(HeadLossCuda(lane.context(), args), absl::OkStatus());
   args.shape.rows = 13;
   EXPECT_EQ(HeadLossCuda(lane.context(), args), absl::OkStatus());
+  args.input_gradient = halves + 513;
+  EXPECT_EQ(HeadLossCuda(lane.context(), args).code(), kInvalid);
+  args.input_gradient = halves + 512;
+  args.weight_gradient = floats + 513;
+  EXPECT_EQ(HeadLossCuda(lane.context(), args).code(), kInvalid);
+  args.weight_gradient = floats + 512;
   args.shape.rows = -1;
   EXPECT_EQ(HeadLossCuda(lane.context(), args).code(), kInvalid);
   args.shape.rows = int64_t{1} << 30;

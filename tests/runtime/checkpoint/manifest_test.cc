@@ -19,6 +19,7 @@ using ::testing::HasSubstr;
 
 Manifest SmallManifest() {
   Manifest manifest{.step = 12, .facts = SmallFacts(12)};
+  manifest.facts.frozen = {{.name = "frozen \"e\"", .crc32c = 7}, {.name = "f"}};
   manifest.files = {{.name = "model.safetensors", .bytes = 150, .head_bytes = 100, .crc32c = 1},
                     {.name = "config.json", .bytes = 9, .head_bytes = 9, .crc32c = 0xFFFFFFFF}};
   manifest.tensors = {{.name = "a \"b\" \xC3\xA9",
@@ -94,15 +95,34 @@ TEST(Manifest, EveryCutAndEveryAddedByteIsFound) {
   }
 }
 
+TEST(Manifest, OfVersion1HasNoFrozenTensors) {
+  Manifest manifest = SmallManifest();
+  manifest.facts.frozen.clear();
+  std::string text = Replaced(WriteManifest(manifest), "\"version\": 2,", "\"version\": 1,");
+  text = Sealed(Replaced(text, "\"frozen\": [],\n", ""));
+  const absl::StatusOr<Manifest> read = ParseManifest("m.json", text);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(*read, manifest);
+  // And of version 2 it has to say which.
+  EXPECT_TRUE(absl::IsDataLoss(
+      StatusOf(Sealed(Replaced(WriteManifest(manifest), "\"frozen\": [],\n", "")))));
+}
+
+TEST(Manifest, AFrozenTensorThatStandsTwiceIsRefused) {
+  Manifest manifest = SmallManifest();
+  manifest.facts.frozen[1].name = manifest.facts.frozen[0].name;
+  EXPECT_TRUE(absl::IsDataLoss(StatusOf(WriteManifest(manifest))));
+}
+
 TEST(Manifest, OfANewerVersionIsRefusedWithoutBeingCalledDamaged) {
   const std::string text = Sealed(
-      Replaced(WriteManifest(SmallManifest()), "\"version\": 1,", "\"version\": 2, \"x\": 1,"));
+      Replaced(WriteManifest(SmallManifest()), "\"version\": 2,", "\"version\": 3, \"x\": 1,"));
   const absl::Status status = StatusOf(text);
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("written by a newer horizon"));
   for (const char* version : {"0", "-1", "1.0", "\"1\"", "null"}) {
     EXPECT_TRUE(
-        absl::IsDataLoss(StatusOf(Sealed(Replaced(WriteManifest(SmallManifest()), "\"version\": 1,",
+        absl::IsDataLoss(StatusOf(Sealed(Replaced(WriteManifest(SmallManifest()), "\"version\": 2,",
                                                   StrCat("\"version\": ", version, ","))))))
         << version;
   }

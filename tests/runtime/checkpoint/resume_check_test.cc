@@ -18,23 +18,36 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-Manifest Saved() { return {.step = 12, .facts = SmallFacts(12)}; }
+// Of a run that trains tensors a and b on the frozen base c and d.
+Manifest Saved() {
+  Manifest saved{.step = 12, .facts = SmallFacts(12)};
+  saved.tensors = {{.name = "a"}, {.name = "b"}, {.name = "a", .part = StatePart::kLo}};
+  saved.facts.frozen = {{.name = "c", .crc32c = 3}, {.name = "d", .crc32c = 4}};
+  return saved;
+}
+const std::vector<std::string> kTrained = {"a", "b"};
+
+AskedRun Asked(const Manifest& saved) {
+  return {.job = saved.facts.job,
+          .model_fingerprint = saved.facts.model_fingerprint,
+          .data_fingerprint = saved.facts.data_fingerprint,
+          .trained = kTrained};
+}
 
 std::vector<std::string> Differences(const Manifest& saved,
                                      const std::function<void(TrainingJob&)>& change) {
   TrainingJob job = saved.facts.job;
   change(job);
-  return DescribeDifferences(saved,
-                             {job, saved.facts.model_fingerprint, saved.facts.data_fingerprint});
+  return DescribeDifferences(saved, {.job = job,
+                                     .model_fingerprint = saved.facts.model_fingerprint,
+                                     .data_fingerprint = saved.facts.data_fingerprint,
+                                     .trained = kTrained});
 }
 
 TEST(ResumeCheck, TheSameJobGoesOn) {
   const Manifest saved = Saved();
   EXPECT_THAT(Differences(saved, [](TrainingJob&) {}), IsEmpty());
-  EXPECT_TRUE(
-      CheckResumable("c", saved,
-                     {saved.facts.job, saved.facts.model_fingerprint, saved.facts.data_fingerprint})
-          .ok());
+  EXPECT_TRUE(CheckResumable("c", saved, Asked(saved)).ok());
 }
 
 // One at a time, and every field there is: a field added to the job is refused when changed unless
@@ -75,6 +88,42 @@ TEST(ResumeCheck, EveryChangedFieldIsNamedUnlessItMayChange) {
   EXPECT_THAT(Differences(saved, [](TrainingJob& j) { j.model = "/moved/model"; }), IsEmpty());
 }
 
+TEST(ResumeCheck, PatternsMayChangeWhereTheyTrainTheSameTensors) {
+  const Manifest saved = Saved();
+  EXPECT_THAT(Differences(saved, [](TrainingJob& j) { j.train = {"[ab]"}; }), IsEmpty());
+  EXPECT_THAT(Differences(saved, [](TrainingJob& j) { j.freeze = {"c", "d"}; }), IsEmpty());
+}
+
+TEST(ResumeCheck, AChangedSetOfTrainedTensorsIsNamed) {
+  const Manifest saved = Saved();
+  const auto lines = [&](const std::vector<std::string>& trained) {
+    return DescribeDifferences(saved, {.job = saved.facts.job,
+                                       .model_fingerprint = saved.facts.model_fingerprint,
+                                       .data_fingerprint = saved.facts.data_fingerprint,
+                                       .trained = trained});
+  };
+  EXPECT_THAT(lines({"a", "b", "c"}),
+              ElementsAre(AllOf(HasSubstr("trained tensors: saved 2, asked 3; c was frozen; "),
+                                HasSubstr("--train"))));
+  EXPECT_THAT(lines({"b"}), ElementsAre(HasSubstr("saved 2, asked 1; a was trained; ")));
+  EXPECT_THAT(lines({"b", "d"}), ElementsAre(HasSubstr("d was frozen; a was trained; ")));
+}
+
+TEST(ResumeCheck, AnotherFrozenBaseIsRefusedByTensor) {
+  const Manifest saved = Saved();
+  std::vector<FrozenTensor> found = saved.facts.frozen;
+  EXPECT_TRUE(CheckFrozenBase("c", saved.facts.frozen, found).ok());
+  found[1].crc32c = 5;
+  const absl::Status changed = CheckFrozenBase("run/c", saved.facts.frozen, found);
+  EXPECT_TRUE(absl::IsInvalidArgument(changed)) << changed;
+  EXPECT_THAT(std::string(changed.message()),
+              AllOf(HasSubstr("'run/c'"), HasSubstr("d has CRC-32C 00000005"),
+                    HasSubstr("had 00000004"), HasSubstr("give the model as it was")));
+  found.pop_back();
+  EXPECT_THAT(std::string(CheckFrozenBase("c", saved.facts.frozen, found).message()),
+              HasSubstr("2 frozen tensors, the model given has 1"));
+}
+
 TEST(ResumeCheck, StepsMayGrowWhereTheLearningRateDoesNotDependOnThem) {
   Manifest saved = Saved();
   const auto set_steps = [](int64_t steps) {
@@ -93,7 +142,8 @@ TEST(ResumeCheck, StepsMayGrowWhereTheLearningRateDoesNotDependOnThem) {
 
 TEST(ResumeCheck, OtherDataOrAnotherModelIsNamed) {
   const Manifest saved = Saved();
-  const absl::Status status = CheckResumable("run/c", saved, {saved.facts.job, "other", "data"});
+  const absl::Status status =
+      CheckResumable("run/c", saved, {saved.facts.job, "other", "data", kTrained});
   EXPECT_TRUE(absl::IsInvalidArgument(status));
   EXPECT_THAT(std::string(status.message()),
               AllOf(HasSubstr("run/c"),
@@ -105,8 +155,7 @@ TEST(ResumeCheck, OtherDataOrAnotherModelIsNamed) {
 TEST(ResumeCheck, WeightsAloneCannotBeResumed) {
   Manifest saved = Saved();
   saved.mode = SaveMode::kWeights;
-  const absl::Status status = CheckResumable(
-      "c", saved, {saved.facts.job, saved.facts.model_fingerprint, saved.facts.data_fingerprint});
+  const absl::Status status = CheckResumable("c", saved, Asked(saved));
   EXPECT_TRUE(absl::IsInvalidArgument(status));
   EXPECT_THAT(std::string(status.message()), HasSubstr("--model c"));
 }

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "absl/status/status.h"
+#include "model/tensor_spec.h"
+
+namespace horizon {
+
+// Where the weights of a model come from: gives the values of `tensor` from element `first` on. One
+// thread at a time.
+using ParameterSource =
+    std::function<absl::Status(const TensorSpec& tensor, uint64_t first, std::span<float> into)>;
+
+}  // namespace horizon

@@ -1,0 +1,108 @@
+#include "training/data_settings.h"
+
+#include <algorithm>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "common/make_folders.h"
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+#include "common/units.h"
+#include "model/chat_format.h"
+
+namespace horizon {
+namespace {
+
+ModelTokenizer BytesAsTokens() {
+  ModelTokenizer bytes;
+  bytes.tokenizer = MakeByteTokenizer();
+  bytes.begin_id = bytes.tokenizer->IdOf("<|begin|>");
+  bytes.end_id = bytes.tokenizer->IdOf("<|end|>");
+  bytes.pad_id = bytes.tokenizer->IdOf("<|pad|>");
+  return bytes;
+}
+
+std::string Describe(const DataStatistics& found, int64_t sequence) {
+  const auto count = [](int64_t number) { return WithCommas(static_cast<uint64_t>(number)); };
+  return StrCat(
+      "data: ", count(found.samples), " samples, ", count(found.tokens), " tokens, ",
+      count(found.trained_tokens), " of them trained",
+      found.truncated > 0 ? StrCat(", ", found.truncated, " cut at ", sequence, " tokens") : "",
+      found.dropped > 0 ? StrCat(", ", found.dropped, " with nothing to learn") : "",
+      found.bad_lines > 0 ? StrCat(", ", found.bad_lines, " bad lines skipped") : "");
+}
+
+}  // namespace
+
+absl::StatusOr<ModelTokenizer> TokenizerFor(Io& io, TokenizerChoice choice,
+                                            const std::string& model) {
+  if (choice == TokenizerChoice::kByte) return BytesAsTokens();
+  const absl::StatusOr<FileInfo> info = io.Info(model);
+  if (!info.ok() || info->kind != FileKind::kDirectory) return ModelTokenizer();
+  absl::StatusOr<ModelTokenizer> loaded = LoadTokenizer(io, model);
+  if (absl::IsNotFound(loaded.status())) return ModelTokenizer();
+  return loaded;
+}
+
+absl::StatusOr<DataFiles> DataFilesFrom(const DataSettings& settings,
+                                        const ModelTokenizer& tokenizer, int64_t vocab,
+                                        int64_t sequence) {
+  DataFiles files;
+  files.kind = settings.kind;
+  files.on_bad_line = settings.on_bad_line;
+  // Bytes have no template: a question, a newline, the answer.
+  const bool plain = settings.tokenizer == TokenizerChoice::kByte && settings.chat_format == "auto";
+  files.tokenise = {
+      .tokenizer = tokenizer.tokenizer.get(),
+      .end_id = tokenizer.end_id,
+      .chat = ChooseChatFormat(plain ? "plain" : settings.chat_format, tokenizer.chat_template),
+      .vocab = vocab,
+      .sequence = sequence,
+      .train_on_prompt = settings.train_on_prompt};
+  return files;
+}
+
+absl::StatusOr<DataOptions> DataOptionsFrom(Io& io, const DataSettings& settings,
+                                            const ModelTokenizer& tokenizer, const ModelSpec& spec,
+                                            int64_t sequence) {
+  DataOptions options;
+  ASSIGN_OR_RETURN(options.files, DataFilesFrom(settings, tokenizer, spec.vocab, sequence));
+  if (settings.eval_file.has_value()) options.eval_paths = {*settings.eval_file};
+  options.eval_share = settings.eval_share;
+  options.packing = settings.packing;
+  options.shuffle = settings.shuffle;
+  options.cache_folder = settings.cache_folder;
+  RETURN_IF_ERROR(MakeFolders(io, options.cache_folder));
+  options.threads = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 64u));
+  return options;
+}
+
+absl::StatusOr<TrainingData> OpenJobData(Io& io, Clock& clock, Log& log,
+                                         const DataSettings& settings, const ModelSpec& spec,
+                                         const TrainingJob& job) {
+  ASSIGN_OR_RETURN(const ModelTokenizer tokenizer, TokenizerFor(io, settings.tokenizer, job.model));
+  ASSIGN_OR_RETURN(DataOptions options,
+                   DataOptionsFrom(io, settings, tokenizer, spec, job.sequence));
+  options.files.paths = {job.data};
+  options.seed = job.seed;
+  ASSIGN_OR_RETURN(TrainingData data, OpenTrainingData(io, options, LoggingListener(clock, log)));
+  log.Info(Describe(data.statistics, job.sequence));
+  return data;
+}
+
+DataListener LoggingListener(Clock& clock, Log& log) {
+  auto told = std::make_shared<Nanoseconds>(clock.Now());
+  return {.progress =
+              [&clock, &log, told](std::string_view what, uint64_t done, uint64_t bytes) {
+                if (clock.Now() - *told >= std::chrono::seconds(2) && bytes > 0) {
+                  *told = clock.Now();
+                  log.Info(StrCat(what, " the data: ", ToString(Bytes(CheckedU64(done))), " of ",
+                                  ToString(Bytes(CheckedU64(bytes)))));
+                }
+                return absl::OkStatus();
+              },
+          .warning = [&log](std::string_view text) { log.Warning(text); }};
+}
+
+}  // namespace horizon

@@ -1,0 +1,40 @@
+#include "training/export_trained.h"
+
+#include <string>
+
+#include "common/status_macros.h"
+#include "runtime/checkpoint/remove_folder.h"
+#include "training/frozen_weights.h"
+#include "training/run_folder.h"
+
+namespace horizon {
+
+absl::Status ExportTrained(const TrainingContext& context, const TrainingSettings& settings,
+                           const LoadedModel& model, ModelValues& values,
+                           const std::vector<FrozenTensor>& frozen) {
+  Io& io = context.io;
+  const ModelSpec& spec = model.config.spec;
+  ExportOptions to{.folder = settings.folder + "/model",
+                   .dtype = settings.export_type,
+                   .config_text = model.config_text};
+  ASSIGN_OR_RETURN(const std::string warning,
+                   TakeModelFiles(io, JoinPath(settings.folder, kBaseFolder), spec, to));
+  if (!warning.empty()) context.log.Warning(warning);
+  ASSIGN_OR_RETURN(to.frozen,
+                   OpenFrozen(io, settings.initial_weights, spec,
+                              {.path = settings.folder, .job = settings.job, .began = frozen}));
+  const std::string older = settings.folder + "/model.old";
+  const bool whole = io.Info(to.folder + "/config.json").ok();
+  if (whole) {
+    RETURN_IF_ERROR(RemoveFolder(io, older));
+    RETURN_IF_ERROR(io.Rename(to.folder, older));
+  } else {
+    RETURN_IF_ERROR(RemoveFolder(io, to.folder));  // of a process that was killed here
+  }
+  const absl::Status written = ExportModel(io, spec, values, to);
+  if (!written.ok() && whole) io.Rename(older, to.folder).IgnoreError();
+  RETURN_IF_ERROR(written);
+  return RemoveFolder(io, older);
+}
+
+}  // namespace horizon

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/io.h"
+#include "model/model_spec.h"
+#include "runtime/parameter_store.h"
+
+namespace horizon {
+
+// Where the weights come from that a training starts with: the files of a model folder, or random
+// numbers (random_init.h).
+struct FolderWeights {
+  std::string folder;
+};
+struct RandomWeights {
+  int64_t seed = 0;
+};
+using WeightSource = std::variant<FolderWeights, RandomWeights>;
+
+// InvalidArgument where the source names no folder. Nothing in it is read.
+absl::Status CheckWeightSource(Io& io, const WeightSource& source);
+
+// The weights, for ParameterStore::Fill:
+//   ASSIGN_OR_RETURN(const ParameterStore::Source weights, OpenWeights(io, source, spec));
+//   RETURN_IF_ERROR(trainer->store().Fill(weights));
+// Errors are OpenModelSource's. `io` and `spec` outlive the result.
+absl::StatusOr<ParameterStore::Source> OpenWeights(Io& io, const WeightSource& source,
+                                                   const ModelSpec& spec);
+// The same of random numbers, which cannot fail.
+ParameterStore::Source OpenWeights(const RandomWeights& source, const ModelSpec& spec);
+
+}  // namespace horizon

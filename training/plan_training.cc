@@ -1,0 +1,181 @@
+#include "training/plan_training.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "common/status_macros.h"
+#include "common/str_cat.h"
+#include "common/units.h"
+#include "planner/calibration.h"
+#include "planner/host_limits.h"
+#include "planner/machine_catalog.h"
+#include "planner/machine_speed.h"
+#include "planner/make_plan.h"
+#include "planner/plan_report.h"
+#include "planner/planned_job.h"
+#include "runtime/process_memory.h"
+#include "schedule/build_schedule.h"
+#include "schedule/check_runnable.h"
+#include "schedule/load_files.h"
+#include "training/open_trainer.h"
+#include "training/run_software.h"
+
+namespace horizon {
+namespace {
+
+constexpr double kMargin = 0.05;  // of each memory that a plan of the search leaves free
+
+// A prediction is of now: a machine that is shared with others is not always as fast as when it was
+// measured.
+absl::StatusOr<HardwareProfile> AtSpeedNow(const TrainingContext& context,
+                                           HardwareProfile profile) {
+  ASSIGN_OR_RETURN(const MachineSpeed speed,
+                   MeasureSpeed(context.clock, profile, profile.host.cores));
+  const auto percent = [](double share) { return StrCat(std::lround(100 * share), " %"); };
+  if (speed.products != 1) {
+    context.log.Info(StrCat("this machine now computes at ", percent(speed.products),
+                            " of the profile's speed, its memory is at ", percent(speed.memory)));
+  }
+  return AtSpeed(std::move(profile), speed);
+}
+
+absl::StatusOr<HardwareProfile> ProfileForRun(const TrainingContext& context,
+                                              const PlanSettings& settings) {
+  ASSIGN_OR_RETURN(HardwareProfile profile, context.machine());
+  ASSIGN_OR_RETURN(profile, AtSpeedNow(context, std::move(profile)));
+  if (profile.link.pcie.has_value()) {
+    const std::string problem = LinkProblem(*profile.link.pcie);
+    if (!problem.empty()) context.log.Warning(problem);
+  }
+  return WithOverrides(std::move(profile), {.device_memory = settings.device_memory,
+                                            .link_limit = settings.link,
+                                            .cores = settings.cores});
+}
+
+// A schedule, and what was predicted from it.
+struct SimulatedRun {
+  Schedule schedule;
+  PredictedRun predicted;
+};
+
+absl::Status DoesNotFit(const ModelSpec& spec, const PlanAnswer& answer) {
+  std::string text = StrCat(spec.name, " does not fit: ");
+  for (const std::string& line : DescribeShortages(answer.search.shortages)) {
+    text += StrCat(line, "; ");
+  }
+  text += "what would make it fit:";
+  for (const Remedy& remedy : answer.remedies) text += StrCat("\n  ", remedy.what);
+  return absl::FailedPreconditionError(text);
+}
+
+absl::StatusOr<SimulatedRun> FindPlan(const ModelSpec& spec, const TrainingJob& job,
+                                      const HardwareProfile& profile) {
+  const StreamPlan fixed = PlanFor(Strategy::kHorizon);
+  RETURN_IF_ERROR(CheckRunnable(spec, job, fixed));
+  const Setting setting{.profile = profile,
+                        .software = BuiltInCalibration().SoftwareOf(fixed.strategy),
+                        .margin = kMargin};
+  ASSIGN_OR_RETURN(
+      PlanAnswer answer,
+      MakePlan({.spec = spec, .job = job, .fixed = fixed, .fixed_fields = {}, .setting = setting}));
+  if (!answer.feasible) return DoesNotFit(spec, answer);
+  RETURN_IF_ERROR(CheckRunnable(spec, job, *answer.search.plan));
+  return SimulatedRun{.schedule = std::move(answer.search.simulation->schedule),
+                      .predicted = {.prediction = std::move(answer.search.prediction),
+                                    .steady = std::move(answer.search.simulation->steady)}};
+}
+
+absl::StatusOr<SimulatedRun> FollowPlan(Io& io, const std::string& file, const ModelSpec& spec,
+                                        const TrainingJob& job, const HardwareProfile& profile) {
+  ASSIGN_OR_RETURN(const StreamPlan plan, LoadPlan(io, file));
+  RETURN_IF_ERROR(CheckRunnable(spec, job, plan));
+  ASSIGN_OR_RETURN(Schedule schedule, BuildSchedule(spec, job, plan));
+  PredictedRun predicted =
+      PredictRun(spec, schedule,
+                 {.profile = profile, .software = BuiltInCalibration().SoftwareOf(plan.strategy)});
+  return SimulatedRun{.schedule = std::move(schedule), .predicted = std::move(predicted)};
+}
+
+absl::Status CheckDeviceMemory(uint64_t arena_bytes, const PlanSettings& settings) {
+  if (!settings.device_memory.has_value() || arena_bytes <= settings.device_memory->value()) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      StrCat("the plan needs ", WithCommas(arena_bytes), " bytes of device memory, ",
+             "--device-memory is ", WithCommas(settings.device_memory->value()),
+             ": raise it, or let the planner choose with --plan auto"));
+}
+
+// Whatever the profile says, this process must find the memory on this machine.
+absl::Status CheckFreeMemory(Io& io, const ModelSpec& spec, uint64_t needed) {
+  ASSIGN_OR_RETURN(const HostLimits limits, ReadHostLimits(io));
+  const Bytes free =
+      std::min(limits.available_memory, limits.memory_limit().value_or(limits.available_memory));
+  if (needed <= free.value()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      StrCat(spec.name, " needs ", BytesText(needed), " more of this machine's memory and ",
+             ToString(free),
+             " are free: use a smaller model, --micro-batch or --sequence, or --state "
+             "8bit-moments; `horizon plan` tells what a machine would need"));
+}
+
+// Five lines, before anything is allocated.
+void LogPlan(Log& log, const TrainingPlan& planned, const TrainingJob& job) {
+  const StreamPlan& plan = planned.plan;
+  const Prediction& prediction = planned.prediction;
+  log.Info(StrCat("plan: strategy ", std::string(ToString(plan.strategy)), ", chunks of ",
+                  BytesText(plan.chunk_bytes.value()), ", depth ", plan.buffer_depth, ", K ",
+                  plan.anchor_interval, ", recompute ", plan.recompute ? "on" : "off", ", threads ",
+                  plan.compute_threads));
+  log.Info(StrCat("batch: micro-batch ", job.micro_batch, " x ", job.sequence, " tokens, ",
+                  job.accumulation, " a step, ", prediction.operations, " operations"));
+  log.Info(StrCat("predicted: ", ShortNumber(prediction.step_seconds), " s a step, ",
+                  ShortNumber(prediction.tokens_per_second), " tokens/s"));
+  const std::string arena = BytesText(planned.arena_bytes);
+  log.Info(StrCat("memory: ", BytesText(prediction.memory.host_bytes()), " of host memory",
+                  job.device == DeviceKind::kCuda
+                      ? StrCat(", ", arena, " of the device's")
+                      : StrCat(" (", arena, " of it the device's arena)")));
+  std::string limits;
+  for (const RunLimit& limit : LimitsOf(prediction, planned.profile)) {
+    limits += StrCat(limits.empty() ? "" : ", ", ToString(limit));
+  }
+  log.Info(StrCat("limits: ", limits));
+}
+
+}  // namespace
+
+absl::StatusOr<PlannedTraining> PlanTraining(const TrainingContext& context,
+                                             const TrainingSettings& settings,
+                                             const ModelSpec& spec) {
+  const TrainingJob& job = settings.job;
+  ASSIGN_OR_RETURN(HardwareProfile profile, ProfileForRun(context, settings.plan));
+  ASSIGN_OR_RETURN(SimulatedRun run,
+                   settings.plan.file.has_value()
+                       ? FollowPlan(context.io, *settings.plan.file, spec, job, profile)
+                       : FindPlan(spec, job, profile));
+  const Schedule& schedule = run.schedule;
+  const SteadyState& steady = run.predicted.steady;
+  RETURN_IF_ERROR(CheckDeviceMemory(ArenaBytes(schedule), settings.plan));
+  // The process as it is now, and what a run adds.
+  ASSIGN_OR_RETURN(const ProcessMemory now, ReadProcessMemory(context.io));
+  const Software software = SoftwareOfRun(now, schedule.plan, settings.device.kind);
+  Prediction prediction = std::move(run.predicted.prediction);
+  prediction.memory = EstimateMemory(schedule.memory, profile, software);
+  RETURN_IF_ERROR(
+      CheckFreeMemory(context.io, spec, prediction.memory.host_bytes() - now.resident().value()));
+  TrainingPlan plan{
+      .profile = std::move(profile),
+      .plan = schedule.plan,
+      .prediction = std::move(prediction),
+      .software = software,
+      .arena_bytes = ArenaBytes(schedule),
+      .durations = DurationsOf(schedule, steady.simulation.timeline, steady.reported_step),
+      .timelines = PredictedTimelines(schedule, steady)};
+  LogPlan(context.log, plan, job);
+  return PlannedTraining{.plan = std::move(plan), .schedule = std::move(run.schedule)};
+}
+
+}  // namespace horizon
