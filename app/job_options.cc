@@ -41,9 +41,9 @@ constexpr int64_t kMost = int64_t{1} << 40;
 const JobOption kJobOptions[] = {
     {"steps", "steps", "Updates to make", &TrainingJob::steps, 1, kMost},
     {"train", "pattern",
-     "Train only tensors whose names match, such as 'model.layers.2[4-7].*'; may be repeated",
+     "Train only tensors whose names match, such as 'model.layers.2[4-7].*'",
      &TrainingJob::train},
-    {"freeze", "pattern", "Train no tensor whose name matches, such as '*embed*'; may be repeated",
+    {"freeze", "pattern", "Train no tensor whose name matches, such as '*embed*'",
      &TrainingJob::freeze},
     {"sequence", "tokens", "Length of a sample", &TrainingJob::sequence, 1, kMost,
      "1024, or the model's limit where that is less"},
