@@ -10,8 +10,7 @@ namespace {
 
 // The last character of a text that is not empty.
 char32_t LastCharacter(std::string_view text) {
-  size_t at = text.size() - 1;
-  while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U) --at;
+  size_t at = LastCharacterBegin(text, text.size());
   return NextCharacter(text, at);
 }
 
@@ -22,8 +21,7 @@ bool IsPartOfWord(std::string_view text, size_t begin, size_t end) {
 
 size_t SkipSpacesBack(std::string_view text, size_t end, size_t limit) {
   while (end > limit && IsWhiteSpace(LastCharacter(text.substr(0, end)))) {
-    --end;
-    while (end > limit && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+    end = std::max(LastCharacterBegin(text, end), limit);
   }
   return end;
 }
@@ -37,11 +35,17 @@ size_t SkipSpaces(std::string_view text, size_t at) {
   return at;
 }
 
-bool IsWanted(const AddedToken& token, AddedTokens which) {
-  return which == AddedTokens::kAll || (which == AddedTokens::kNotSpecial && !token.special);
+}  // namespace
+
+bool IsControl(const AddedToken& token, const EncodeOptions& options) {
+  return token.special || std::find(options.control_ids.begin(), options.control_ids.end(),
+                                    token.id) != options.control_ids.end();
 }
 
-}  // namespace
+AddedToken SpelledAsInFile(AddedToken token) {
+  token.spelling = token.content;
+  return token;
+}
 
 void AddedTokenFinder::Add(const AddedToken& token) {
   const std::string& spelling = token.spelling;
@@ -79,21 +83,21 @@ AddedTokenFinder::Found AddedTokenFinder::Find(std::string_view text, size_t fro
 }
 
 absl::Status AddedTokenFinder::Split(
-    std::string_view text, AddedTokens which,
+    std::string_view text, IsWanted is_wanted,
     absl::FunctionRef<absl::Status(std::string_view, bool)> on_text,
-    absl::FunctionRef<void(int32_t)> on_token) const {
+    absl::FunctionRef<void(int32_t, std::string_view)> on_token) const {
   size_t done = 0;
-  if (!tokens_.empty() && which != AddedTokens::kNone) {
+  if (!tokens_.empty()) {
     for (Found found = Find(text, 0); found.token != nullptr; found = Find(text, found.end)) {
       const AddedToken& token = *found.token;
-      if (!IsWanted(token, which)) continue;
+      if (!is_wanted(token, text.substr(found.begin, found.end - found.begin))) continue;
       if (token.single_word && IsPartOfWord(text, found.begin, found.end)) continue;
       size_t begin = found.begin;
       size_t end = found.end;
       if (token.lstrip) begin = std::max(SkipSpacesBack(text, begin, 0), done);
       if (token.rstrip) end = SkipSpaces(text, end);
       if (done < begin) RETURN_IF_ERROR(on_text(text.substr(done, begin - done), done == 0));
-      on_token(token.id);
+      on_token(token.id, text.substr(begin, end - begin));
       done = end;
     }
   }

@@ -26,6 +26,12 @@ struct AddedToken {
   std::string spelling = {};  // what is looked for, and what it is decoded to
 };
 
+// Whether a token must not be recognised in quoted text.
+bool IsControl(const AddedToken& token, const EncodeOptions& options);
+
+// A token that is looked for by its content.
+AddedToken SpelledAsInFile(AddedToken token);
+
 // Finds tokens in texts: the leftmost first, of those that begin at one place the longest, none
 // inside another. Never changed once filled.
 class AddedTokenFinder {
@@ -34,23 +40,27 @@ class AddedTokenFinder {
   void Add(const AddedToken& token);
 
   bool empty() const { return tokens_.empty(); }
-  // Calls on_text(text, is_first) and on_token(id) in the order of the text, empty texts left out;
-  // is_first says that the text is where the whole began. A token that `which` does not want, or
-  // that is part of a word and must not be, is text. The first error ends it.
-  absl::Status Split(std::string_view text, AddedTokens which,
-                     absl::FunctionRef<absl::Status(std::string_view, bool)> on_text,
-                     absl::FunctionRef<void(int32_t)> on_token) const;
 
- private:
   struct Found {
     size_t begin = 0;
     size_t end = 0;
     const AddedToken* token = nullptr;  // nullptr: there is none
   };
+  // The first token that begins at or after `from`.
+  Found Find(std::string_view text, size_t from) const;
+
+  // Whether a token that was found with this spelling in the text counts.
+  using IsWanted = absl::FunctionRef<bool(const AddedToken&, std::string_view spelling)>;
+  // Calls on_text(text, is_first) and on_token(id, text it takes) in the order of the text, empty
+  // texts left out; is_first says that the text is where the whole began. A token that is not
+  // wanted, or that is part of a word and must not be, is text. The first error ends it.
+  absl::Status Split(std::string_view text, IsWanted is_wanted,
+                     absl::FunctionRef<absl::Status(std::string_view, bool)> on_text,
+                     absl::FunctionRef<void(int32_t, std::string_view)> on_token) const;
+
+ private:
   static constexpr uint32_t kRoot = 0;
   static constexpr int32_t kNone = -1;
-
-  Found Find(std::string_view text, size_t from) const;
 
   std::vector<AddedToken> tokens_;
   std::vector<int32_t> ends_ = {kNone};           // by node of the trie: the token that ends there

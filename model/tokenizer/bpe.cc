@@ -94,15 +94,16 @@ void Bpe::Encode(std::string_view word, Memory& memory, std::vector<int32_t>& id
   memory.cache.Put(word, std::span<const int32_t>(ids).subspan(before));
 }
 
+std::optional<int32_t> Bpe::WholeWord(std::string_view word) const {
+  if (!options_.ignores_merges) return std::nullopt;
+  if (!reads_bytes_) return vocabulary_.IdOf(word);
+  const auto whole = words_.find(ToAbsl(word));
+  if (whole == words_.end()) return std::nullopt;
+  return whole->second;
+}
+
 void Bpe::EncodeUncached(std::string_view word, Memory& memory, std::vector<int32_t>& ids) const {
-  if (options_.ignores_merges) {
-    if (reads_bytes_) {
-      const auto whole = words_.find(ToAbsl(word));
-      if (whole != words_.end()) return ids.push_back(whole->second);
-    } else if (const std::optional<int32_t> whole = vocabulary_.IdOf(word)) {
-      return ids.push_back(*whole);
-    }
-  }
+  if (const std::optional<int32_t> whole = WholeWord(word)) return ids.push_back(*whole);
   ListSymbols(word, memory);
   if (memory.symbols.empty()) return;
   memory.symbols.back().next = kNone;
@@ -122,38 +123,75 @@ void Bpe::EncodeUncached(std::string_view word, Memory& memory, std::vector<int3
 
 void Bpe::ListSymbols(std::string_view word, Memory& memory) const {
   memory.symbols.clear();
+  VisitUnits(word, [&](const Unit& unit) { AddSymbol(unit.id, memory); });
+}
+
+template <typename OnUnit>
+void Bpe::VisitUnits(std::string_view word, OnUnit on_unit) const {
   if (reads_bytes_) {
-    for (const char byte : word) AddSymbol(bytes_[static_cast<unsigned char>(byte)], memory);
+    for (size_t at = 0; at < word.size(); ++at) {
+      on_unit(Unit{bytes_[static_cast<unsigned char>(word[at])], {at, at + 1}});
+    }
     return;
   }
-  std::optional<int32_t> unknown;
+  Unit unknown{.id = kNone};
   for (size_t at = 0; at < word.size();) {
     const size_t begin = at;
     const auto found = characters_.find(NextCharacter(word, at));
     if (found == characters_.end()) {
-      AddUnknown(word.substr(begin, at - begin), unknown, memory);
+      VisitUnknown(word, {begin, at}, unknown, on_unit);
       continue;
     }
-    if (unknown.has_value()) AddSymbol(*unknown, memory);
-    unknown.reset();
-    AddSymbol(found->second, memory);
+    if (unknown.id != kNone) on_unit(unknown);
+    unknown.id = kNone;
+    on_unit(Unit{found->second, {begin, at}});
   }
-  if (unknown.has_value()) AddSymbol(*unknown, memory);
+  if (unknown.id != kNone) on_unit(unknown);
 }
 
-// An unknown token waits in `pending` to be fused with the next one. The tokens of bytes do not
-// flush it, as they do not in the library.
-void Bpe::AddUnknown(std::string_view character, std::optional<int32_t>& pending,
-                     Memory& memory) const {
-  const auto id_of = [this](char byte) { return fallback_[static_cast<unsigned char>(byte)]; };
-  if (options_.byte_fallback &&
-      std::all_of(character.begin(), character.end(), [&](char c) { return id_of(c) != kNone; })) {
-    for (const char byte : character) AddSymbol(id_of(byte), memory);
+// An unknown token waits in `pending` (no id: none waits) to be fused with the next one. The tokens
+// of bytes do not flush it, as they do not in the library.
+template <typename OnUnit>
+void Bpe::VisitUnknown(std::string_view word, ByteRange character, Unit& pending,
+                       OnUnit on_unit) const {
+  const auto id_at = [&](size_t at) { return fallback_[static_cast<unsigned char>(word[at])]; };
+  bool falls_back = options_.byte_fallback;
+  for (size_t at = character.begin; at < character.end; ++at) {
+    falls_back = falls_back && id_at(at) != kNone;
+  }
+  if (falls_back) {
+    for (size_t at = character.begin; at < character.end; ++at) {
+      on_unit(Unit{id_at(at), {at, at + 1}});
+    }
     return;
   }
   if (!options_.unknown_id.has_value()) return;
-  if (pending.has_value() && !options_.fuses_unknown) AddSymbol(*pending, memory);
-  pending = options_.unknown_id;
+  if (pending.id != kNone && options_.fuses_unknown) {
+    pending.bytes.end = character.end;
+    return;
+  }
+  if (pending.id != kNone) on_unit(pending);
+  pending = Unit{*options_.unknown_id, character};
+}
+
+// A token is spelled as the units it was merged of are, one after the other.
+std::vector<ByteRange> Bpe::Cover(std::string_view word, std::span<const int32_t> ids) const {
+  if (ids.size() == 1 && WholeWord(word) == ids[0]) return {{0, word.size()}};
+  std::vector<ByteRange> covered;
+  covered.reserve(ids.size());
+  size_t missing = 0;  // bytes of the spelling of the token in hand that no unit has given yet
+  VisitUnits(word, [&](const Unit& unit) {
+    if (missing == 0) {
+      if (covered.size() == ids.size()) return;
+      missing = vocabulary_.TokenOf(ids[covered.size()]).size();
+      covered.push_back(unit.bytes);
+    }
+    covered.back().begin = std::min(covered.back().begin, unit.bytes.begin);
+    covered.back().end = std::max(covered.back().end, unit.bytes.end);
+    missing -= std::min(missing, vocabulary_.TokenOf(unit.id).size());
+  });
+  covered.resize(ids.size(), {word.size(), word.size()});
+  return covered;
 }
 
 void Bpe::MergeShort(Memory& memory) const {

@@ -3,12 +3,14 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
+#include "model/tokenizer/tokenizer.h"
 #include "model/tokenizer/vocabulary.h"
 #include "model/tokenizer/word_cache.h"
 
@@ -57,6 +59,10 @@ class Bpe {
   // Appends the ids of a word (UTF-8, or any bytes after ReadBytes) that is not empty. O(n log n).
   void Encode(std::string_view word, Memory& memory, std::vector<int32_t>& ids) const;
 
+  // The bytes of `word` that each of `ids`, which Encode appended for it, stands for. A byte token
+  // stands for its byte. O(n).
+  std::vector<ByteRange> Cover(std::string_view word, std::span<const int32_t> ids) const;
+
  private:
   struct Merge {
     uint32_t rank = 0;
@@ -65,8 +71,17 @@ class Bpe {
   const Merge* FindMerge(int32_t left, int32_t right) const;
   void EncodeUncached(std::string_view word, Memory& memory, std::vector<int32_t>& ids) const;
   void ListSymbols(std::string_view word, Memory& memory) const;
-  void AddUnknown(std::string_view character, std::optional<int32_t>& pending,
-                  Memory& memory) const;
+  // The tokens of characters and bytes that merging begins with.
+  struct Unit {
+    int32_t id = 0;
+    ByteRange bytes;
+  };
+  template <typename OnUnit>
+  void VisitUnits(std::string_view word, OnUnit on_unit) const;
+  template <typename OnUnit>
+  void VisitUnknown(std::string_view word, ByteRange character, Unit& pending,
+                    OnUnit on_unit) const;
+  std::optional<int32_t> WholeWord(std::string_view word) const;
   void MergeShort(Memory& memory) const;
   void MergeLong(Memory& memory) const;
   void Offer(int32_t place, Memory& memory) const;

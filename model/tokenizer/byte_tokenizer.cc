@@ -1,6 +1,8 @@
 #include <array>
 #include <numeric>
 
+#include "common/status_macros.h"
+#include "model/tokenizer/quoted_ranges.h"
 #include "model/tokenizer/tokenizer.h"
 #include "model/tokenizer/unicode_text.h"
 
@@ -19,17 +21,16 @@ class ByteTokenizer final : public Tokenizer {
 
   absl::Status Encode(std::string_view text, const EncodeOptions& options,
                       std::vector<int32_t>& ids) const override {
-    for (size_t at = 0; at < text.size();) {
-      const std::optional<int32_t> special =
-          options.added == AddedTokens::kAll ? SpecialAt(text.substr(at)) : std::nullopt;
-      if (special.has_value()) {
-        ids.push_back(*special);
-        at += TokenOf(*special).size();
-      } else {
-        ids.push_back(static_cast<unsigned char>(text[at++]));
-      }
-    }
-    return absl::OkStatus();
+    return Visit(text, options, [&](int32_t id, ByteRange) { ids.push_back(id); });
+  }
+
+  absl::Status EncodeWithOffsets(std::string_view text, const EncodeOptions& options,
+                                 std::vector<int32_t>& ids,
+                                 std::vector<ByteRange>& offsets) const override {
+    return Visit(text, options, [&](int32_t id, ByteRange bytes) {
+      ids.push_back(id);
+      offsets.push_back(bytes);
+    });
   }
 
   std::span<const int32_t> Prefix() const override { return {}; }
@@ -68,6 +69,25 @@ class ByteTokenizer final : public Tokenizer {
   uint64_t fingerprint() const override { return kFingerprint; }
 
  private:
+  // Calls on_token(id, its bytes) for the tokens of a text.
+  template <typename OnToken>
+  absl::Status Visit(std::string_view text, const EncodeOptions& options, OnToken on_token) const {
+    RETURN_IF_ERROR(CheckQuotedRanges(options.quoted, text.size()));
+    for (size_t at = 0; at < text.size();) {
+      std::optional<int32_t> special =
+          options.added == AddedTokens::kAll ? SpecialAt(text.substr(at)) : std::nullopt;
+      ByteRange bytes = {at, at + 1};
+      if (special.has_value()) {
+        bytes.end = at + TokenOf(*special).size();
+        if (Overlaps(bytes, options.quoted)) special.reset();
+      }
+      if (!special.has_value()) bytes.end = at + 1;
+      on_token(special.value_or(static_cast<unsigned char>(text[at])), bytes);
+      at = bytes.end;
+    }
+    return absl::OkStatus();
+  }
+
   // The special token that `text` begins with.
   static std::optional<int32_t> SpecialAt(std::string_view text) {
     if (!text.starts_with("<|")) return std::nullopt;

@@ -1,6 +1,7 @@
 #include "model/tokenizer/normalizer.h"
 
 #include <unicode/bytestream.h>
+#include <unicode/edits.h>
 #include <unicode/normalizer2.h>
 
 #include <utility>
@@ -18,13 +19,31 @@ constexpr std::string_view kKnown =
 
 // Makes `text` what `change` appends for each of its characters.
 template <typename Change>
-void MapCharacters(std::string& text, std::string& spare, Change change) {
+void MapCharacters(std::string& text, std::string& spare, Alignment* alignment, Change change) {
   spare.clear();
-  for (size_t at = 0; at < text.size();) change(NextCharacter(text, at), spare);
+  for (size_t at = 0; at < text.size();) {
+    const size_t begin = at;
+    const size_t before = spare.size();
+    change(NextCharacter(text, at), spare);
+    if (alignment != nullptr) alignment->Take(spare.size() - before, begin, at);
+  }
+  if (alignment != nullptr) alignment->Finish();
   text.swap(spare);
 }
 
-void StripSpaces(bool left, bool right, std::string& text) {
+// What stands before the first character was made from it.
+void PrependText(const std::string& before, std::string& text, Alignment* alignment) {
+  if (alignment != nullptr) {
+    size_t first = 0;
+    NextCharacter(text, first);
+    alignment->Take(before.size(), 0, first);
+    alignment->Keep(0, text.size());
+    alignment->Finish();
+  }
+  text.insert(0, before);
+}
+
+void StripSpaces(bool left, bool right, std::string& text, Alignment* alignment) {
   size_t begin = 0;
   for (size_t at = 0; left && at < text.size(); begin = at) {
     if (!IsWhiteSpace(NextCharacter(text, at))) break;
@@ -33,13 +52,36 @@ void StripSpaces(bool left, bool right, std::string& text) {
   for (size_t at = begin; at < text.size();) {
     if (!IsWhiteSpace(NextCharacter(text, at))) end = at;
   }
-  if (right) text.resize(end);
+  if (!right) end = text.size();
+  if (alignment != nullptr) {
+    alignment->Keep(begin, end);
+    alignment->Finish();
+  }
+  text.resize(end);
   text.erase(0, begin);
+}
+
+// ICU says which spans of bytes it changed; each is a group of characters that belong together.
+absl::Status TakeEdits(const icu::Edits& edits, Alignment& alignment) {
+  UErrorCode error = U_ZERO_ERROR;
+  icu::Edits::Iterator span = edits.getFineIterator();
+  while (span.next(error) != 0) {
+    const auto begin = static_cast<size_t>(span.sourceIndex());
+    const size_t end = begin + static_cast<size_t>(span.oldLength());
+    if (span.hasChange() != 0) {
+      alignment.Take(static_cast<size_t>(span.newLength()), begin, end);
+    } else {
+      alignment.Keep(begin, end);
+    }
+  }
+  alignment.Finish();
+  return U_SUCCESS(error) ? absl::OkStatus() : absl::InternalError(u_errorName(error));
 }
 
 }  // namespace
 
-absl::Status Normalizer::ToForm(Form form, std::string& text, std::string& spare) {
+absl::Status Normalizer::ToForm(Form form, std::string& text, std::string& spare,
+                                Alignment* alignment) {
   if (IsAscii(text)) return absl::OkStatus();
   UErrorCode error = U_ZERO_ERROR;
   const icu::Normalizer2* normalizer = nullptr;
@@ -60,11 +102,12 @@ absl::Status Normalizer::ToForm(Form form, std::string& text, std::string& spare
   if (U_SUCCESS(error) && text.size() < INT32_MAX / 4) {
     spare.clear();
     icu::StringByteSink<std::string> sink(&spare);
+    icu::Edits edits;
     normalizer->normalizeUTF8(0, icu::StringPiece(text.data(), static_cast<int32_t>(text.size())),
-                              sink, nullptr, error);
+                              sink, alignment == nullptr ? nullptr : &edits, error);
     if (U_SUCCESS(error)) {
       text.swap(spare);
-      return absl::OkStatus();
+      return alignment == nullptr ? absl::OkStatus() : TakeEdits(edits, *alignment);
     }
   }
   return absl::ResourceExhaustedError(
@@ -113,32 +156,55 @@ absl::StatusOr<Normalizer> Normalizer::Read(const Document& document) {
 }
 
 absl::Status Normalizer::Apply(std::string& text, TextPosition position, MatchMemory& memory,
-                               std::string& spare) const {
+                               std::string& spare, Alignment* alignment) const {
   for (const Step& step : steps_) {
     if (text.empty()) return absl::OkStatus();
-    if (const Form* form = std::get_if<Form>(&step)) {
-      RETURN_IF_ERROR(ToForm(*form, text, spare));
-    } else if (std::holds_alternative<Lowercase>(step)) {
-      MapCharacters(text, spare, AppendLowerCase);
-    } else if (std::holds_alternative<StripAccents>(step)) {
-      MapCharacters(text, spare, [](char32_t character, std::string& out) {
-        if (!IsMark(character)) AppendCharacter(character, out);
-      });
-    } else if (const auto* prepend = std::get_if<Prepend>(&step)) {
-      if (position == TextPosition::kStart) text.insert(0, prepend->text);
-    } else if (const auto* strip = std::get_if<Strip>(&step)) {
-      StripSpaces(strip->left && position == TextPosition::kStart, strip->right, text);
-    } else {
-      const auto& replace = std::get<Replace>(step);
-      spare.clear();
-      RETURN_IF_ERROR(
-          VisitMatches(replace.pattern, text, memory, [&](std::string_view part, bool is_match) {
-            spare.append(is_match ? replace.content : part);
-            return absl::OkStatus();
-          }));
-      text.swap(spare);
-    }
+    RETURN_IF_ERROR(ApplyStep(step, text, position, memory, spare, alignment));
   }
+  return absl::OkStatus();
+}
+
+absl::Status Normalizer::ApplyStep(const Step& step, std::string& text, TextPosition position,
+                                   MatchMemory& memory, std::string& spare,
+                                   Alignment* alignment) const {
+  if (const Form* form = std::get_if<Form>(&step)) return ToForm(*form, text, spare, alignment);
+  if (std::holds_alternative<Lowercase>(step)) {
+    MapCharacters(text, spare, alignment, AppendLowerCase);
+  } else if (std::holds_alternative<StripAccents>(step)) {
+    MapCharacters(text, spare, alignment, [](char32_t character, std::string& out) {
+      if (!IsMark(character)) AppendCharacter(character, out);
+    });
+  } else if (const auto* prepend = std::get_if<Prepend>(&step)) {
+    if (position == TextPosition::kStart) PrependText(prepend->text, text, alignment);
+  } else if (const auto* strip = std::get_if<Strip>(&step)) {
+    StripSpaces(strip->left && position == TextPosition::kStart, strip->right, text, alignment);
+  } else {
+    return ReplaceMatches(std::get<Replace>(step), text, memory, spare, alignment);
+  }
+  return absl::OkStatus();
+}
+
+// As in the library, what is put in place of a match comes from the last character of it, or of
+// what is before it where the match is empty.
+absl::Status Normalizer::ReplaceMatches(const Replace& replace, std::string& text,
+                                        MatchMemory& memory, std::string& spare,
+                                        Alignment* alignment) {
+  spare.clear();
+  RETURN_IF_ERROR(
+      VisitMatches(replace.pattern, text, memory, [&](std::string_view part, bool is_match) {
+        spare.append(is_match ? replace.content : part);
+        if (alignment == nullptr) return absl::OkStatus();
+        const auto begin = static_cast<size_t>(part.data() - text.data());
+        const size_t end = begin + part.size();
+        if (is_match) {
+          alignment->Take(replace.content.size(), LastCharacterBegin(text, end), end);
+        } else {
+          alignment->Keep(begin, end);
+        }
+        return absl::OkStatus();
+      }));
+  if (alignment != nullptr) alignment->Finish();
+  text.swap(spare);
   return absl::OkStatus();
 }
 

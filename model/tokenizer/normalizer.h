@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/document.h"
+#include "model/tokenizer/alignment.h"
 #include "model/tokenizer/regular_expression.h"
 #include "model/tokenizer/split.h"
 #include "model/tokenizer/tokenizer.h"
@@ -23,9 +24,10 @@ class Normalizer {
 
   bool empty() const { return steps_.empty(); }
   // Changes `text` (UTF-8) in place; `spare` is room to work in. What is put before a text is put
-  // before its start only. Errors are those of RegularExpression::Find.
+  // before its start only. Where `alignment` is given, it is that of `text` before and after.
+  // Errors are those of RegularExpression::Find.
   absl::Status Apply(std::string& text, TextPosition position, MatchMemory& memory,
-                     std::string& spare) const;
+                     std::string& spare, Alignment* alignment = nullptr) const;
 
  private:
   enum class Form { kNfc, kNfd, kNfkc, kNfkd };
@@ -45,7 +47,12 @@ class Normalizer {
   using Step = std::variant<Form, Lowercase, StripAccents, Prepend, Strip, Replace>;
 
   static absl::StatusOr<Step> ReadStep(const struct Part& part);
-  static absl::Status ToForm(Form form, std::string& text, std::string& spare);
+  static absl::Status ToForm(Form form, std::string& text, std::string& spare,
+                             Alignment* alignment);
+  static absl::Status ReplaceMatches(const Replace& replace, std::string& text, MatchMemory& memory,
+                                     std::string& spare, Alignment* alignment);
+  absl::Status ApplyStep(const Step& step, std::string& text, TextPosition position,
+                         MatchMemory& memory, std::string& spare, Alignment* alignment) const;
 
   std::vector<Step> steps_;
 };

@@ -7,9 +7,9 @@
 #include "common/quote.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
-#include "model/tokenizer/bpe_tokenizer.h"
 #include "model/tokenizer/byte_hash.h"
 #include "model/tokenizer/load_tokenizer.h"
+#include "model/tokenizer/pipeline_tokenizer.h"
 #include "model/tokenizer/tokenizer_json.h"
 
 namespace horizon {
@@ -23,7 +23,7 @@ class Parser {
  public:
   explicit Parser(TokenizerJson json) : json_(std::move(json)) {}
 
-  absl::StatusOr<BpeTokenizerParts> Run() {
+  absl::StatusOr<PipelineTokenizerParts> Run() {
     RETURN_IF_ERROR(CheckModel());
     ASSIGN_OR_RETURN(parts_.normalizer, Normalizer::Read(json_.document));
     ASSIGN_OR_RETURN(parts_.pre_tokenizer, PreTokenizer::Read(json_.document));
@@ -168,6 +168,7 @@ class Parser {
       }
     }
     RETURN_IF_ERROR(reader.FinishIgnoringUnknown());
+    parts_.unknown_id = options.unknown_id;
     parts_.bpe = std::make_unique<Bpe>(*parts_.vocabulary, options);
     parts_.bpe->ReserveMerges(json_.merges.size());
     for (size_t rank = 0; rank < json_.merges.size(); ++rank) {
@@ -200,7 +201,7 @@ class Parser {
   }
 
   TokenizerJson json_;
-  BpeTokenizerParts parts_;
+  PipelineTokenizerParts parts_;
 };
 
 }  // namespace
@@ -208,9 +209,9 @@ class Parser {
 absl::StatusOr<std::unique_ptr<Tokenizer>> ParseTokenizer(std::string_view text,
                                                           std::string_view where) {
   ASSIGN_OR_RETURN(TokenizerJson json, ReadTokenizerJson(text, where));
-  ASSIGN_OR_RETURN(BpeTokenizerParts parts, Parser(std::move(json)).Run());
+  ASSIGN_OR_RETURN(PipelineTokenizerParts parts, Parser(std::move(json)).Run());
   parts.fingerprint = HashBytes(text, kIdsVersion);
-  return BpeTokenizer::Create(std::move(parts));
+  return PipelineTokenizer::Create(std::move(parts));
 }
 
 }  // namespace horizon

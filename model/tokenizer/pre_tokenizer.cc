@@ -139,47 +139,75 @@ bool PreTokenizer::spells_bytes() const {
   return count == 1 && std::holds_alternative<SpellBytes>(steps_.back());
 }
 
-absl::Status PreTokenizer::Split(std::string_view text, Place place, MatchMemory& memory,
-                                 Emit emit) const {
-  return Run(0, text, place, memory, emit);
+absl::Status PreTokenizer::Split(std::string_view text, Place place, MatchMemory& memory, Emit emit,
+                                 AlignedText* source) const {
+  return Run(0, text, place, memory, emit, source);
 }
 
 // Each step hands its pieces to the next one as they come, so nothing is kept but the piece in
 // hand.
 absl::Status PreTokenizer::Run(size_t step, std::string_view text, Place place, MatchMemory& memory,
-                               Emit emit) const {
+                               Emit emit, AlignedText* source) const {
   if (text.empty()) return absl::OkStatus();
   if (step == steps_.size()) return emit(text);
   if (const Splitter* splitter = std::get_if<Splitter>(&steps_[step])) {
     const bool last = step + 1 == steps_.size() || (step + 2 == steps_.size() && leaves_bytes_);
     if (last) return splitter->Split(text, memory, emit);
-    Place piece_place = place;
     return splitter->Split(text, memory, [&](std::string_view piece) {
-      const Place own = piece_place;
-      // Only the first piece is the beginning; the others are texts like any after an added token.
-      piece_place = Place::kAfter;
-      return Run(step + 1, piece, own, memory, emit);
+      // Only what stands at the beginning is the beginning; the others are texts like any after an
+      // added token.
+      const Place own = piece.data() == text.data() ? place : Place::kAfter;
+      return Run(step + 1, piece, own, memory, emit, source);
     });
   }
-  if (const Space* space = std::get_if<Space>(&steps_[step])) {
-    std::string written;
-    for (const char byte : text) {
-      if (byte == ' ') {
-        written.append(space->replacement);
-      } else {
-        written.push_back(byte);
-      }
-    }
-    const bool wanted = space->scheme == Space::Scheme::kAlways
-                            ? place != Place::kContinues
-                            : space->scheme == Space::Scheme::kFirst && place == Place::kFirst;
-    if (wanted && !written.starts_with(space->replacement)) written.insert(0, space->replacement);
-    return Run(step + 1, written, place, memory, emit);
+  if (leaves_bytes_ && std::holds_alternative<SpellBytes>(steps_[step])) {
+    return Run(step + 1, text, place, memory, emit, source);
   }
-  if (leaves_bytes_) return Run(step + 1, text, place, memory, emit);
-  std::string spelled;
-  alphabet_.Spell(text, spelled);
-  return Run(step + 1, spelled, place, memory, emit);
+  return RunRewritten(step, text, place, memory, emit, source);
+}
+
+absl::Status PreTokenizer::RunRewritten(size_t step, std::string_view text, Place place,
+                                        MatchMemory& memory, Emit emit, AlignedText* source) const {
+  std::vector<ByteRange> ranges;
+  const std::string written = Rewrite(steps_[step], text, place, source, ranges);
+  if (source == nullptr) return Run(step + 1, written, place, memory, emit, nullptr);
+  const AlignedText outer = std::exchange(*source, {.text = written, .ranges = ranges.data()});
+  const absl::Status status = Run(step + 1, written, place, memory, emit, source);
+  *source = outer;
+  return status;
+}
+
+// `text` as a step writes it, and by byte of that, if `source` is given, where it comes from.
+std::string PreTokenizer::Rewrite(const Step& step, std::string_view text, Place place,
+                                  const AlignedText* source, std::vector<ByteRange>& ranges) const {
+  std::string written;
+  const auto came_from = [&](std::string_view part) {
+    if (source != nullptr) ranges.resize(written.size(), source->OriginOf(part));
+  };
+  const Space* space = std::get_if<Space>(&step);
+  if (space == nullptr) {
+    for (size_t i = 0; i < text.size(); ++i) {
+      alphabet_.Spell(text.substr(i, 1), written);
+      came_from(text.substr(i, 1));
+    }
+    return written;
+  }
+  const bool wanted = space->scheme == Space::Scheme::kAlways
+                          ? place != Place::kContinues
+                          : space->scheme == Space::Scheme::kFirst && place == Place::kFirst;
+  if (wanted && !text.starts_with(" ") && !text.starts_with(space->replacement)) {
+    written.append(space->replacement);
+    came_from(text.substr(0, 1));
+  }
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == ' ') {
+      written.append(space->replacement);
+    } else {
+      written.push_back(text[i]);
+    }
+    came_from(text.substr(i, 1));
+  }
+  return written;
 }
 
 }  // namespace horizon

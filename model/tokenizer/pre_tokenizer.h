@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/document.h"
+#include "model/tokenizer/alignment.h"
 #include "model/tokenizer/byte_alphabet.h"
 #include "model/tokenizer/regular_expression.h"
 #include "model/tokenizer/split.h"
@@ -34,9 +35,11 @@ class PreTokenizer {
   bool spells_bytes() const;
   void LeaveBytes() { leaves_bytes_ = true; }
 
-  // Calls emit for every word, in order; the first error ends it.
+  // Calls emit for every word, in order; the first error ends it. Where `source` is given, it
+  // describes `text`, and during each call of emit the text in which that word lies.
   absl::Status Split(std::string_view text, Place place, MatchMemory& memory,
-                     absl::FunctionRef<absl::Status(std::string_view word)> emit) const;
+                     absl::FunctionRef<absl::Status(std::string_view word)> emit,
+                     AlignedText* source = nullptr) const;
 
  private:
   struct Space {
@@ -52,8 +55,12 @@ class PreTokenizer {
   absl::Status ReadByteLevel(const Part& part);
   absl::Status ReadSplit(const Part& part);
   absl::Status ReadMetaspace(const Part& part);
-  absl::Status Run(size_t step, std::string_view text, Place place, MatchMemory& memory,
-                   Emit emit) const;
+  absl::Status Run(size_t step, std::string_view text, Place place, MatchMemory& memory, Emit emit,
+                   AlignedText* source) const;
+  absl::Status RunRewritten(size_t step, std::string_view text, Place place, MatchMemory& memory,
+                            Emit emit, AlignedText* source) const;
+  std::string Rewrite(const Step& step, std::string_view text, Place place,
+                      const AlignedText* source, std::vector<ByteRange>& ranges) const;
 
   std::vector<Step> steps_;
   ByteAlphabet alphabet_;

@@ -5,6 +5,12 @@
 
 namespace horizon {
 
+absl::Status Tokenizer::EncodeWithOffsets(std::string_view text, const EncodeOptions& options,
+                                          std::vector<int32_t>& ids,
+                                          std::vector<ByteRange>& offsets) const {
+  return absl::UnimplementedError("this tokenizer does not say which bytes its tokens cover");
+}
+
 // A tokenizer may treat the first token of a text in its own way (its space, say). So one id whose
 // text is out already stays, and what follows it is decoded behind it.
 std::string TextStream::Push(int32_t id) {

@@ -24,9 +24,24 @@ enum class AddedTokens {
 // before its beginning only.
 enum class TextPosition { kStart, kContinues };
 
+// Bytes [begin, end) of a text.
+struct ByteRange {
+  size_t begin = 0;
+  size_t end = 0;
+  friend bool operator==(const ByteRange&, const ByteRange&) = default;
+};
+
 struct EncodeOptions {
   AddedTokens added = AddedTokens::kAll;
   TextPosition position = TextPosition::kStart;
+  // The bytes of the text that were quoted from a record, when a chat template wrote the rest:
+  // ranges in order that do not overlap. A control token is not recognised where its spelling
+  // overlaps one of them; the spelling is cut out and encoded by itself as ordinary text, which
+  // gives the ids of transformers' sanitize_control_tokens.
+  std::span<const ByteRange> quoted = {};
+  // Control tokens are the special added tokens and these added ones, which are not marked special
+  // (transformers counts those that the chat template spells).
+  std::span<const int32_t> control_ids = {};
 };
 
 // Text to token ids and back. Never changed once made: any number of threads may use one.
@@ -36,9 +51,22 @@ class Tokenizer {
 
   // Appends the ids of `text`, without what a model wants around it (Prefix, Suffix). Bytes that
   // are not UTF-8 count as U+FFFD, one for each maximal part of a sequence, as Python's "replace"
-  // has it. ResourceExhausted when a regular expression gives up on the text.
+  // has it. ResourceExhausted when a regular expression gives up on the text; InvalidArgument for
+  // quoted ranges out of order, and for quoted text that has no other ids than a special token's.
   virtual absl::Status Encode(std::string_view text, const EncodeOptions& options,
                               std::vector<int32_t>& ids) const = 0;
+
+  // Appends the ids that Encode appends, and for each the bytes of `text` it was made from. For
+  // example "caf\u00e9" as the ids of "ca", "f", "<0xC3>" and "<0xA9>" has the offsets [0, 2),
+  // [2, 3), [3, 5) and [3, 5): a token covers whole characters, and the tokens of a character's
+  // bytes cover all of it. What a tokenizer puts before a text covers the character behind it,
+  // which is covered again by the token that holds it; added tokens cover the spaces they take
+  // along. Characters that a normalizer drops are covered by no token; those that it puts together
+  // (e and an accent) are covered by each token that holds a part of the result. Offsets never
+  // decrease in what is not normalized. Unimplemented in a tokenizer that does not keep offsets.
+  virtual absl::Status EncodeWithOffsets(std::string_view text, const EncodeOptions& options,
+                                         std::vector<int32_t>& ids,
+                                         std::vector<ByteRange>& offsets) const;
 
   // The ids that the post-processor puts before and after a single text (Llama's begin of text).
   virtual std::span<const int32_t> Prefix() const = 0;

@@ -83,6 +83,12 @@ char32_t NextCharacter(std::string_view text, size_t& at) {
   return more(more(more(first & 0x07U)));
 }
 
+size_t LastCharacterBegin(std::string_view text, size_t end) {
+  if (end > 0) --end;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  return end;
+}
+
 void AppendCharacter(char32_t character, std::string& text) {
   const auto tail = [&](unsigned shift) {
     text.push_back(static_cast<char>(0x80U | ((character >> shift) & 0x3FU)));

@@ -25,6 +25,8 @@ std::string_view WithValidUtf8(std::string_view text, std::string& storage);
 // The character that begins at `at`, which is moved behind it. `text` is UTF-8 there.
 char32_t NextCharacter(std::string_view text, size_t& at);
 void AppendCharacter(char32_t character, std::string& text);
+// Where the character that ends at `end` begins; 0 at the start.
+size_t LastCharacterBegin(std::string_view text, size_t end);
 
 // White_Space of Unicode.
 bool IsWhiteSpace(char32_t character);

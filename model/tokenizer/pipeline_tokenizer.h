@@ -3,12 +3,15 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "model/tokenizer/added_tokens.h"
+#include "model/tokenizer/alignment.h"
 #include "model/tokenizer/bpe.h"
 #include "model/tokenizer/decoder.h"
 #include "model/tokenizer/normalizer.h"
@@ -20,12 +23,13 @@
 namespace horizon {
 
 // The parts of a tokenizer, read and checked.
-struct BpeTokenizerParts {
+struct PipelineTokenizerParts {
   std::unique_ptr<Vocabulary> vocabulary;  // of the model
   std::unique_ptr<Bpe> bpe;                // refers to it
   std::vector<AddedToken> added;           // contents and ids are unique, and agree with it
   Normalizer normalizer;
   PreTokenizer pre_tokenizer;
+  std::optional<int32_t> unknown_id;  // stands for what the model has no token for
   PostProcessor post_processor;
   Decoder decoder;
   uint64_t fingerprint = 0;
@@ -33,13 +37,16 @@ struct BpeTokenizerParts {
 
 // Byte pair encoding as Hugging Face's library does it: added tokens are cut out of the text, what
 // lies between is normalized, cut into words, and each word is merged.
-class BpeTokenizer final : public Tokenizer {
+class PipelineTokenizer final : public Tokenizer {
  public:
   // ResourceExhausted when the normalizer gives up on an added token.
-  static absl::StatusOr<std::unique_ptr<BpeTokenizer>> Create(BpeTokenizerParts parts);
+  static absl::StatusOr<std::unique_ptr<PipelineTokenizer>> Create(PipelineTokenizerParts parts);
 
   absl::Status Encode(std::string_view text, const EncodeOptions& options,
                       std::vector<int32_t>& ids) const override;
+  absl::Status EncodeWithOffsets(std::string_view text, const EncodeOptions& options,
+                                 std::vector<int32_t>& ids,
+                                 std::vector<ByteRange>& offsets) const override;
   std::span<const int32_t> Prefix() const override { return parts_.post_processor.prefix; }
   std::span<const int32_t> Suffix() const override { return parts_.post_processor.suffix; }
   std::string Decode(std::span<const int32_t> ids, SpecialTokens special) const override;
@@ -59,18 +66,40 @@ class BpeTokenizer final : public Tokenizer {
     std::string valid;       // the text with U+FFFD in it
     std::string normalized;  // the part of it in hand
     std::string spare;
+    Alignment alignment;  // of `normalized`
   };
   class Lease;
+  // One call of Encode.
+  struct Call {
+    const EncodeOptions& options;
+    Scratch& scratch;
+    std::vector<int32_t>& ids;
+    std::vector<ByteRange>* offsets = nullptr;  // nullptr: not asked for
+  };
 
-  explicit BpeTokenizer(BpeTokenizerParts parts) : parts_(std::move(parts)) {}
+  explicit PipelineTokenizer(PipelineTokenizerParts parts) : parts_(std::move(parts)) {}
   absl::Status IndexAddedTokens();
-  absl::Status EncodeBetween(std::string_view text, TextPosition position, bool is_first,
-                             AddedTokens which, Scratch& scratch, std::vector<int32_t>& ids) const;
+  absl::Status EncodeWhole(std::string_view text, const EncodeOptions& options,
+                           std::vector<int32_t>& ids, std::vector<ByteRange>* offsets) const;
+  absl::Status EncodePart(const AlignedText& part, AddedTokens which, TextPosition position,
+                          Call& call) const;
+  absl::Status EncodeBetween(const AlignedText& between, AddedTokens which, TextPosition position,
+                             bool is_first, Call& call) const;
+  absl::Status EncodeAligned(std::string_view word, const AlignedText& source, Call& call) const;
+  bool IsWanted(const AddedToken& token, std::string_view spelling, const AlignedText& text,
+                AddedTokens which, const Call& call) const;
+
+  // encode_quoted.cc
+  absl::Status EncodeQuoted(const AlignedText& whole, Call& call) const;
+  absl::Status EncodeBehindBreak(const AlignedText& piece, AddedTokens which, Call& call) const;
+  absl::Status RespellQuoted(std::string_view word, std::span<const ByteRange> covered,
+                             const AlignedText& source, size_t first, Call& call) const;
   std::vector<std::string> Spellings(std::span<const int32_t> ids, SpecialTokens special) const;
 
-  BpeTokenizerParts parts_;
+  PipelineTokenizerParts parts_;
   AddedTokenFinder in_text_;        // those looked for in the text as it is
   AddedTokenFinder in_normalized_;  // and in the normalized text
+  AddedTokenFinder special_;        // special ones as the file spells them
   absl::flat_hash_map<std::string, int32_t> added_ids_;
   absl::flat_hash_map<int32_t, const AddedToken*> added_by_id_;
   int64_t id_limit_ = 0;
