@@ -38,6 +38,20 @@ TEST_P(GoldenTokenizer, GivesTheLibrarysIds) {
   }
 }
 
+TEST_P(GoldenTokenizer, GivesTheLibrarysOffsets) {
+  int cases = 0;
+  for (const Value& golden : ArrayAt(expected_.root, "cases")) {
+    const Value* offsets = golden.Find("offsets");
+    if (offsets == nullptr) continue;
+    const std::string text = FromHexadecimal(TextAt(golden, "bytes"));
+    const Encoded encoded = EncodeWithOffsets(*tokenizer_, text);
+    EXPECT_EQ(encoded.ids, IdsOf(At(golden, "ids"))) << testing::PrintToString(text);
+    EXPECT_EQ(encoded.offsets, RangesOf(*offsets)) << testing::PrintToString(text);
+    ++cases;
+  }
+  EXPECT_GT(cases, 80);
+}
+
 TEST_P(GoldenTokenizer, LeavesSpecialTokensToTheTextWhereAsked) {
   for (const Value& golden : ArrayAt(expected_.root, "cases")) {
     const std::string text = FromHexadecimal(TextAt(golden, "bytes"));

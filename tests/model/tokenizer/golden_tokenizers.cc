@@ -29,6 +29,10 @@ std::vector<std::string> GoldenTokenizerNames() {
   return {"gpt2", "llama2", "llama3", "metaspace", "qwen"};
 }
 
+std::vector<std::string> GoldenChatNames() {
+  return {"gemma", "llama2", "llama3", "mistral1", "mistral3", "qwen"};
+}
+
 std::string GoldenTokenizerPath(std::string_view name) {
   return StrCat(kFolder, name, "/tokenizer.json");
 }
@@ -74,6 +78,16 @@ std::vector<int32_t> IdsOf(const Value& array) {
   return ids;
 }
 
+std::vector<ByteRange> RangesOf(const Value& array) {
+  std::vector<ByteRange> ranges;
+  const Value::Array& numbers = Expect(array.As<Value::Array>(), "ranges");
+  for (size_t i = 0; i + 1 < numbers.size(); i += 2) {
+    ranges.push_back({static_cast<size_t>(Expect(numbers[i].As<int64_t>(), "begin")),
+                      static_cast<size_t>(Expect(numbers[i + 1].As<int64_t>(), "end"))});
+  }
+  return ranges;
+}
+
 std::vector<std::string> TextsOf(const Value& array) {
   std::vector<std::string> texts;
   for (const Value& text : Expect(array.As<Value::Array>(), "texts")) {
@@ -89,6 +103,20 @@ std::string FromHexadecimal(std::string_view digits) {
     bytes.push_back(static_cast<char>(std::strtol(pair.c_str(), nullptr, 16)));
   }
   return bytes;
+}
+
+Encoded EncodeWithOffsets(const Tokenizer& tokenizer, std::string_view text,
+                          const EncodeOptions& options) {
+  Encoded encoded;
+  const absl::Status status =
+      tokenizer.EncodeWithOffsets(text, options, encoded.ids, encoded.offsets);
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(encoded.ids.size(), encoded.offsets.size());
+  return encoded;
+}
+
+void PrintTo(const ByteRange& range, std::ostream* out) {
+  *out << "[" << range.begin << ", " << range.end << ")";
 }
 
 std::vector<int32_t> Encode(const Tokenizer& tokenizer, std::string_view text,

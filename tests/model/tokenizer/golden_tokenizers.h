@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,8 @@ namespace horizon {
 
 // The small tokenizers of goldens/ (make_goldens.py made them with Hugging Face's library).
 std::vector<std::string> GoldenTokenizerNames();
+// The families of goldens/chat_FAMILY (make_chat_goldens.py).
+std::vector<std::string> GoldenChatNames();
 // The path of one's tokenizer.json.
 std::string GoldenTokenizerPath(std::string_view name);
 // One of them, read; a failure fails the test.
@@ -30,8 +33,22 @@ std::vector<std::string> TextsOf(const Value& array);
 // The bytes that hexadecimal digits spell.
 std::string FromHexadecimal(std::string_view digits);
 
+// Begin and end of ranges, one number after the other.
+std::vector<ByteRange> RangesOf(const Value& array);
+
+// The ids of a text and the bytes they cover, as many; a failure fails the test.
+struct Encoded {
+  std::vector<int32_t> ids;
+  std::vector<ByteRange> offsets;
+};
+Encoded EncodeWithOffsets(const Tokenizer& tokenizer, std::string_view text,
+                          const EncodeOptions& options = {});
+
 // The ids of a text; a failure fails the test.
 std::vector<int32_t> Encode(const Tokenizer& tokenizer, std::string_view text,
                             const EncodeOptions& options = {});
+
+// For messages of tests.
+void PrintTo(const ByteRange& range, std::ostream* out);
 
 }  // namespace horizon

@@ -15,6 +15,8 @@ import sys
 from tokenizers import (AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers,
                         processors, trainers)
 
+from offsets import character_starts, forms_of, leans_back, without_trimming
+
 LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
           r"|\s*[\r\n]+|\s+(?!\S)|\s+")
 QWEN = LLAMA3.replace("{1,3}", "")
@@ -161,6 +163,18 @@ def digest(ids):
     return value
 
 
+def byte_offsets(t, data):
+    """The offsets of broken or whole text in bytes, one number after the other; none where a
+    normalizer may put characters together, which the package covers in part only."""
+    text = data.decode("utf-8", errors="replace")
+    config = json.loads(t.to_str())
+    if forms_of(config) and any(leans_back(c) for c in text):
+        return None
+    starts = character_starts(data)[1]
+    pairs = without_trimming(config).encode(text, add_special_tokens=False).offsets
+    return [starts[n] for pair in pairs for n in pair]
+
+
 def answers(t):
     cases = []
     for data in [text.encode() for text in TEXTS] + BROKEN:
@@ -171,6 +185,9 @@ def answers(t):
         ids = t.encode(text, add_special_tokens=False).ids
         case = {"bytes": data.hex(), "ids": ids, "text": t.decode(ids),
                 "spelled": t.decode(ids, skip_special_tokens=False)}
+        offsets = byte_offsets(t, data)
+        if offsets is not None:
+            case["offsets"] = offsets
         if plain != ids:
             case["not_special"] = plain
         if t.encode(text).ids != ids:

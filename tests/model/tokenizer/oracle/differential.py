@@ -2,8 +2,8 @@
 
     python3 differential.py TOOL TOKENIZER_JSON [--cases N] [--seed S]
 
-TOOL is bazel-bin/tests/model/tokenizer/oracle/tokenizer_tool. Ids, decoded texts (with and without
-special tokens) and streamed texts must be equal; every difference is printed and counted.
+TOOL is bazel-bin/tests/model/tokenizer/oracle/tokenizer_tool. Ids, offsets, decoded texts (with and
+without special tokens) and streamed texts must be equal; every difference is printed and counted.
 """
 
 import argparse
@@ -16,7 +16,8 @@ import sys
 import tempfile
 import unicodedata
 
-import tokenizers
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "goldens"))
+from offsets import equal_offsets, forms_of, without_trimming  # noqa: E402
 
 WORDS = """the of and hello World HELLO don't they're I'LL we've it's 'S 3.14 1234567 2024 C++ foo_bar
 getElementById naïve café Straße ﬁn ﬀ İstanbul ΣΑΣ Привет мир 你好 世界 日本語 テスト 한국어 العربية हिन्दी
@@ -72,6 +73,20 @@ def case(rng):
     return data if all(is_old(c) for c in decoded) else b""
 
 
+def our_answers(tool, tokenizer, cases, words=()):
+    """What the tool answers for cases: bytes, or (bytes, quoted ranges, control ids)."""
+    with tempfile.NamedTemporaryFile(delete=False) as f:
+        for one in cases:
+            data, ranges, control = one if isinstance(one, tuple) else (one, [], [])
+            numbers = [len(ranges)] + [n for r in ranges for n in r] + [len(control)] + list(control)
+            f.write(struct.pack("<I", len(data)) + data + struct.pack("<%dI" % len(numbers), *numbers))
+    command = [tool, tokenizer, f.name] + list(words)
+    lines = subprocess.run(command, check=True, capture_output=True).stdout.splitlines()
+    os.unlink(f.name)
+    assert len(lines) == len(cases), (len(lines), len(cases))
+    return [json.loads(line) for line in lines]
+
+
 def explain(library, data, ours, theirs):
     """The place where two answers part."""
     same = 0
@@ -97,32 +112,32 @@ def main():
     options = parser.parse_args()
     rng = random.Random(options.seed)
     cases = [case(rng) for _ in range(options.cases)]
-    library = tokenizers.Tokenizer.from_file(options.tokenizer)
+    with open(options.tokenizer, encoding="utf-8") as f:
+        data = json.load(f)
+    library = without_trimming(data)
     if options.not_special:
         library.encode_special_tokens = True
-    with tempfile.NamedTemporaryFile(delete=False) as f:
-        for data in cases:
-            f.write(struct.pack("<I", len(data)) + data)
-    command = [options.tool, options.tokenizer, f.name]
-    if options.not_special:
-        command.append("not_special")
-    lines = subprocess.run(command, check=True, capture_output=True).stdout.splitlines()
-    os.unlink(f.name)
-    assert len(lines) == len(cases), (len(lines), len(cases))
+    answers = our_answers(options.tool, options.tokenizer, cases,
+                          ["not_special"] if options.not_special else [])
+    forms = forms_of(data)
     wrong = 0
-    for data, line in zip(cases, lines):
-        ours = json.loads(line)
-        ids = library.encode(data.decode("utf-8", errors="replace"), add_special_tokens=False).ids
+    for data, ours in zip(cases, answers):
+        encoding = library.encode(data.decode("utf-8", errors="replace"), add_special_tokens=False)
+        ids = encoding.ids
         theirs = {"ids": ids, "text": library.decode(ids),
                   "spelled": library.decode(ids, skip_special_tokens=False)}
         theirs["streamed"] = theirs["text"]
         for key, value in theirs.items():
-            if ours[key] != value:
+            if ours.get(key) != value:
                 wrong += 1
                 if wrong <= 10:
-                    print("DIFFERENT", key, explain(library, data, ours[key], value))
+                    print("DIFFERENT", key, explain(library, data, ours.get(key, []), value))
+        if ours.get("ids") == ids and not equal_offsets(data, ours["offsets"], encoding.offsets, forms):
+            wrong += 1
+            if wrong <= 10:
+                print("DIFFERENT offsets", data, encoding.tokens, ours["offsets"], encoding.offsets)
     print("%s: %d cases, %d tokens, %d differences" %
-          (options.tokenizer, len(cases), sum(len(json.loads(l)["ids"]) for l in lines), wrong))
+          (options.tokenizer, len(cases), sum(len(a.get("ids", ())) for a in answers), wrong))
     sys.exit(wrong > 0)
 
 
