@@ -4,9 +4,9 @@
 #include <limits>
 #include <string>
 
-#include "common/str_cat.h"
 #include "common/utf8.h"
 #include "model/tokenizer/byte_alphabet.h"
+#include "model/tokenizer/fallback_token.h"
 #include "model/tokenizer/unicode_text.h"
 
 namespace horizon {
@@ -19,11 +19,6 @@ constexpr size_t kShortWord = 48;
 
 uint64_t PairOf(int32_t left, int32_t right) {
   return (uint64_t{static_cast<uint32_t>(left)} << 32) | static_cast<uint32_t>(right);
-}
-
-std::string FallbackToken(unsigned byte) {
-  constexpr char kDigits[] = "0123456789ABCDEF";
-  return StrCat("<0x", kDigits[byte / 16], kDigits[byte % 16], ">");
 }
 
 absl::string_view ToAbsl(std::string_view text) { return {text.data(), text.size()}; }

@@ -15,7 +15,8 @@ namespace horizon {
 namespace {
 
 constexpr std::string_view kKnown =
-    "NFC, NFD, NFKC, NFKD, Lowercase, Prepend, Replace, Strip, StripAccents and Sequence";
+    "NFC, NFD, NFKC, NFKD, Lowercase, Nmt, Precompiled, Prepend, Replace, Strip, StripAccents and "
+    "Sequence";
 
 // Makes `text` what `change` appends for each of its characters.
 template <typename Change>
@@ -29,6 +30,43 @@ void MapCharacters(std::string& text, std::string& spare, Alignment* alignment, 
   }
   if (alignment != nullptr) alignment->Finish();
   text.swap(spare);
+}
+
+// How SentencePiece's rule "nmt" writes a character: control characters are dropped, other spaces
+// and what cannot be seen are spaces.
+void AppendForTranslation(char32_t c, std::string& text) {
+  const auto in = [c](char32_t first, char32_t last) { return c >= first && c <= last; };
+  if (in(0x01, 0x08) || c == 0x0B || in(0x0E, 0x1F) || c == 0x7F || c == 0x8F || c == 0x9F) return;
+  const bool is_space = c == '\t' || c == '\n' || c == '\f' || c == '\r' || c == 0x1680 ||
+                        in(0x200B, 0x200F) || c == 0x2028 || c == 0x2029 || c == 0x2581 ||
+                        c == 0xFEFF || c == 0xFFFD;
+  AppendCharacter(is_space ? U' ' : c, text);
+}
+
+// Looks up grapheme clusters of at most five bytes, then characters: the library's order.
+absl::Status MapGraphemes(const CharacterMap& map, std::string& text, std::string& spare,
+                          Alignment* alignment) {
+  constexpr size_t kLongestCluster = 5;
+  spare.clear();
+  const auto write = [&](std::string_view chunk, std::string_view written) {
+    spare.append(written);
+    const auto begin = static_cast<size_t>(chunk.data() - text.data());
+    if (alignment != nullptr) alignment->Take(written.size(), begin, begin + chunk.size());
+  };
+  RETURN_IF_ERROR(VisitGraphemes(text, [&](std::string_view cluster) {
+    if (cluster.size() <= kLongestCluster) {
+      if (const auto found = map.Find(cluster)) return write(cluster, *found);
+    }
+    for (size_t at = 0; at < cluster.size();) {
+      const size_t begin = at;
+      NextCharacter(cluster, at);
+      const std::string_view character = cluster.substr(begin, at - begin);
+      write(character, map.Find(character).value_or(character));
+    }
+  }));
+  if (alignment != nullptr) alignment->Finish();
+  text.swap(spare);
+  return absl::OkStatus();
 }
 
 // What stands before the first character was made from it.
@@ -122,6 +160,15 @@ absl::StatusOr<Normalizer::Step> Normalizer::ReadStep(const Part& part) {
   if (part.type == "NFKD") return Form::kNfkd;
   if (part.type == "Lowercase") return Lowercase{};
   if (part.type == "StripAccents") return StripAccents{};
+  if (part.type == "Nmt") return Nmt{};
+  if (part.type == "Precompiled") {
+    std::string base64;
+    reader.Required("precompiled_charsmap", &base64);
+    RETURN_IF_ERROR(reader.FinishIgnoringUnknown());
+    absl::StatusOr<CharacterMap> map = CharacterMap::Parse(base64);
+    if (!map.ok()) return part.Error(StrCat(map.status().message()));
+    return *std::move(map);
+  }
   if (part.type == "Prepend") {
     Prepend prepend;
     reader.Required("prepend", &prepend.text);
@@ -168,8 +215,13 @@ absl::Status Normalizer::ApplyStep(const Step& step, std::string& text, TextPosi
                                    MatchMemory& memory, std::string& spare,
                                    Alignment* alignment) const {
   if (const Form* form = std::get_if<Form>(&step)) return ToForm(*form, text, spare, alignment);
+  if (const auto* map = std::get_if<CharacterMap>(&step)) {
+    return MapGraphemes(*map, text, spare, alignment);
+  }
   if (std::holds_alternative<Lowercase>(step)) {
     MapCharacters(text, spare, alignment, AppendLowerCase);
+  } else if (std::holds_alternative<Nmt>(step)) {
+    MapCharacters(text, spare, alignment, AppendForTranslation);
   } else if (std::holds_alternative<StripAccents>(step)) {
     MapCharacters(text, spare, alignment, [](char32_t character, std::string& out) {
       if (!IsMark(character)) AppendCharacter(character, out);

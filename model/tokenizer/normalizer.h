@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "common/document.h"
 #include "model/tokenizer/alignment.h"
+#include "model/tokenizer/character_map.h"
 #include "model/tokenizer/regular_expression.h"
 #include "model/tokenizer/split.h"
 #include "model/tokenizer/tokenizer.h"
@@ -32,6 +33,7 @@ class Normalizer {
  private:
   enum class Form { kNfc, kNfd, kNfkc, kNfkd };
   struct Lowercase {};
+  struct Nmt {};
   struct StripAccents {};
   struct Prepend {
     std::string text;
@@ -44,7 +46,8 @@ class Normalizer {
     Pattern pattern;
     std::string content;
   };
-  using Step = std::variant<Form, Lowercase, StripAccents, Prepend, Strip, Replace>;
+  using Step =
+      std::variant<Form, Lowercase, Nmt, StripAccents, Prepend, Strip, Replace, CharacterMap>;
 
   static absl::StatusOr<Step> ReadStep(const struct Part& part);
   static absl::Status ToForm(Form form, std::string& text, std::string& spare,

@@ -24,14 +24,14 @@ class Parser {
   explicit Parser(TokenizerJson json) : json_(std::move(json)) {}
 
   absl::StatusOr<PipelineTokenizerParts> Run() {
-    RETURN_IF_ERROR(CheckModel());
+    ASSIGN_OR_RETURN(const bool is_unigram, CheckModel());
     ASSIGN_OR_RETURN(parts_.normalizer, Normalizer::Read(json_.document));
     ASSIGN_OR_RETURN(parts_.pre_tokenizer, PreTokenizer::Read(json_.document));
     ASSIGN_OR_RETURN(parts_.post_processor, PostProcessor::Read(json_.document));
     ASSIGN_OR_RETURN(parts_.decoder, Decoder::Read(json_.document));
     RETURN_IF_ERROR(ReadVocabulary());
     RETURN_IF_ERROR(ReadAddedTokens());
-    RETURN_IF_ERROR(ReadBpe());
+    RETURN_IF_ERROR(is_unigram ? ReadUnigram() : ReadBpe());
     return std::move(parts_);
   }
 
@@ -42,7 +42,8 @@ class Parser {
 
   const Value* Model() const { return json_.document.root.Find("model"); }
 
-  absl::Status CheckModel() const {
+  // Whether the model is a Unigram one; others are BPE.
+  absl::StatusOr<bool> CheckModel() const {
     const Value* model = Model();
     if (model == nullptr || model->As<Value::Object>() == nullptr) {
       return ErrorAt(json_.document, json_.document.root, "model", "is missing or no object");
@@ -51,22 +52,25 @@ class Parser {
     ObjectReader reader(json_.document, *model, "model");
     reader.Optional("type", &type);
     RETURN_IF_ERROR(reader.FinishIgnoringUnknown());
-    if (type != "BPE") {
+    if (type != "BPE" && type != "Unigram") {
       return ErrorAt(json_.document, *model, "model.type",
                      StrCat("a tokenizer of type ", Quoted(type),
-                            " is not supported; use a model whose tokenizer is of type BPE, or "
-                            "tokenize with --tokenizer byte"));
+                            " is not supported; use a model whose tokenizer is of type BPE or "
+                            "Unigram, or tokenize with --tokenizer byte"));
     }
-    if (json_.vocab != TokenizerJson::Kind::kRight) {
-      return ErrorAt(
-          json_.document, *model, "model.vocab",
-          "needs an object of tokens and ids; only tokenizers of type BPE are supported");
+    const bool is_unigram = type == "Unigram";
+    if (is_unigram && json_.vocab != TokenizerJson::VocabKind::kScores) {
+      return ErrorAt(json_.document, *model, "model.vocab",
+                     "a Unigram model needs an array of pieces and scores");
     }
-    if (json_.merge_list != TokenizerJson::Kind::kRight) {
-      return ErrorAt(json_.document, *model, "model.merges",
-                     "needs an array; only tokenizers of type BPE are supported");
+    if (!is_unigram && json_.vocab != TokenizerJson::VocabKind::kIds) {
+      return ErrorAt(json_.document, *model, "model.vocab",
+                     "a BPE model needs an object of tokens and ids");
     }
-    return absl::OkStatus();
+    if (!is_unigram && json_.merge_list != TokenizerJson::Kind::kRight) {
+      return ErrorAt(json_.document, *model, "model.merges", "a BPE model needs an array");
+    }
+    return is_unigram;
   }
 
   absl::Status ReadVocabulary() {
@@ -78,6 +82,11 @@ class Parser {
         case Vocabulary::AddResult::kAdded:
           break;
         case Vocabulary::AddResult::kTokenIsThere:
+          // Trainers leave a special token that they learnt, too, in a list of pieces twice.
+          if (json_.vocab == TokenizerJson::VocabKind::kScores) {
+            parts_.vocabulary->AddAnotherId(text, token.id);
+            break;
+          }
           return ErrorOnLine(
               token.line, StrCat("model.vocab: the token ", Quoted(text), " stands there twice"));
         case Vocabulary::AddResult::kIdIsTaken:
@@ -177,6 +186,24 @@ class Parser {
     if (parts_.pre_tokenizer.spells_bytes() && parts_.bpe->ReadBytes()) {
       parts_.pre_tokenizer.LeaveBytes();
     }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadUnigram() {
+    int64_t unknown = -1;
+    UnigramOptions options;
+    ObjectReader reader(json_.document, *Model(), "model");
+    reader.OptionalOrNull("unk_id", &unknown);
+    reader.OptionalOrNull("byte_fallback", &options.byte_fallback);
+    if (unknown < 0 || unknown >= static_cast<int64_t>(json_.tokens.size())) {
+      reader.Fail("unk_id",
+                  StrCat("needs the place of the unknown token in model.vocab, which has ",
+                         json_.tokens.size(), " pieces"));
+    }
+    RETURN_IF_ERROR(reader.FinishIgnoringUnknown());
+    options.unknown_id = static_cast<int32_t>(unknown);
+    parts_.unknown_id = options.unknown_id;
+    parts_.unigram = std::make_unique<Unigram>(*parts_.vocabulary, json_.scores, options);
     return absl::OkStatus();
   }
 

@@ -33,13 +33,22 @@ class PipelineTokenizer::Lease {
         owner.free_.pop_back();
       }
     }
-    if (scratch_ == nullptr) scratch_ = std::make_unique<Scratch>();
+    if (scratch_ != nullptr) return;
+    scratch_ = std::make_unique<Scratch>();
+    if (owner.parts_.bpe != nullptr) scratch_->bpe.emplace();
+    if (owner.parts_.unigram != nullptr) scratch_->unigram.emplace();
   }
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
   ~Lease() {
-    GiveBack(scratch_->bpe.symbols, kKeptSymbols);
-    GiveBack(scratch_->bpe.heap, kKeptSymbols);
+    if (scratch_->bpe.has_value()) {
+      GiveBack(scratch_->bpe->symbols, kKeptSymbols);
+      GiveBack(scratch_->bpe->heap, kKeptSymbols);
+    }
+    if (scratch_->unigram.has_value()) {
+      GiveBack(scratch_->unigram->nodes, kKeptSymbols);
+      GiveBack(scratch_->unigram->path, kKeptSymbols);
+    }
     GiveBack(scratch_->valid, kKeptBytes);
     GiveBack(scratch_->normalized, kKeptBytes);
     GiveBack(scratch_->spare, kKeptBytes);
@@ -80,6 +89,14 @@ absl::Status PipelineTokenizer::IndexAddedTokens() {
       (token.normalized ? in_normalized_ : in_text_).Add(token);
       if (token.special) special_.Add(SpelledAsInFile(token));
     }
+  }
+  // A piece that stands in the vocabulary twice is special by its spelling, whichever its id.
+  for (const Vocabulary::Entry& entry : parts_.vocabulary->entries()) {
+    if (parts_.vocabulary->size() == parts_.vocabulary->tokens()) break;
+    const auto added = added_ids_.find(entry.token);
+    if (added == added_ids_.end()) continue;
+    const AddedToken* token = added_by_id_.at(added->second);
+    added_by_id_.emplace(entry.id, token);
   }
   return absl::OkStatus();
 }
@@ -158,7 +175,11 @@ absl::Status PipelineTokenizer::EncodeBetween(const AlignedText& between, AddedT
   AlignedText source;  // the text in which the word in hand lies
   const auto encode_word = [&](std::string_view word) {
     if (call.offsets != nullptr) return EncodeAligned(word, source, call);
-    parts_.bpe->Encode(word, scratch.bpe, call.ids);
+    if (parts_.bpe != nullptr) {
+      parts_.bpe->Encode(word, *scratch.bpe, call.ids);
+    } else {
+      parts_.unigram->Encode(word, *scratch.unigram, call.ids);
+    }
     return absl::OkStatus();
   };
   return in_normalized_.Split(
@@ -182,12 +203,22 @@ absl::Status PipelineTokenizer::EncodeBetween(const AlignedText& between, AddedT
       });
 }
 
+// Appends the ids of a word; the bytes of it that each stands for.
+std::vector<ByteRange> PipelineTokenizer::EncodeCovered(std::string_view word, Call& call) const {
+  if (parts_.bpe != nullptr) {
+    const size_t first = call.ids.size();
+    parts_.bpe->Encode(word, *call.scratch.bpe, call.ids);
+    return parts_.bpe->Cover(word, std::span<const int32_t>(call.ids).subspan(first));
+  }
+  std::vector<ByteRange> covered;
+  parts_.unigram->Encode(word, *call.scratch.unigram, call.ids, &covered);
+  return covered;
+}
+
 absl::Status PipelineTokenizer::EncodeAligned(std::string_view word, const AlignedText& source,
                                               Call& call) const {
   const size_t first = call.ids.size();
-  parts_.bpe->Encode(word, call.scratch.bpe, call.ids);
-  const std::vector<ByteRange> covered =
-      parts_.bpe->Cover(word, std::span<const int32_t>(call.ids).subspan(first));
+  const std::vector<ByteRange> covered = EncodeCovered(word, call);
   for (const ByteRange& bytes : covered) {
     call.offsets->push_back(source.OriginOf(word.substr(bytes.begin, bytes.end - bytes.begin)));
   }

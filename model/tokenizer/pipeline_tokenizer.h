@@ -18,6 +18,7 @@
 #include "model/tokenizer/post_processor.h"
 #include "model/tokenizer/pre_tokenizer.h"
 #include "model/tokenizer/tokenizer.h"
+#include "model/tokenizer/unigram.h"
 #include "model/tokenizer/vocabulary.h"
 
 namespace horizon {
@@ -25,8 +26,9 @@ namespace horizon {
 // The parts of a tokenizer, read and checked.
 struct PipelineTokenizerParts {
   std::unique_ptr<Vocabulary> vocabulary;  // of the model
-  std::unique_ptr<Bpe> bpe;                // refers to it
-  std::vector<AddedToken> added;           // contents and ids are unique, and agree with it
+  std::unique_ptr<Bpe> bpe;                // refers to it; nullptr: the other one is there
+  std::unique_ptr<Unigram> unigram;
+  std::vector<AddedToken> added;  // contents and ids are unique, and agree with it
   Normalizer normalizer;
   PreTokenizer pre_tokenizer;
   std::optional<int32_t> unknown_id;  // stands for what the model has no token for
@@ -35,8 +37,8 @@ struct PipelineTokenizerParts {
   uint64_t fingerprint = 0;
 };
 
-// Byte pair encoding as Hugging Face's library does it: added tokens are cut out of the text, what
-// lies between is normalized, cut into words, and each word is merged.
+// Tokens as Hugging Face's library finds them: added tokens are cut out of the text, what lies
+// between is normalized, cut into words, and each word is encoded by a BPE or a Unigram model.
 class PipelineTokenizer final : public Tokenizer {
  public:
   // ResourceExhausted when the normalizer gives up on an added token.
@@ -62,7 +64,8 @@ class PipelineTokenizer final : public Tokenizer {
   // as many as calls ever ran at once.
   struct Scratch {
     MatchMemory match;
-    Bpe::Memory bpe;
+    std::optional<Bpe::Memory> bpe;  // of the model that there is
+    std::optional<Unigram::Memory> unigram;
     std::string valid;       // the text with U+FFFD in it
     std::string normalized;  // the part of it in hand
     std::string spare;
@@ -85,6 +88,7 @@ class PipelineTokenizer final : public Tokenizer {
                           Call& call) const;
   absl::Status EncodeBetween(const AlignedText& between, AddedTokens which, TextPosition position,
                              bool is_first, Call& call) const;
+  std::vector<ByteRange> EncodeCovered(std::string_view word, Call& call) const;
   absl::Status EncodeAligned(std::string_view word, const AlignedText& source, Call& call) const;
   bool IsWanted(const AddedToken& token, std::string_view spelling, const AlignedText& text,
                 AddedTokens which, const Call& call) const;

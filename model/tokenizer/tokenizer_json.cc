@@ -24,9 +24,13 @@ class Handler : public JsonHandler {
       : builder_(builder), result_(result) {}
 
   absl::Status OnBeginObject() override {
-    if (place_ == Place::kElsewhere && AtVocab()) return Enter(Place::kVocab, result_.vocab, true);
+    if (place_ == Place::kElsewhere && AtVocab()) {
+      result_.vocab = TokenizerJson::VocabKind::kIds;
+      return Enter(Place::kVocab);
+    }
     if (place_ == Place::kElsewhere && AtMerges()) {
-      return Enter(Place::kSkipped, result_.merge_list, false);
+      result_.merge_list = TokenizerJson::Kind::kWrong;
+      return Enter(Place::kSkipped);
     }
     RETURN_IF_ERROR(Nested("an object"));
     ++depth_;
@@ -34,13 +38,16 @@ class Handler : public JsonHandler {
   }
   absl::Status OnBeginArray() override {
     if (place_ == Place::kElsewhere && AtVocab()) {
-      return Enter(Place::kSkipped, result_.vocab, false);
+      result_.vocab = TokenizerJson::VocabKind::kScores;
+      return Enter(Place::kPieces);
     }
     if (place_ == Place::kElsewhere && AtMerges()) {
-      return Enter(Place::kMerges, result_.merge_list, true);
+      result_.merge_list = TokenizerJson::Kind::kRight;
+      return Enter(Place::kMerges);
     }
     ++depth_;
     if (place_ == Place::kMerges && depth_ == kInside + 1) return BeginPair();
+    if (place_ == Place::kPieces && depth_ == kInside + 1) return BeginPiece();
     RETURN_IF_ERROR(Nested("an array"));
     return place_ == Place::kElsewhere ? builder_.BeginArray(line) : absl::OkStatus();
   }
@@ -59,11 +66,13 @@ class Handler : public JsonHandler {
   }
   absl::Status OnString(std::string_view text) override {
     if (place_ == Place::kMerges) return OnMergeText(text);
+    if (place_ == Place::kPieces && in_pair_ && pair_parts_ == 0) return OnPieceText(text);
     RETURN_IF_ERROR(Nested("a string"));
     return Scalar(std::string(text));
   }
   absl::Status OnNumber(std::string_view literal) override {
     if (place_ == Place::kVocab) return OnId(literal);
+    if (place_ == Place::kPieces && in_pair_ && pair_parts_ == 1) return OnScore(literal);
     RETURN_IF_ERROR(Nested("a number"));
     return place_ == Place::kElsewhere ? builder_.Number(literal, line) : absl::OkStatus();
   }
@@ -77,14 +86,13 @@ class Handler : public JsonHandler {
   }
 
  private:
-  enum class Place { kElsewhere, kVocab, kMerges, kSkipped };
+  enum class Place { kElsewhere, kVocab, kPieces, kMerges, kSkipped };
   static constexpr int kInside = 3;  // the depth inside model.vocab and model.merges
 
   bool AtVocab() const { return in_model_ && depth_ == 2 && key_ == "vocab"; }
   bool AtMerges() const { return in_model_ && depth_ == 2 && key_ == "merges"; }
 
-  absl::Status Enter(Place place, TokenizerJson::Kind& kind, bool is_right) {
-    kind = is_right ? TokenizerJson::Kind::kRight : TokenizerJson::Kind::kWrong;
+  absl::Status Enter(Place place) {
     place_ = place;
     ++depth_;
     return builder_.Scalar(nullptr, line);
@@ -96,6 +104,7 @@ class Handler : public JsonHandler {
       return is_object ? builder_.EndObject() : builder_.EndArray();
     }
     if (depth_ == kInside - 1) place_ = Place::kElsewhere;
+    if (place_ == Place::kPieces && pair_parts_ != 2) return PieceError("found less");
     if (place_ == Place::kMerges && pair_parts_ != 2) {
       return builder_.ErrorOnLine(line, "model.merges: a merge needs two parts");
     }
@@ -108,6 +117,7 @@ class Handler : public JsonHandler {
     if (place_ == Place::kVocab) {
       return builder_.ErrorOnLine(line, StrCat("model.vocab: an id is an integer, found ", found));
     }
+    if (place_ == Place::kPieces) return PieceError(StrCat("found ", found));
     if (place_ == Place::kMerges) {
       return builder_.ErrorOnLine(
           line, StrCat("model.merges: a merge is \"a b\" or [\"a\", \"b\"], found ", found));
@@ -118,7 +128,7 @@ class Handler : public JsonHandler {
   absl::Status Scalar(Value::Storage value) {
     if (place_ != Place::kElsewhere) return absl::OkStatus();
     if (AtVocab() && !std::holds_alternative<std::nullptr_t>(value)) {
-      result_.vocab = TokenizerJson::Kind::kWrong;
+      result_.vocab = TokenizerJson::VocabKind::kWrong;
     }
     if (AtMerges() && !std::holds_alternative<std::nullptr_t>(value)) {
       result_.merge_list = TokenizerJson::Kind::kWrong;
@@ -144,6 +154,40 @@ class Handler : public JsonHandler {
     }
     pending_.id = id;
     result_.tokens.push_back(pending_);
+    return absl::OkStatus();
+  }
+
+  absl::Status PieceError(std::string_view found) const {
+    const size_t place = result_.tokens.size() - (in_pair_ && pair_parts_ == 2 ? 1 : 0);
+    return builder_.ErrorOnLine(
+        line,
+        StrCat("model.vocab[", place, "]: a piece is [\"text\", score] in an array, ", found));
+  }
+
+  absl::Status BeginPiece() {
+    in_pair_ = true;
+    pair_parts_ = 0;
+    return absl::OkStatus();
+  }
+
+  absl::Status OnPieceText(std::string_view text) {
+    pending_ = {.begin = Keep(text), .size = static_cast<uint32_t>(text.size()), .line = line};
+    pair_parts_ = 1;
+    return absl::OkStatus();
+  }
+
+  // Ids are the places in the array, which is shorter than the file.
+  absl::Status OnScore(std::string_view literal) {
+    double score = 0;
+    const auto [end, error] =
+        std::from_chars(literal.data(), literal.data() + literal.size(), score);
+    if (error != std::errc() || end != literal.data() + literal.size()) {
+      return PieceError(StrCat("found the score ", Quoted(literal)));
+    }
+    pending_.id = static_cast<int32_t>(result_.tokens.size());
+    result_.tokens.push_back(pending_);
+    result_.scores.push_back(score);
+    pair_parts_ = 2;
     return absl::OkStatus();
   }
 

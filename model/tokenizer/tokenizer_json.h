@@ -14,6 +14,8 @@ namespace horizon {
 // flat lists, the rest as a tree.
 struct TokenizerJson {
   enum class Kind { kMissing, kRight, kWrong };
+  // An object of tokens and their ids, or an array of pieces with their scores.
+  enum class VocabKind { kMissing, kIds, kScores, kWrong };
   struct Token {
     uint32_t begin = 0;  // in `text`
     uint32_t size = 0;
@@ -30,8 +32,9 @@ struct TokenizerJson {
   Document document;  // model.vocab and model.merges are null in it
   std::string text;   // of all tokens and merges, one after the other
   std::vector<Token> tokens;
-  std::vector<Merge> merges;    // in order of rank
-  Kind vocab = Kind::kMissing;  // right: an object
+  std::vector<double> scores;  // one for each token, if the vocabulary has scores
+  std::vector<Merge> merges;   // in order of rank
+  VocabKind vocab = VocabKind::kMissing;
   Kind merge_list = Kind::kMissing;
 
   std::string_view TextOf(const Token& token) const {
@@ -40,8 +43,8 @@ struct TokenizerJson {
 };
 
 // InvalidArgument "WHERE:LINE: ...": not JSON, above 64 MiB, deeper than 64 levels, an id that is
-// no integer from 0 to 2^31 - 2, a merge that is neither "a b" nor ["a", "b"]. What the rest means
-// is for others to judge.
+// no integer from 0 to 2^31 - 2, a piece that is not ["a", -1.5], a merge that is neither "a b" nor
+// ["a", "b"]. What the rest means is for others to judge.
 absl::StatusOr<TokenizerJson> ReadTokenizerJson(std::string_view text, std::string_view where);
 
 }  // namespace horizon

@@ -1,10 +1,14 @@
 #include "model/tokenizer/unicode_text.h"
 
+#include <unicode/brkiter.h>
 #include <unicode/uchar.h>
+#include <unicode/utext.h>
 
 #include <cstdint>
 #include <cstring>
+#include <memory>
 
+#include "common/str_cat.h"
 #include "common/utf8.h"
 
 namespace horizon {
@@ -108,6 +112,26 @@ void AppendCharacter(char32_t character, std::string& text) {
     tail(6);
     tail(0);
   }
+}
+
+absl::Status VisitGraphemes(std::string_view text,
+                            absl::FunctionRef<void(std::string_view)> visit) {
+  UErrorCode error = U_ZERO_ERROR;
+  const std::unique_ptr<icu::BreakIterator> breaks(
+      icu::BreakIterator::createCharacterInstance(icu::Locale::getRoot(), error));
+  UText* source = utext_openUTF8(nullptr, text.data(), static_cast<int64_t>(text.size()), &error);
+  if (U_SUCCESS(error) && text.size() < INT32_MAX) breaks->setText(source, error);
+  const bool ok = U_SUCCESS(error) && text.size() < INT32_MAX;
+  for (int32_t begin = 0; ok;) {
+    const int32_t end = breaks->next();
+    if (end == icu::BreakIterator::DONE) break;
+    visit(text.substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
+    begin = end;
+  }
+  utext_close(source);
+  if (ok) return absl::OkStatus();
+  return absl::ResourceExhaustedError(StrCat("ICU cannot find the characters of a text of ",
+                                             text.size(), " bytes: ", u_errorName(error)));
 }
 
 bool IsWhiteSpace(char32_t character) { return HasProperty(character, UCHAR_WHITE_SPACE); }

@@ -4,6 +4,9 @@
 #include <string>
 #include <string_view>
 
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+
 namespace horizon {
 
 // UTF-8 text as tokenizers need it, and the properties of characters, from ICU. unicode_text.cc and
@@ -27,6 +30,10 @@ char32_t NextCharacter(std::string_view text, size_t& at);
 void AppendCharacter(char32_t character, std::string& text);
 // Where the character that ends at `end` begins; 0 at the start.
 size_t LastCharacterBegin(std::string_view text, size_t end);
+
+// Calls visit for each grapheme cluster of `text` (UAX 29, extended), in order; they are the text.
+// ResourceExhausted when ICU cannot.
+absl::Status VisitGraphemes(std::string_view text, absl::FunctionRef<void(std::string_view)> visit);
 
 // White_Space of Unicode.
 bool IsWhiteSpace(char32_t character);

@@ -28,6 +28,15 @@ Vocabulary::AddResult Vocabulary::Add(std::string_view token, int32_t id) {
   return AddResult::kAdded;
 }
 
+void Vocabulary::AddAnotherId(std::string_view token, int32_t id) {
+  const auto known = ids_.find(absl::string_view(token.data(), token.size()));
+  CHECK(known != ids_.end() && !places_.contains(id));
+  known->second = id;
+  places_.emplace(id, static_cast<uint32_t>(entries_.size()));
+  entries_.push_back({known->first, id});
+  id_limit_ = std::max(id_limit_, int64_t{id} + 1);
+}
+
 std::optional<int32_t> Vocabulary::IdOf(std::string_view token) const {
   const auto found = ids_.find(absl::string_view(token.data(), token.size()));
   if (found == ids_.end()) return std::nullopt;

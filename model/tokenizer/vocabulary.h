@@ -12,7 +12,7 @@
 
 namespace horizon {
 
-// Tokens and their ids, each once: those of a model and those added to it. Ids are 0 to 2^31 - 2
+// Tokens and their ids: those of a model and those added to it. Ids are 0 to 2^31 - 2
 // and need not be dense. Tokens are copied in; views of them live as long as the vocabulary stays
 // where it is.
 class Vocabulary {
@@ -22,8 +22,13 @@ class Vocabulary {
   void Reserve(size_t tokens, size_t bytes);
   // Memory is proportional to what is added. Reserve must have made room for it all.
   AddResult Add(std::string_view token, int32_t id);
+  // Adds an id that is not taken for a token that is there: both ids are spelled like it, and IdOf
+  // tells the new one.
+  void AddAnotherId(std::string_view token, int32_t id);
 
+  // Ids, and tokens, which are less where some have several ids.
   size_t size() const { return entries_.size(); }
+  size_t tokens() const { return ids_.size(); }
   int64_t id_limit() const { return id_limit_; }
   std::optional<int32_t> IdOf(std::string_view token) const;
   // Empty for ids that are not there.

@@ -26,7 +26,8 @@ const T& Expect(const T* found, std::string_view what) {
 }  // namespace
 
 std::vector<std::string> GoldenTokenizerNames() {
-  return {"gpt2", "llama2", "llama3", "metaspace", "qwen"};
+  return {"gpt2",          "llama2",     "llama3",        "metaspace",   "qwen",
+          "unigram_gemma", "unigram_t5", "unigram_words", "unigram_xlmr"};
 }
 
 std::vector<std::string> GoldenChatNames() {

@@ -12,7 +12,8 @@
 
 namespace horizon {
 
-// The small tokenizers of goldens/ (make_goldens.py made them with Hugging Face's library).
+// The small tokenizers of goldens/ (make_goldens.py and make_unigram_goldens.py made them with
+// Hugging Face's library).
 std::vector<std::string> GoldenTokenizerNames();
 // The families of goldens/chat_FAMILY (make_chat_goldens.py).
 std::vector<std::string> GoldenChatNames();

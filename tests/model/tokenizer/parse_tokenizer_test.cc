@@ -49,15 +49,16 @@ TEST(ParseTokenizer, TakesTheSmallestFiles) {
 }
 
 TEST(ParseTokenizer, RefusesOtherKindsByName) {
-  for (const std::string type : {"WordPiece", "WordLevel", "Unigram", "Nonsense"}) {
+  for (const std::string type : {"WordPiece", "WordLevel", "Nonsense"}) {
     ExpectRefused(WithModel(StrCat(R"("type": ")", type, R"(", "vocab": {})")), type);
   }
-  // A Unigram model's vocabulary is an array.
-  ExpectRefused(WithModel(R"("type": "Unigram", "vocab": [["a", -1.5], ["b", [{}]]])"), "Unigram");
-  ExpectRefused(WithModel(R"("vocab": [["a", -1.5]])"), "model.vocab");
+  // A Unigram model's vocabulary is an array, a BPE model's an object.
+  ExpectRefused(WithModel(R"("type": "Unigram", "vocab": {"a": 1})"), "Unigram");
+  ExpectRefused(WithModel(R"("type": "Unigram")"), "model.vocab");
+  ExpectRefused(WithModel(R"("vocab": [["a", -1.5]], "merges": [])"), "model.vocab");
   for (const std::string section : {"normalizer", "pre_tokenizer", "post_processor", "decoder"}) {
-    ExpectRefused(WithSection(StrCat("\"", section, R"(": {"type": "Precompiled"})")),
-                  StrCat(section, R"(: the type "Precompiled" is not supported)"));
+    ExpectRefused(WithSection(StrCat("\"", section, R"(": {"type": "Nothing"})")),
+                  StrCat(section, R"(: the type "Nothing" is not supported)"));
     ExpectRefused(WithSection(StrCat("\"", section, R"(": {"type": 3})")), section);
     ExpectRefused(WithSection(StrCat("\"", section, R"(": "NFC")")), section);
     ExpectRefused(WithSection(StrCat("\"", section, R"(": {"type": "Sequence"})")), section);
@@ -115,6 +116,49 @@ TEST(ParseTokenizer, RefusesMergesOfUnknownTokensByName) {
   ExpectRefused("{\"model\": {" + vocab + "\n\"merges\": [\n\"a b\",\n\"b b\"]}}", "t.json:4:");
 }
 
+TEST(ParseTokenizer, TakesUnigramModels) {
+  const std::string vocab =
+      R"("type": "Unigram", "vocab": [["<unk>", 0], ["a", -1.5], ["", -2]], )";
+  ExpectAccepted(WithModel(vocab + R"("unk_id": 0)"));
+  ExpectAccepted(WithModel(vocab + R"("unk_id": 2, "byte_fallback": true)"));
+  // A piece may stand there twice: the last one counts.
+  const absl::StatusOr<std::unique_ptr<Tokenizer>> twice = ParseTokenizer(
+      WithModel(R"("type": "Unigram", "unk_id": 0, "vocab": [["u", 0], ["a", -1], ["a", -9]])"),
+      "t.json");
+  ASSERT_TRUE(twice.ok()) << twice.status();
+  EXPECT_EQ((*twice)->IdOf("a"), 2);
+  EXPECT_EQ((*twice)->TokenOf(1), "a");
+}
+
+TEST(ParseTokenizer, RefusesUnigramModelsThatLackSomething) {
+  const std::string vocab = R"("type": "Unigram", "vocab": [["a", -1.5]])";
+  ExpectRefused(WithModel(vocab), "model.unk_id");
+  for (const std::string id : {"null", "1", "-1", "4294967296"}) {
+    ExpectRefused(WithModel(StrCat(vocab, R"(, "unk_id": )", id)), "model.unk_id");
+  }
+  ExpectRefused(WithModel(R"("type": "Unigram", "unk_id": 0, "vocab": [])"), "model.unk_id");
+  for (const std::string piece :
+       {"3", "null", "true", "{}", R"("a")", "[]", R"(["a"])", R"(["a", -1, 2])", R"(["a", "b"])",
+        R"([1, "a"])", R"(["a", null])", R"(["a", [1]])", R"(["a", {}])", R"([["a", 1]])",
+        R"(["a", 1e999])", R"(["a", true])"}) {
+    ExpectRefused(
+        WithModel(StrCat(R"("type": "Unigram", "unk_id": 0, "vocab": [["b", 0], )", piece, "]")),
+        "model.vocab[1]");
+  }
+}
+
+TEST(ParseTokenizer, RefusesTablesOfCharactersThatAreCutOff) {
+  const auto with = [](const std::string& fields) {
+    return WithSection(StrCat(R"("normalizer": {"type": "Precompiled")", fields, "}"));
+  };
+  ExpectRefused(with(""), "precompiled_charsmap");
+  ExpectRefused(with(R"(, "precompiled_charsmap": null)"), "precompiled_charsmap");
+  for (const std::string map : {"", "AA==", "!!!!", "/////w==", "AAAAAA==", "CAAAAAAAAAA="}) {
+    ExpectRefused(with(StrCat(R"(, "precompiled_charsmap": ")", map, "\"")),
+                  "precompiled_charsmap");
+  }
+}
+
 TEST(ParseTokenizer, RefusesAddedTokensThatContradictTheVocabulary) {
   const auto added = [](const std::string& tokens) {
     return WithSection(StrCat(R"("added_tokens": )", tokens));
@@ -170,7 +214,7 @@ TEST(ParseTokenizer, RefusesPartsWithoutWhatTheyNeed) {
 
 TEST(ParseTokenizer, RefusesWhatIsTooDeepOrTooLargeOrNoJson) {
   ExpectRefused(std::string(100'000, '['), "deeper");
-  ExpectRefused(WithModel(R"("vocab": )" + std::string(80, '[')), "deeper");
+  ExpectRefused(WithModel(R"("other": )" + std::string(80, '[')), "deeper");
   ExpectRefused(std::string((64 << 20) + 1, ' '), "67108865 bytes");
   ExpectRefused("", "");
   ExpectRefused("{", "ends before");

@@ -20,6 +20,23 @@ constexpr std::array<std::string_view, 4> kTexts = {"", "a b ab <s> x y \xE2\x96
                                                     "caf\xC3\xA9 \xF0\x9F\x91\x8D \xFF'S",
                                                     "aaaaaaaaaaaaaaaaaaaaaaaa b\n\n  c"};
 
+// Offsets lie in the text, and no special token but the unknown one stands for quoted text.
+void TryOffsets(const Tokenizer& tokenizer, std::string_view text,
+                const std::vector<int32_t>& expected) {
+  std::vector<int32_t> ids;
+  std::vector<ByteRange> offsets;
+  CHECK(tokenizer.EncodeWithOffsets(text, {}, ids, offsets).ok());
+  CHECK(ids == expected && offsets.size() == ids.size());
+  const std::vector<ByteRange> quoted = {{text.size() / 3, text.size()}};
+  const absl::Status status = tokenizer.EncodeWithOffsets(text, {.quoted = quoted}, ids, offsets);
+  CHECK(status.ok() || status.code() == absl::StatusCode::kResourceExhausted ||
+        status.code() == absl::StatusCode::kInvalidArgument);
+  CHECK(offsets.size() == ids.size());
+  for (const ByteRange& range : offsets) {
+    CHECK(range.begin <= range.end && range.end <= text.size());
+  }
+}
+
 void TryTokenizer(const Tokenizer& tokenizer, std::string_view text) {
   std::vector<int32_t> ids;
   const absl::Status status = tokenizer.Encode(text, {}, ids);
@@ -27,8 +44,12 @@ void TryTokenizer(const Tokenizer& tokenizer, std::string_view text) {
   CHECK(status.ok() || status.code() == absl::StatusCode::kResourceExhausted);
   for (const int32_t id : ids) {
     CHECK(id >= 0 && id < tokenizer.id_limit());
-    CHECK(tokenizer.IdOf(tokenizer.TokenOf(id)) == id);
+    // A token may have two ids.
+    const std::string_view token = tokenizer.TokenOf(id);
+    CHECK(!tokenizer.IdOf(token).has_value() || tokenizer.TokenOf(*tokenizer.IdOf(token)) == token);
+    CHECK(tokenizer.IdOf(token).has_value());
   }
+  if (status.ok()) TryOffsets(tokenizer, text, ids);
   const std::string decoded = tokenizer.Decode(ids, Tokenizer::SpecialTokens::kSkip);
   CHECK(tokenizer.UncertainBytes(ids) <= decoded.size());
   TextStream stream(tokenizer);

@@ -62,6 +62,35 @@ std::string FallbackJson() {
          vocab + R"(},"merges":["a b","_ a"]}})";
 }
 
+// Pieces whose sums are equal, a special token among them, and byte fallback for some.
+std::string UnigramJson() {
+  return R"({"added_tokens":[{"id":1,"content":"<s>","special":true}],
+      "normalizer":{"type":"Sequence","normalizers":[{"type":"Nmt"},{"type":"NFKC"}]},
+      "pre_tokenizer":{"type":"Metaspace","replacement":"_","prepend_scheme":"first","split":false},
+      "decoder":{"type":"Metaspace","replacement":"_"},
+      "model":{"type":"Unigram","unk_id":0,"byte_fallback":true,"vocab":[["<unk>",0],["<s>",0],
+      ["a",-2],["b",-2],["ab",-4],["aa",-3.5],["_",-1],["_a",-2.5],["abab",-8],["<0xC3>",0],
+      ["<0xA9>",0],["s",-1],["<",-1],[">",-1]]}})";
+}
+
+// Offsets are whole characters of a text that is UTF-8, and special tokens are not quoted.
+void TryOffsets(const Tokenizer& tokenizer, std::string_view text,
+                const std::vector<int32_t>& expected) {
+  std::vector<int32_t> ids;
+  std::vector<ByteRange> offsets;
+  CHECK(tokenizer.EncodeWithOffsets(text, {}, ids, offsets).ok());
+  CHECK(ids == expected && offsets.size() == ids.size());
+  for (const ByteRange& range : offsets) {
+    CHECK(range.begin < range.end && range.end <= text.size());
+  }
+  const std::vector<ByteRange> all = {{0, text.size()}};
+  ids.clear();
+  offsets.clear();
+  CHECK(tokenizer.EncodeWithOffsets(text, {.quoted = all}, ids, offsets).ok());
+  CHECK(offsets.size() == ids.size());
+  for (const int32_t id : ids) CHECK(!tokenizer.IsSpecial(id));
+}
+
 std::vector<int32_t> TryText(const Tokenizer& tokenizer, std::string_view text, AddedTokens added) {
   std::vector<int32_t> ids;
   CHECK(tokenizer.Encode(text, {.added = added}, ids).ok());
@@ -76,13 +105,15 @@ std::vector<int32_t> TryText(const Tokenizer& tokenizer, std::string_view text, 
 void TryAll(std::string_view text) {
   static const std::unique_ptr<Tokenizer> byte_level = *ParseTokenizer(ByteLevelJson(), "level");
   static const std::unique_ptr<Tokenizer> fallback = *ParseTokenizer(FallbackJson(), "fallback");
+  static const std::unique_ptr<Tokenizer> unigram = *ParseTokenizer(UnigramJson(), "unigram");
   static const std::unique_ptr<Tokenizer> bytes = MakeByteTokenizer();
   std::string storage;
   const std::string valid(WithValidUtf8(text, storage));
   const std::vector<int32_t> ids = TryText(*byte_level, text, AddedTokens::kNone);
   CHECK(byte_level->Decode(ids, SpecialTokens::kSkip) == valid);
-  TryText(*byte_level, text, AddedTokens::kAll);
-  TryText(*fallback, text, AddedTokens::kAll);
+  TryOffsets(*byte_level, text, TryText(*byte_level, text, AddedTokens::kAll));
+  TryOffsets(*fallback, text, TryText(*fallback, text, AddedTokens::kAll));
+  TryOffsets(*unigram, text, TryText(*unigram, text, AddedTokens::kAll));
   CHECK(TryText(*bytes, text, AddedTokens::kNone).size() == text.size());
 }
 

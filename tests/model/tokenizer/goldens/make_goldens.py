@@ -15,7 +15,7 @@ import sys
 from tokenizers import (AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers,
                         processors, trainers)
 
-from offsets import character_starts, forms_of, leans_back, without_trimming
+from offsets import character_starts, forms_of, leans_back, spread_byte_runs, without_trimming
 
 LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
           r"|\s*[\r\n]+|\s+(?!\S)|\s+")
@@ -168,10 +168,11 @@ def byte_offsets(t, data):
     normalizer may put characters together, which the package covers in part only."""
     text = data.decode("utf-8", errors="replace")
     config = json.loads(t.to_str())
-    if forms_of(config) and any(leans_back(c) for c in text):
+    if forms_of(config) and ("\r\n" in text or any(leans_back(c) for c in text)):
         return None
     starts = character_starts(data)[1]
-    pairs = without_trimming(config).encode(text, add_special_tokens=False).offsets
+    encoding = without_trimming(config).encode(text, add_special_tokens=False)
+    pairs = spread_byte_runs(text, encoding.tokens, encoding.offsets)
     return [starts[n] for pair in pairs for n in pair]
 
 

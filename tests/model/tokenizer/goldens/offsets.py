@@ -34,21 +34,44 @@ def leans_back(character):
     """Whether a normalization may put it together with what is before it: marks, and the vowels and
     finals of Hangul."""
     first = unicodedata.normalize("NFKD", character)[0]
-    return unicodedata.combining(first) or "\u1161" <= first <= "\u11ff"
+    return unicodedata.category(first)[0] == "M" or "\u1161" <= first <= "\u11ff"
 
 
 def groups(text, forms):
-    """By character the [begin, end) of what a normalization form puts together or changes with it."""
+    """By character the [begin, end) of what normalizers put together or change with it."""
+    unicode_forms = [f.replace("Precompiled", "NFKC") for f in forms if f != "Nmt"]
+    same = lambda a, b: all(unicodedata.normalize(f, a) == b for f in unicode_forms)
     result, begin = [], 0
     for at in range(1, len(text) + 1):
-        if at < len(text) and (leans_back(text[at]) or any(
-                unicodedata.normalize(f, text[begin:at]) + unicodedata.normalize(f, text[at:at + 30])
-                != unicodedata.normalize(f, text[begin:at + 30]) for f in forms)):
+        # A table of characters takes a line break as one; Nmt drops control characters between others.
+        if at < len(text) and (
+                leans_back(text[at]) or ("Precompiled" in forms and text[at - 1:at + 1] == "\r\n")
+                or ("Nmt" in forms and unicodedata.category(text[at]) == "Cc")
+                or any(unicodedata.normalize(f, text[begin:at]) + unicodedata.normalize(f, text[at:at + 30])
+                       != unicodedata.normalize(f, text[begin:at + 30]) for f in unicode_forms)):
             continue
-        changed = any(unicodedata.normalize(f, text[begin:at]) != text[begin:at] for f in forms)
-        result += [(begin, at)] * (at - begin) if changed else [(i, i + 1) for i in range(begin, at)]
+        part = text[begin:at]
+        whole = not same(part, part) or "\r\n" in part or ("Nmt" in forms and len(part) > 1)
+        result += [(begin, at)] * (at - begin) if whole else [(i, i + 1) for i in range(begin, at)]
         begin = at
     return result
+
+
+def spread_byte_runs(text, tokens, offsets):
+    """A Unigram model lets every byte token of a run of unknown characters cover the run; ours cover
+    their own character, as with BPE."""
+    offsets, at = [tuple(o) for o in offsets], 0
+    while at < len(tokens):
+        end = at
+        while end < len(tokens) and offsets[end] == offsets[at] and len(tokens[end]) == 6 and \
+                tokens[end].startswith("<0x"):
+            end += 1
+        begin, stop = offsets[at]
+        owners = [i for i in range(begin, stop) for _ in text[i].encode()]
+        if end - at == len(owners):
+            offsets[at:end] = [(i, i + 1) for i in owners]
+        at = max(end, at + 1)
+    return offsets
 
 
 def equal_offsets(data, ours, theirs, forms):
@@ -72,7 +95,6 @@ def equal_offsets(data, ours, theirs, forms):
 
 
 def forms_of(data):
-    """The normalization forms that a tokenizer.json applies."""
+    """The normalizers of a tokenizer.json that put characters together."""
     text = json.dumps(data["normalizer"])
-    forms = [f for f in ("NFC", "NFD", "NFKC", "NFKD") if '"%s"' % f in text]
-    return forms + (["NFKC"] if "Precompiled" in text else [])
+    return [f for f in ("NFC", "NFD", "NFKC", "NFKD", "Nmt", "Precompiled") if '"%s"' % f in text]

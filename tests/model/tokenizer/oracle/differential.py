@@ -17,7 +17,7 @@ import tempfile
 import unicodedata
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "goldens"))
-from offsets import equal_offsets, forms_of, without_trimming  # noqa: E402
+from offsets import equal_offsets, forms_of, spread_byte_runs, without_trimming  # noqa: E402
 
 WORDS = """the of and hello World HELLO don't they're I'LL we've it's 'S 3.14 1234567 2024 C++ foo_bar
 getElementById naïve café Straße ﬁn ﬀ İstanbul ΣΑΣ Привет мир 你好 世界 日本語 テスト 한국어 العربية हिन्दी
@@ -132,10 +132,16 @@ def main():
                 wrong += 1
                 if wrong <= 10:
                     print("DIFFERENT", key, explain(library, data, ours.get(key, []), value))
-        if ours.get("ids") == ids and not equal_offsets(data, ours["offsets"], encoding.offsets, forms):
+        offsets = spread_byte_runs(data.decode("utf-8", errors="replace"), encoding.tokens,
+                                   encoding.offsets)
+        # Where a table of characters drops the first one, the package's offsets are one character off.
+        first = data.decode("utf-8", errors="replace")[:1]
+        if "Precompiled" in forms and first and not library.normalizer.normalize_str(first):
+            continue
+        if ours.get("ids") == ids and not equal_offsets(data, ours["offsets"], offsets, forms):
             wrong += 1
             if wrong <= 10:
-                print("DIFFERENT offsets", data, encoding.tokens, ours["offsets"], encoding.offsets)
+                print("DIFFERENT offsets", data, encoding.tokens, ours["offsets"], offsets)
     print("%s: %d cases, %d tokens, %d differences" %
           (options.tokenizer, len(cases), sum(len(a.get("ids", ())) for a in answers), wrong))
     sys.exit(wrong > 0)
