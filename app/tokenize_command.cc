@@ -57,13 +57,14 @@ class TokenizeCommand : public Command {
  public:
   std::string_view name() const override { return "tokenize"; }
   std::string_view summary() const override {
-    return "Count the tokens of a text file and show the first of them";
+    return "Count the tokens of a text file, show the first of them, or write all ids";
   }
   std::string_view details() const override {
     return "Reads the file in pieces, so that its size does not matter, and cuts them at line\n"
            "breaks. Special tokens spelled in the text count as such. The tokens that a model "
            "wants\n"
-           "around a text are not counted. In the sample every bar stands where a token ends.\n";
+           "around a text are not counted. In the sample every bar stands where a token ends.\n"
+           "With --ids, all ids go to standard output as they are made, and nothing else does.\n";
   }
   OptionList Options() override {
     return {.options = {{.name = "model",
@@ -81,6 +82,10 @@ class TokenizeCommand : public Command {
                          .help = "How many tokens to show",
                          .minimum = 0,
                          .maximum = 1000},
+                        {.name = "ids",
+                         .value = &ids_,
+                         .help = "Write all ids of the file and nothing else: on one line with "
+                                 "spaces between them, or with --json as an array"},
                         {.name = "json", .value = &json_, .help = "Answer in JSON"}},
             .positionals = {{.name = "FILE", .value = &file_, .help = "A text file"}}};
   }
@@ -88,6 +93,7 @@ class TokenizeCommand : public Command {
   absl::Status Run(const CommandContext& context) override {
     ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer, MakeTokenizer(context.io));
     ASSIGN_OR_RETURN(SequentialReader reader, SequentialReader::Open(context.io, file_));
+    if (ids_) return WriteIds(*tokenizer, reader, context.output);
     ASSIGN_OR_RETURN(const Counts counts, Count(*tokenizer, reader, context.clock));
     return context.output.Write(json_ ? Json(*tokenizer, counts) : Text(*tokenizer, counts));
   }
@@ -103,6 +109,40 @@ class TokenizeCommand : public Command {
     return std::move(model.tokenizer);
   }
 
+  // Calls on_piece(text, options) for the pieces in which a file is encoded, so that its size does
+  // not matter.
+  template <typename OnPiece>
+  static absl::Status VisitPieces(SequentialReader& reader, OnPiece on_piece) {
+    EncodeOptions options;
+    while (true) {
+      ASSIGN_OR_RETURN(const std::string_view rest, reader.Peek(kPieceBytes + 1));
+      if (rest.empty()) return absl::OkStatus();
+      const std::string_view piece = rest.substr(0, PieceLength(rest, kPieceBytes));
+      RETURN_IF_ERROR(on_piece(piece, options));
+      options.position = TextPosition::kContinues;
+      reader.Skip(piece.size());
+    }
+  }
+
+  absl::Status WriteIds(const Tokenizer& tokenizer, SequentialReader& reader,
+                        Output& output) const {
+    std::vector<int32_t> ids;
+    std::string text = json_ ? "[" : "";
+    std::string_view between;
+    RETURN_IF_ERROR(VisitPieces(reader, [&](std::string_view piece, const EncodeOptions& options) {
+      ids.clear();
+      RETURN_IF_ERROR(tokenizer.Encode(piece, options, ids));
+      for (const int32_t id : ids) {
+        text += StrCat(between, id);
+        between = json_ ? "," : " ";
+      }
+      const absl::Status status = output.Write(text);
+      text.clear();
+      return status;
+    }));
+    return output.Write(text + (json_ ? "]\n" : "\n"));
+  }
+
   absl::StatusOr<Counts> Count(const Tokenizer& tokenizer, SequentialReader& reader,
                                Clock& clock) const {
     Counts counts;
@@ -110,25 +150,20 @@ class TokenizeCommand : public Command {
     bool in_word = false;
     Nanoseconds spent{};
     std::vector<int32_t> ids;
-    EncodeOptions options;
-    while (true) {
-      ASSIGN_OR_RETURN(const std::string_view rest, reader.Peek(kPieceBytes + 1));
-      if (rest.empty()) break;
-      const std::string_view piece = rest.substr(0, PieceLength(rest, kPieceBytes));
+    RETURN_IF_ERROR(VisitPieces(reader, [&](std::string_view piece, const EncodeOptions& options) {
       CountText(piece, in_word, counts);
       ids.clear();
       const Nanoseconds begin = clock.Now();
       RETURN_IF_ERROR(tokenizer.Encode(piece, options, ids));
       spent += clock.Now() - begin;
-      options.position = TextPosition::kContinues;
       counts.tokens += ids.size();
       used.insert(ids.begin(), ids.end());
-      reader.Skip(piece.size());
       for (size_t i = 0; i < ids.size() && counts.sample.size() < static_cast<size_t>(sample_);
            ++i) {
         counts.sample.push_back(ids[i]);
       }
-    }
+      return absl::OkStatus();
+    }));
     counts.distinct = used.size();
     counts.seconds = ToSeconds(spent);
     return counts;
@@ -189,6 +224,7 @@ class TokenizeCommand : public Command {
   std::string tokenizer_ = "model";
   int64_t sample_ = 20;
   std::string file_;
+  bool ids_ = false;
   bool json_ = false;
 };
 

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "common/document_builder.h"
@@ -10,6 +11,7 @@
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "common/units.h"
+#include "model/tokenizer/rust_number.h"
 
 namespace horizon {
 namespace {
@@ -178,15 +180,11 @@ class Handler : public JsonHandler {
 
   // Ids are the places in the array, which is shorter than the file.
   absl::Status OnScore(std::string_view literal) {
-    double score = 0;
-    const auto [end, error] =
-        std::from_chars(literal.data(), literal.data() + literal.size(), score);
-    if (error != std::errc() || end != literal.data() + literal.size()) {
-      return PieceError(StrCat("found the score ", Quoted(literal)));
-    }
+    const std::optional<double> score = ReadLikeSerde(literal);
+    if (!score.has_value()) return PieceError(StrCat("found the score ", Quoted(literal)));
     pending_.id = static_cast<int32_t>(result_.tokens.size());
     result_.tokens.push_back(pending_);
-    result_.scores.push_back(score);
+    result_.scores.push_back(*score);
     pair_parts_ = 2;
     return absl::OkStatus();
   }

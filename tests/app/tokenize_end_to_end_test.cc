@@ -70,6 +70,41 @@ TEST(Tokenize, AnswersInJson) {
   EXPECT_EQ(sample->As<Value::Array>()->size(), 2);
 }
 
+TEST(Tokenize, WritesAllIdsOnALine) {
+  WriteModel();
+  WriteFile("text", "ab ab<s>b\nab\n");
+  const ProcessResult line = RunShell("\"$horizon\" tokenize --model model text --ids --sample 0");
+  EXPECT_EQ(line.exit_code, 0) << line.err;
+  EXPECT_EQ(line.out, "4 2 4 9 1 3 4 3\n");
+  const ProcessResult array = RunShell("\"$horizon\" tokenize --model model text --ids --json");
+  EXPECT_EQ(array.exit_code, 0) << array.err;
+  EXPECT_EQ(array.out, "[4,2,4,9,1,3,4,3]\n");
+  WriteFile("empty", "");
+  EXPECT_EQ(RunShell("\"$horizon\" tokenize --model model empty --ids").out, "\n");
+  EXPECT_EQ(RunShell("\"$horizon\" tokenize --model model empty --ids --json").out, "[]\n");
+}
+
+// Several pieces of a megabyte, with no break of the line between them.
+TEST(Tokenize, WritesTheIdsOfLargeFilesPieceByPiece) {
+  const ProcessResult result = RunShell(
+      "yes 'a line' | head -c 3500007 > large; \"$horizon\" tokenize --tokenizer byte large --ids "
+      "> "
+      "ids; wc -l < ids; wc -w < ids; tr ' ' '\\n' < ids | awk '{printf \"%c\", $1}' | cmp - large "
+      "&& echo same; \"$horizon\" tokenize --tokenizer byte large --ids --json > array; "
+      "tr ' ' ',' < ids | sed 's/.*/[&]/' | cmp - array && echo equal");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out, "1\n3500007\nsame\nequal\n") << result.err;
+}
+
+TEST(Tokenize, FailsWhenTheIdsCannotBeWritten) {
+  WriteModel();
+  WriteFile("text", "ab");
+  const ProcessResult result =
+      RunShell("\"$horizon\" tokenize --model model text --ids > /dev/full");
+  EXPECT_NE(result.exit_code, 0);
+  EXPECT_THAT(result.err, StartsWith("error: "));
+}
+
 TEST(Tokenize, TakesBytesWithoutAModelAndFilesOfAnySizeAndContent) {
   WriteFile("empty", "");
   EXPECT_THAT(RunShell("\"$horizon\" tokenize --tokenizer byte empty").out,

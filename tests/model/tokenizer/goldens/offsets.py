@@ -31,10 +31,10 @@ def character_starts(data):
 
 
 def leans_back(character):
-    """Whether a normalization may put it together with what is before it: marks, and the vowels and
-    finals of Hangul."""
+    """Whether a normalization may put it together with what is before it: marks, joiners, and the
+    vowels and finals of Hangul."""
     first = unicodedata.normalize("NFKD", character)[0]
-    return unicodedata.category(first)[0] == "M" or "\u1161" <= first <= "\u11ff"
+    return unicodedata.category(first)[0] == "M" or first in "\u200c\u200d" or "\u1161" <= first <= "\u11ff"
 
 
 def groups(text, forms):
