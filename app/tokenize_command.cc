@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -129,17 +130,18 @@ class TokenizeCommand : public Command {
     std::vector<int32_t> ids;
     std::string text = json_ ? "[" : "";
     std::string_view between;
-    RETURN_IF_ERROR(VisitPieces(reader, [&](std::string_view piece, const EncodeOptions& options) {
+    const auto write = [&](std::string_view piece, const EncodeOptions& options) {
       ids.clear();
       RETURN_IF_ERROR(tokenizer.Encode(piece, options, ids));
       for (const int32_t id : ids) {
         text += StrCat(between, id);
         between = json_ ? "," : " ";
       }
-      const absl::Status status = output.Write(text);
+      absl::Status status = output.Write(text);
       text.clear();
       return status;
-    }));
+    };
+    RETURN_IF_ERROR(VisitPieces(reader, write));
     return output.Write(text + (json_ ? "]\n" : "\n"));
   }
 
@@ -150,7 +152,7 @@ class TokenizeCommand : public Command {
     bool in_word = false;
     Nanoseconds spent{};
     std::vector<int32_t> ids;
-    RETURN_IF_ERROR(VisitPieces(reader, [&](std::string_view piece, const EncodeOptions& options) {
+    const auto count = [&](std::string_view piece, const EncodeOptions& options) {
       CountText(piece, in_word, counts);
       ids.clear();
       const Nanoseconds begin = clock.Now();
@@ -158,12 +160,12 @@ class TokenizeCommand : public Command {
       spent += clock.Now() - begin;
       counts.tokens += ids.size();
       used.insert(ids.begin(), ids.end());
-      for (size_t i = 0; i < ids.size() && counts.sample.size() < static_cast<size_t>(sample_);
-           ++i) {
-        counts.sample.push_back(ids[i]);
-      }
+      const size_t wanted = static_cast<size_t>(sample_) - counts.sample.size();
+      counts.sample.insert(counts.sample.end(), ids.begin(),
+                           ids.begin() + static_cast<std::ptrdiff_t>(std::min(wanted, ids.size())));
       return absl::OkStatus();
-    }));
+    };
+    RETURN_IF_ERROR(VisitPieces(reader, count));
     counts.distinct = used.size();
     counts.seconds = ToSeconds(spent);
     return counts;

@@ -222,7 +222,8 @@ size_t Decoder::UncertainBytes(const std::vector<std::string>& tokens,
       size_t kept = tokens.size();
       while (kept > 0 && FallbackByte(tokens[kept - 1]).has_value()) --kept;
       if (kept == tokens.size()) return 0;
-      const std::string certain = Decode({tokens.begin(), tokens.begin() + kept});
+      const std::string certain =
+          Decode({tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(kept)});
       return text.size() - std::min(certain.size(), text.size());
     }
     case Certainty::kNothing:

@@ -172,7 +172,7 @@ absl::Status PreTokenizer::RunRewritten(size_t step, std::string_view text, Plac
   const std::string written = Rewrite(steps_[step], text, place, source, ranges);
   if (source == nullptr) return Run(step + 1, written, place, memory, emit, nullptr);
   const AlignedText outer = std::exchange(*source, {.text = written, .ranges = ranges.data()});
-  const absl::Status status = Run(step + 1, written, place, memory, emit, source);
+  absl::Status status = Run(step + 1, written, place, memory, emit, source);
   *source = outer;
   return status;
 }
