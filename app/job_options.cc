@@ -40,8 +40,7 @@ constexpr int64_t kMost = int64_t{1} << 40;
 
 const JobOption kJobOptions[] = {
     {"steps", "steps", "Updates to make", &TrainingJob::steps, 1, kMost},
-    {"train", "pattern",
-     "Train only tensors whose names match, such as 'model.layers.2[4-7].*'",
+    {"train", "pattern", "Train only tensors whose names match, such as 'model.layers.2[4-7].*'",
      &TrainingJob::train},
     {"freeze", "pattern", "Train no tensor whose name matches, such as '*embed*'",
      &TrainingJob::freeze},
