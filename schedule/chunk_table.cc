@@ -267,7 +267,7 @@ class Cutter {
     RETURN_IF_ERROR(AddForwardOnly(border, run_stages));
     table_.first_differentiated_link = next_link();
     // The layer of the border, which may be its second stage.
-    const int64_t first = (border - 1) / 2 * 2;
+    const int64_t first = static_cast<int64_t>((border - 1) / 2) * 2;
     for (int64_t run = first; run < final_norm - 1; run += run_stages) {
       const int64_t end = std::min<int64_t>(run + run_stages, final_norm - 1);
       RETURN_IF_ERROR(AddStages(static_cast<int32_t>(std::max<int64_t>(border, 1 + run)),
