@@ -7,7 +7,7 @@ absl::Status MakeFolders(Io& io, const std::string& path) {
     const std::string folder = path.substr(0, end);
     const absl::StatusOr<FileInfo> info = io.Info(folder);
     if (!info.ok()) {
-      const absl::Status made = io.MakeDirectory(folder);
+      absl::Status made = io.MakeDirectory(folder);
       if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
     }
     if (end == std::string::npos || end + 1 == path.size()) return absl::OkStatus();
