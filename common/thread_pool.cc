@@ -1,16 +1,14 @@
 #include "common/thread_pool.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <atomic>
 #include <exception>
 #include <mutex>
 #include <new>
-#include <system_error>
 #include <utility>
 
 #include "common/check.h"
+#include "common/start_thread.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 
@@ -103,17 +101,15 @@ absl::StatusOr<std::unique_ptr<ThreadPool>> ThreadPool::Create(const ThreadPoolO
 absl::Status ThreadPool::Start(const ThreadPoolOptions& options) {
   threads_.reserve(static_cast<size_t>(options.threads));
   for (int i = 0; i < options.threads; ++i) {
-    try {
-      threads_.emplace_back([this](const std::stop_token& stop) {
-        while (std::optional<Job> job = jobs_.Pop()) (*job)(stop);
-      });
-    } catch (const std::system_error& error) {
+    absl::StatusOr<std::jthread> thread =
+        StartThread(ThreadName(options.name, i), [this](const std::stop_token& stop) {
+          while (std::optional<Job> job = jobs_.Pop()) (*job)(stop);
+        });
+    if (!thread.ok()) {
       return absl::ResourceExhaustedError(
-          StrCat("thread pool '", options.name, "': thread ", i + 1, " of ", options.threads,
-                 " could not be started (", error.what(), "); ask for fewer or raise ulimit -u"));
+          StrCat("thread ", i + 1, " of ", options.threads, ": ", thread.status().message()));
     }
-    // Named from here, so that the name is there when Create returns.
-    pthread_setname_np(threads_.back().native_handle(), ThreadName(options.name, i).c_str());
+    threads_.push_back(*std::move(thread));
   }
   return absl::OkStatus();
 }

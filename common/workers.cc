@@ -1,16 +1,17 @@
 #include "common/workers.h"
 
-#include <pthread.h>
 #include <sched.h>
 
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
-#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "common/check.h"
+#include "common/start_thread.h"
+#include "common/status_macros.h"
 #include "common/str_cat.h"
 
 namespace horizon {
@@ -116,16 +117,10 @@ absl::StatusOr<std::unique_ptr<Workers>> Workers::Create(const std::string& name
   std::unique_ptr<Workers> workers(new Workers(std::make_unique<Shared>()));
   Shared* shared = workers->shared_.get();
   shared->looks = count <= UsableCores();
-  try {
-    for (int worker = 1; worker < count; ++worker) {
-      shared->threads.emplace_back([shared, worker] { shared->Serve(worker); });
-      const std::string label = StrCat(name, "-", worker).substr(0, 15);
-      pthread_setname_np(shared->threads.back().native_handle(), label.c_str());
-    }
-  } catch (const std::system_error& error) {
-    return absl::ResourceExhaustedError(StrCat("starting thread ", shared->threads.size() + 1,
-                                               " of ", count, " for ", name, ": ", error.what(),
-                                               "; use fewer threads"));
+  for (int worker = 1; worker < count; ++worker) {
+    ASSIGN_OR_RETURN(std::jthread thread, StartThread(StrCat(name, "-", worker),
+                                                      [shared, worker] { shared->Serve(worker); }));
+    shared->threads.push_back(std::move(thread));
   }
   return workers;
 }

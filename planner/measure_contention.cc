@@ -5,11 +5,11 @@
 #include <atomic>
 #include <chrono>
 #include <numeric>
-#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "common/check.h"
+#include "common/start_thread.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "planner/measure.h"
@@ -53,12 +53,7 @@ class Neighbour {
   ~Neighbour() { stop_ = true; }  // the thread is joined after this
 
   absl::Status Start() {
-    try {
-      thread_ = std::jthread([this] { Loop(); });
-    } catch (const std::system_error& error) {
-      return absl::ResourceExhaustedError(
-          StrCat("starting a thread to measure contention: ", error.what()));
-    }
+    ASSIGN_OR_RETURN(thread_, StartThread("neighbour", [this] { Loop(); }));
     warm_.wait(false);
     return absl::OkStatus();
   }

@@ -1,12 +1,11 @@
 #include "runtime/executor.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <string>
 #include <utility>
 
 #include "common/check.h"
+#include "common/start_thread.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "common/thread_turns.h"
@@ -103,9 +102,8 @@ absl::Status Executor::Start() {
   }
   for (Slot& slot : slots_) RETURN_IF_ERROR(CreateEvents(slot));
   for (const Lane lane : kLanes) {
-    LaneState& state = lanes_[static_cast<size_t>(lane)];
-    state.thread = std::jthread([this, lane] { Serve(lane); });
-    pthread_setname_np(state.thread.native_handle(), std::string(ToString(lane)).c_str());
+    ASSIGN_OR_RETURN(lanes_[static_cast<size_t>(lane)].thread,
+                     StartThread(std::string(ToString(lane)), [this, lane] { Serve(lane); }));
   }
   return absl::OkStatus();
 }
