@@ -15,8 +15,7 @@ namespace {
 
 // Of the memory that is free now, what is left to everybody else: an eighth.
 uint64_t Usable(const HostLimits& limits) {
-  uint64_t bytes = limits.available_memory.value();
-  if (limits.memory_limit().has_value()) bytes = std::min(bytes, limits.memory_limit()->value());
+  const uint64_t bytes = limits.free_memory().value();
   return bytes - bytes / 8;
 }
 

@@ -40,17 +40,22 @@ absl::Status Ended(const TrainingSettings& settings, const RunSummary& summary) 
                                      settings.folder, "/model"));
 }
 
+bool IsExported(const TrainingSettings& settings, const RunSummary& summary) {
+  return !summary.interrupted || !settings.save.mode.has_value();
+}
+
+// Whoever stopped the run wants it to end: then nothing is measured any more.
 absl::StatusOr<TrainingReport> ReportOf(const TrainingContext& context,
                                         const TrainingSettings& settings,
                                         const BegunTraining& begun, const TrainedSteps& trained) {
   const Trainer& trainer = begun.trainer();
-  ASSIGN_OR_RETURN(const ProcessMemory memory, ReadProcessMemory(context.io));
   std::optional<SpeedDuring> speed;
-  // Whoever stopped the run wants it to end.
   if (!trained.summary.interrupted) {
-    ASSIGN_OR_RETURN(speed, MeasureSpeedAfter(context.io, context.clock, trainer.pass().spec(),
-                                              trainer.schedule(), begun.plan, memory));
+    speed = MeasureSpeedAfter(context.clock, trainer.pass().spec(), trainer.schedule(), begun.plan,
+                              trainer.pass().memory().largest_host_piece());
   }
+  // Last of all, so that the kernel's peak is that of the whole run.
+  ASSIGN_OR_RETURN(const ProcessMemory memory, ReadProcessMemory(context.io));
   return TrainingReport{.planned = begun.plan,
                         .schedule = trainer.schedule(),
                         .summary = trained.summary,
@@ -58,7 +63,7 @@ absl::StatusOr<TrainingReport> ReportOf(const TrainingContext& context,
                         .memory = memory,
                         .device_peak = begun.opened.on().high_water(),
                         .folder = settings.folder,
-                        .exported = !trained.summary.interrupted || !settings.save.mode.has_value(),
+                        .exported = IsExported(settings, trained.summary),
                         .speed = speed};
 }
 
@@ -68,14 +73,17 @@ absl::StatusOr<FinishedTraining> FinishTraining(const TrainingContext& context,
                                                 const TrainingSettings& settings,
                                                 const LoadedModel& model, BegunTraining& begun,
                                                 const TrainedSteps& trained) {
-  ASSIGN_OR_RETURN(const TrainingReport report, ReportOf(context, settings, begun, trained));
   const std::string record = settings.folder + "/run.json";
+  if (IsExported(settings, trained.summary)) {
+    StoreValues values(begun.trainer().store(), begun.trainer().schedule());
+    RETURN_IF_ERROR(ExportTrained(context, settings, model, values, begun.frozen));
+  }
+  // The model is written: what the store holds is not needed any more.
+  ASSIGN_OR_RETURN(const TrainingReport report, ReportOf(context, settings, begun, trained));
   if (!report.exported) {
     RETURN_IF_ERROR(WriteTextFile(context.io, record, report.Json()));
     return FinishedTraining{.status = Interrupted(settings, begun, trained.summary)};
   }
-  StoreValues values(begun.trainer().store(), begun.trainer().schedule());
-  RETURN_IF_ERROR(ExportTrained(context, settings, model, values, begun.frozen));
   if (report.memory.peak_resident.value() > begun.plan.prediction.memory.host_bytes()) {
     context.log.Warning("the run took more memory than was predicted; this is a bug of horizon");
   }

@@ -52,7 +52,7 @@ TEST(MachineSpeed, IsAShareOfTheProfiles) {
   profile.host.yardstick_flops_per_second->value = Yardstick::kFlops;
   // 12 bytes for each value of a piece: two arrays of three pieces make up the memory.
   profile.host.yardstick_bytes_per_second->value = Yardstick::kMemoryBytes / 24 * 12.0;
-  const absl::StatusOr<MachineSpeed> speed = MeasureSpeed(clock, profile, 2, Seconds{0.01});
+  const absl::StatusOr<MachineSpeed> speed = MeasureSpeed(clock, profile, 2, {.time = Seconds{0.01}});
   ASSERT_TRUE(speed.ok()) << speed.status();
   EXPECT_NEAR(speed->products, 1000, 1e-6);
   EXPECT_NEAR(speed->memory, 1000, 1e-6);
