@@ -8,6 +8,7 @@
 #include "common/statistics.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
+#include "runtime/even_sample.h"
 #include "runtime/learning_rate.h"
 #include "runtime/metrics.h"
 #include "runtime/process_memory.h"
@@ -25,6 +26,9 @@ void StartAtZero(Timeline& timeline) {
     entry.end_ns -= begin;
   }
 }
+
+// Of each step, for their median: as many as need 64 KiB.
+constexpr size_t kSecondsToKeep = 8192;
 
 class Run {
  public:
@@ -56,8 +60,10 @@ class Run {
     RETURN_IF_ERROR(WriteTrace(run_.trainer.schedule(), last_,
                                StrCat("measured: step ", summary_.steps, " of ", job_.model),
                                run_.io, run_.folder + "/timeline.json"));
+    // The first step has pages and caches to fill.
+    const std::vector<double>& seconds = seconds_.values();
     summary_.step_seconds = Median(
-        seconds_.size() > 1 ? std::vector<double>(seconds_.begin() + 1, seconds_.end()) : seconds_);
+        seconds.size() > 1 ? std::vector<double>(seconds.begin() + 1, seconds.end()) : seconds);
     if (!durations_.empty()) summary_.durations = durations_.Median();
     return summary_;
   }
@@ -275,7 +281,7 @@ class Run {
     summary_.last_loss = news.loss;
     summary_.best_loss = *counters_.best_loss;
     summary_.seconds += news.seconds;
-    seconds_.push_back(news.seconds);
+    seconds_.Add(news.seconds);
   }
 
   const TrainingRun& run_;
@@ -283,7 +289,7 @@ class Run {
   RunCounters counters_;
   DataPosition positions_[2];  // after the input of a step, by its number modulo 2
   RunSummary summary_;
-  std::vector<double> seconds_;
+  EvenSample seconds_{kSecondsToKeep};
   MedianDurations durations_{StepsToKeep()};
   Timeline last_;
   Timeline steady_;  // of the last steady step
