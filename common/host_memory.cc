@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
+#include "common/units.h"
 
 namespace horizon {
 namespace {
@@ -19,8 +20,9 @@ constexpr uint64_t kPage = 4096;
 
 absl::Status Refused(const char* what, uint64_t bytes, int error) {
   return absl::ResourceExhaustedError(
-      StrCat(what, " ", bytes, " bytes of host memory: ", std::generic_category().message(error),
-             "; free memory or ask for less"));
+      StrCat(what, " ", BytesText(bytes), " (", bytes,
+             " bytes) of host memory: ", std::generic_category().message(error),
+             "; free memory, ask for less, or raise ulimit -v and ulimit -d where they are set"));
 }
 
 // Kernels before 5.14 do not know the advice: there every page is touched, which asks for the same
