@@ -2,13 +2,16 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/commands.h"
 #include "app/train_from_options.h"
 #include "app/train_options.h"
+#include "common/signal_flag.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "experiments/arithmetic_stories.h"
+#include "training/run_folder.h"
 
 namespace horizon {
 namespace {
@@ -53,7 +56,7 @@ class DemoCommand : public Command {
     return {.options = {{.name = "output",
                          .value = &output_,
                          .unit = "folder",
-                         .help = "Where data, model, metrics and timeline go; must not exist"},
+                         .help = "Where data, model, metrics and timeline go; must be new"},
                         {.name = "steps",
                          .value = &steps_,
                          .unit = "steps",
@@ -64,7 +67,9 @@ class DemoCommand : public Command {
   }
 
   absl::Status Run(const CommandContext& context) override {
-    if (context.io.Info(output_).ok()) {
+    StopSignals signals(EndBeforeTraining(context));
+    ASSIGN_OR_RETURN(const bool is_new, MayBegin(context.io));
+    if (!is_new) {
       return absl::InvalidArgumentError(StrCat("the folder ", output_,
                                                " is there already; remove it or name another with "
                                                "--output"));
@@ -87,17 +92,31 @@ class DemoCommand : public Command {
     train.data_flags.train_on_prompt = true;
     train.data_flags.cache = output_ + "/tokens";
     train.json = json_;
-    RETURN_IF_ERROR(context.io.MakeDirectory(output_));
+    const absl::Status made = context.io.MakeDirectory(output_);
+    if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
     RETURN_IF_ERROR(WriteTextFile(context.io, train.model, std::string(kConfig)));
     // A row has one problem or two.
     const StoryFile stories{.problems = 2 * steps_ * train.job.values.micro_batch};
     RETURN_IF_ERROR(WriteStoryFile(context.io, train.data, stories));
     context.log.Info(StrCat("wrote ", stories.problems,
                             " word problems such as: ", MakeStoryProblem(0, 0).question));
-    return TrainFromOptions(context, train);
+    return TrainFromOptions(context, train, signals);
   }
 
  private:
+  // The folder is not there, or holds a demo that was stopped before its first step.
+  absl::StatusOr<bool> MayBegin(Io& io) const {
+    const absl::StatusOr<std::vector<std::string>> names = io.List(output_);
+    if (absl::IsNotFound(names.status())) return !io.Info(output_).ok();
+    RETURN_IF_ERROR(names.status());
+    for (const std::string& name : *names) {
+      const bool ours = name == "run" || name == "tokens" || name.starts_with("config.json") ||
+                        name.starts_with("stories.jsonl");
+      if (!ours) return false;
+    }
+    return !names->empty() && HasNoStep(io, output_ + "/run").value_or(false);
+  }
+
   std::string output_ = "horizon-demo";
   int64_t steps_ = 80;
   bool json_ = false;

@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "common/io.h"
 #include "common/log.h"
+#include "common/signal_flag.h"
 
 namespace {
 
@@ -44,6 +45,7 @@ horizon::TerminalTraits Terminal() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  horizon::IgnoreWriteSignals();
   horizon::ReserveStandardStreams();
   const std::unique_ptr<horizon::Io> io = horizon::MakePosixIo();
   const std::unique_ptr<horizon::Output> output =

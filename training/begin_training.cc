@@ -105,6 +105,7 @@ absl::StatusOr<RunFolder> MakeRunFolder(const TrainingContext& context,
   const std::string& folder = settings.folder;
   const ModelSpec& spec = model.config.spec;
   ASSIGN_OR_RETURN(RunLock held, MakeAndLock(io, folder, std::move(lock)));
+  ASSIGN_OR_RETURN(OpenFolder open, OpenFolder::Open(folder));
   RETURN_IF_ERROR(KeepModelFiles(
       io, folder, {.config_text = model.config_text, .model = settings.job.model, .spec = spec}));
   if (!settings.job.trains_all()) {
@@ -118,7 +119,8 @@ absl::StatusOr<RunFolder> MakeRunFolder(const TrainingContext& context,
   ASSIGN_OR_RETURN(const std::string warning,
                    TakeModelFiles(io, JoinPath(folder, kBaseFolder), spec, unused));
   if (!warning.empty()) context.log.Warning(warning);
-  return RunFolder{.lock = std::move(held), .checkpoint_config = std::move(config)};
+  return RunFolder{
+      .lock = std::move(held), .open = std::move(open), .checkpoint_config = std::move(config)};
 }
 
 absl::StatusOr<BegunTraining> BeginTraining(const TrainingContext& context,
@@ -134,11 +136,14 @@ absl::StatusOr<BegunTraining> BeginTraining(const TrainingContext& context,
                    OpenHeldOut(opened.trainer->pass(), prepared.data));
   ASSIGN_OR_RETURN(CheckpointLayout layout, LayOutSaves(opened.trainer->schedule(), settings.save));
   RETURN_IF_ERROR(CheckDisk(io, settings.folder, settings.save, layout));
+  // A folder that is there and has nothing to go on from is begun anew, maybe with another model.
+  if (prepared.lock.has_value() && !prepared.resume.has_value()) {
+    RETURN_IF_ERROR(ClearStart(io, settings.folder));
+  }
   ASSIGN_OR_RETURN(RunFolder folder,
                    MakeRunFolder(context, settings, model, std::move(prepared.lock)));
   RETURN_IF_ERROR(WriteRunRecord(io, settings.folder, spec, plan));
-  ASSIGN_OR_RETURN(const std::string saving,
-                   DescribeSaving(io, context.clock, settings, layout, plan));
+  const std::string saving = DescribeSaving(io, context.clock, settings, layout, plan);
   if (!saving.empty()) context.log.Info(saving);
   BegunTraining begun{.plan = std::move(plan),
                       .folder = std::move(folder),

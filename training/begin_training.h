@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/posix_open_folder.h"
 #include "model/load_model_spec.h"
 #include "runtime/checkpoint/checkpoint_layout.h"
 #include "runtime/checkpoint/checkpoint_reader.h"
@@ -25,6 +26,7 @@ namespace horizon {
 // The folder of a run, made and locked.
 struct RunFolder {
   RunLock lock;
+  OpenFolder open;                // to see whether it is still the one (lost_folder.h)
   std::string checkpoint_config;  // config.json of its checkpoints
 };
 
