@@ -92,7 +92,7 @@ class DemoCommand : public Command {
     train.data_flags.train_on_prompt = true;
     train.data_flags.cache = output_ + "/tokens";
     train.json = json_;
-    const absl::Status made = context.io.MakeDirectory(output_);
+    absl::Status made = context.io.MakeDirectory(output_);
     if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
     RETURN_IF_ERROR(WriteTextFile(context.io, train.model, std::string(kConfig)));
     // A row has one problem or two.

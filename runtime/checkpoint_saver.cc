@@ -107,7 +107,9 @@ void CheckpointSaver::Begin(int64_t step) {
 void CheckpointSaver::Provide(int64_t step, CheckpointFacts facts) {
   const std::scoped_lock lock(mutex_);
   for (const std::shared_ptr<Save>& save : saves_) {
-    if (save->step == step) save->facts = std::move(facts);
+    if (save->step != step) continue;
+    save->facts = std::move(facts);
+    break;
   }
   changed_.notify_all();
 }
@@ -204,7 +206,7 @@ void CheckpointSaver::Run(Save& save) {
 
 absl::Status CheckpointSaver::Write(Save& save) {
   if (options_.replace) {
-    const absl::Status removed = RemoveCheckpoint(options_.io, options_.lock, save.step);
+    absl::Status removed = RemoveCheckpoint(options_.io, options_.lock, save.step);
     if (!removed.ok() && !absl::IsNotFound(removed)) return removed;
   }
   ASSIGN_OR_RETURN(

@@ -60,7 +60,7 @@ absl::Status LineFile::Write() {
   RETURN_IF_ERROR(Open());
   RETURN_IF_ERROR(CutPart());
   if (kept_.empty()) return absl::OkStatus();
-  const absl::Status written = file_->WriteAt(whole_, std::as_bytes(std::span(kept_)));
+  absl::Status written = file_->WriteAt(whole_, std::as_bytes(std::span(kept_)));
   if (written.ok()) {
     whole_ += kept_.size();
     kept_.clear();

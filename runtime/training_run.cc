@@ -48,7 +48,7 @@ class Run {
     while (trained.ok() && summary_.steps < job_.steps && !summary_.interrupted) {
       trained = Segment();
     }
-    TellMeasured(true);
+    if (!FolderIsLost()) TellMeasured(true);
     // What was being saved when something went wrong is saved still, if its state is whole.
     if (run_.saving != nullptr) {
       for (const SaveReport& report : run_.saving->saver.Finish()) trained.Update(Heard(report));
@@ -135,6 +135,7 @@ class Run {
         .device_bytes = Bytes(CheckedU64(run_.device.used())),
         .skipped = SkippedBecause(result)};
     metrics_.Append(MetricsLine(MetricsOf(news, result)));
+    const bool lost = FolderIsLost();
     Count(news);
     summary_.last_step = report.timeline;
     StartAtZero(summary_.last_step);
@@ -142,11 +143,11 @@ class Run {
       durations_.Add(DurationsOf(run_.trainer.schedule(), report.timeline, 0));
       if (run_.on_measured) steady_ = summary_.last_step;
       steady_step_ = result.number;
-      TellMeasured(false);
+      if (!lost) TellMeasured(false);
     }
     if (run_.on_step) run_.on_step(news);
     if (run_.saving != nullptr) RETURN_IF_ERROR(AfterStep(result.number));
-    const bool stop = FolderIsLost() || (run_.stop_requested && run_.stop_requested());
+    const bool stop = lost || (run_.stop_requested && run_.stop_requested());
     if (stop && result.number < job_.steps) summary_.interrupted = true;
     return stop ? Trainer::Next::kStop : Trainer::Next::kGoOn;
   }

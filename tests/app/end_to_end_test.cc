@@ -174,11 +174,11 @@ TEST(Horizon, AReaderThatStopsEarlyHearsNothing) {
   // Descriptor 4 writes to a pipe whose only reader, descriptor 3, is gone.
   const std::string pipe =
       "rm -f pipe; mkfifo pipe; exec 3<>pipe 4>pipe 3<&-; \"$horizon\" models >&4";
-  const ProcessResult killed = RunShell(pipe + "; exit $?");
-  EXPECT_EQ(killed.exit_code, 128 + 13);
-  const ProcessResult ignored = RunShell("trap '' PIPE; " + pipe);
-  EXPECT_EQ(ignored.exit_code, 6);
-  EXPECT_EQ(ignored.err, "");
+  for (const std::string ignore : {"", "trap '' PIPE; "}) {
+    const ProcessResult result = RunShell(ignore + pipe + "; exit $?");
+    EXPECT_EQ(result.exit_code, 6);  // an answer that did not arrive, and no signal
+    EXPECT_EQ(result.err, "");
+  }
   const ProcessResult head = RunShell("\"$horizon\" models | head -1");
   EXPECT_EQ(head.err, "");
   EXPECT_THAT(head.out, StartsWith("model "));

@@ -29,7 +29,7 @@ void PrepareWatchedRun() {
 }
 
 std::string WatchedRunFunctions() {
-  return R"(
+  return R"sh(
 start() {
   rm -f messages err; mkfifo messages; : >err
   "$horizon" train --config job.yaml "$@" 2>messages >answer &
@@ -45,12 +45,10 @@ await() {
 finish() { cat <&3 >>err; wait $pid; code=$?; exec 3<&-; }
 # Every line of a file of lines is whole, and their steps are 1, 2, 3, ...
 whole_lines() {
-  [ -z "$(tail -c 1 "$1")" ] || { echo "$1 ends inside a line";
-exit 96;
+  [ -z "$(tail -c 1 "$1")" ] || { echo "$1 ends inside a line"; exit 96; }
+  awk '$0 !~ "^[{]\"step\": " NR ",.*[}]$" { print FILENAME ":" NR ": " $0; exit 1 }' "$1" || exit 95
 }
-awk '$0 !~ "^[{]\"step\": " NR ",.*[}]$" { print FILENAME ":" NR ": " $0; exit 1 }' "$1" || exit 95
-}
-)";
+)sh";
 }
 
 }  // namespace horizon
