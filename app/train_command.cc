@@ -4,6 +4,7 @@
 #include "app/commands.h"
 #include "app/train_from_options.h"
 #include "app/train_options.h"
+#include "common/status_macros.h"
 
 namespace horizon {
 namespace {
@@ -30,6 +31,7 @@ class TrainCommand : public Command {
     return list;
   }
   absl::Status Run(const CommandContext& context) override {
+    RETURN_IF_ERROR(options_.FollowMovedRun(context.io));
     return TrainFromOptions(context, options_);
   }
 
