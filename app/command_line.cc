@@ -99,7 +99,8 @@ bool InRange(const Option& option, double value) {
 absl::Status ReadInteger(const Option& option, const std::string& text, int64_t* out) {
   int64_t value = 0;
   if (!absl::SimpleAtoi(text, &value) || !InRange(option, static_cast<double>(value))) {
-    return BadValue(text, StrCat("a whole number of ", option.unit, RangeText(option)));
+    const std::string counted = option.unit == "number" ? "" : StrCat(" of ", option.unit);
+    return BadValue(text, StrCat("a whole number", counted, RangeText(option)));
   }
   *out = value;
   return absl::OkStatus();
