@@ -298,25 +298,32 @@ class CheckpointCommand : public Command {
   }
 
   absl::Status Show(const CommandContext& context) {
-    ASSIGN_OR_RETURN(const std::vector<std::string> paths, CheckpointsAt(context.io, path_));
-    std::string text;
-    JsonWriter json;
-    absl::Status first;
-    json.BeginObject().Key("checkpoints").BeginArray();
-    for (const std::string& path : paths) {
-      const absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(context.io, path);
-      if (!checkpoint.ok()) {
-        if (first.ok() && (paths.size() == 1 || !IsGone(context.io, path))) {
+    for (int looks = 1;; ++looks) {
+      ASSIGN_OR_RETURN(const std::vector<std::string> paths, CheckpointsAt(context.io, path_));
+      std::string text;
+      JsonWriter json;
+      absl::Status first;
+      absl::Status gone;
+      json.BeginObject().Key("checkpoints").BeginArray();
+      for (const std::string& path : paths) {
+        const absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(context.io, path);
+        if (checkpoint.ok()) {
+          ShowJson(*checkpoint, json);
+          text += StrCat(text.empty() ? "" : "\n", ShowText(*checkpoint));
+        } else if (IsGone(context.io, path)) {
+          gone = checkpoint.status();
+        } else if (first.ok()) {
           first = checkpoint.status();
         }
-        continue;
       }
-      ShowJson(*checkpoint, json);
-      text += StrCat(text.empty() ? "" : "\n", ShowText(*checkpoint));
+      const bool all_gone = text.empty() && first.ok();
+      // A path that names one checkpoint finds no other in its place.
+      if (all_gone && (paths.front() == path_ || looks == kMostLooks)) return gone;
+      if (all_gone) continue;
+      json.EndArray().EndObject();
+      RETURN_IF_ERROR(context.output.Write(json_ ? std::move(json).Finish() : text));
+      return first;
     }
-    json.EndArray().EndObject();
-    RETURN_IF_ERROR(context.output.Write(json_ ? std::move(json).Finish() : text));
-    return first;
   }
 
   absl::Status Prune(const CommandContext& context) {
