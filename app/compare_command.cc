@@ -50,7 +50,7 @@ class CompareCommand : public Command {
       Compared& one = all.emplace_back();
       ASSIGN_OR_RETURN(one.profile, OverrideOptions{}.Load(context, machine));
       ASSIGN_OR_RETURN(const TrainingJob job,
-                       job_.Read(context.io, model_, config.spec.max_positions, one.profile));
+                       job_.Read(context.io, model_, &config.spec, one.profile));
       ASSIGN_OR_RETURN(one.answer,
                        MakePlan({.spec = config.spec,
                                  .job = job,

@@ -92,8 +92,11 @@ class DataCommand : public Command {
           return listener.progress("tokenising", done, bytes);
         }));
     const MaskStyle style = context.output.has_colour() ? MaskStyle::kColour : MaskStyle::kBrackets;
-    return context.output.Write(json_ ? DataCheckJson(files, check)
-                                      : DataCheckText(files, check, style));
+    RETURN_IF_ERROR(json_ ? context.output.Write(DataCheckJson(files, check))
+                          : context.output.WriteRaw(DataCheckText(files, check, style)));
+    if (check.files.statistics.samples > 0) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        "there is no sample to learn from: no record of the data can be used; the answer says why");
   }
 
  private:

@@ -51,7 +51,8 @@ void DataFlags::AddTo(OptionList& list) {
   add({.name = "cache",
        .value = &cache,
        .unit = "folder",
-       .help = "Where tokenised data is kept; not given: the user's cache folder"});
+       .help = "Where tokenised data is kept; not given: the user's cache folder",
+       .is_path = true});
 }
 
 TokenizerChoice DataFlags::tokenizer_choice() const {

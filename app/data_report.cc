@@ -8,6 +8,7 @@
 #include "common/enum_words.h"
 #include "common/json.h"
 #include "common/percent.h"
+#include "common/printable.h"
 #include "common/statistics.h"
 #include "common/str_cat.h"
 #include "common/units.h"
@@ -87,6 +88,7 @@ std::string MarkedSample(const Tokenizer* tokenizer, const TokenLine& sample, Ma
     } else {
       for (const int32_t id : ids) part += StrCat(part.empty() ? "" : " ", id);
     }
+    part = Printable(part);
     if (learnt) {
       text += part;
     } else {
@@ -134,6 +136,7 @@ std::string DataCheckText(const DataFiles& files, const DataCheck& check, MaskSt
       text += StrCat("  and ", Count(statistics.bad_lines - shown), " more\n");
     }
   }
+  text = Printable(text);
   if (check.example.ids.empty()) return text;
   return StrCat(text, "\nthe first sample as the model sees it; ",
                 style == MaskStyle::kColour ? "what is dim" : "what stands in [[ ]]",

@@ -11,7 +11,7 @@
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "experiments/arithmetic_stories.h"
-#include "training/run_folder.h"
+#include "training/start_files.h"
 
 namespace horizon {
 namespace {
@@ -68,8 +68,8 @@ class DemoCommand : public Command {
 
   absl::Status Run(const CommandContext& context) override {
     StopSignals signals(EndBeforeTraining(context));
-    ASSIGN_OR_RETURN(const bool is_new, MayBegin(context.io));
-    if (!is_new) {
+    ASSIGN_OR_RETURN(const bool is_free, IsFree(context.io));
+    if (!is_free) {
       return absl::InvalidArgumentError(StrCat("the folder ", output_,
                                                " is there already; remove it or name another with "
                                                "--output"));
@@ -92,8 +92,8 @@ class DemoCommand : public Command {
     train.data_flags.train_on_prompt = true;
     train.data_flags.cache = output_ + "/tokens";
     train.json = json_;
-    absl::Status made = context.io.MakeDirectory(output_);
-    if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
+    const absl::Status made = context.io.MakeDirectory(output_);
+    if (!absl::IsAlreadyExists(made)) RETURN_IF_ERROR(made);
     RETURN_IF_ERROR(WriteTextFile(context.io, train.model, std::string(kConfig)));
     // A row has one problem or two.
     const StoryFile stories{.problems = 2 * steps_ * train.job.values.micro_batch};
@@ -104,17 +104,17 @@ class DemoCommand : public Command {
   }
 
  private:
-  // The folder is not there, or holds a demo that was stopped before its first step.
-  absl::StatusOr<bool> MayBegin(Io& io) const {
+  // Whether the folder is missing, or a demo that failed before its first step left it.
+  absl::StatusOr<bool> IsFree(Io& io) const {
     const absl::StatusOr<std::vector<std::string>> names = io.List(output_);
-    if (absl::IsNotFound(names.status())) return !io.Info(output_).ok();
-    RETURN_IF_ERROR(names.status());
+    if (absl::IsNotFound(names.status()) && !io.Info(output_).ok()) return true;
+    const absl::StatusOr<std::string> config = ReadTextFile(io, output_ + "/config.json");
+    if (!names.ok() || !config.ok() || *config != kConfig) return false;
     for (const std::string& name : *names) {
-      const bool ours = name == "run" || name == "tokens" || name.starts_with("config.json") ||
-                        name.starts_with("stories.jsonl");
-      if (!ours) return false;
+      if (name == "run") continue;
+      if (name != "config.json" && name != "stories.jsonl" && name != "tokens") return false;
     }
-    return !names->empty() && HasNoStep(io, output_ + "/run").value_or(false);
+    return HoldsNoRun(io, output_ + "/run");
   }
 
   std::string output_ = "horizon-demo";

@@ -219,7 +219,11 @@ class GenerateCommand : public Command {
     absl::Status written;
     const auto give = [&](const std::string& piece) {
       text += piece;
-      if (!json_ && !piece.empty()) written = context.output.Write(piece);
+      if (!json_ && !piece.empty()) {
+        // A program gets what the model wrote; a terminal would obey it.
+        written = context.output.on_terminal() ? context.output.Write(piece)
+                                               : context.output.WriteRaw(piece);
+      }
       return written.ok();
     };
     const std::vector<std::vector<int32_t>> prompts = {prompt_ids_};

@@ -5,6 +5,7 @@
 #include "app/train_from_options.h"
 #include "app/train_options.h"
 #include "common/signal_flag.h"
+#include "common/status_macros.h"
 
 namespace horizon {
 namespace {
@@ -33,6 +34,7 @@ class TrainCommand : public Command {
   }
   absl::Status Run(const CommandContext& context) override {
     StopSignals signals(EndBeforeTraining(context));
+    RETURN_IF_ERROR(options_.FollowMovedRun(context.io));
     return TrainFromOptions(context, options_, signals);
   }
 

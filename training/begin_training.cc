@@ -21,13 +21,23 @@
 namespace horizon {
 namespace {
 
-absl::StatusOr<RunLock> MakeAndLock(Io& io, const std::string& folder,
-                                    std::optional<RunLock> lock) {
+// The folder, made where it was missing, locked, and free of what an earlier start left.
+absl::StatusOr<RunFolder> MakeAndLock(Io& io, const std::string& folder,
+                                      std::optional<RunLock> lock) {
   absl::Status made = io.MakeDirectory(folder);
   if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
   if (made.ok()) RETURN_IF_ERROR(io.SyncDirectory(ParentFolder(folder)));
-  if (lock.has_value()) return *std::move(lock);
-  return RunLock::Acquire(io, folder);
+  if (!lock.has_value()) {
+    ASSIGN_OR_RETURN(lock, RunLock::Acquire(io, folder));
+  }
+  ASSIGN_OR_RETURN(OpenFolder open, OpenFolder::Open(folder));
+  RunFolder run{.lock = *std::move(lock), .open = std::move(open)};
+  ASSIGN_OR_RETURN(const bool begins, HoldsNoRun(io, folder));
+  if (!begins) return run;
+  RETURN_IF_ERROR(RemoveStartFiles(io, folder));
+  run.start = std::make_unique<StartGuard>(
+      io, folder, made.ok() ? StartGuard::Folder::kMade : StartGuard::Folder::kWasThere);
+  return run;
 }
 
 // What lies beside the high halves in a checkpoint is a text model in bf16 for whoever opens it.
@@ -104,23 +114,22 @@ absl::StatusOr<RunFolder> MakeRunFolder(const TrainingContext& context,
   Io& io = context.io;
   const std::string& folder = settings.folder;
   const ModelSpec& spec = model.config.spec;
-  ASSIGN_OR_RETURN(RunLock held, MakeAndLock(io, folder, std::move(lock)));
-  ASSIGN_OR_RETURN(OpenFolder open, OpenFolder::Open(folder));
+  ASSIGN_OR_RETURN(RunFolder run, MakeAndLock(io, folder, std::move(lock)));
+  // The job comes first: it tells a start that was killed from files of others (HoldsNoRun).
+  RETURN_IF_ERROR(WriteTextFile(io, folder + "/job.json", WriteJob(settings.job)));
+  RETURN_IF_ERROR(WriteTextFile(io, folder + "/train.yaml", settings.options_text));
   RETURN_IF_ERROR(KeepModelFiles(
       io, folder, {.config_text = model.config_text, .model = settings.job.model, .spec = spec}));
   if (!settings.job.trains_all()) {
     RETURN_IF_ERROR(KeepWeightSource(io, folder, settings.initial_weights));
   }
-  RETURN_IF_ERROR(WriteTextFile(io, folder + "/job.json", WriteJob(settings.job)));
-  RETURN_IF_ERROR(WriteTextFile(io, folder + "/train.yaml", settings.options_text));
-  ASSIGN_OR_RETURN(std::string config, CheckpointConfig(model));
+  ASSIGN_OR_RETURN(run.checkpoint_config, CheckpointConfig(model));
   // Said now too, while there is time to give the run another folder to begin with.
   ExportOptions unused;
   ASSIGN_OR_RETURN(const std::string warning,
                    TakeModelFiles(io, JoinPath(folder, kBaseFolder), spec, unused));
   if (!warning.empty()) context.log.Warning(warning);
-  return RunFolder{
-      .lock = std::move(held), .open = std::move(open), .checkpoint_config = std::move(config)};
+  return run;
 }
 
 absl::StatusOr<BegunTraining> BeginTraining(const TrainingContext& context,
@@ -136,10 +145,6 @@ absl::StatusOr<BegunTraining> BeginTraining(const TrainingContext& context,
                    OpenHeldOut(opened.trainer->pass(), prepared.data));
   ASSIGN_OR_RETURN(CheckpointLayout layout, LayOutSaves(opened.trainer->schedule(), settings.save));
   RETURN_IF_ERROR(CheckDisk(io, settings.folder, settings.save, layout));
-  // A folder that is there and has nothing to go on from is begun anew, maybe with another model.
-  if (prepared.lock.has_value() && !prepared.resume.has_value()) {
-    RETURN_IF_ERROR(ClearStart(io, settings.folder));
-  }
   ASSIGN_OR_RETURN(RunFolder folder,
                    MakeRunFolder(context, settings, model, std::move(prepared.lock)));
   RETURN_IF_ERROR(WriteRunRecord(io, settings.folder, spec, plan));
@@ -153,6 +158,7 @@ absl::StatusOr<BegunTraining> BeginTraining(const TrainingContext& context,
                       .data = std::move(prepared.data),
                       .resume = std::move(prepared.resume)};
   RETURN_IF_ERROR(LoadState(context, settings, spec, begun));
+  begun.folder.Keep();
   return begun;
 }
 

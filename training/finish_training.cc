@@ -19,6 +19,7 @@
 #include "training/check_folder.h"
 #include "training/export_trained.h"
 #include "training/rescue_trained.h"
+#include "training/run_folder.h"
 #include "training/speed_after.h"
 #include "training/training_report.h"
 
@@ -184,12 +185,20 @@ absl::StatusOr<TrainingAnswer> FinishComplete(const TrainingContext& context,
   CHECK(prepared.complete());
   const Checkpoint& last = *prepared.resume;
   const std::string exported = settings.folder + "/model";
-  if (!context.io.Info(exported + "/config.json").ok()) {
-    RETURN_IF_ERROR(last.VerifyPayload());
+  const bool has_model = context.io.Info(exported + "/config.json").ok();
+  if (const absl::Status whole = last.VerifyPayload(); !whole.ok()) {
+    const absl::Status status =
+        WithOlderCheckpoint(context.io, RunOfCheckpoint(last.path()), last.manifest().step, whole);
+    if (!has_model) return status;
+    return WithMessage(status, StrCat(status.message(), "; the run had ended, and the model it ",
+                                      "exported is in ", exported));
+  }
+  if (!has_model) {
     ASSIGN_OR_RETURN(const std::unique_ptr<CheckpointValues> values,
                      CheckpointValues::Open(context.io, last));
-    ASSIGN_OR_RETURN(const RunFolder folder,
+    ASSIGN_OR_RETURN(RunFolder folder,
                      MakeRunFolder(context, settings, model, std::move(prepared.lock)));
+    folder.Keep();
     RETURN_IF_ERROR(ExportTrained(context, settings, model, *values, last.manifest().facts.frozen));
   }
   const int64_t step = last.manifest().step;

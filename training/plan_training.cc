@@ -49,9 +49,13 @@ absl::StatusOr<HardwareProfile> ProfileForRun(const TrainingContext& context,
     const std::string problem = LinkProblem(*profile.link.pcie);
     if (!problem.empty()) context.log.Warning(problem);
   }
-  return WithOverrides(std::move(profile), {.device_memory = settings.device_memory,
-                                            .link_limit = settings.link,
-                                            .cores = settings.cores});
+  profile = WithOverrides(std::move(profile), {.device_memory = settings.device_memory,
+                                               .link_limit = settings.link,
+                                               .cores = settings.cores});
+  if (settings.device_memory || settings.link || settings.cores) {
+    context.log.Info(StrCat("machine: ", profile.name, " (", profile.summary, ")"));
+  }
+  return profile;
 }
 
 // A schedule, and what was predicted from it.

@@ -1,7 +1,5 @@
 #include "training/run_folder.h"
 
-#include <algorithm>
-#include <array>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -12,7 +10,7 @@
 #include "model/carried_tensors.h"
 #include "model/load_model_spec.h"
 #include "runtime/checkpoint/checkpoint_names.h"
-#include "runtime/checkpoint/remove_folder.h"
+#include "training/start_files.h"
 
 namespace horizon {
 namespace {
@@ -51,9 +49,6 @@ absl::StatusOr<std::optional<CarriedTensors>> FindCarried(Io& io, const std::str
   return std::nullopt;
 }
 
-// "job.json.tmp-4711-0": a file that a killed process was writing.
-bool IsTemporary(std::string_view name) { return name.find(".tmp-") != std::string_view::npos; }
-
 }  // namespace
 
 std::string ParentFolder(const std::string& path) {
@@ -67,44 +62,10 @@ std::string RunOfCheckpoint(const std::string& checkpoint) {
   return ParentFolder(ParentFolder(checkpoint));
 }
 
-absl::StatusOr<bool> HasNoStep(Io& io, const std::string& run_folder) {
-  // In the order a start makes them, but for the last ones; each but the lock needs the one before.
-  constexpr std::string_view kJob = "job.json";
-  constexpr std::array<std::string_view, 5> kAfterJob = {"train.yaml", "plan.json", "machine.json",
-                                                         "timelines.json", "prediction.json"};
-  absl::StatusOr<std::vector<std::string>> names = io.List(run_folder);
-  if (absl::IsNotFound(names.status())) return true;
-  RETURN_IF_ERROR(names.status());
-  std::erase_if(*names, IsTemporary);
-  const auto has = [&](std::string_view name) {
-    return std::find(names->begin(), names->end(), name) != names->end();
-  };
-  for (const std::string& name : *names) {
-    const bool after_job =
-        std::find(kAfterJob.begin(), kAfterJob.end(), name) != kAfterJob.end() && has(kJob);
-    const bool of_start = name == "lock" || (name == kBaseFolder && has("lock")) ||
-                          (name == kJob && has(kBaseFolder)) || after_job;
-    if (of_start) continue;
-    if (name != "metrics.jsonl" || !has(kJob)) return false;
-    ASSIGN_OR_RETURN(const FileInfo info, io.Info(JoinPath(run_folder, name)));
-    if (info.size > 0_B) return false;
-  }
-  return true;
-}
-
-absl::Status ClearStart(Io& io, const std::string& run_folder) {
-  RETURN_IF_ERROR(RemoveFolder(io, JoinPath(run_folder, kBaseFolder)));
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, io.List(run_folder));
-  for (const std::string& name : names) {
-    if (IsTemporary(name)) RETURN_IF_ERROR(io.Unlink(JoinPath(run_folder, name)));
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<std::optional<Checkpoint>> FindResume(Io& io,
                                                      const std::optional<std::string>& resume,
                                                      const std::string& run_folder) {
-  ASSIGN_OR_RETURN(const bool empty, HasNoStep(io, run_folder));
+  ASSIGN_OR_RETURN(const bool empty, HoldsNoRun(io, run_folder));
   if (!resume.has_value()) {
     if (empty) return std::nullopt;
     return absl::InvalidArgumentError(

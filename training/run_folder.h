@@ -30,17 +30,10 @@ inline constexpr char kBaseFolder[] = "base";
 std::string ParentFolder(const std::string& path);
 std::string RunOfCheckpoint(const std::string& checkpoint);
 
-// Whether nothing is in the folder but what a run writes before its first step: the start failed,
-// or was stopped or killed. Such a folder may be begun again as if it were empty; so may a missing
-// one.
-absl::StatusOr<bool> HasNoStep(Io& io, const std::string& run_folder);
-// Removes what such a start left and a new one would not write again.
-absl::Status ClearStart(Io& io, const std::string& run_folder);
-
 // Which checkpoint a run begins from. `resume` is --resume: nothing, "auto" (the newest of the run
 // folder, or none) or the path of a run or of one checkpoint. InvalidArgument when the run folder
-// holds steps or anything else (HasNoStep) and nothing was said about resuming; NotFound, with what
-// is there, when a path names no checkpoint; errors of the newest checkpoint itself as
+// holds steps or anything else (HoldsNoRun) and nothing was said about resuming; NotFound, with
+// what is there, when a path names no checkpoint; errors of the newest checkpoint itself as
 // OpenNewestCheckpoint has them.
 absl::StatusOr<std::optional<Checkpoint>> FindResume(Io& io,
                                                      const std::optional<std::string>& resume,

@@ -264,13 +264,19 @@ absl::StatusOr<std::vector<FoundCheckpoint>> FindCheckpoints(Io& io,
 }
 
 absl::StatusOr<Checkpoint> OpenNewestCheckpoint(Io& io, const std::string& run_folder) {
-  ASSIGN_OR_RETURN(const std::vector<FoundCheckpoint> found, FindCheckpoints(io, run_folder));
-  if (found.empty()) {
-    return absl::NotFoundError(StrCat("there is no checkpoint in '", run_folder, "'"));
+  constexpr int kMostLooks = 100;
+  for (int looks = 1;; ++looks) {
+    ASSIGN_OR_RETURN(const std::vector<FoundCheckpoint> found, FindCheckpoints(io, run_folder));
+    if (found.empty()) {
+      return absl::NotFoundError(StrCat("there is no checkpoint in '", run_folder, "'"));
+    }
+    absl::StatusOr<Checkpoint> newest = Checkpoint::Open(io, found.front().path);
+    if (newest.ok()) return newest;
+    // A run that trains meanwhile removes a checkpoint when there are newer ones.
+    const bool gone = absl::IsNotFound(io.Info(found.front().path).status());
+    if (gone && looks < kMostLooks) continue;
+    return WithOlderCheckpoint(io, run_folder, found.front().step, newest.status());
   }
-  absl::StatusOr<Checkpoint> newest = Checkpoint::Open(io, found.front().path);
-  if (newest.ok()) return newest;
-  return WithOlderCheckpoint(io, run_folder, found.front().step, newest.status());
 }
 
 absl::Status WithOlderCheckpoint(Io& io, const std::string& run_folder, int64_t step,

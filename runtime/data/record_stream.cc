@@ -7,6 +7,7 @@
 #include "common/quote.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
+#include "model/tokenizer/unicode_text.h"
 #include "runtime/data/text_piece.h"
 
 namespace horizon {
@@ -59,6 +60,13 @@ class ElementScanner {
   int64_t depth_ = 0;
 };
 
+// JSON is UTF-8: what is not counts as U+FFFD, as it does in plain text.
+void Repair(DataRecord& record) {
+  std::string repaired;
+  WithValidUtf8(record.text, repaired);
+  if (!repaired.empty()) record.text.swap(repaired);
+}
+
 }  // namespace
 
 absl::StatusOr<RecordStream> RecordStream::Open(Io& io, const std::string& path) {
@@ -86,12 +94,18 @@ absl::StatusOr<bool> RecordStream::Next(DataRecord& record) {
   record.continues = false;
   too_long_ = false;
   switch (layout_) {
-    case DataLayout::kLines:
-      return NextLine(record);
-    case DataLayout::kArray:
-      return NextElement(record);
+    case DataLayout::kLines: {
+      ASSIGN_OR_RETURN(const bool found, NextLine(record));
+      Repair(record);
+      return found;
+    }
+    case DataLayout::kArray: {
+      ASSIGN_OR_RETURN(const bool found, NextElement(record));
+      Repair(record);
+      return found;
+    }
     case DataLayout::kText:
-      return NextPiece(record);
+      return NextPiece(record);  // the tokenizer does the same
   }
   return false;
 }

@@ -27,7 +27,8 @@ enum class DataLayout {
 absl::StatusOr<DataLayout> RecogniseLayout(const std::string& path, std::string_view head);
 
 struct DataRecord {
-  std::string text;        // JSON of one value, or a piece of text
+  // JSON of one value, in which bytes that are not UTF-8 have become U+FFFD; or a piece of text.
+  std::string text;
   int64_t line = 0;        // where it begins, from 1
   int64_t element = 0;     // kArray: its number, from 1
   bool continues = false;  // kText: another piece came before

@@ -119,7 +119,7 @@ TEST(Horizon, MisuseGetsASuggestionAndTwo) {
   ExpectMisuse("\"$horizon\" model", "PATH_OR_NAME is missing");
   ExpectMisuse("\"$horizon\" model a b", "one argument too many: 'b'");
   ExpectMisuse("\"$horizon\" models extra", "one argument too many: 'extra'");
-  ExpectMisuse("\"$horizon\" model qwen2.5-7b --batch 0", "of at least 1");
+  ExpectMisuse("\"$horizon\" model qwen2.5-7b --batch 0", "is not a whole number of ");
   ExpectMisuse("\"$horizon\" model qwen2.5-7b --batch 9223372036854775807 --sequence 2", "tokens");
   ExpectMisuse("\"$horizon\" model qwen2.5-7b --sequence 1e3", "--sequence");
 }

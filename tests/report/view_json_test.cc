@@ -101,7 +101,7 @@ TEST(ViewJson, APlanHasThePredictedHalfOnly) {
 
 TEST(ViewJson, ALongRunIsThinnedAndKeepsItsLastStep) {
   RunView view = MadeView();
-  for (int64_t step = 1; step <= 10000; ++step) view.metrics.push_back({.step = step});
+  for (int64_t step = 1; step <= 10000; ++step) view.metrics.Add({.step = step});
   const Document document = Parse(view);
   const Value::Array& steps = *At(document.root, {"metrics", "step"}).As<Value::Array>();
   EXPECT_LE(steps.size(), 4000u);

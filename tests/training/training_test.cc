@@ -199,10 +199,19 @@ TEST_F(TrainingTest, AFolderThatIsMovedEndsTheRunAndTheModelIsRescued) {
 
 TEST_F(TrainingTest, AStartThatWasStoppedDoesNotStandInTheWayOfTheNext) {
   { const BegunTraining begun = run_.Begin(); }
+  EXPECT_TRUE(FileExists(run_.io(), run_.Path("run/job.json")));
   WriteBytes(run_.io(), run_.Path("run/base/tokenizer.json"), "of another model");
   EXPECT_TRUE(run_.Train().status.ok());
   EXPECT_FALSE(FileExists(run_.io(), run_.Path("run/base/tokenizer.json")));
   EXPECT_TRUE(FileExists(run_.io(), run_.Path("run/model/config.json")));
+}
+
+TEST_F(TrainingTest, AStartThatWasKilledAtItsFirstFileDoesNotStandInTheWayEither) {
+  ASSERT_TRUE(run_.io().MakeDirectory(run_.Path("run")).ok());
+  WriteBytes(run_.io(), run_.Path("run/lock"), "4711\n");
+  WriteBytes(run_.io(), run_.Path("run/job.json.tmp-4711-0"), "{");
+  EXPECT_TRUE(run_.Train().status.ok());
+  EXPECT_FALSE(FileExists(run_.io(), run_.Path("run/job.json.tmp-4711-0")));
 }
 
 class SmallDisk : public RecordingIo {
