@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "common/status_macros.h"
 #include "kernels/attention.h"
 #include "kernels/attention_tiles.h"
 #include "kernels/blas.h"
@@ -201,6 +202,7 @@ bool OneVisitIsFaster(int64_t pieces, int64_t workers) {
 absl::Status AttentionBackwardHost(const KernelContext& context, const AttentionBackward& args) {
   const AttentionShape& shape = args.shape;
   if (absl::Status status = CheckAttentionShape(shape); !status.ok()) return status;
+  ASSIGN_OR_RETURN(const BlasLease lease, BlasLease::Take(context.workers->count()));
   const int64_t tokens = shape.batch * shape.sequence;
   const int64_t key_tiles = TileCount(shape.sequence, kKeyTile);
   const int64_t query_tiles = TileCount(shape.sequence, kQueryTile);

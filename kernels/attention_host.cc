@@ -1,6 +1,7 @@
 #include <cmath>
 #include <limits>
 
+#include "common/status_macros.h"
 #include "kernels/attention.h"
 #include "kernels/attention_tiles.h"
 #include "kernels/blas.h"
@@ -138,6 +139,7 @@ static_assert(kQueryTile * kScoreStride * sizeof(float) <= kWorkerScratchBytes);
 absl::Status AttentionForwardHost(const KernelContext& context, const AttentionForward& args) {
   const AttentionShape& shape = args.shape;
   if (absl::Status status = CheckAttentionShape(shape); !status.ok()) return status;
+  ASSIGN_OR_RETURN(const BlasLease lease, BlasLease::Take(context.workers->count()));
   const int64_t tiles = TileCount(shape.sequence, kQueryTile);
   const int64_t lanes = shape.batch * shape.heads;
   // Late queries see more keys: they come first, so that the last pieces are short.

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "kernels/blas.h"
 #include "kernels/few_rows.h"
@@ -143,6 +144,7 @@ absl::Status Check(const Gemm& gemm) {
 absl::Status GemmHost(const KernelContext& context, const Gemm& gemm) {
   if (absl::Status status = Check(gemm); !status.ok()) return status;
   if (gemm.m == 0 || gemm.n == 0) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const BlasLease lease, BlasLease::Take(context.workers->count()));
   const TileSizes sizes = ChooseTiles(gemm.m, gemm.n, gemm.m_tile, gemm.n_tile);
   context.workers->Run(sizes.CountOf(gemm.m, gemm.n),
                        [&](int64_t piece, int) { Multiply(gemm, TileOf(gemm, sizes, piece)); });
@@ -165,6 +167,7 @@ absl::Status WeightGradientHost(const KernelContext& context, const WeightGradie
   if (stored_as_summed) return GemmHost(context, product);
   if (absl::Status status = Check(product); !status.ok()) return status;
   if (product.m == 0 || product.n == 0) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const BlasLease lease, BlasLease::Take(context.workers->count()));
   const TileSizes sizes = ChooseTiles(product.m, product.n, 0, 0);
   context.workers->Run(sizes.CountOf(product.m, product.n), [&](int64_t piece, int worker) {
     MultiplyIntoGradient(product, TileOf(product, sizes, piece), gradient,

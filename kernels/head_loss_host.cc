@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "kernels/blas.h"
 #include "kernels/gemm_tiles.h"
@@ -219,6 +220,7 @@ HeadLogSumExp LogitsOf(const HeadLoss& args) {
 
 absl::Status HeadLogSumExpHost(const KernelContext& context, const HeadLogSumExp& args) {
   if (absl::Status status = Check(args.shape); !status.ok()) return status;
+  ASSIGN_OR_RETURN(const BlasLease lease, BlasLease::Take(context.workers->count()));
   SumLogits(context, args);
   return absl::OkStatus();
 }
@@ -226,6 +228,7 @@ absl::Status HeadLogSumExpHost(const KernelContext& context, const HeadLogSumExp
 absl::Status HeadLossHost(const KernelContext& context, const HeadLoss& args) {
   const HeadShape& shape = args.shape;
   if (absl::Status status = Check(shape); !status.ok()) return status;
+  ASSIGN_OR_RETURN(const BlasLease lease, BlasLease::Take(context.workers->count()));
   const HeadLogSumExp logits = LogitsOf(args);
   if (!args.sums_complete) {
     int32_t largest = -1;

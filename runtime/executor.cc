@@ -19,34 +19,16 @@ constexpr std::array<Lane, kLaneCount> kLanes = {Lane::kH2d, Lane::kCompute, Lan
 // Of an error that says in which operation it happened.
 constexpr char kNamedPayload[] = "horizon/operation";
 
-bool IsDeviceLane(Lane lane) {
-  return lane == Lane::kH2d || lane == Lane::kCompute || lane == Lane::kD2h;
-}
-
-int ThreadsOf(const StreamPlan& plan, Lane lane) {
-  switch (lane) {
-    case Lane::kH2d:
-      return static_cast<int>(plan.h2d_threads);
-    case Lane::kCompute:
-      return static_cast<int>(plan.compute_threads);
-    case Lane::kD2h:
-      return static_cast<int>(plan.d2h_threads);
-    case Lane::kHost:
-      return static_cast<int>(plan.host_threads);
-    case Lane::kOptimizer:
-      return static_cast<int>(plan.optimizer_threads);
-  }
-  return 1;
-}
-
 }  // namespace
 
 Executor::Executor(const Schedule& schedule, const OperationBodies& bodies,
-                   const RunEnvironment& environment, UpdateWatch* watch)
+                   const RunEnvironment& environment, const LaneResources& resources,
+                   UpdateWatch* watch)
     : schedule_(schedule),
       bodies_(bodies),
       environment_(environment),
       device_(environment.device),
+      resources_(resources),
       watch_(watch),
       epoch_(environment.clock.Now()),
       first_(PlanOf(schedule.first)),
@@ -56,8 +38,9 @@ Executor::Executor(const Schedule& schedule, const OperationBodies& bodies,
 absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(const Schedule& schedule,
                                                            const OperationBodies& bodies,
                                                            const RunEnvironment& environment,
+                                                           const LaneResources& resources,
                                                            UpdateWatch* watch) {
-  std::unique_ptr<Executor> executor(new Executor(schedule, bodies, environment, watch));
+  std::unique_ptr<Executor> executor(new Executor(schedule, bodies, environment, resources, watch));
   RETURN_IF_ERROR(executor->Start());
   return executor;
 }
@@ -86,45 +69,22 @@ const Executor::PhasePlan& Executor::PlanFor(StepKind kind) const {
 }
 
 absl::Status Executor::Start() {
+  for (int i = 0; i < kSlots; ++i) {
+    Slot& slot = slots_[static_cast<size_t>(i)];
+    slot.started = resources_.started(i);
+    slot.ended = resources_.ended(i);
+    slot.start_ns.resize(slot.started.size());
+    slot.end_ns.resize(slot.started.size());
+  }
   for (const Lane lane : kLanes) {
     LaneState& state = lanes_[static_cast<size_t>(lane)];
-    const int threads = ThreadsOf(schedule_.plan, lane);
-    const std::string name(ToString(lane));
-    state.on_device = IsDeviceLane(lane);
-    if (state.on_device) {
-      StreamOptions stream{
-          .name = name, .threads = threads, .device_context = environment_.device_context};
-      stream.scratch = bodies_.ScratchOf(lane);
-      ASSIGN_OR_RETURN(state.stream, device_.CreateStream(stream));
-    } else {
-      ASSIGN_OR_RETURN(state.workers, Workers::Create(name, threads));
-    }
+    state.on_device = LaneResources::IsOnDevice(lane);
+    state.stream = resources_.stream(lane);
+    state.workers = resources_.workers(lane);
   }
-  for (Slot& slot : slots_) RETURN_IF_ERROR(CreateEvents(slot));
   for (const Lane lane : kLanes) {
     ASSIGN_OR_RETURN(lanes_[static_cast<size_t>(lane)].thread,
                      StartThread(std::string(ToString(lane)), [this, lane] { Serve(lane); }));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Executor::CreateEvents(Slot& slot) {
-  const size_t most =
-      std::max({schedule_.first.operations.size(), schedule_.steady.operations.size(),
-                schedule_.drain.operations.size()});
-  slot.started.resize(most);
-  slot.ended.resize(most);
-  slot.start_ns.resize(most);
-  slot.end_ns.resize(most);
-  for (size_t id = 0; id < most; ++id) {
-    // Operations of the same place may be on a device lane in one phase and not in another.
-    bool on_device = false;
-    for (const Phase* phase : {&schedule_.first, &schedule_.steady, &schedule_.drain}) {
-      on_device |= id < phase->operations.size() && IsDeviceLane(phase->operations[id].lane);
-    }
-    if (!on_device) continue;
-    ASSIGN_OR_RETURN(slot.started[id], device_.CreateEvent());
-    ASSIGN_OR_RETURN(slot.ended[id], device_.CreateEvent());
   }
   return absl::OkStatus();
 }
@@ -201,7 +161,7 @@ absl::StatusOr<StepResult> Executor::End() {
   // Device lanes have only issued their work; their last operations tell when it has ended.
   for (const Lane lane : kLanes) {
     const std::vector<OperationId>& operations = oldest.plan->lanes[static_cast<size_t>(lane)];
-    if (!IsDeviceLane(lane) || operations.empty()) continue;
+    if (!LaneResources::IsOnDevice(lane) || operations.empty()) continue;
     const OperationId last = operations.back();
     if (const absl::Status status = device_.Await(oldest.ended[last]); !status.ok()) {
       Fail(FailedIn(oldest, oldest.plan->phase->operations[last], status));
@@ -226,7 +186,7 @@ absl::Status Executor::CollectTimes(const Slot& slot) {
                         .start_ns = slot.start_ns[id],
                         .end_ns = slot.end_ns[id],
                         .bytes = operations[id].bytes};
-    if (IsDeviceLane(entry.lane)) {
+    if (LaneResources::IsOnDevice(entry.lane)) {
       const absl::StatusOr<Nanoseconds> start = device_.TimeOf(slot.started[id]);
       RETURN_IF_ERROR(FailedIn(slot, operations[id], start.status()));
       const absl::StatusOr<Nanoseconds> end = device_.TimeOf(slot.ended[id]);
@@ -285,8 +245,9 @@ absl::Status Executor::WaitFor(Lane lane, int64_t step, const Wait& wait) {
   const uint64_t count = other.before[static_cast<size_t>(operation.lane)] +
                          static_cast<uint64_t>(other.plan->place[id]) + 1;
   if (!AwaitDone(operation.lane, count)) return absl::CancelledError("another lane has failed");
-  if (!IsDeviceLane(operation.lane)) return absl::OkStatus();
-  if (!IsDeviceLane(lane)) return FailedIn(other, operation, device_.Await(other.ended[id]));
+  if (!LaneResources::IsOnDevice(operation.lane)) return absl::OkStatus();
+  if (!LaneResources::IsOnDevice(lane))
+    return FailedIn(other, operation, device_.Await(other.ended[id]));
   return FailedIn(other, operation,
                   device_.Wait(lanes_[static_cast<size_t>(lane)].stream, other.ended[id]));
 }
@@ -337,7 +298,7 @@ absl::Status Executor::RunOnHost(LaneState& lane, Slot& slot, OperationId id,
   const int64_t updated = watch == nullptr ? 0 : OperationBodies::StepOfUpdate(call);
   slot.start_ns[id] = Now();
   if (watch != nullptr) watch->BeforeUpdate(updated, call.operation.chunk);
-  const KernelContext context{.workers = lane.workers.get()};
+  const KernelContext context{.workers = lane.workers};
   RETURN_IF_ERROR(bodies_.Run(call, HostKernels(), context));
   if (watch != nullptr) watch->AfterUpdate(updated, call.operation.chunk);
   slot.end_ns[id] = Now();

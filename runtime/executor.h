@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "common/clock.h"
 #include "common/workers.h"
 #include "runtime/device/device.h"
+#include "runtime/lane_resources.h"
 #include "runtime/operation_bodies.h"
 #include "runtime/run_environment.h"
 #include "runtime/step.h"
@@ -48,10 +50,12 @@ class UpdateWatch {
 // next operation, and every later call returns it. The memory then holds a mixture of steps.
 class Executor {
  public:
-  // Starts the lanes. What is passed in outlives the executor. `watch` may be null.
+  // Starts the lanes. What is passed in outlives the executor; `resources` are those of the
+  // schedule, and no other executor uses them meanwhile. `watch` may be null.
   static absl::StatusOr<std::unique_ptr<Executor>> Create(const Schedule& schedule,
                                                           const OperationBodies& bodies,
                                                           const RunEnvironment& environment,
+                                                          const LaneResources& resources,
                                                           UpdateWatch* watch = nullptr);
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
@@ -69,7 +73,7 @@ class Executor {
   const Timeline& last_timeline() const { return timeline_; }
 
  private:
-  static constexpr int kSlots = 3;
+  static constexpr int kSlots = LaneResources::kSlots;
 
   // The operations of a phase, by lane.
   struct PhasePlan {
@@ -85,24 +89,23 @@ class Executor {
     StepResult result;
     // Operations of each lane in all steps before.
     std::array<uint64_t, kLaneCount> before{};
-    std::vector<EventRef> started;  // by operation; device lanes only
-    std::vector<EventRef> ended;
+    std::span<const EventRef> started;  // by operation; device lanes only
+    std::span<const EventRef> ended;
     std::vector<int64_t> start_ns;  // by operation; host lanes only
     std::vector<int64_t> end_ns;
   };
   struct LaneState {
     bool on_device = false;
     StreamRef stream;
-    std::unique_ptr<Workers> workers;  // host lanes
+    Workers* workers = nullptr;  // host lanes
     uint64_t done = 0;  // operations that were issued (device) or have ended (host); by mutex_
     std::string doing;  // by mutex_
     std::jthread thread;
   };
 
   Executor(const Schedule& schedule, const OperationBodies& bodies,
-           const RunEnvironment& environment, UpdateWatch* watch);
+           const RunEnvironment& environment, const LaneResources& resources, UpdateWatch* watch);
   absl::Status Start();
-  absl::Status CreateEvents(Slot& slot);
   PhasePlan PlanOf(const Phase& phase) const;
   const PhasePlan& PlanFor(StepKind kind) const;
 
@@ -128,6 +131,7 @@ class Executor {
   const OperationBodies& bodies_;
   const RunEnvironment environment_;
   Device& device_;  // the environment's
+  const LaneResources& resources_;
   UpdateWatch* const watch_;
   const Nanoseconds epoch_;
   PhasePlan first_;

@@ -67,7 +67,10 @@ absl::Status ModelPass::FillRotaryTables() {
 }
 
 absl::StatusOr<std::unique_ptr<Executor>> ModelPass::Start(UpdateWatch* watch) const {
-  return Executor::Create(*schedule_, *bodies_, environment_, watch);
+  if (resources_ == nullptr) {
+    ASSIGN_OR_RETURN(resources_, LaneResources::Create(*schedule_, *bodies_, environment_));
+  }
+  return Executor::Create(*schedule_, *bodies_, environment_, *resources_, watch);
 }
 
 }  // namespace horizon

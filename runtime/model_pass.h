@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "model/model_spec.h"
 #include "runtime/executor.h"
+#include "runtime/lane_resources.h"
 #include "runtime/operation_bodies.h"
 #include "runtime/parameter_store.h"
 #include "runtime/run_environment.h"
@@ -48,7 +49,9 @@ class ModelPass {
   // Not of a pass made beside another: its store is the other's.
   ParameterStore& store() { return *store_; }
 
-  // Lanes that take the steps of this pass, until the executor is destroyed. `watch` may be null.
+  // Lanes that take the steps of this pass, until the executor is destroyed; one at a time. What
+  // they take of the device is made by the first call and used again by all others. `watch` may be
+  // null.
   absl::StatusOr<std::unique_ptr<Executor>> Start(UpdateWatch* watch = nullptr) const;
 
  private:
@@ -63,6 +66,7 @@ class ModelPass {
   std::unique_ptr<RunMemory> memory_;
   std::unique_ptr<ParameterStore> store_;
   std::unique_ptr<OperationBodies> bodies_;
+  mutable std::unique_ptr<LaneResources> resources_;  // from the first Start on
 };
 
 }  // namespace horizon
