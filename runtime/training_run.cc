@@ -130,7 +130,7 @@ class Run {
         .seconds = report.seconds,
         .tokens_per_second = static_cast<double>(summary_.tokens_per_step) / report.seconds,
         .host_bytes = memory.resident(),
-        .device_bytes = Bytes(CheckedU64(run_.device.used())),
+        .device_bytes = run_.device.used(),
         .skipped = SkippedBecause(result)};
     RETURN_IF_ERROR(metrics.Append(MetricsOf(news, result)));
     Count(news);

@@ -76,7 +76,7 @@ absl::StatusOr<FinishedTraining> FinishTraining(const TrainingContext& context,
   }
   StoreValues values(begun.trainer().store(), begun.trainer().schedule());
   RETURN_IF_ERROR(ExportTrained(context, settings, model, values, begun.frozen));
-  if (report.memory.peak_resident.value() > begun.plan.prediction.memory.host_bytes()) {
+  if (report.memory.peak_resident > begun.plan.prediction.memory.host_bytes()) {
     context.log.Warning("the run took more memory than was predicted; this is a bug of horizon");
   }
   TrainingAnswer answer{.text = report.Text(), .json = report.Json()};

@@ -50,7 +50,7 @@ TEST(HostMemory, PagesAreThereAtOnceOrWhenUsedAsAsked) {
 }
 
 TEST(HostMemory, ZeroBytesAreEmpty) {
-  const absl::StatusOr<HostMemory> memory = HostMemory::Create(0);
+  const absl::StatusOr<HostMemory> memory = HostMemory::Create(0_B);
   ASSERT_TRUE(memory.ok()) << memory.status();
   EXPECT_TRUE(memory->span().empty());
 }

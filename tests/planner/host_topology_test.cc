@@ -66,8 +66,8 @@ TEST_F(SysTopologyTest, CountsSocketsCoresThreadsCachesAndNodes) {
       .sockets = 2,
       .cores = 4,
       .hardware_threads = 8,
-      .l2_bytes = 1 << 20,
-      .l3_bytes = 32 << 20,
+      .l2_bytes = Bytes(1 << 20),
+      .l3_bytes = Bytes(32 << 20),
       .l3_caches = 2,
       .nodes = {{0, 1 << 20, 2, 4}, {1, 2 << 20, 2, 4}, {10, 4 << 20, 0, 0}}};
   EXPECT_EQ(*topology, expected);

@@ -101,7 +101,7 @@ class Resume : public testing::Test {
   absl::Status TryRun(const Request& request, Outcome& outcome) {
     Io& io = request.io == nullptr ? *io_ : *request.io;
     ASSIGN_OR_RETURN(const std::unique_ptr<HostDevice> device,
-                     HostDevice::Create({.capacity = uint64_t{1} << 24, .clock = &clock_}));
+                     HostDevice::Create({.capacity = Bytes(uint64_t{1} << 24), .clock = &clock_}));
     ASSIGN_OR_RETURN(
         const std::unique_ptr<Trainer> trainer,
         Trainer::Create(spec_, job_, request.plan,

@@ -71,7 +71,7 @@ TEST_P(EveryPass, JsonSumsAgreeWithTheSchedule) {
     for (const Operation& operation : Shown(schedule).operations) {
       if (operation.lane != lane.value) continue;
       ++operations;
-      bytes += static_cast<int64_t>(operation.bytes);
+      bytes += static_cast<int64_t>(operation.bytes.value());
       flops += static_cast<int64_t>(operation.flops);
     }
     const std::string name(lane.word);

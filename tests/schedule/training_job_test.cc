@@ -265,13 +265,13 @@ TEST(BytesOfParameter, FollowsTheTypes) {
 }
 
 TEST(MomentBytes, EightBitMomentsHaveOneScaleForEachMomentAndBlock) {
-  EXPECT_EQ(MomentBytes(StateFormat::kFp32, 3), 24u);
-  EXPECT_EQ(MomentBytes(StateFormat::kBf16Weights, 3), 24u);
-  EXPECT_EQ(MomentBytes(StateFormat::kBf16Moments, 3), 12u);
-  EXPECT_EQ(MomentBytes(StateFormat::k8BitMoments, 0), 0u);
-  EXPECT_EQ(MomentBytes(StateFormat::k8BitMoments, 1), 2u + 8u);
-  EXPECT_EQ(MomentBytes(StateFormat::k8BitMoments, 256), 512u + 8u);
-  EXPECT_EQ(MomentBytes(StateFormat::k8BitMoments, 257), 514u + 16u);
+  EXPECT_EQ(MomentBytes(StateFormat::kFp32, 3), 24_B);
+  EXPECT_EQ(MomentBytes(StateFormat::kBf16Weights, 3), 24_B);
+  EXPECT_EQ(MomentBytes(StateFormat::kBf16Moments, 3), 12_B);
+  EXPECT_EQ(MomentBytes(StateFormat::k8BitMoments, 0), 0_B);
+  EXPECT_EQ(MomentBytes(StateFormat::k8BitMoments, 1), 2_B + 8_B);
+  EXPECT_EQ(MomentBytes(StateFormat::k8BitMoments, 256), 512_B + 8_B);
+  EXPECT_EQ(MomentBytes(StateFormat::k8BitMoments, 257), 514_B + 16_B);
 }
 
 }  // namespace

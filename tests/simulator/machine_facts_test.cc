@@ -9,12 +9,12 @@ TEST(MachineFacts, WhatDiffersIsSaid) {
   const ProfiledHardware here{.processor = "P",
                               .cores = 12,
                               .hardware_threads = 24,
-                              .memory_bytes = uint64_t{64} << 30,
+                              .memory_bytes = Bytes(uint64_t{64} << 30),
                               .device = "host"};
   ProfiledHardware there = here;
   EXPECT_EQ(DifferenceOf(here, there), "");
   there.cores = 2;
-  there.memory_bytes = uint64_t{1} << 30;
+  there.memory_bytes = Bytes(uint64_t{1} << 30);
   there.device = "A GPU";
   EXPECT_EQ(
       DifferenceOf(here, there),

@@ -35,10 +35,10 @@ const MemoryItem* Find(const MemoryEstimate& estimate, Memory memory, std::strin
 MemoryLayout SmallLayout() {
   MemoryLayout layout;
   layout.buffers = {
-      {.kind = BufferKind::kWeightsHi, .memory = Memory::kPinned, .bytes = 3 * kMiB + 1},
-      {.kind = BufferKind::kMoments, .memory = Memory::kHost, .bytes = 2 * kMiB},
-      {.kind = BufferKind::kMoments, .memory = Memory::kHost, .bytes = 3 * kMiB},
-      {.kind = BufferKind::kRingSlot, .memory = Memory::kDevice, .bytes = 976}};
+      {.kind = BufferKind::kWeightsHi, .memory = Memory::kPinned, .bytes = Bytes(3 * kMiB + 1)},
+      {.kind = BufferKind::kMoments, .memory = Memory::kHost, .bytes = Bytes(2 * kMiB)},
+      {.kind = BufferKind::kMoments, .memory = Memory::kHost, .bytes = Bytes(3 * kMiB)},
+      {.kind = BufferKind::kRingSlot, .memory = Memory::kDevice, .bytes = 976_B}};
   layout.totals = {1000, 3 * kMiB + 1, 5 * kMiB};
   return layout;
 }

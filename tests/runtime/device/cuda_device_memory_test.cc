@@ -36,7 +36,7 @@ class CudaMemory : public testing::Test {
 
   std::unique_ptr<Device> Make(const fake_cuda::Options& options, uint64_t most_piece_bytes) {
     fake_cuda::Reset(options);
-    auto device = MakeCudaDevice({.capacity = uint64_t{64} << 20,
+    auto device = MakeCudaDevice({.capacity = Bytes(uint64_t{64} << 20),
                                   .clock = &clock_,
                                   .log = &log_,
                                   .most_locked_piece_bytes = most_piece_bytes});
