@@ -47,7 +47,7 @@ HardwareProfile MeasuredProfile() {
                                .l2_bytes = Bytes(1 << 20),
                                .l3_bytes = Bytes(32 << 20),
                                .l3_caches = 2,
-                               .nodes = {{0, 16 * kGiB, 32, 64}, {1, 16 * kGiB, 0, 0}}};
+                               .nodes = {{0, 16_GiB, 32, 64}, {1, 16_GiB, 0, 0}}};
   host.allowance = HostAllowance{.total_memory_bytes = Bytes(32 * kGiB),
                                  .locked_memory_bytes = Bytes(8 << 20),
                                  .huge_pages = HugePageMode::kMadvise,

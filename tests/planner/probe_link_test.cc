@@ -14,7 +14,7 @@ namespace {
 
 class ProbeLinkTest : public testing::Test {
  protected:
-  std::unique_ptr<Device> Open(uint64_t capacity) {
+  std::unique_ptr<Device> Open(Bytes capacity) {
     absl::StatusOr<std::unique_ptr<HostDevice>> device =
         HostDevice::Create({.capacity = capacity, .clock = &clock_});
     EXPECT_TRUE(device.ok()) << device.status();
@@ -24,7 +24,7 @@ class ProbeLinkTest : public testing::Test {
     const std::unique_ptr<Device> device = Open(uint64_t{40} << 20);
     const absl::StatusOr<std::optional<PcieState>> link = ProbeLink(clock_, *device, read);
     EXPECT_TRUE(link.ok()) << link.status();
-    EXPECT_EQ(device->used(), 0u);
+    EXPECT_EQ(device->used(), 0_B);
     return link.value_or(std::nullopt);
   }
   static NvmlLink Link(uint32_t generation, uint32_t width) {

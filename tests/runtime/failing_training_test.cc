@@ -320,8 +320,8 @@ TEST(FailingTraining, WhatCannotRunIsRefusedWithWhatToChange) {
 TEST(FailingTraining, AnArenaOneByteTooSmallIsRefusedWithTheBytes) {
   Made made;
   const MemoryLayout layout = *LayOutMemory(made.spec, made.job, made.plan);
-  const uint64_t bytes = layout.totals[static_cast<size_t>(Memory::kDevice)];
-  made.device = *HostDevice::Create({.capacity = bytes - 1, .clock = &made.clock});
+  const Bytes bytes = layout.totals[static_cast<size_t>(Memory::kDevice)];
+  made.device = *HostDevice::Create({.capacity = bytes - 1_B, .clock = &made.clock});
   const absl::Status status =
       Trainer::Create(made.spec, made.job, made.plan,
                       {.device = *made.device, .kernels = HostKernels(), .clock = made.clock})

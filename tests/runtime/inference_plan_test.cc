@@ -34,7 +34,7 @@ absl::StatusOr<InferenceBytes> BytesUnder(const ModelSpec& spec, const StreamPla
                                 layout.totals[static_cast<size_t>(Memory::kHost)]};
 }
 
-absl::StatusOr<InferencePlan> PlanFor(const ModelSpec& spec, std::optional<uint64_t> device) {
+absl::StatusOr<InferencePlan> PlanFor(const ModelSpec& spec, std::optional<Bytes> device) {
   return PlanInference(spec, Job().compute_type, {.device = device},
                        [&](const StreamPlan& plan) { return BytesUnder(spec, plan); });
 }
@@ -70,7 +70,7 @@ TEST(InferencePlan, WhateverFitsGivesTheLossOfAResidentModel) {
   // From all that a resident model takes down to where nothing fits, in small steps.
   std::set<uint64_t> chunks;
   int refused = 0;
-  for (uint64_t bytes = resident->bytes.device; refused < 3; bytes -= 700) {
+  for (uint64_t bytes = resident->bytes.device.value(); refused < 3; bytes -= 700) {
     SCOPED_TRACE(bytes);
     const absl::StatusOr<InferencePlan> found = PlanFor(spec, bytes);
     if (!found.ok()) {
@@ -80,7 +80,7 @@ TEST(InferencePlan, WhateverFitsGivesTheLossOfAResidentModel) {
       continue;
     }
     EXPECT_EQ(refused, 0) << "less fitted, more does not";
-    ASSERT_LE(found->bytes.device, bytes);
+    ASSERT_LE(found->bytes.device, Bytes(bytes));
     chunks.insert(found->plan.chunk_bytes.value());
     const absl::StatusOr<double> loss = LossUnder(spec, *found);
     ASSERT_TRUE(loss.ok()) << loss.status();
@@ -97,7 +97,7 @@ TEST(InferencePlan, ATinyModelWithALargeVocabularyStreams) {
   spec.vocab = 4000;
   const absl::StatusOr<InferencePlan> resident = PlanFor(spec, std::nullopt);
   ASSERT_TRUE(resident.ok()) << resident.status();
-  const absl::StatusOr<InferencePlan> found = PlanFor(spec, resident->bytes.device - 1);
+  const absl::StatusOr<InferencePlan> found = PlanFor(spec, resident->bytes.device - 1_B);
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(*LossUnder(spec, *found), *LossUnder(spec, *resident));
 }

@@ -42,8 +42,8 @@ Timeline TimelineOf(const Schedule& schedule) {
 std::string Picture(const Schedule& schedule) {
   std::string text;
   for (const MemoryChange& change : MemoryOverTime(schedule, TimelineOf(schedule))) {
-    text += StrCat(text.empty() ? "" : ", ", change.time_ns, ": ", change.bytes[0], "/",
-                   change.bytes[1], "/", change.bytes[2]);
+    text += StrCat(text.empty() ? "" : ", ", change.time_ns, ": ", change.bytes[0].value(), "/",
+                   change.bytes[1].value(), "/", change.bytes[2].value());
   }
   return text;
 }
@@ -85,11 +85,11 @@ TEST(MemoryOverTime, RefillingWithoutAGapIsNoChange) {
   Schedule schedule = OneLane({{1, {Writes(0)}}, {1, {Writes(0)}}});
   schedule.memory.buffers = {{.memory = Memory::kDevice, .bytes = 64_B}};
   const std::vector<MemoryChange> changes = MemoryOverTime(schedule, TimelineOf(schedule));
-  uint64_t most = 0;
+  Bytes most;
   for (const MemoryChange& change : changes) most = std::max(most, change.bytes[0]);
-  EXPECT_EQ(most, 64u);  // never counted twice
+  EXPECT_EQ(most, 64_B);  // never counted twice
   EXPECT_EQ(changes.back().time_ns, 2);
-  EXPECT_EQ(changes.back().bytes[0], 0u);
+  EXPECT_EQ(changes.back().bytes[0], 0_B);
 }
 
 // What lasts counts once however often it is written.

@@ -128,7 +128,7 @@ TEST(PhaseOf, GivesThePhaseOfTheKind) {
 // 5 us an operation, and what it moves at the rates the header names.
 TEST(NominalNanoseconds, FollowsTheStatedRates) {
   const auto nanoseconds = [](Lane lane, uint64_t bytes, uint64_t flops) {
-    return NominalNanoseconds({.lane = lane, .bytes = bytes, .flops = flops});
+    return NominalNanoseconds({.lane = lane, .bytes = Bytes(bytes), .flops = flops});
   };
   EXPECT_EQ(nanoseconds(Lane::kH2d, 0, 0), 5000);
   EXPECT_EQ(nanoseconds(Lane::kH2d, 25'000'000'000, 0), 1'000'005'000);

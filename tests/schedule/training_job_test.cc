@@ -249,8 +249,8 @@ TEST(BytesOfParameter, FollowsTheTypes) {
   TrainingJob job;  // host, bf16 compute, bf16 gradients
   const auto bytes = [](const TrainingJob& of) {
     const ParameterBytes each = BytesOfParameter(of);
-    return StrCat(each.link, " ", each.slot, " ", each.gradient, " ", each.kept_gradient, " ",
-                  each.low_half);
+    return StrCat(each.link.value(), " ", each.slot.value(), " ", each.gradient.value(), " ",
+                  each.kept_gradient.value(), " ", each.low_half.value());
   };
   EXPECT_EQ(bytes(job), "2 4 2 2 2");
   job.accumulation = 2;

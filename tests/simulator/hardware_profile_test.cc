@@ -92,8 +92,8 @@ void AddFacts(HardwareProfile& profile) {
                                        .l2_bytes = Bytes(1 << 20),
                                        .l3_bytes = Bytes(32 << 20),
                                        .l3_caches = 2,
-                                       .nodes = {{0, uint64_t{1} << 40, 8, 16}, {3, 7, 0, 0}}};
-  profile.host.allowance = HostAllowance{.total_memory_bytes = Bytes(uint64_t{1)} << 40,
+                                       .nodes = {{0, Bytes(uint64_t{1} << 40), 8, 16}, {3, 7_B, 0, 0}}};
+  profile.host.allowance = HostAllowance{.total_memory_bytes = Bytes(uint64_t{1} << 40),
                                          .swap_bytes = 9_B,
                                          .swap_free_bytes = 8_B,
                                          .control_group_bytes = 7_B,

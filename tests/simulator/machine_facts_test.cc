@@ -28,7 +28,7 @@ TEST(MachineFacts, WhatDiffersIsSaid) {
             "of 2");
   // Too near for the rounded text to tell.
   there = here;
-  there.memory_bytes += 4096;
+  there.memory_bytes += 4096_B;
   EXPECT_EQ(DifferenceOf(here, there),
             "memory: 68,719,476,736 bytes instead of 68,719,480,832 bytes");
   EXPECT_EQ(ToString(here), "P, 12 cores, 64 GiB, device host");

@@ -16,7 +16,7 @@ namespace {
 INSTANTIATE_TEST_SUITE_P(Host, DeviceConformance,
                          EveryCheckOn(DeviceFactory{
                              .name = "host",
-                             .create = [](uint64_t capacity, Clock* clock,
+                             .create = [](Bytes capacity, Clock* clock,
                                           uint64_t) -> absl::StatusOr<std::unique_ptr<Device>> {
                                return HostDevice::Create({.capacity = capacity, .clock = clock});
                              }}),
@@ -25,7 +25,7 @@ INSTANTIATE_TEST_SUITE_P(Host, DeviceConformance,
 INSTANTIATE_TEST_SUITE_P(HostWithALink, DeviceConformance,
                          EveryCheckOn(DeviceFactory{
                              .name = "host with a link",
-                             .create = [](uint64_t capacity, Clock* clock,
+                             .create = [](Bytes capacity, Clock* clock,
                                           uint64_t) -> absl::StatusOr<std::unique_ptr<Device>> {
                                return HostDevice::Create({.capacity = capacity,
                                                           .to_device = BytesPerSecond{1e9},
@@ -65,10 +65,10 @@ struct Linked {
     stream = NewStream(*device);
   }
   absl::Status CopyToDevice(uint64_t bytes) {
-    return device->CopyToDevice(stream, memory.data(), host->data(), bytes);
+    return device->CopyToDevice(stream, memory.data(), host->data(), Bytes(bytes));
   }
   absl::Status CopyToHost(uint64_t bytes, StreamRef on) {
-    return device->CopyToHost(on, host->data(), memory.data(), bytes);
+    return device->CopyToHost(on, host->data(), memory.data(), Bytes(bytes));
   }
   // What `work` takes on the clock.
   int64_t Takes(absl::FunctionRef<absl::Status()> work) const {
