@@ -21,9 +21,10 @@ using ::testing::HasSubstr;
 // What a reader does with the bytes of a whole file, without a file.
 absl::StatusOr<SafetensorsHeader> ParseWhole(std::string_view bytes) {
   const auto first = std::as_bytes(std::span(bytes)).first(std::min<size_t>(8, bytes.size()));
-  absl::StatusOr<uint64_t> length = DecodeHeaderLength("x.safetensors", first, Bytes(bytes.size()));
+  absl::StatusOr<Bytes> length = DecodeHeaderLength("x.safetensors", first, Bytes(bytes.size()));
   if (!length.ok()) return length.status();
-  return ParseSafetensorsHeader("x.safetensors", bytes.substr(8, *length),Bytes(bytes.size() - 8 - *length));
+  return ParseSafetensorsHeader("x.safetensors", bytes.substr(8, length->value()),
+                                Bytes(bytes.size()) - 8_B - *length);
 }
 
 class HandMadeFile : public testing::TestWithParam<SafetensorsCase> {};
@@ -138,12 +139,12 @@ TEST(SafetensorsHeader, HostileNamesAreCutInMessages) {
 TEST(TensorBytes, IsCheckedLeftToRight) {
   EXPECT_EQ(TensorBytes(Dtype::kF32, {}), 4_B);
   const int64_t plain[] = {3, 5};
-  EXPECT_EQ(TensorBytes(Dtype::kF32, plain), 60);
+  EXPECT_EQ(TensorBytes(Dtype::kF32, plain), 60_B);
   EXPECT_EQ(TensorBytes(Dtype::kF4, plain), std::nullopt);
   const int64_t wrapping[] = {int64_t{1} << 62, 4, 0};
   EXPECT_EQ(TensorBytes(Dtype::kU8, wrapping), std::nullopt);
   const int64_t empty[] = {0, int64_t{1} << 62, 4};
-  EXPECT_EQ(TensorBytes(Dtype::kU8, empty), 0);
+  EXPECT_EQ(Bytes(TensorBytes(Dtype::kU8, empty)), 0_B);
   const int64_t negative[] = {-1};
   EXPECT_EQ(TensorBytes(Dtype::kU8, negative), std::nullopt);
 }

@@ -98,16 +98,16 @@ Moments UseOf(const ArrayDescription& array, ScratchOf pass) {
 
 RC_GTEST_PROP(ArrayLayout, NoTwoArraysInUseAtOnceShareMemory, ()) {
   const ModelSpec spec = *AnySpec();
-  const uint64_t value_bytes = *rc::gen::element<uint64_t>(2, 4);
+  const Bytes value_bytes = *rc::gen::element(2_B, 4_B);
   const uint64_t tokens = *rc::gen::inRange<uint64_t>(1, 50);
   for (const StageKind kind : {StageKind::kAttention, StageKind::kFeedForward, StageKind::kExperts,
                                StageKind::kFinalNorm, StageKind::kHead}) {
     if (kind == StageKind::kExperts && spec.experts.experts == 0) continue;
     const ArrayDescriptions arrays = ArraysOf(spec, kind);
-    const ArrayLayout kept = ArrayLayout::Kept(arrays, tokens, Bytes(value_bytes));
+    const ArrayLayout kept = ArrayLayout::Kept(arrays, tokens, value_bytes);
     for (const ScratchOf pass :
          {ScratchOf::kForward, ScratchOf::kKeepingForward, ScratchOf::kBackward}) {
-      const ArrayLayout layout = ArrayLayout::Scratch(arrays, pass, tokens, Bytes(value_bytes));
+      const ArrayLayout layout = ArrayLayout::Scratch(arrays, pass, tokens, value_bytes);
       for (const ArrayDescription& a : arrays) {
         const ArrayLayout::Place& place = layout.At(a.role);
         // Every array that a pass uses has a place, and in one of the two only.

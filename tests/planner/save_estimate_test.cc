@@ -32,7 +32,7 @@ TEST(EstimateSave, CountsTheBytesThatACheckpointHas) {
     HardwareProfile profile;
     const SaveEstimate estimate = EstimateSave(spec, job, profile);
     EXPECT_EQ(estimate.bytes, Bytes(bytes));
-    EXPECT_EQ(estimate.weights_bytes, weights);
+    EXPECT_EQ(estimate.weights_bytes, Bytes(weights));
     EXPECT_TRUE(estimate.assumed);
     EXPECT_DOUBLE_EQ(estimate.seconds(), static_cast<double>(bytes) / kAssumedDisk);
     profile.disks.push_back({.write_bytes_per_second = {.value = 5e8}});

@@ -224,9 +224,9 @@ TEST(SearchPlan, WhatLacksMayBeRamOrPageLocking) {
       SearchPlan(spec, job, SmallSpace(spec, job), {.profile = machine, .margin = 0.5});
   ASSERT_EQ(result.shortages.size(), 2U);
   EXPECT_EQ(result.shortages[0].limit, Limit::kHostMemory);
-  EXPECT_EQ(result.shortages[0].available, 5'000'000U);
+  EXPECT_EQ(result.shortages[0].available, 5'000'000_B);
   EXPECT_EQ(result.shortages[1].limit, Limit::kPageLocking);
-  EXPECT_EQ(result.shortages[1].available, 1'000'000U);
+  EXPECT_EQ(result.shortages[1].available, 1'000'000_B);
 }
 
 TEST(SearchPlan, AsManyChunksAsFitAreResidentAndNotOneMore) {

@@ -327,7 +327,7 @@ TEST(FailingTraining, AnArenaOneByteTooSmallIsRefusedWithTheBytes) {
                       {.device = *made.device, .kernels = HostKernels(), .clock = made.clock})
           .status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
-  EXPECT_NE(std::string(status.message()).find(StrCat(bytes)), std::string::npos) << status;
+  EXPECT_NE(std::string(status.message()).find(StrCat(bytes.value())), std::string::npos) << status;
 }
 
 }  // namespace

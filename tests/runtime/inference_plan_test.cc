@@ -70,8 +70,8 @@ TEST(InferencePlan, WhateverFitsGivesTheLossOfAResidentModel) {
   // From all that a resident model takes down to where nothing fits, in small steps.
   std::set<uint64_t> chunks;
   int refused = 0;
-  for (uint64_t bytes = resident->bytes.device.value(); refused < 3; bytes -= 700) {
-    SCOPED_TRACE(bytes);
+  for (Bytes bytes = resident->bytes.device; refused < 3; bytes -= 700_B) {
+    SCOPED_TRACE(bytes.value());
     const absl::StatusOr<InferencePlan> found = PlanFor(spec, bytes);
     if (!found.ok()) {
       EXPECT_EQ(found.status().code(), absl::StatusCode::kFailedPrecondition) << found.status();
@@ -80,7 +80,7 @@ TEST(InferencePlan, WhateverFitsGivesTheLossOfAResidentModel) {
       continue;
     }
     EXPECT_EQ(refused, 0) << "less fitted, more does not";
-    ASSERT_LE(found->bytes.device, Bytes(bytes));
+    ASSERT_LE(found->bytes.device, bytes);
     chunks.insert(found->plan.chunk_bytes.value());
     const absl::StatusOr<double> loss = LossUnder(spec, *found);
     ASSERT_TRUE(loss.ok()) << loss.status();
@@ -105,7 +105,7 @@ TEST(InferencePlan, ATinyModelWithALargeVocabularyStreams) {
 TEST(InferencePlan, WhatCannotRunIsSaidBeforeMemory) {
   ModelSpec spec = TinyLlama();
   spec.layers[0].has_experts = true;
-  const absl::Status status = PlanFor(spec, 1).status();
+  const absl::Status status = PlanFor(spec, 1_B).status();
   EXPECT_NE(status.message().find("has experts, which do not run yet"), std::string::npos)
       << status;
 }

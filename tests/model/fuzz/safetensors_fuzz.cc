@@ -39,8 +39,8 @@ void TryHeader(std::string_view text, uint64_t data_bytes) {
 
 void TryFile(std::string_view bytes) {
   const auto first = std::as_bytes(std::span(bytes)).first(std::min<size_t>(8, bytes.size()));
-  const absl::StatusOr<uint64_t> length = DecodeHeaderLength("fuzz", first, Bytes(bytes.size()));
-  if (length.ok()) TryHeader(bytes.substr(8, *length), bytes.size() - 8 - *length);
+  const absl::StatusOr<Bytes> length = DecodeHeaderLength("fuzz", first, Bytes(bytes.size()));
+  if (length.ok()) TryHeader(bytes.substr(8, length->value()), bytes.size() - 8 - length->value());
   // Mutations seldom keep the length right: once more with the header taken to its last brace.
   const size_t last = bytes.rfind('}');
   if (last == std::string_view::npos || last < 8) return;
