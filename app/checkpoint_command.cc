@@ -133,7 +133,7 @@ std::string VerifyJson(const std::vector<Verified>& all) {
 
 struct PartSum {
   uint64_t tensors = 0;
-  uint64_t bytes = 0;
+  Bytes bytes;
 };
 
 std::map<StatePart, PartSum> SumByPart(const Manifest& manifest) {
@@ -173,7 +173,7 @@ std::string ShowText(const Checkpoint& checkpoint) {
                  counters.skipped_steps, " steps skipped\n\n");
   TextTable table({"part", "tensors", "bytes"});
   for (const auto& [part, sum] : SumByPart(manifest)) {
-    table.AddRow({std::string(ToString(part)), StrCat(sum.tensors), BytesText(sum.bytes)});
+    table.AddRow({std::string(ToString(part)), StrCat(sum.tensors), ToString(sum.bytes)});
   }
   return StrCat(text, std::move(table).Finish());
 }

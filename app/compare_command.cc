@@ -114,7 +114,7 @@ class CompareCommand : public Command {
               "",
               "",
               StrCat(ToString(shortage.limit), " lacks ",
-                     BytesText(shortage.needed - shortage.available))};
+                     ToString(shortage.needed - shortage.available))};
     }
     const Prediction& prediction = one.answer.search.prediction;
     return {one.profile.name,
@@ -122,8 +122,8 @@ class CompareCommand : public Command {
             ToString(Seconds{prediction.step_seconds}),
             ShortNumber(prediction.tokens_per_second),
             ShortNumber(1e9 / prediction.tokens_per_second / 86400),
-            BytesText(prediction.memory.host_bytes()),
-            BytesText(prediction.memory.device_bytes()),
+            ToString(prediction.memory.host_bytes()),
+            ToString(prediction.memory.device_bytes()),
             ToString(LimitsOf(prediction, one.profile).front())};
   }
 

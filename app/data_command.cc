@@ -88,8 +88,8 @@ class DataCommand : public Command {
         threads_.value_or(std::clamp<int64_t>(std::thread::hardware_concurrency(), 1, 64));
     ASSIGN_OR_RETURN(
         const DataCheck check,
-        CheckData(context.io, files, static_cast<int>(threads), [&](uint64_t done, uint64_t bytes) {
-          return listener.progress("tokenising", done, bytes);
+        CheckData(context.io, files, static_cast<int>(threads), [&](Bytes done, Bytes all) {
+          return listener.progress("tokenising", done, all);
         }));
     const MaskStyle style = context.output.has_colour() ? MaskStyle::kColour : MaskStyle::kBrackets;
     RETURN_IF_ERROR(json_ ? context.output.Write(DataCheckJson(files, check))

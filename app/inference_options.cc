@@ -14,9 +14,9 @@ namespace horizon {
 namespace {
 
 // Of the memory that is free now, what is left to everybody else: an eighth.
-uint64_t Usable(const HostLimits& limits) {
-  uint64_t bytes = limits.available_memory.value();
-  if (limits.memory_limit().has_value()) bytes = std::min(bytes, limits.memory_limit()->value());
+Bytes Usable(const HostLimits& limits) {
+  Bytes bytes = limits.available_memory;
+  if (limits.memory_limit().has_value()) bytes = std::min(bytes, *limits.memory_limit());
   return bytes - bytes / 8;
 }
 
@@ -83,7 +83,7 @@ absl::StatusOr<InferencePlace> PrepareInference(const CommandContext& context,
     limits.host = Usable(host);
     limits.device = device.usable_bytes();
   }
-  if (flags.device_memory.has_value()) limits.device = flags.device_memory->value();
+  if (flags.device_memory.has_value()) limits.device = flags.device_memory;
   InferencePlace place;
   ASSIGN_OR_RETURN(place.plan, PlanInference(spec, flags.compute_type(), limits, bytes_of));
   context.log.Info(StrCat(spec.name, ": ", place.plan.summary));

@@ -14,10 +14,10 @@ namespace horizon {
 namespace {
 
 constexpr int64_t kSide = 512;
-constexpr uint64_t kMatrixBytes = kSide * kSide * sizeof(float);
+constexpr Bytes kMatrixBytes(kSide * kSide * sizeof(float));
 // The memory is two arrays of three pieces each; a run adds a piece of one to that of the other.
 constexpr int64_t kPieces = 3;
-constexpr uint64_t kLeastMemoryBytes = uint64_t{8} << 20;
+constexpr Bytes kLeastMemoryBytes = 8_MiB;
 
 void FillWithUsualNumbers(const HostMemory& memory) {
   auto* values = reinterpret_cast<float*>(memory.data());
@@ -37,7 +37,7 @@ Yardstick::Yardstick(Clock& clock, const KernelContext& context, HostMemory matr
       values_(static_cast<int64_t>(streamed_.size() / (2 * kPieces * sizeof(float)))) {}
 
 absl::StatusOr<Yardstick> Yardstick::Create(Clock& clock, const KernelContext& context,
-                                            uint64_t memory_bytes) {
+                                            Bytes memory_bytes) {
   CHECK(memory_bytes >= kLeastMemoryBytes);
   ASSIGN_OR_RETURN(HostMemory matrices, HostMemory::Create(3 * kMatrixBytes));
   ASSIGN_OR_RETURN(HostMemory streamed, HostMemory::Create(memory_bytes));

@@ -250,7 +250,7 @@ absl::Status CheckpointSaver::WriteChunk(CheckpointWriter& writer, int64_t step,
     const size_t first = tensor_of_[p] * options_.layout.entries_per_tensor();
     for (size_t e = first; e < first + options_.layout.entries_per_tensor(); ++e) {
       const StatePart part = options_.layout.entries[e].part;
-      const uint64_t bytes = store_.StateBytes(place, part);
+      const uint64_t bytes = store_.StateBytes(place, part).value();
       const uint64_t offset = OffsetInTensor(place.slice, part, options_.layout.format);
       for (uint64_t done = 0; done < bytes; done += kPieceBytes) {
         const std::span<std::byte> now =

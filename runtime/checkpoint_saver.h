@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "common/clock.h"
 #include "common/io.h"
+#include "common/units.h"
 #include "runtime/checkpoint/checkpoint_layout.h"
 #include "runtime/checkpoint/checkpoint_writer.h"
 #include "runtime/checkpoint/manifest.h"
@@ -30,7 +31,7 @@ struct SaveReport {
   int64_t step = 0;
   absl::Status status;
   std::string path;
-  uint64_t bytes = 0;
+  Bytes bytes;
   double seconds = 0;
   double waited = 0;    // that updates stood still for it
   bool at_end = false;  // of the run: nothing is tried again

@@ -128,11 +128,11 @@ class Weights {
   const std::vector<TensorDeclaration>& declarations() const { return declarations_; }
 
   Bytes bytes() const {
-    CheckedU64 total;
+    Bytes total;
     for (const TensorDeclaration& tensor : declarations_) {
-      total += TensorBytes(tensor.dtype, tensor.shape).value_or(0);
+      total += TensorBytes(tensor.dtype, tensor.shape).value_or(0_B);
     }
-    return Bytes(total);
+    return total;
   }
 
   absl::Status Read(const TensorDeclaration& declared, uint64_t offset, std::span<std::byte> into) {

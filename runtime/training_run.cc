@@ -132,7 +132,7 @@ class Run {
         .seconds = report.seconds,
         .tokens_per_second = static_cast<double>(summary_.tokens_per_step) / report.seconds,
         .host_bytes = memory.resident(),
-        .device_bytes = Bytes(CheckedU64(run_.device.used())),
+        .device_bytes = run_.device.used(),
         .skipped = SkippedBecause(result)};
     metrics_.Append(MetricsLine(MetricsOf(news, result)));
     const bool lost = FolderIsLost();

@@ -127,7 +127,7 @@ struct Operation {
   int32_t chunk = -1;   // -1: not about a chunk
   int32_t micro_batch = -1;
   int32_t part = -1;   // loss chunk, or block of an anchor
-  uint64_t bytes = 0;  // moved over the link, or through host memory
+  Bytes bytes;         // moved over the link, or through host memory
   uint64_t flops = 0;
   PoolRange accesses;
   PoolRange waits;

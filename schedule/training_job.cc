@@ -112,29 +112,29 @@ std::string JobFieldTable() {
 
 ParameterBytes BytesOfParameter(const TrainingJob& job) {
   const bool fp32 = job.compute_type == NumberType::kFp32;
-  const uint64_t gradient = job.gradient_type == NumberType::kFp32 ? 4 : 2;
-  return {.link = fp32 ? 4u : 2u,
-          .slot = fp32 || job.device == DeviceKind::kHost ? 4u : 2u,
+  const Bytes gradient = job.gradient_type == NumberType::kFp32 ? 4_B : 2_B;
+  return {.link = fp32 ? 4_B : 2_B,
+          .slot = fp32 || job.device == DeviceKind::kHost ? 4_B : 2_B,
           .gradient = gradient,
-          .kept_gradient = job.accumulation > 1 ? 4 : gradient,
-          .low_half = job.state_format == StateFormat::kBf16Weights ? 0u : 2u};
+          .kept_gradient = job.accumulation > 1 ? 4_B : gradient,
+          .low_half = job.state_format == StateFormat::kBf16Weights ? 0_B : 2_B};
 }
 
-uint64_t MomentBytes(StateFormat format, uint64_t parameters) {
+Bytes MomentBytes(StateFormat format, uint64_t parameters) {
   return MomentBytes(format, parameters, (parameters + kMomentBlock - 1) / kMomentBlock);
 }
 
-uint64_t MomentBytes(StateFormat format, uint64_t parameters, uint64_t blocks) {
+Bytes MomentBytes(StateFormat format, uint64_t parameters, uint64_t blocks) {
   switch (format) {
     case StateFormat::kFp32:
     case StateFormat::kBf16Weights:
-      return 8 * parameters;
+      return 8_B * parameters;
     case StateFormat::kBf16Moments:
-      return 4 * parameters;
+      return 4_B * parameters;
     case StateFormat::k8BitMoments:
-      return 2 * parameters + 8 * blocks;
+      return 2_B * parameters + 8_B * blocks;
   }
-  return 0;
+  return 0_B;
 }
 
 void PlaceOn(DeviceKind device, TrainingJob& job) {
@@ -142,8 +142,8 @@ void PlaceOn(DeviceKind device, TrainingJob& job) {
   job.activation_type = ActivationsOn(device);
 }
 
-uint64_t ActivationBytes(const TrainingJob& job) {
-  return job.activation_type == NumberType::kFp32 ? 4 : 2;
+Bytes ActivationBytes(const TrainingJob& job) {
+  return job.activation_type == NumberType::kFp32 ? 4_B : 2_B;
 }
 
 }  // namespace horizon

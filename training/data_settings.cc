@@ -94,11 +94,11 @@ absl::StatusOr<TrainingData> OpenJobData(Io& io, Clock& clock, Log& log,
 DataListener LoggingListener(Clock& clock, Log& log) {
   auto told = std::make_shared<Nanoseconds>(clock.Now());
   return {.progress =
-              [&clock, &log, told](std::string_view what, uint64_t done, uint64_t bytes) {
-                if (clock.Now() - *told >= std::chrono::seconds(2) && bytes > 0) {
+              [&clock, &log, told](std::string_view what, Bytes done, Bytes all) {
+                if (clock.Now() - *told >= std::chrono::seconds(2) && all > 0_B) {
                   *told = clock.Now();
-                  log.Info(StrCat(what, " the data: ", ToString(Bytes(CheckedU64(done))), " of ",
-                                  ToString(Bytes(CheckedU64(bytes)))));
+                  log.Info(StrCat(what, " the data: ", ToString(done), " of ",
+                                  ToString(all)));
                 }
                 return absl::OkStatus();
               },

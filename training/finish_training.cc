@@ -172,7 +172,7 @@ FinishedTraining FinishTraining(const TrainingContext& context, const TrainingSe
     finished.status = goes_on ? Interrupted(settings, begun, summary) : Ended(settings, summary);
   }
   if (!report.exported) return finished;
-  if (report.memory.peak_resident.value() > begun.plan.prediction.memory.host_bytes()) {
+  if (report.memory.peak_resident > begun.plan.prediction.memory.host_bytes()) {
     context.log.Warning("the run took more memory than was predicted; this is a bug of horizon");
   }
   finished.answer = TrainingAnswer{.text = report.Text(), .json = report.Json()};

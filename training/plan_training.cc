@@ -102,24 +102,24 @@ absl::StatusOr<SimulatedRun> FollowPlan(Io& io, const std::string& file, const M
   return SimulatedRun{.schedule = std::move(schedule), .predicted = std::move(predicted)};
 }
 
-absl::Status CheckDeviceMemory(uint64_t arena_bytes, const PlanSettings& settings) {
-  if (!settings.device_memory.has_value() || arena_bytes <= settings.device_memory->value()) {
+absl::Status CheckDeviceMemory(Bytes arena_bytes, const PlanSettings& settings) {
+  if (!settings.device_memory.has_value() || arena_bytes <= *settings.device_memory) {
     return absl::OkStatus();
   }
   return absl::FailedPreconditionError(
-      StrCat("the plan needs ", WithCommas(arena_bytes), " bytes of device memory, ",
+      StrCat("the plan needs ", WithCommas(arena_bytes.value()), " bytes of device memory, ",
              "--device-memory is ", WithCommas(settings.device_memory->value()),
              ": raise it, or let the planner choose with --plan auto"));
 }
 
 // Whatever the profile says, this process must find the memory on this machine.
-absl::Status CheckFreeMemory(Io& io, const ModelSpec& spec, uint64_t needed) {
+absl::Status CheckFreeMemory(Io& io, const ModelSpec& spec, Bytes needed) {
   ASSIGN_OR_RETURN(const HostLimits limits, ReadHostLimits(io));
   const Bytes free =
       std::min(limits.available_memory, limits.memory_limit().value_or(limits.available_memory));
-  if (needed <= free.value()) return absl::OkStatus();
+  if (needed <= free) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      StrCat(spec.name, " needs ", BytesText(needed), " more of this machine's memory and ",
+      StrCat(spec.name, " needs ", ToString(needed), " more of this machine's memory and ",
              ToString(free),
              " are free: use a smaller model, --micro-batch or --sequence, or --state "
              "8bit-moments; `horizon plan` tells what a machine would need"));
@@ -130,15 +130,15 @@ void LogPlan(Log& log, const TrainingPlan& planned, const TrainingJob& job) {
   const StreamPlan& plan = planned.plan;
   const Prediction& prediction = planned.prediction;
   log.Info(StrCat("plan: strategy ", std::string(ToString(plan.strategy)), ", chunks of ",
-                  BytesText(plan.chunk_bytes.value()), ", depth ", plan.buffer_depth, ", K ",
+                  ToString(plan.chunk_bytes), ", depth ", plan.buffer_depth, ", K ",
                   plan.anchor_interval, ", recompute ", plan.recompute ? "on" : "off", ", threads ",
                   plan.compute_threads));
   log.Info(StrCat("batch: micro-batch ", job.micro_batch, " x ", job.sequence, " tokens, ",
                   job.accumulation, " a step, ", prediction.operations, " operations"));
   log.Info(StrCat("predicted: ", ShortNumber(prediction.step_seconds), " s a step, ",
                   ShortNumber(prediction.tokens_per_second), " tokens/s"));
-  const std::string arena = BytesText(planned.arena_bytes);
-  log.Info(StrCat("memory: ", BytesText(prediction.memory.host_bytes()), " of host memory",
+  const std::string arena = ToString(planned.arena_bytes);
+  log.Info(StrCat("memory: ", ToString(prediction.memory.host_bytes()), " of host memory",
                   job.device == DeviceKind::kCuda
                       ? StrCat(", ", arena, " of the device's")
                       : StrCat(" (", arena, " of it the device's arena)")));
@@ -169,7 +169,7 @@ absl::StatusOr<PlannedTraining> PlanTraining(const TrainingContext& context,
   Prediction prediction = std::move(run.predicted.prediction);
   prediction.memory = EstimateMemory(schedule.memory, profile, software);
   RETURN_IF_ERROR(
-      CheckFreeMemory(context.io, spec, prediction.memory.host_bytes() - now.resident().value()));
+      CheckFreeMemory(context.io, spec, prediction.memory.host_bytes() - now.resident()));
   TrainingPlan plan{
       .profile = std::move(profile),
       .plan = schedule.plan,

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
+#include "common/units.h"
 #include "model/model_spec.h"
 #include "report/step_timelines.h"
 #include "schedule/compare_timelines.h"
@@ -22,7 +23,7 @@ struct TrainingPlan {
   StreamPlan plan;
   Prediction prediction;
   Software software;         // that it was made with
-  uint64_t arena_bytes = 0;  // of the device
+  Bytes arena_bytes;  // of the device
   StepDurations durations;   // of the operations of a steady step, as predicted
   StepTimelines timelines;   // of that step, nothing measured
 };

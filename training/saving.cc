@@ -121,7 +121,7 @@ void LogSave(Log& log, const SaveReport& report, const SaveSettings& save, int64
     return;
   }
   log.Info(StrCat("saved step ", report.step, " in ", report.path, ": ",
-                  ToString(Bytes(CheckedU64(report.bytes))), " in ", ShortNumber(report.seconds),
+                  ToString(report.bytes), " in ", ShortNumber(report.seconds),
                   " s, updates waited ", ShortNumber(report.waited), " s"));
   if (!report.status.ok()) {
     log.Warning(StrCat("older checkpoints stay: ", std::string(report.status.message())));

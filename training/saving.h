@@ -8,6 +8,7 @@
 #include "common/clock.h"
 #include "common/io.h"
 #include "common/log.h"
+#include "common/units.h"
 #include "runtime/checkpoint/checkpoint_layout.h"
 #include "runtime/checkpoint_saver.h"
 #include "schedule/schedule.h"
@@ -37,7 +38,7 @@ std::string DescribeSaving(Io& io, Clock& clock, const TrainingSettings& setting
 struct SavingCost {
   int64_t saves = 0;  // that succeeded
   int64_t failed = 0;
-  uint64_t bytes = 0;
+  Bytes bytes;
   double seconds = 0;
   double waited = 0;  // that updates stood still
 

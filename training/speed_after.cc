@@ -12,10 +12,9 @@ constexpr Seconds kLookAfter{0.6};
 
 absl::StatusOr<bool> HasMemoryToLook(Io& io, const ProcessMemory& memory) {
   ASSIGN_OR_RETURN(const HostLimits limits, ReadHostLimits(io));
-  const uint64_t needed = 2 * Yardstick::kMemoryBytes;
-  const uint64_t held = memory.resident().value() + needed;
-  return limits.available_memory.value() >= needed &&
-         limits.memory_limit().value_or(Bytes(CheckedU64(held))).value() >= held;
+  const Bytes needed = 2 * Yardstick::kMemoryBytes;
+  const Bytes held = memory.resident() + needed;
+  return limits.available_memory >= needed && limits.memory_limit().value_or(held) >= held;
 }
 
 }  // namespace

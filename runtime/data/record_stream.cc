@@ -75,7 +75,7 @@ absl::StatusOr<RecordStream> RecordStream::Open(Io& io, const std::string& path)
 
 absl::StatusOr<RecordStream> RecordStream::Open(Io& io, const std::string& path,
                                                 const Options& options) {
-  CHECK(options.piece_bytes >= 4);
+  CHECK(options.piece_bytes >= 4_B);
   ASSIGN_OR_RETURN(SequentialReader reader, SequentialReader::Open(io, path, options.read_bytes));
   RecordStream stream(std::move(reader), options);
   ASSIGN_OR_RETURN(std::string_view head, stream.reader_.Peek(kHeadBytes));
@@ -235,9 +235,9 @@ absl::Status RecordStream::EndArray() {
 absl::StatusOr<bool> RecordStream::NextPiece(DataRecord& record) {
   record.continues = elements_ > 0;
   record.line = line_;
-  ASSIGN_OR_RETURN(const std::string_view rest, reader_.Peek(options_.piece_bytes + 1));
+  ASSIGN_OR_RETURN(const std::string_view rest, reader_.Peek(options_.piece_bytes.value() + 1));
   if (rest.empty()) return false;
-  const size_t length = PieceLength(rest, options_.piece_bytes);
+  const size_t length = PieceLength(rest, options_.piece_bytes.value());
   record.text.assign(rest.substr(0, length));
   line_ += std::count(record.text.begin(), record.text.end(), '\n');
   reader_.Skip(length);

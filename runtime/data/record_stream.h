@@ -43,8 +43,8 @@ class RecordStream {
   struct Options {
     Bytes longest = 64_MiB;
     // Text is cut into pieces of at most this many bytes (>= 4; PieceLength says where).
-    size_t piece_bytes = size_t{1} << 20;
-    size_t read_bytes = SequentialReader::kReadBytes;
+    Bytes piece_bytes = 1_MiB;
+    Bytes read_bytes = SequentialReader::kReadBytes;
   };
 
   // RecogniseLayout's and Io's errors.

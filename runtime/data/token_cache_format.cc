@@ -91,11 +91,11 @@ enum class Labels : char { kAreIds = 0, kAreStored = 1 };
 
 }  // namespace
 
-uint64_t CacheHeaderBytes() { return kHeaderBytes; }
+Bytes CacheHeaderBytes() { return Bytes(kHeaderBytes); }
 
 std::string EncodeCacheHeader(const CacheHeader& header) {
   std::string out(kMagic);
-  for (const uint64_t word : {kCacheVersion, header.key.high, header.key.low, header.file_bytes,
+  for (const uint64_t word : {kCacheVersion, header.key.high, header.key.low, header.file_bytes.value(),
                               header.index_offset, header.index_checksum}) {
     Put(word, out);
   }
@@ -111,7 +111,7 @@ std::string EncodeCacheHeader(const CacheHeader& header) {
   return out;
 }
 
-absl::StatusOr<CacheHeader> DecodeCacheHeader(std::string_view bytes, uint64_t file_bytes) {
+absl::StatusOr<CacheHeader> DecodeCacheHeader(std::string_view bytes, Bytes file_bytes) {
   if (bytes.size() < kMagic.size() || bytes.substr(0, kMagic.size()) != kMagic) {
     return Broken("it is no token cache");
   }
@@ -130,7 +130,7 @@ absl::StatusOr<CacheHeader> DecodeCacheHeader(std::string_view bytes, uint64_t f
   CacheHeader header;
   header.key.high = Take<uint64_t>(rest);
   header.key.low = Take<uint64_t>(rest);
-  header.file_bytes = Take<uint64_t>(rest);
+  header.file_bytes = Bytes(Take<uint64_t>(rest));
   header.index_offset = Take<uint64_t>(rest);
   header.index_checksum = Take<uint64_t>(rest);
   header.vocab = Take<int64_t>(rest);
@@ -151,7 +151,8 @@ absl::StatusOr<CacheHeader> DecodeCacheHeader(std::string_view bytes, uint64_t f
   }
   header.statistics.lengths = LengthHistogram::Restore(buckets, shortest, longest);
   if (header.file_bytes != file_bytes) {
-    return Broken(StrCat("it has ", file_bytes, " bytes and should have ", header.file_bytes));
+    return Broken(StrCat("it has ", file_bytes.value(), " bytes and should have ",
+                         header.file_bytes.value()));
   }
   if (header.vocab < 1 || header.vocab > std::numeric_limits<int32_t>::max() ||
       header.sequence < 1 || header.sequence > kMost) {
@@ -159,9 +160,9 @@ absl::StatusOr<CacheHeader> DecodeCacheHeader(std::string_view bytes, uint64_t f
   }
   const uint64_t blocks =
       (static_cast<uint64_t>(header.statistics.samples) + kCacheBlock - 1) / kCacheBlock;
-  if (header.index_offset < kHeaderBytes || header.index_offset > file_bytes ||
-      (file_bytes - header.index_offset) % 8 != 0 ||
-      (file_bytes - header.index_offset) / 8 != blocks) {
+  if (header.index_offset < kHeaderBytes || header.index_offset > file_bytes.value() ||
+      (file_bytes.value() - header.index_offset) % 8 != 0 ||
+      (file_bytes.value() - header.index_offset) / 8 != blocks) {
     return Broken("its index is not where it belongs");
   }
   return header;

@@ -28,7 +28,7 @@ absl::Status CheckOptions(const DataOptions& options) {
 
 DataProgress ProgressOf(const DataListener& listener, std::string_view what) {
   if (!listener.progress) return nullptr;
-  return [&listener, what](uint64_t done, uint64_t total) {
+  return [&listener, what](Bytes done, Bytes total) {
     return listener.progress(what, done, total);
   };
 }

@@ -103,7 +103,7 @@ class Resume : public testing::Test {
   absl::Status TryRun(const Request& request, Outcome& outcome) {
     Io& io = request.io == nullptr ? *io_ : *request.io;
     ASSIGN_OR_RETURN(const std::unique_ptr<HostDevice> device,
-                     HostDevice::Create({.capacity = uint64_t{1} << 24, .clock = &clock_}));
+                     HostDevice::Create({.capacity = Bytes(uint64_t{1} << 24), .clock = &clock_}));
     ASSIGN_OR_RETURN(
         const std::unique_ptr<Trainer> trainer,
         Trainer::Create(spec_, job_, request.plan,
@@ -203,7 +203,7 @@ class Resume : public testing::Test {
   // Of the head, of attention and of feed-forward.
   StreamPlan Shards() const {
     StreamPlan plan;
-    plan.chunk_bytes = Bytes(CheckedU64(6200 * BytesOfParameter(job_).link));
+    plan.chunk_bytes = 6200 * BytesOfParameter(job_).link;
     plan.buffer_depth = 3;
     plan.compute_threads = 2;
     plan.optimizer_threads = 2;
@@ -349,7 +349,7 @@ TEST_F(Resume, ASaveOnASlowDiskHoldsOneStep) {
     ASSERT_EQ(saved.saves.size(), 3u);
     for (const SaveReport& report : saved.saves) {
       EXPECT_TRUE(report.status.ok()) << report.status;
-      EXPECT_GT(report.bytes, 0u);
+      EXPECT_GT(report.bytes, 0_B);
       // Stopped there, the run has the state that was saved.
       const Outcome stopped =
           Run({.every = 1000, .folder = NewFolder(), .stop_after = report.step});

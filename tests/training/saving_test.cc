@@ -22,13 +22,13 @@ using testing::HasSubstr;
 
 TEST(SavingCost, CountsSavesAndFailuresAndNoneThatWereDropped) {
   SavingCost cost;
-  cost.Add({.step = 1, .path = "a", .bytes = 10, .seconds = 2, .waited = 0.5});
-  cost.Add({.step = 2, .path = "b", .bytes = 10, .seconds = 1, .waited = 0});
+  cost.Add({.step = 1, .path = "a", .bytes = 10_B, .seconds = 2, .waited = 0.5});
+  cost.Add({.step = 2, .path = "b", .bytes = 10_B, .seconds = 1, .waited = 0});
   cost.Add({.step = 3, .status = absl::ResourceExhaustedError("full")});
   cost.Add({.step = 4, .status = absl::CancelledError("dropped")});
   EXPECT_EQ(cost.saves, 2);
   EXPECT_EQ(cost.failed, 1);
-  EXPECT_EQ(cost.bytes, 20u);
+  EXPECT_EQ(cost.bytes, 20_B);
   EXPECT_EQ(cost.seconds, 3);
   EXPECT_EQ(cost.waited, 0.5);
 }

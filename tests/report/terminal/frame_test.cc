@@ -36,7 +36,7 @@ RunView SmallView() {
                       .device_bytes = 1_GiB});
   }
   view.evaluations.Add({.step = 20, .loss = 1.75, .perplexity = 5.7546});
-  view.prediction.usable_host_bytes = 16ull << 30;
+  view.prediction.usable_host_bytes = 16_GiB;
   view.prediction.limits = {"link to the device (88 % of the step)", "compute (50 % of the step)"};
   return view;
 }

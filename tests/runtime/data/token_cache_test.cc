@@ -112,7 +112,7 @@ TEST_F(TokenCacheTest, EveryChangedByteIsNoticed) {
   const std::vector<TokenLine> samples = NumberedSamples(20, 6, 1);
   const Hash128 key = MakeCache(*io_, folder_, samples, 6)->key();
   const std::string good = ReadBytes(*io_, path_);
-  for (size_t at = 0; at < good.size(); at += at < CacheHeaderBytes() ? 301 : 1) {
+  for (size_t at = 0; at < good.size(); at += at < CacheHeaderBytes().value()? 301 : 1) {
     std::string bytes = good;
     bytes[at] = static_cast<char>(bytes[at] ^ 0x10);
     WriteBytes(*io_, path_, bytes);
@@ -127,8 +127,8 @@ TEST_F(TokenCacheTest, ATornForeignOrLongerFileIsNoticedAtOnce) {
   const Hash128 key = MakeCache(*io_, folder_, NumberedSamples(40, 6, 1), 6)->key();
   const std::string good = ReadBytes(*io_, path_);
   for (const std::string& bytes :
-       {std::string(), good.substr(0, 5), good.substr(0, CacheHeaderBytes() - 1),
-        good.substr(0, CacheHeaderBytes()), good.substr(0, good.size() / 2),
+       {std::string(), good.substr(0, 5), good.substr(0, CacheHeaderBytes().value() - 1),
+        good.substr(0, CacheHeaderBytes().value()), good.substr(0, good.size() / 2),
         good.substr(0, good.size() - 1), good + "x", std::string(good.size(), '\0')}) {
     WriteBytes(*io_, path_, bytes);
     EXPECT_TRUE(absl::IsDataLoss(TokenCache::Open(*io_, path_, key).status())) << bytes.size();

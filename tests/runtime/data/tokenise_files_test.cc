@@ -176,16 +176,16 @@ TEST_F(TokeniseFilesTest, ProgressIsToldAndMayEndTheWork) {
   std::string lines;
   for (int i = 0; i < 100'000; ++i) lines += "{\"text\": \"some words to read\"}\n";
   const DataFiles files = Files({{"a.jsonl", lines}, {"b.jsonl", lines}});
-  uint64_t last = 0;
+  Bytes last;
   const auto sink = [](auto, auto) { return absl::OkStatus(); };
-  ASSERT_TRUE(TokeniseFiles(*io_, files, 2, sink, [&](uint64_t done, uint64_t total) {
-                EXPECT_EQ(total, 2 * lines.size());
+  ASSERT_TRUE(TokeniseFiles(*io_, files, 2, sink, [&](Bytes done, Bytes total) {
+                EXPECT_EQ(total, Bytes(2 * lines.size()));
                 EXPECT_GE(done, last);
                 last = done;
                 return absl::OkStatus();
               }).ok());
-  EXPECT_EQ(last, 2 * lines.size());
-  const auto stop = [](uint64_t, uint64_t) { return absl::CancelledError("stopped"); };
+  EXPECT_EQ(last, Bytes(2 * lines.size()));
+  const auto stop = [](Bytes, Bytes) { return absl::CancelledError("stopped"); };
   EXPECT_TRUE(absl::IsCancelled(TokeniseFiles(*io_, files, 2, sink, stop).status()));
   EXPECT_TRUE(absl::IsCancelled(HashFiles(*io_, files.paths, stop).status()));
 }

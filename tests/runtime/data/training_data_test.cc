@@ -46,7 +46,7 @@ class TrainingDataTest : public testing::Test {
   }
   DataListener Listener() {
     return {.progress =
-                [this](std::string_view what, uint64_t, uint64_t) {
+                [this](std::string_view what, Bytes, Bytes) {
                   works_.emplace(what);
                   return absl::OkStatus();
                 },

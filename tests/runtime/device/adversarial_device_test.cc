@@ -20,7 +20,7 @@ INSTANTIATE_TEST_SUITE_P(Adversarial, DeviceConformance,
                          EveryCheckOn(DeviceFactory{
                              .name = "adversarial",
                              .seeds = 200,
-                             .create = [](uint64_t capacity, Clock* clock, uint64_t seed)
+                             .create = [](Bytes capacity, Clock* clock, uint64_t seed)
                                  -> absl::StatusOr<std::unique_ptr<Device>> {
                                // Small and large queues: with room for one piece of work all is
                                // nearly synchronous.
@@ -36,7 +36,7 @@ class AdversarialDeviceTest : public testing::Test {
  protected:
   std::unique_ptr<AdversarialDevice> Make(uint64_t seed = 0, int queue_bound = 64) {
     auto device = AdversarialDevice::Create(
-        {.capacity = 4096, .seed = seed, .queue_bound = queue_bound, .clock = &clock_});
+        {.capacity = 4096_B, .seed = seed, .queue_bound = queue_bound, .clock = &clock_});
     EXPECT_TRUE(device.ok()) << device.status();
     return *std::move(device);
   }
@@ -185,7 +185,7 @@ TEST_F(AdversarialDeviceTest, FreshAndFreedMemoryIsPoison) {
     EXPECT_TRUE(IsPoison(data, 1000));
     TestBytes host(*device, 1000);
     const StreamRef stream = NewStream(*device);
-    EXPECT_TRUE(device->CopyToDevice(stream, data, host.data(), 1000).ok());
+    EXPECT_TRUE(device->CopyToDevice(stream, data, host.data(), 1000_B.value()).ok());
     EXPECT_TRUE(Finish(*device, stream).ok());
     EXPECT_FALSE(IsPoison(data, 1000));
   }
@@ -216,10 +216,10 @@ TEST_F(AdversarialDeviceTest, ATargetIsPoisonWhileItsCopyIsUnderWay) {
     TestBytes host(*device, 16), zero(*device, 16);
     const DeviceMemory memory = NewMemory(*device, 16);
     const StreamRef copy = NewStream(*device), look = NewStream(*device);
-    EXPECT_TRUE(device->CopyToDevice(copy, memory.data(), zero.data(), 16).ok());
+    EXPECT_TRUE(device->CopyToDevice(copy, memory.data(), zero.data(), 16_B.value()).ok());
     EXPECT_TRUE(Finish(*device, copy).ok());
     host.Fill(1);
-    EXPECT_TRUE(device->CopyToHost(copy, host.data(), memory.data(), 16).ok());
+    EXPECT_TRUE(device->CopyToHost(copy, host.data(), memory.data(), 16_B.value()).ok());
     auto saw = std::make_shared<std::string>();
     EXPECT_TRUE(device
                     ->Launch(look, {},
@@ -244,9 +244,9 @@ TEST_F(AdversarialDeviceTest, ASourceIsReadWhenTheCopyEnds) {
   const DeviceMemory memory = NewMemory(*device, 4);
   const StreamRef stream = NewStream(*device);
   host.Fill(1);
-  EXPECT_TRUE(device->CopyToDevice(stream, memory.data(), host.data(), 4).ok());
+  EXPECT_TRUE(device->CopyToDevice(stream, memory.data(), host.data(), 4_B.value()).ok());
   host.Fill(2);  // too early
-  EXPECT_TRUE(device->CopyToHost(stream, back.data(), memory.data(), 4).ok());
+  EXPECT_TRUE(device->CopyToHost(stream, back.data(), memory.data(), 4_B.value()).ok());
   EXPECT_TRUE(Finish(*device, stream).ok());
   EXPECT_TRUE(back.Equals(host));
 }
@@ -257,13 +257,13 @@ TEST_F(AdversarialDeviceTest, MemoryGivenBackTooEarlyIsFound) {
   const StreamRef stream = NewStream(*device), second = NewStream(*device);
   {
     const DeviceMemory memory = NewMemory(*device, 64);
-    EXPECT_TRUE(device->CopyToHost(stream, host.data(), memory.data(), 64).ok());
+    EXPECT_TRUE(device->CopyToHost(stream, host.data(), memory.data(), 64_B.value()).ok());
   }
   const DeviceMemory again = NewMemory(*device, 64);  // the same place, but not the same piece
   EXPECT_EQ(Finish(*device, stream).code(), absl::StatusCode::kInternal);
   {
     TestBytes gone(*device, 64);
-    EXPECT_TRUE(device->CopyToHost(second, gone.data(), again.data(), 64).ok());
+    EXPECT_TRUE(device->CopyToHost(second, gone.data(), again.data(), 64_B.value()).ok());
   }
   EXPECT_EQ(Finish(*device, second).code(), absl::StatusCode::kInternal);
 }

@@ -35,7 +35,7 @@ class CudaFailure : public testing::Test {
     fake_cuda::Reset();
   }
 
-  absl::StatusOr<std::unique_ptr<Device>> Make(uint64_t capacity = kCapacity) {
+  absl::StatusOr<std::unique_ptr<Device>> Make(Bytes capacity = kCapacity) {
     return MakeCudaDevice({.capacity = capacity, .clock = &clock_});
   }
   // A device's life with some of everything in it.
@@ -165,7 +165,7 @@ TEST_F(CudaFailure, WorkThatFailsLateInAChainEndsItCleanly) {
 }
 
 TEST_F(CudaFailure, ADeviceThatCannotBeUsedSaysWhy) {
-  const auto why = [&](const fake_cuda::Options& options, uint64_t capacity = kCapacity) {
+  const auto why = [&](const fake_cuda::Options& options, Bytes capacity = kCapacity) {
     fake_cuda::Reset(options);
     const absl::Status status = Make(capacity).status();
     EXPECT_EQ(FailureSourceOf(status), FailureSource::kDevice) << status;

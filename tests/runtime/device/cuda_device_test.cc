@@ -20,7 +20,7 @@ DeviceFactory Factory(const std::string& name, const fake_cuda::Options& options
   return {
       .name = name,
       .seeds = 40,
-      .create = [=](uint64_t capacity, Clock* clock,
+      .create = [=](Bytes capacity, Clock* clock,
                     uint64_t seed) -> absl::StatusOr<std::unique_ptr<Device>> {
         // The device before is gone; nothing of it may be left.
         EXPECT_EQ(fake_cuda::Leaks(), std::vector<std::string>{});

@@ -35,7 +35,7 @@ TEST(Nvml, TellsAllOfEachDevice) {
   EXPECT_EQ(first->name, "NVIDIA A100-SXM4-80GB");
   EXPECT_EQ(first->uuid, "GPU-00000000-0000-0000-0000-000000000000");
   EXPECT_EQ(first->bus_id, "00000000:01:00.0");
-  EXPECT_EQ(first->memory_bytes, uint64_t{81920} << 20);
+  EXPECT_EQ(first->memory_bytes, Bytes(uint64_t{81920} << 20));
   EXPECT_EQ(first->free_bytes, uint64_t{81000} << 20);
   EXPECT_EQ(first->link_now, (PcieLink{.generation = 4, .width = 16}));
   EXPECT_EQ(first->link_most, first->link_now);

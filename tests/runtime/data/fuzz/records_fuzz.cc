@@ -23,10 +23,10 @@ struct Outcome {
   absl::Status status;
 };
 
-Outcome ReadAll(Io& io, const std::string& path, size_t read_bytes) {
+Outcome ReadAll(Io& io, const std::string& path, Bytes read_bytes) {
   Outcome outcome;
   auto stream =
-      RecordStream::Open(io, path, {.longest = 100_B, .piece_bytes = 16, .read_bytes = read_bytes});
+      RecordStream::Open(io, path, {.longest = 100_B, .piece_bytes = 16_B, .read_bytes = read_bytes});
   if (!stream.ok()) return {.status = stream.status()};
   while (true) {
     DataRecord record;
