@@ -144,7 +144,7 @@ TEST(TensorBytes, IsCheckedLeftToRight) {
   const int64_t wrapping[] = {int64_t{1} << 62, 4, 0};
   EXPECT_EQ(TensorBytes(Dtype::kU8, wrapping), std::nullopt);
   const int64_t empty[] = {0, int64_t{1} << 62, 4};
-  EXPECT_EQ(Bytes(TensorBytes(Dtype::kU8, empty)), 0_B);
+  EXPECT_EQ(TensorBytes(Dtype::kU8, empty), 0_B);
   const int64_t negative[] = {-1};
   EXPECT_EQ(TensorBytes(Dtype::kU8, negative), std::nullopt);
 }

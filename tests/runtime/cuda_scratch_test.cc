@@ -127,9 +127,9 @@ TEST(CudaScratch, LogitsHaveTheKernelsStride) {
     };
     const auto row = static_cast<uint64_t>(CudaLogitStride(vocab)) * sizeof(float);
     EXPECT_EQ(bytes(BufferKind::kLogits, PassKind::kTrain), Bytes(120 * (row + sizeof(TokenSums))));
-    EXPECT_EQ(bytes(BufferKind::kLogits, PassKind::kEvaluate), 120 * (row + sizeof(TokenSums)));
-    EXPECT_EQ(bytes(BufferKind::kLogits, PassKind::kDecode), 3 * row);
-    EXPECT_EQ(bytes(BufferKind::kLogitsPinned, PassKind::kPrefill), 3 * row);
+    EXPECT_EQ(bytes(BufferKind::kLogits, PassKind::kEvaluate), Bytes(120 * (row + sizeof(TokenSums))));
+    EXPECT_EQ(bytes(BufferKind::kLogits, PassKind::kDecode), Bytes(3 * row));
+    EXPECT_EQ(bytes(BufferKind::kLogitsPinned, PassKind::kPrefill), Bytes(3 * row));
   }
 }
 

@@ -123,7 +123,7 @@ TEST_F(RecordStreamTest, DeepBracketsTakeNoStack) {
 }
 
 TEST_F(RecordStreamTest, TextIsCutWhereNoTokenCanLie) {
-  const Options options = {.piece_bytes = 12_B, .read_bytes = 5};
+  const Options options = {.piece_bytes = 12_B, .read_bytes = Bytes(5_B)};
   // The last break between two texts wins over later ones that have spaces beside them.
   EXPECT_THAT(Read("ab\ncd\n\nef\n gh", "a.txt", options),
               ElementsAre("1: ab\n", "2+ cd\n\nef\n gh"));

@@ -28,7 +28,7 @@ DeviceFactory Factory(const std::string& name, const fake_cuda::Options& options
         chosen.seed = seed + 1;
         fake_cuda::Reset(chosen);
         return MakeCudaDevice(
-            {.capacity = capacity, .clock = clock, .most_locked_piece_bytes = most_piece_bytes});
+            {.capacity = capacity, .clock = clock, .most_locked_piece_bytes = Bytes(most_piece_bytes)});
       },
       .double_words = DoubleWordsOnCuda,
       .kernels_take_the_clocks_time = false};

@@ -54,14 +54,14 @@ class CountingClock final : public Clock {
 // One nanosecond a byte to the device, two to the host.
 struct Linked {
   explicit Linked(Clock& its_clock, uint64_t bytes = 10 * kMiB) : clock(its_clock) {
-    auto created = HostDevice::Create({.capacity = bytes,
+    auto created = HostDevice::Create({.capacity = Bytes(bytes),
                                        .to_device = BytesPerSecond{1e9},
                                        .to_host = BytesPerSecond{5e8},
                                        .clock = &clock});
     EXPECT_TRUE(created.ok()) << created.status();
     device = *std::move(created);
-    memory = NewMemory(*device, bytes);
-    host.emplace(*device, bytes);
+    memory = NewMemory(*device, Bytes(bytes));
+    host.emplace(*device, Bytes(bytes));
     stream = NewStream(*device);
   }
   absl::Status CopyToDevice(uint64_t bytes) {
@@ -100,8 +100,8 @@ TEST(HostDeviceLink, ARateThatGivesNoWholeNanosecondRoundsUp) {
   auto device =
       HostDevice::Create({.capacity = 100_B, .to_device = BytesPerSecond{3e9}, .clock = &clock});
   ASSERT_TRUE(device.ok()) << device.status();
-  const DeviceMemory memory = NewMemory(**device, 100);
-  TestBytes host(**device, 100);
+  const DeviceMemory memory = NewMemory(**device, 100_B);
+  TestBytes host(**device, 100_B);
   ASSERT_TRUE((*device)->CopyToDevice(NewStream(**device), memory.data(), host.data(), 100_B).ok());
   EXPECT_EQ(clock.Now(), Nanoseconds(34));  // 33.3
 }

@@ -45,8 +45,8 @@ Outcome ReadAll(Io& io, const std::string& path, Bytes read_bytes) {
 void TryBytes(std::string_view bytes, size_t read) {
   for (const char* name : {"a.jsonl", "a.json", "a.txt", "a"}) {
     MemoryIo io(name, std::string(bytes));
-    const Outcome whole = ReadAll(io, name, bytes.size() + 1);
-    const Outcome cut = ReadAll(io, name, read);
+    const Outcome whole = ReadAll(io, name, Bytes(bytes.size() + 1));
+    const Outcome cut = ReadAll(io, name, Bytes(read));
     CHECK(whole.status == cut.status);
     CHECK(whole.status.ok() || absl::IsInvalidArgument(whole.status));
     CHECK(whole.records.size() == cut.records.size());
