@@ -15,8 +15,7 @@ namespace {
 
 // Of the memory that is free now, what is left to everybody else: an eighth.
 Bytes Usable(const HostLimits& limits) {
-  Bytes bytes = limits.available_memory;
-  if (limits.memory_limit().has_value()) bytes = std::min(bytes, *limits.memory_limit());
+  const Bytes bytes = limits.free_memory();
   return bytes - bytes / 8;
 }
 

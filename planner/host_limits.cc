@@ -1,6 +1,7 @@
 #include "planner/host_limits.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string_view>
 #include <vector>
@@ -69,15 +70,51 @@ GroupFolders FindGroups(const std::string& root, std::string_view text) {
   return groups;
 }
 
+// The names of what a control group says of its memory; an empty one is none.
+struct GroupNames {
+  std::array<std::string_view, 2> limits;
+  std::string_view use;
+  std::array<std::string_view, 2> file_cache;  // lines of memory.stat
+};
+// Above `high` a process is not ended, but held up until it gives memory back.
+constexpr GroupNames kVersion2 = {.limits = {"memory.max", "memory.high"},
+                                  .use = "memory.current",
+                                  .file_cache = {"inactive_file", "active_file"}};
+constexpr GroupNames kVersion1 = {.limits = {"memory.limit_in_bytes"},
+                                  .use = "memory.usage_in_bytes",
+                                  .file_cache = {"total_inactive_file", "total_active_file"}};
+
+Bytes Less(Bytes from, Bytes taken) { return from > taken ? from - taken : 0_B; }
+
+void Lower(std::optional<Bytes>& least, Bytes bytes) {
+  least = std::min(least.value_or(bytes), bytes);
+}
+
 class LimitReader {
  public:
   explicit LimitReader(Io& io) : io_(io) {}
 
-  absl::Status TakeMemory(const std::string& path, std::optional<Bytes>& least) {
-    ASSIGN_OR_RETURN(const std::optional<std::string> text, ReadIfThere(io_, path));
-    const std::optional<uint64_t> limit = text ? NumberAt(*text) : std::nullopt;
-    if (!limit || *limit == 0 || *limit >= kNoLimit) return absl::OkStatus();
-    least = std::min(least.value_or(Bytes(*limit)), Bytes(*limit));
+  absl::Status TakeMemory(const std::string& folder, const GroupNames& names, HostLimits& limits) {
+    std::optional<Bytes> limit;
+    for (const std::string_view name : names.limits) {
+      if (name.empty()) continue;
+      ASSIGN_OR_RETURN(const std::optional<uint64_t> number, ReadNumber(StrCat(folder, "/", name)));
+      if (number && *number > 0 && *number < kNoLimit) Lower(limit, Bytes(*number));
+    }
+    if (!limit) return absl::OkStatus();
+    Lower(limits.cgroup_memory, *limit);
+    ASSIGN_OR_RETURN(const std::optional<uint64_t> use, ReadNumber(StrCat(folder, "/", names.use)));
+    if (!use || *use >= kNoLimit) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const std::optional<std::string> statistics,
+                     ReadIfThere(io_, folder + "/memory.stat"));
+    Bytes cache = 0_B;
+    for (const std::string_view name : names.file_cache) {
+      const std::optional<std::string_view> line =
+          statistics ? LineOf(*statistics, name) : std::nullopt;
+      const uint64_t number = line ? NumberAt(*line).value_or(0) : 0;
+      if (number < kNoLimit) cache += Bytes(number);
+    }
+    Lower(limits.cgroup_free, Less(*limit, Less(Bytes(*use), cache)));
     return absl::OkStatus();
   }
 
@@ -86,7 +123,7 @@ class LimitReader {
     ASSIGN_OR_RETURN(const std::optional<std::string> text, ReadIfThere(io_, path));
     if (!text) return absl::OkStatus();
     const std::vector<std::string_view> parts = SplitText(TrimmedText(*text), ' ');
-    if (parts.size() == 2) Lower(NumberAt(parts[0]), NumberAt(parts[1]), least);
+    if (parts.size() == 2) LowerCores(NumberAt(parts[0]), NumberAt(parts[1]), least);
     return absl::OkStatus();
   }
 
@@ -95,13 +132,17 @@ class LimitReader {
                      ReadIfThere(io_, folder + "/cpu.cfs_quota_us"));
     ASSIGN_OR_RETURN(const std::optional<std::string> period,
                      ReadIfThere(io_, folder + "/cpu.cfs_period_us"));
-    if (quota && period) Lower(NumberAt(*quota), NumberAt(*period), least);
+    if (quota && period) LowerCores(NumberAt(*quota), NumberAt(*period), least);
     return absl::OkStatus();
   }
 
  private:
-  static void Lower(std::optional<uint64_t> quota, std::optional<uint64_t> period,
-                    std::optional<double>& least) {
+  absl::StatusOr<std::optional<uint64_t>> ReadNumber(const std::string& path) {
+    ASSIGN_OR_RETURN(const std::optional<std::string> text, ReadIfThere(io_, path));
+    return text ? NumberAt(*text) : std::nullopt;
+  }
+  static void LowerCores(std::optional<uint64_t> quota, std::optional<uint64_t> period,
+                         std::optional<double>& least) {
     if (!quota || !period || *quota == 0 || *period == 0) return;
     const double cores = static_cast<double>(*quota) / static_cast<double>(*period);
     least = std::min(least.value_or(cores), cores);
@@ -117,13 +158,11 @@ absl::Status TakeGroups(Io& io, const std::string& root, HostLimits& limits) {
   const GroupFolders groups = FindGroups(root, *text);
   LimitReader reader(io);
   for (const std::string& folder : groups.version2) {
-    RETURN_IF_ERROR(reader.TakeMemory(folder + "/memory.max", limits.cgroup_memory));
-    // Above this one a process is not ended, but held up until it gives memory back.
-    RETURN_IF_ERROR(reader.TakeMemory(folder + "/memory.high", limits.cgroup_memory));
+    RETURN_IF_ERROR(reader.TakeMemory(folder, kVersion2, limits));
     RETURN_IF_ERROR(reader.TakeQuota(folder + "/cpu.max", limits.quota_cores));
   }
   for (const std::string& folder : groups.memory) {
-    RETURN_IF_ERROR(reader.TakeMemory(folder + "/memory.limit_in_bytes", limits.cgroup_memory));
+    RETURN_IF_ERROR(reader.TakeMemory(folder, kVersion1, limits));
   }
   for (const std::string& folder : groups.cpu) {
     RETURN_IF_ERROR(reader.TakeOldQuota(folder, limits.quota_cores));
@@ -141,6 +180,7 @@ absl::Status TakeOwnLimits(Io& io, const std::string& root, HostLimits& limits) 
   };
   limits.memlock = soft("Max locked memory");
   limits.address_space = soft("Max address space");
+  limits.data_segment = soft("Max data size");
   return absl::OkStatus();
 }
 
@@ -186,6 +226,13 @@ absl::Status TakeNodes(Io& io, const std::string& root, HostLimits& limits) {
   return absl::OkStatus();
 }
 
+// "NAME:  N kB"; nothing where there is no such line.
+Bytes KibibytesLine(std::string_view text, std::string_view name) {
+  const std::optional<std::string_view> line = LineOf(text, name);
+  const Bytes bytes = 1_KiB * (line ? NumberAt(*line).value_or(0) : 0);
+  return bytes.ok() ? bytes : 0_B;
+}
+
 absl::Status TakeProcessors(Io& io, const std::string& root, HostLimits& limits) {
   const std::string status_path = root + "/proc/self/status";
   ASSIGN_OR_RETURN(const std::string status, ReadTextFile(io, status_path));
@@ -194,6 +241,9 @@ absl::Status TakeProcessors(Io& io, const std::string& root, HostLimits& limits)
   if (limits.processors == 0) {
     return absl::InvalidArgumentError(StrCat(status_path, " has no line \"Cpus_allowed_list\""));
   }
+  limits.resident = KibibytesLine(status, "VmRSS");
+  limits.mapped = KibibytesLine(status, "VmSize");
+  limits.data_mapped = KibibytesLine(status, "VmData");
   ASSIGN_OR_RETURN(const std::optional<std::string> online,
                    ReadIfThere(io, root + "/sys/devices/system/cpu/online"));
   const auto there = static_cast<int64_t>(online ? NumbersOfList(*online).size() : 0);
@@ -204,12 +254,6 @@ absl::Status TakeProcessors(Io& io, const std::string& root, HostLimits& limits)
   return absl::OkStatus();
 }
 
-Bytes SwapLine(std::string_view text, std::string_view name) {
-  const std::optional<std::string_view> line = LineOf(text, name);
-  const Bytes bytes = 1_KiB * (line ? NumberAt(*line).value_or(0) : 0);
-  return bytes.ok() ? bytes : 0_B;
-}
-
 }  // namespace
 
 absl::StatusOr<HostLimits> ReadHostLimits(Io& io, const std::string& root) {
@@ -218,8 +262,8 @@ absl::StatusOr<HostLimits> ReadHostLimits(Io& io, const std::string& root) {
   ASSIGN_OR_RETURN(const std::string memory, ReadTextFile(io, memory_path));
   ASSIGN_OR_RETURN(limits.total_memory, MemoryLine(memory_path, memory, "MemTotal"));
   ASSIGN_OR_RETURN(limits.available_memory, MemoryLine(memory_path, memory, "MemAvailable"));
-  limits.swap = SwapLine(memory, "SwapTotal");
-  limits.swap_free = SwapLine(memory, "SwapFree");
+  limits.swap = KibibytesLine(memory, "SwapTotal");
+  limits.swap_free = KibibytesLine(memory, "SwapFree");
   RETURN_IF_ERROR(TakeProcessors(io, root, limits));
   RETURN_IF_ERROR(TakeGroups(io, root, limits));
   RETURN_IF_ERROR(TakeOwnLimits(io, root, limits));
@@ -234,9 +278,22 @@ absl::StatusOr<HostLimits> ReadHostLimits(Io& io, const std::string& root) {
   return limits;
 }
 
+std::optional<Bytes> HostLimits::cgroup_limit() const {
+  std::optional<Bytes> least = cgroup_memory;
+  if (cgroup_free) Lower(least, resident + *cgroup_free);
+  return least;
+}
+
 std::optional<Bytes> HostLimits::memory_limit() const {
-  if (!cgroup_memory) return address_space;
-  return address_space ? std::min(*cgroup_memory, *address_space) : cgroup_memory;
+  std::optional<Bytes> least = cgroup_limit();
+  if (address_space) Lower(least, resident + Less(*address_space, mapped));
+  if (data_segment) Lower(least, resident + Less(*data_segment, data_mapped));
+  return least;
+}
+
+Bytes HostLimits::free_memory() const {
+  const std::optional<Bytes> limit = memory_limit();
+  return limit ? std::min(available_memory, Less(*limit, resident)) : available_memory;
 }
 
 HostAllowance AllowanceOf(const HostLimits& limits) {

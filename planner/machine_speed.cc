@@ -23,38 +23,57 @@ void Scale(std::optional<Figure>& figure, double factor) {
   if (figure.has_value()) Scale(*figure, factor);
 }
 
+absl::StatusOr<Yardstick> MakeYardstick(Clock& clock, const KernelContext& context,
+                                        const SpeedLook& look, bool with_memory) {
+  if (look.borrowed.size() >= Yardstick::kMemoryBytes) {
+    return Yardstick::CreateIn(clock, context, look.borrowed.first(Yardstick::kMemoryBytes));
+  }
+  return with_memory ? Yardstick::Create(clock, context)
+                     : Yardstick::CreateIn(clock, context, std::span<std::byte>());
+}
+
 }  // namespace
 
 absl::StatusOr<MachineSpeed> MeasureSpeed(Clock& clock, const HardwareProfile& profile,
-                                          int64_t threads, Seconds time) {
+                                          int64_t threads, const SpeedLook& look) {
   const HostProfile& host = profile.host;
-  if (!host.yardstick_flops_per_second || !host.yardstick_bytes_per_second) return MachineSpeed{};
+  if (!host.yardstick_flops_per_second || !host.yardstick_bytes_per_second ||
+      look.may_take < kProductLookBytes) {
+    return MachineSpeed{};
+  }
+  const bool with_memory =
+      look.borrowed.size() >= Yardstick::kMemoryBytes || look.may_take >= kMemoryLookBytes;
   ASSIGN_OR_RETURN(const std::unique_ptr<Workers> workers,
                    Workers::Create("speed", static_cast<int>(threads)));
   ASSIGN_OR_RETURN(const HostMemory scratch,
                    HostMemory::Create(Bytes(kWorkerScratchBytes) * threads,
-                                      {.populate = false}));
+                                      {.populate = false, .huge_pages = false}));
   const KernelContext context{.workers = workers.get(), .scratch = scratch.span()};
-  ASSIGN_OR_RETURN(Yardstick yardstick, Yardstick::Create(clock, context));
+  ASSIGN_OR_RETURN(Yardstick yardstick, MakeYardstick(clock, context, look, with_memory));
   const Nanoseconds end =
-      clock.Now() + std::chrono::nanoseconds(static_cast<int64_t>(time.value * 1e9));
+      clock.Now() + std::chrono::nanoseconds(static_cast<int64_t>(look.time.value * 1e9));
   // Once unmeasured: threads and pages are there then.
   RETURN_IF_ERROR(yardstick.Products().status());
-  RETURN_IF_ERROR(yardstick.Memory().status());
+  if (with_memory) RETURN_IF_ERROR(yardstick.Memory().status());
   // Means: a step, which is long, also has its share of the moments when the machine is held up.
   double runs = 0;
   double products = 0;
   double memory = 0;
   do {
     ASSIGN_OR_RETURN(const double of_products, yardstick.Products());
-    ASSIGN_OR_RETURN(const double of_memory, yardstick.Memory());
     products += of_products;
-    memory += of_memory;
+    if (with_memory) {
+      ASSIGN_OR_RETURN(const double of_memory, yardstick.Memory());
+      memory += of_memory;
+    }
     ++runs;
   } while (clock.Now() < end);
-  return MachineSpeed{
-      .products = runs * Yardstick::kFlops / products / host.yardstick_flops_per_second->value,
-      .memory = runs * yardstick.bytes() / memory / host.yardstick_bytes_per_second->value};
+  MachineSpeed speed;
+  speed.products = runs * Yardstick::kFlops / products / host.yardstick_flops_per_second->value;
+  speed.memory = with_memory
+                     ? runs * yardstick.bytes() / memory / host.yardstick_bytes_per_second->value
+                     : speed.products;
+  return speed;
 }
 
 MachineSpeed AsShareOf(const HardwareProfile& other, const HardwareProfile& profile,

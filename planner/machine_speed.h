@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <span>
 
 #include "absl/status/statusor.h"
 #include "common/clock.h"
@@ -19,11 +22,27 @@ struct MachineSpeed {
 MachineSpeed AsShareOf(const HardwareProfile& other, const HardwareProfile& profile,
                        const MachineSpeed& speed);
 
-// Runs the profile's yardsticks (yardstick.h) again for about `time`, on `threads` threads: those
-// the profile was measured with. Shares of 1 where the profile has no yardsticks (a machine of the
-// catalog). ResourceExhausted without memory or threads.
+// How a look at the speed is taken.
+struct SpeedLook {
+  Seconds time{1.5};
+  // Memory that is there already, to look at memory's speed in; what it holds is lost. Used if it
+  // has Yardstick::kMemoryBytes.
+  std::span<std::byte> borrowed;
+  // Otherwise the look may take so much more for its own use: memory's speed takes kMemoryLookBytes
+  // or is not looked at.
+  uint64_t may_take = std::numeric_limits<uint64_t>::max();
+};
+inline constexpr uint64_t kMemoryLookBytes = uint64_t{112} << 20;
+// What the products take: three matrices, scratch of the threads, the library's buffers.
+inline constexpr uint64_t kProductLookBytes = uint64_t{16} << 20;
+
+// Runs the profile's yardsticks (yardstick.h) again for about `look.time`, on `threads` threads:
+// those the profile was measured with. Where memory's speed is not looked at, the share of the
+// products stands for both: what holds a machine up holds up both as a rule. Shares of 1 where the
+// profile has no yardsticks (a machine of the catalog), or where less than kProductLookBytes may be
+// taken. ResourceExhausted without memory or threads.
 absl::StatusOr<MachineSpeed> MeasureSpeed(Clock& clock, const HardwareProfile& profile,
-                                          int64_t threads, Seconds time = Seconds{1.5});
+                                          int64_t threads, const SpeedLook& look = {});
 
 // The machine at that speed: every rate that the host's cores or its memory set. A GPU's own rates,
 // its link and disks do not change with the host.

@@ -117,11 +117,11 @@ void SetHostMemory(const HostLimits& limits, HardwareProfile& profile) {
       StrCat("MemAvailable of /proc/meminfo; MemTotal is ", ToString(limits.total_memory)), "now");
   host.cgroup_bytes.reset();
   if (const std::optional<Bytes> limit = limits.memory_limit(); limit && *limit > 0_B) {
-    const bool group = limits.cgroup_memory && *limits.cgroup_memory == *limit;
-    host.cgroup_bytes =
-        Told(*limit,
-             group ? "least limit of the control groups" : "Max address space of /proc/self/limits",
-             "now");
+    const bool group = limits.cgroup_memory && *limit == limits.cgroup_limit();
+    host.cgroup_bytes = Told(*limit,
+                             group ? "least limit of the control groups"
+                                   : "Max address space and Max data size of /proc/self/limits",
+                             "now");
   }
   host.allowance = AllowanceOf(limits);
   // A driver locks memory itself; the limit on what a process may lock is not asked there.

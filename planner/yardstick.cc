@@ -19,7 +19,7 @@ constexpr Bytes kMatrixBytes(kSide * kSide * sizeof(float));
 constexpr int64_t kPieces = 3;
 constexpr Bytes kLeastMemoryBytes = 8_MiB;
 
-void FillWithUsualNumbers(const HostMemory& memory) {
+void FillWithUsualNumbers(std::span<std::byte> memory) {
   auto* values = reinterpret_cast<float*>(memory.data());
   for (uint64_t i = 0; i < memory.size() / sizeof(float); ++i) {
     values[i] = static_cast<float>(static_cast<int>(i * 37 % 127) - 63) * 0x1p-6F;
@@ -29,21 +29,30 @@ void FillWithUsualNumbers(const HostMemory& memory) {
 }  // namespace
 
 Yardstick::Yardstick(Clock& clock, const KernelContext& context, HostMemory matrices,
-                     HostMemory streamed)
+                     HostMemory owned, std::span<std::byte> streamed)
     : clock_(&clock),
       context_(&context),
       matrices_(std::move(matrices)),
-      streamed_(std::move(streamed)),
-      values_(static_cast<int64_t>(streamed_.size() / (2 * kPieces * sizeof(float)))) {}
+      owned_(std::move(owned)),
+      streamed_(streamed),
+      values_(static_cast<int64_t>(streamed_.size() / (2 * kPieces * sizeof(float)))) {
+  FillWithUsualNumbers(matrices_.span());
+  FillWithUsualNumbers(streamed_);
+}
 
 absl::StatusOr<Yardstick> Yardstick::Create(Clock& clock, const KernelContext& context,
                                             Bytes memory_bytes) {
   CHECK(memory_bytes >= kLeastMemoryBytes);
   ASSIGN_OR_RETURN(HostMemory matrices, HostMemory::Create(3 * kMatrixBytes));
-  ASSIGN_OR_RETURN(HostMemory streamed, HostMemory::Create(memory_bytes));
-  FillWithUsualNumbers(matrices);
-  FillWithUsualNumbers(streamed);
-  return Yardstick(clock, context, std::move(matrices), std::move(streamed));
+  ASSIGN_OR_RETURN(HostMemory owned, HostMemory::Create(memory_bytes));
+  const std::span<std::byte> streamed = owned.span();
+  return Yardstick(clock, context, std::move(matrices), std::move(owned), streamed);
+}
+
+absl::StatusOr<Yardstick> Yardstick::CreateIn(Clock& clock, const KernelContext& context,
+                                              std::span<std::byte> borrowed) {
+  ASSIGN_OR_RETURN(HostMemory matrices, HostMemory::Create(3 * kMatrixBytes));
+  return Yardstick(clock, context, std::move(matrices), HostMemory(), borrowed);
 }
 
 absl::StatusOr<double> Yardstick::Products() {
@@ -64,6 +73,7 @@ absl::StatusOr<double> Yardstick::Products() {
 }
 
 absl::StatusOr<double> Yardstick::Memory() {
+  CHECK(streamed_.size() >= kLeastMemoryBytes);
   auto* from = reinterpret_cast<float*>(streamed_.data()) + next_ * values_;
   next_ = (next_ + 1) % kPieces;
   const Nanoseconds begin = clock_->Now();

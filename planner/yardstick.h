@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "absl/status/statusor.h"
 #include "common/clock.h"
@@ -26,6 +28,10 @@ class Yardstick {
   // 3 MiB of its own. ResourceExhausted without memory.
   static absl::StatusOr<Yardstick> Create(Clock& clock, const KernelContext& context,
                                           Bytes memory_bytes = kMemoryBytes);
+  // The same in memory that is there already and outlives it; what it holds is lost. With less than
+  // 8 MiB only Products can be asked for.
+  static absl::StatusOr<Yardstick> CreateIn(Clock& clock, const KernelContext& context,
+                                            std::span<std::byte> borrowed);
 
   // Runs the fixed work once, in one to three milliseconds; the seconds it took.
   absl::StatusOr<double> Products();
@@ -33,12 +39,14 @@ class Yardstick {
   double bytes() const { return 12.0 * static_cast<double>(values_); }  // moved by Memory
 
  private:
-  Yardstick(Clock& clock, const KernelContext& context, HostMemory matrices, HostMemory streamed);
+  Yardstick(Clock& clock, const KernelContext& context, HostMemory matrices, HostMemory owned,
+            std::span<std::byte> streamed);
 
   Clock* clock_;
   const KernelContext* context_;
   HostMemory matrices_;
-  HostMemory streamed_;
+  HostMemory owned_;  // empty: `streamed_` is somebody else's
+  std::span<std::byte> streamed_;
   int64_t values_;    // of a run
   int64_t next_ = 0;  // piece of the memory, so that a run finds it in no cache
 };

@@ -64,6 +64,11 @@ class RunMemory {
   BufferId Find(BufferKind kind, int32_t index) const;
   Bytes device_bytes() const { return Bytes(device_memory_.size()); }
   Bytes host_bytes() const { return Bytes(pinned_.size()) + Bytes(host_.size()); }
+  // The largest piece of the host's memory, for whoever needs memory when the run no longer does:
+  // writing there destroys the parameters.
+  std::span<std::byte> largest_host_piece() const {
+    return pinned_.size() > host_.size() ? pinned_.span() : host_.span();
+  }
 
   // Between a buffer and the host, wherever the buffer lies; returns when done. Not while steps
   // run.

@@ -28,10 +28,24 @@ stop() { say "$*"; exit 1; }
 # What is part of every Linux, and must be the machine's own: glibc.
 glibc='^(linux-vdso|ld-linux-x86-64|lib(c|m|mvec|dl|rt|pthread|resolv|util))\.so'
 
-# The libraries a program needs beside glibc, one a line: name, file.
+# The library of matrix multiplies, which the program opens when it first computes (kernels/blas.cc).
+opened_library() { grep -aoE 'libopenblas\.so\.[0-9]+' "$1" | sed -n 1p; }
+
+# Where the loader finds a library of that name.
+loader_file() { ldconfig -p | awk -v name="$1" '$1 == name { print $NF; exit }'; }
+
+# The libraries a program needs beside glibc, and those it opens with what these need, one a line:
+# name, file.
 needed_libraries() {
-  ldd "$1" | awk -v glibc="$glibc" '
-    $2 == "=>" && $1 !~ glibc { print $1, $3 == "not" ? "" : $3 }'
+  local opened file
+  opened=$(opened_library "$1") || stop "which BLAS library the program opens cannot be told"
+  file=$(loader_file "$opened")
+  {
+    printf '%s => %s\n' "$opened" "${file:-not found}"
+    ldd "$1"
+    [[ -z $file ]] || ldd "$file"
+  } | awk -v glibc="$glibc" '
+    $2 == "=>" && $1 !~ glibc && !seen[$1]++ { print $1, $3 == "not" ? "" : $3 }'
 }
 
 # The Debian package of a file, which dpkg may know by its place before /lib became a link.
@@ -142,14 +156,18 @@ mapped_files() {
 }
 
 check_libraries() {
-  local file found=0
+  local file opened found=0
+  opened=$(opened_library "$program") || true
+  # What is opened later is found as any library that is named only.
   while read -r file; do
+    [[ ${file##*/} == "$opened" ]] && opened=''
     [[ $file == "$unpacked"/* ]] && { found=$((found + 1)); continue; }
     [[ ${file##*/} =~ $glibc ]] || stop "the packed program uses $file of this machine"
-  done < <(mapped_files '' devices)
+  done < <(mapped_files "LD_PRELOAD=$opened" devices)
   ((found > 0)) || stop "which libraries the packed program uses cannot be told"
+  [[ -z $opened ]] || stop "the packed program does not find its own $opened"
   if [[ -n $cublas && -e $stage/lib/$cublas ]]; then
-    # The program opens it when it first multiplies. It is found as any library that is named only.
+    # The program opens it when it first multiplies on a device.
     file=$(mapped_files "LD_PRELOAD=$cublas" version | grep -F "/$cublas") || true
     [[ $file == "$unpacked"/* ]] ||
       stop "the packed program does not find its own $cublas but '$file'"

@@ -97,24 +97,20 @@ absl::Status NotKept(Io& io, const TrainingSettings& settings, const RunSummary&
                        ". ", NewestCheckpoint(io, settings)));
 }
 
+// Whoever stopped the run wants it to end: then nothing is measured any more. Measuring uses the
+// memory of the parameters, which are exported or lost by now.
 TrainingReport ReportOf(const TrainingContext& context, const TrainingSettings& settings,
                         const BegunTraining& begun, const TrainedSteps& trained, bool exported) {
   const Trainer& trainer = begun.trainer();
+  std::optional<SpeedDuring> speed;
+  if (!trained.summary.interrupted) {
+    speed = MeasureSpeedAfter(context.clock, trainer.pass().spec(), trainer.schedule(), begun.plan,
+                              trainer.pass().memory().largest_host_piece());
+  }
+  // Last of all, so that the kernel's peak is that of the whole run.
   const absl::StatusOr<ProcessMemory> read = ReadProcessMemory(context.io);
   if (!read.ok()) context.log.Warning(StrCat(read.status().message()));
   const ProcessMemory memory = read.value_or(ProcessMemory{});
-  std::optional<SpeedDuring> speed;
-  // Whoever stopped the run wants it to end.
-  if (!trained.summary.interrupted && read.ok()) {
-    absl::StatusOr<std::optional<SpeedDuring>> measured = MeasureSpeedAfter(
-        context.io, context.clock, trainer.pass().spec(), trainer.schedule(), begun.plan, memory);
-    if (measured.ok()) {
-      speed = *measured;
-    } else {
-      context.log.Warning(StrCat("the speed after the run is not known: ",
-                                 std::string(measured.status().message())));
-    }
-  }
   return TrainingReport{.planned = begun.plan,
                         .schedule = trainer.schedule(),
                         .summary = trained.summary,

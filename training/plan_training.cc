@@ -1,7 +1,6 @@
 #include "training/plan_training.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <utility>
 
@@ -21,41 +20,17 @@
 #include "schedule/load_files.h"
 #include "training/open_trainer.h"
 #include "training/run_software.h"
+#include "training/speed_before.h"
 
 namespace horizon {
 namespace {
 
 constexpr double kMargin = 0.05;  // of each memory that a plan of the search leaves free
 
-// A prediction is of now: a machine that is shared with others is not always as fast as when it was
-// measured.
-absl::StatusOr<HardwareProfile> AtSpeedNow(const TrainingContext& context,
-                                           HardwareProfile profile) {
-  ASSIGN_OR_RETURN(const MachineSpeed speed,
-                   MeasureSpeed(context.clock, profile, profile.host.cores));
-  const auto percent = [](double share) { return StrCat(std::lround(100 * share), " %"); };
-  if (speed.products != 1) {
-    context.log.Info(StrCat("this machine now computes at ", percent(speed.products),
-                            " of the profile's speed, its memory is at ", percent(speed.memory)));
-  }
-  return AtSpeed(std::move(profile), speed);
-}
-
-absl::StatusOr<HardwareProfile> ProfileForRun(const TrainingContext& context,
-                                              const PlanSettings& settings) {
-  ASSIGN_OR_RETURN(HardwareProfile profile, context.machine());
-  ASSIGN_OR_RETURN(profile, AtSpeedNow(context, std::move(profile)));
-  if (profile.link.pcie.has_value()) {
-    const std::string problem = LinkProblem(*profile.link.pcie);
-    if (!problem.empty()) context.log.Warning(problem);
-  }
-  profile = WithOverrides(std::move(profile), {.device_memory = settings.device_memory,
-                                               .link_limit = settings.link,
-                                               .cores = settings.cores});
-  if (settings.device_memory || settings.link || settings.cores) {
-    context.log.Info(StrCat("machine: ", profile.name, " (", profile.summary, ")"));
-  }
-  return profile;
+HardwareProfile WithSettings(HardwareProfile profile, const PlanSettings& settings) {
+  return WithOverrides(std::move(profile), {.device_memory = settings.device_memory,
+                                            .link_limit = settings.link,
+                                            .cores = settings.cores});
 }
 
 // A schedule, and what was predicted from it.
@@ -112,11 +87,32 @@ absl::Status CheckDeviceMemory(Bytes arena_bytes, const PlanSettings& settings) 
              ": raise it, or let the planner choose with --plan auto"));
 }
 
+absl::StatusOr<SimulatedRun> PlanAt(Io& io, const TrainingSettings& settings, const ModelSpec& spec,
+                                    const HardwareProfile& profile) {
+  const TrainingJob& job = settings.job;
+  return settings.plan.file.has_value() ? FollowPlan(io, *settings.plan.file, spec, job, profile)
+                                        : FindPlan(spec, job, profile);
+}
+
+// What the process is now, and what a run adds.
+struct RunNeed {
+  Software software;
+  MemoryEstimate memory;
+  Bytes more;  // beyond what the process has now
+};
+absl::StatusOr<RunNeed> NeedOf(Io& io, const Schedule& schedule, const HardwareProfile& profile,
+                               DeviceKind device) {
+  ASSIGN_OR_RETURN(const ProcessMemory now, ReadProcessMemory(io));
+  RunNeed need{.software = SoftwareOfRun(now, schedule.plan, device)};
+  need.memory = EstimateMemory(schedule.memory, profile, need.software);
+  need.more = need.memory.host_bytes() - now.resident();
+  return need;
+}
+
 // Whatever the profile says, this process must find the memory on this machine.
 absl::Status CheckFreeMemory(Io& io, const ModelSpec& spec, Bytes needed) {
   ASSIGN_OR_RETURN(const HostLimits limits, ReadHostLimits(io));
-  const Bytes free =
-      std::min(limits.available_memory, limits.memory_limit().value_or(limits.available_memory));
+  const Bytes free = limits.free_memory();
   if (needed <= free) return absl::OkStatus();
   return absl::FailedPreconditionError(
       StrCat(spec.name, " needs ", ToString(needed), " more of this machine's memory and ",
@@ -154,31 +150,44 @@ void LogPlan(Log& log, const TrainingPlan& planned, const TrainingJob& job) {
 absl::StatusOr<PlannedTraining> PlanTraining(const TrainingContext& context,
                                              const TrainingSettings& settings,
                                              const ModelSpec& spec) {
-  const TrainingJob& job = settings.job;
-  ASSIGN_OR_RETURN(HardwareProfile profile, ProfileForRun(context, settings.plan));
-  ASSIGN_OR_RETURN(SimulatedRun run,
-                   settings.plan.file.has_value()
-                       ? FollowPlan(context.io, *settings.plan.file, spec, job, profile)
-                       : FindPlan(spec, job, profile));
+  Io& io = context.io;
+  const DeviceKind device = settings.device.kind;
+  ASSIGN_OR_RETURN(const HardwareProfile measured, context.machine());
+  if (measured.link.pcie.has_value()) {
+    const std::string problem = LinkProblem(*measured.link.pcie);
+    if (!problem.empty()) context.log.Warning(problem);
+  }
+  HardwareProfile profile = WithSettings(measured, settings.plan);
+  if (settings.plan.device_memory || settings.plan.link || settings.plan.cores) {
+    context.log.Info(StrCat("machine: ", profile.name, " (", profile.summary, ")"));
+  }
+  // What does not fit is refused before anything is measured: memory does not depend on speed.
+  ASSIGN_OR_RETURN(SimulatedRun run, PlanAt(io, settings, spec, profile));
+  RETURN_IF_ERROR(CheckDeviceMemory(ArenaBytes(run.schedule), settings.plan));
+  ASSIGN_OR_RETURN(const RunNeed before, NeedOf(io, run.schedule, profile, device));
+  RETURN_IF_ERROR(CheckFreeMemory(io, spec, before.more));
+  ASSIGN_OR_RETURN(const MachineSpeed speed,
+                   MeasureSpeedBefore(io, context.clock, context.log, spec, measured));
+  if (speed.products != 1 || speed.memory != 1) {
+    profile = WithSettings(AtSpeed(measured, speed), settings.plan);
+    ASSIGN_OR_RETURN(run, PlanAt(io, settings, spec, profile));
+    RETURN_IF_ERROR(CheckDeviceMemory(ArenaBytes(run.schedule), settings.plan));
+  }
   const Schedule& schedule = run.schedule;
   const SteadyState& steady = run.predicted.steady;
-  RETURN_IF_ERROR(CheckDeviceMemory(ArenaBytes(schedule), settings.plan));
-  // The process as it is now, and what a run adds.
-  ASSIGN_OR_RETURN(const ProcessMemory now, ReadProcessMemory(context.io));
-  const Software software = SoftwareOfRun(now, schedule.plan, settings.device.kind);
+  ASSIGN_OR_RETURN(RunNeed need, NeedOf(io, schedule, profile, device));
+  RETURN_IF_ERROR(CheckFreeMemory(io, spec, need.more));
   Prediction prediction = std::move(run.predicted.prediction);
-  prediction.memory = EstimateMemory(schedule.memory, profile, software);
-  RETURN_IF_ERROR(
-      CheckFreeMemory(context.io, spec, prediction.memory.host_bytes() - now.resident()));
+  prediction.memory = std::move(need.memory);
   TrainingPlan plan{
       .profile = std::move(profile),
       .plan = schedule.plan,
       .prediction = std::move(prediction),
-      .software = software,
+      .software = need.software,
       .arena_bytes = ArenaBytes(schedule),
       .durations = DurationsOf(schedule, steady.simulation.timeline, steady.reported_step),
       .timelines = PredictedTimelines(schedule, steady)};
-  LogPlan(context.log, plan, job);
+  LogPlan(context.log, plan, settings.job);
   return PlannedTraining{.plan = std::move(plan), .schedule = std::move(run.schedule)};
 }
 

@@ -87,7 +87,7 @@ struct Predictor {
 // Looks at the machine's speed for so many times the usual time.
 absl::StatusOr<MachineSpeed> Look(const MeasuredOptions& options, double times) {
   return MeasureSpeed(options.clock, options.profile, options.profile.host.cores,
-                      Seconds{times * options.look.value});
+                      {.time = Seconds{times * options.look.value}});
 }
 
 // What is known of a run before its first step.

@@ -162,6 +162,63 @@ TEST_F(HostLimitsTest, TheLeastOfControlGroupAndAddressSpaceIsTheProcesss) {
   EXPECT_EQ(Limits().memory_limit(), Bytes(3000000));
 }
 
+// 50 MB mapped, 30 MB of them writable, 10 MB in RAM.
+constexpr char kProcess[] =
+    "Name:\tx\nCpus_allowed_list:\t0-7\nVmSize:\t50000 kB\nVmRSS:\t10000 kB\n"
+    "VmData:\t30000 kB\n";
+
+TEST_F(HostLimitsTest, WhatIsMappedWithoutBeingInRamCountsAgainstTheLimitOnAddressSpace) {
+  Put("proc/self/status", kProcess);
+  EXPECT_EQ(Limits().resident, 10000_KiB);
+  EXPECT_EQ(Limits().free_memory(), 12000_KiB) << "no limit: what the machine has";
+  Put("proc/self/limits", "Max address space         57344000     unlimited      bytes\n");
+  EXPECT_EQ(Limits().memory_limit(), 16000_KiB);  // 56,000 KiB may be mapped
+  EXPECT_EQ(Limits().free_memory(), 6000_KiB);
+  Put("proc/self/limits", "Max address space         1024     unlimited      bytes\n");
+  EXPECT_EQ(Limits().free_memory(), 0_B);
+}
+
+TEST_F(HostLimitsTest, TheLimitOnDataIsRead) {
+  Put("proc/self/status", kProcess);
+  Put("proc/self/limits",
+      "Max data size         32768000     unlimited      bytes\n"
+      "Max address space         unlimited     unlimited      bytes\n");
+  EXPECT_EQ(Limits().data_segment, 32000_KiB);
+  EXPECT_EQ(Limits().memory_limit(), 12000_KiB);
+  EXPECT_EQ(Limits().free_memory(), 2000_KiB);
+}
+
+// Files in the cache are not used memory; those who share the group use the rest.
+TEST_F(HostLimitsTest, WhatOthersInTheGroupUseIsNotFree) {
+  Put("proc/self/status", kProcess);
+  Put("proc/self/cgroup", "0::/a/b\n");
+  Put("sys/fs/cgroup/a/memory.max", "40960000\n");
+  Put("sys/fs/cgroup/a/b/memory.max", "max\n");
+  EXPECT_FALSE(Limits().cgroup_free.has_value()) << "use is not told";
+  EXPECT_EQ(Limits().free_memory(), 12000_KiB);
+  Put("sys/fs/cgroup/a/memory.current", "35840000\n");  // 35,000 KiB
+  EXPECT_EQ(Limits().cgroup_free, 5000_KiB);
+  EXPECT_EQ(Limits().memory_limit(), 15000_KiB);
+  Put("sys/fs/cgroup/a/memory.stat", "anon 1\ninactive_file 2048000\nactive_file 1024000\n");
+  EXPECT_EQ(Limits().cgroup_free, 8000_KiB);
+  EXPECT_EQ(Limits().free_memory(), 8000_KiB);
+  // More than the limit is used for moments.
+  Put("sys/fs/cgroup/a/memory.current", "45000000\n");
+  Put("sys/fs/cgroup/a/memory.stat", "anon 45000000\n");
+  EXPECT_EQ(Limits().free_memory(), 0_B);
+}
+
+TEST_F(HostLimitsTest, Version1TellsUseByOtherNames) {
+  Put("proc/self/status", kProcess);
+  Put("proc/self/cgroup", "9:memory:/b\n");
+  Put("sys/fs/cgroup/memory/b/memory.limit_in_bytes", "40960000\n");
+  Put("sys/fs/cgroup/memory/b/memory.usage_in_bytes", "35840000\n");
+  Put("sys/fs/cgroup/memory/b/memory.stat",
+      "inactive_file 1\ntotal_inactive_file 1024000\ntotal_active_file 1024000\n");
+  EXPECT_EQ(Limits().cgroup_free, 7000_KiB);
+  EXPECT_EQ(Limits().cgroup_memory, 40000_KiB);
+}
+
 TEST_F(HostLimitsTest, ReadsSwapHugePagesAndTheThreadsOfTheMachine) {
   Put("proc/meminfo",
       "MemTotal: 16000 kB\nMemAvailable: 12000 kB\nSwapTotal: 4000 kB\nSwapFree: 3000 kB\n");

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <stop_token>
 
+#include "common/host_memory.h"
 #include "planner/yardstick.h"
 
 namespace horizon {
@@ -51,11 +52,51 @@ TEST(MachineSpeed, IsAShareOfTheProfiles) {
   HardwareProfile profile = Measured(DeviceKind::kHost);
   profile.host.yardstick_flops_per_second->value = Yardstick::kFlops;
   // 12 bytes for each value of a piece: two arrays of three pieces make up the memory.
-  profile.host.yardstick_bytes_per_second->value = static_cast<double>(Yardstick::kMemoryBytes / 24) * 12.0;
-  const absl::StatusOr<MachineSpeed> speed = MeasureSpeed(clock, profile, 2, Seconds{0.01});
+  profile.host.yardstick_bytes_per_second->value =
+      static_cast<double>(Yardstick::kMemoryBytes / 24) * 12.0;
+  const absl::StatusOr<MachineSpeed> speed =
+      MeasureSpeed(clock, profile, 2, {.time = Seconds{0.01}});
   ASSERT_TRUE(speed.ok()) << speed.status();
   EXPECT_NEAR(speed->products, 1000, 1e-6);
   EXPECT_NEAR(speed->memory, 1000, 1e-6);
+}
+
+TEST(MachineSpeed, OfProductsStandsForBothWhereMemoryMayNotBeTaken) {
+  TickingClock clock;
+  HardwareProfile profile = Measured(DeviceKind::kHost);
+  profile.host.yardstick_flops_per_second->value = Yardstick::kFlops;
+  const absl::StatusOr<MachineSpeed> speed =
+      MeasureSpeed(clock, profile, 2, {.time = Seconds{0.01}, .may_take = kMemoryLookBytes - 1});
+  ASSERT_TRUE(speed.ok()) << speed.status();
+  EXPECT_NEAR(speed->products, 1000, 1e-6);
+  EXPECT_EQ(speed->memory, speed->products);
+}
+
+TEST(MachineSpeed, IsNotLookedAtWithoutMemoryForIt) {
+  TickingClock clock;
+  const absl::StatusOr<MachineSpeed> speed =
+      MeasureSpeed(clock, Measured(DeviceKind::kHost), 2, {.may_take = kProductLookBytes - 1});
+  ASSERT_TRUE(speed.ok()) << speed.status();
+  EXPECT_EQ(speed->products, 1);
+  EXPECT_EQ(speed->memory, 1);
+}
+
+TEST(MachineSpeed, IsFoundInMemoryThatIsThereAlready) {
+  TickingClock clock;
+  HardwareProfile profile = Measured(DeviceKind::kHost);
+  profile.host.yardstick_flops_per_second->value = Yardstick::kFlops;
+  profile.host.yardstick_bytes_per_second->value = Yardstick::kMemoryBytes / 24 * 12.0;
+  const absl::StatusOr<HostMemory> memory =
+      HostMemory::Create(Yardstick::kMemoryBytes + 4096, {.populate = false});
+  ASSERT_TRUE(memory.ok()) << memory.status();
+  std::byte& behind = memory->data()[Yardstick::kMemoryBytes];
+  const absl::StatusOr<MachineSpeed> speed = MeasureSpeed(
+      clock, profile, 2,
+      {.time = Seconds{0.01}, .borrowed = memory->span(), .may_take = kProductLookBytes});
+  ASSERT_TRUE(speed.ok()) << speed.status();
+  EXPECT_NEAR(speed->memory, 1000, 1e-6);
+  EXPECT_NE(memory->data()[3], std::byte{0}) << "it was used";
+  EXPECT_EQ(behind, std::byte{0}) << "no more of it than is needed";
 }
 
 TEST(MachineSpeed, SetsEveryRateOfTheHostDevice) {
