@@ -17,8 +17,9 @@ namespace {
 constexpr std::string_view kLock = "lock";
 constexpr std::string_view kBase = "base";
 constexpr std::string_view kJob = "job.json";
-constexpr std::string_view kStartFiles[] = {kJob,           "train.yaml",      "plan.json",
-                                            "machine.json", "prediction.json", "timelines.json"};
+constexpr std::string_view kStartFiles[] = {
+    kJob,         "train.yaml", "plan.json", "machine.json", "prediction.json", "timelines.json",
+    ".disk-probe"};  // of planner/probe_disk.cc, which a kill leaves
 // Opened before the first step, and empty until then.
 constexpr std::string_view kLineFiles[] = {"metrics.jsonl", "eval.jsonl"};
 

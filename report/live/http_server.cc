@@ -11,7 +11,6 @@
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/status.hpp>
 #include <cerrno>
-#include <chrono>
 #include <deque>
 #include <exception>
 #include <list>
@@ -95,11 +94,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Whether nobody waits for an answer here: nothing has been asked yet, or all was answered but
   // for events to come.
   bool only_listens() const { return following_ || !asked_; }
-  // Whether something has been on its way for longer than a client that reads would take.
-  bool is_stuck() const {
-    return !waiting_.empty() &&
-           std::chrono::steady_clock::now() - written_ >= state_.limits.stuck_time;
-  }
+  // Whether it has not taken all it was sent, as one that never reads.
+  bool is_behind() const { return !waiting_.empty(); }
 
   void Close() {
     if (closed_) return;
@@ -186,7 +182,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
       if (!following_) OnAnswered();
       return;
     }
-    written_ = std::chrono::steady_clock::now();
     stream_.expires_after(state_.limits.write_time);
     stream_.async_write_some(asio::buffer(*waiting_.front()) + sent_,
                              [self = shared_from_this()](const ErrorCode& error, size_t count) {
@@ -202,7 +197,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   http::request_parser<http::empty_body> parser_;
   std::deque<std::shared_ptr<const std::string>> waiting_;  // the first is being written
   size_t sent_ = 0;                                         // of it
-  std::chrono::steady_clock::time_point written_;           // when that began
   std::array<char, 512> discarded_;
   bool asked_ = false;
   bool following_ = false;
@@ -303,7 +297,8 @@ class BeastServer final : public HttpServer {
     for (const std::weak_ptr<Connection>& one : followers_) {
       const std::shared_ptr<Connection> connection = one.lock();
       if (connection == nullptr || connection->closed() || !connection->only_listens()) continue;
-      if (leaves == nullptr || (connection->is_stuck() && !leaves->is_stuck())) leaves = connection;
+      const bool first = leaves == nullptr || (connection->is_behind() && !leaves->is_behind());
+      if (first) leaves = connection;
     }
     if (leaves != nullptr) leaves->Close();
   }

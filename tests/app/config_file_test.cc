@@ -359,9 +359,8 @@ TEST_F(ConfigFile, ABadValueIsRefusedAsAFlagWouldBeWithFileAndLine) {
 }
 
 TEST_F(ConfigFile, AnUnknownKeyIsRefusedWithTheNearestName) {
-  EXPECT_EQ(Train("model: m\ndata: d\nlearning_rate: 1\n"), 2);
-  EXPECT_EQ(log_,
-            "error: job.yaml:3: unknown key \"learning_rate\"; did you mean 'learning-rate'?\n");
+  EXPECT_EQ(Train("model: m\ndata: d\nlearn-rate: 1\n"), 2);
+  EXPECT_EQ(log_, "error: job.yaml:3: unknown key \"learn-rate\"; did you mean 'learning-rate'?\n");
   EXPECT_EQ(Train("model: m\ndata: d\nzzzz: 1\n"), 2);
   EXPECT_EQ(log_, "error: job.yaml:3: unknown key \"zzzz\"; see 'horizon help train'\n");
 }

@@ -190,7 +190,7 @@ TEST(TrainJobOptions, ErrorsUseTheWordsOfTheCommandLine) {
 TEST(PlanJobOptions, TakesWhatItsErrorsSuggest) {
   const std::unique_ptr<Io> io = MakePosixIo();
   const std::string file = MakeTestFolder(*io) + "/job.yaml";
-  WriteBytes(*io, file, "optimizer-place: in_backward\n");
+  WriteBytes(*io, file, "optimizer-place: in-backward\n");
   const ModelSpec spec = Spec();
   const auto read = [&](const std::vector<std::string>& words) {
     PlanJobOptions options;

@@ -62,6 +62,16 @@ class RecordStreamTest : public testing::Test {
   std::string folder_ = MakeTestFolder(*io_);
 };
 
+TEST_F(RecordStreamTest, BytesOfJsonThatAreNotUtf8AreReplacedAsPythonDoesIt) {
+  // The beginning of a character takes no quote with it.
+  EXPECT_THAT(Read("{\"a\": \"\xe4\xbd\"}\n{\"b\": \"\xff\xed\xa0\x80\"}\n", "a.jsonl"),
+              ElementsAre("1: {\"a\": \"\ufffd\"}", "2: {\"b\": \"\ufffd\ufffd\ufffd\ufffd\"}"));
+  EXPECT_THAT(Read("[\"\xf0\x9f\", \"\xc3\xa4\"]", "a.json"),
+              ElementsAre("1/1: \"\ufffd\"", "1/2: \"\u00e4\""));
+  // Plain text is the tokenizer's to replace: pieces have the file's bytes.
+  EXPECT_THAT(Read("a\xff", "a.txt"), ElementsAre("1: a\xff"));
+}
+
 TEST_F(RecordStreamTest, LinesKeepTheirNumbersOverBlankOnes) {
   EXPECT_THAT(Read("{1}\n\n \t\r\n{2}\r\n{3}", "a.jsonl"),
               ElementsAre("1: {1}", "4: {2}\r", "5: {3}"));
