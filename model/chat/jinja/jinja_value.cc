@@ -8,6 +8,11 @@
 
 namespace horizon {
 
+struct JinjaValue::Text {
+  TracedText text;
+  JinjaMemoryCharge charge;
+};
+
 template <typename T>
 JinjaValue JinjaValue::Shared(Kind kind, T payload) {
   JinjaValue value(kind);
@@ -37,7 +42,11 @@ JinjaValue JinjaValue::Float(double value) {
   return made;
 }
 
-JinjaValue JinjaValue::String(TracedText text) { return Shared(Kind::kString, std::move(text)); }
+JinjaValue JinjaValue::String(TracedText text) { return String(std::move(text), {}); }
+
+JinjaValue JinjaValue::String(TracedText text, JinjaMemoryCharge charge) {
+  return Shared(Kind::kString, Text{std::move(text), std::move(charge)});
+}
 
 JinjaValue JinjaValue::Quoted(std::string_view text, int32_t message) {
   return String(TracedText(text, {.quoted = true, .message = message}));
@@ -101,31 +110,47 @@ JinjaValue JinjaValue::Dict(JinjaDict dict) {
 
 JinjaValue JinjaValue::Object(std::shared_ptr<JinjaObject> object) {
   JinjaValue value(Kind::kObject);
-  value.payload_ = std::make_shared<std::shared_ptr<JinjaObject>>(std::move(object));
+  value.payload_ = std::move(object);
   return value;
 }
 
-JinjaValue JinjaValue::FromDocument(const Value& value, int32_t message) {
-  if (const bool* boolean = value.As<bool>()) return Bool(*boolean);
-  if (const int64_t* integer = value.As<int64_t>()) return Integer(*integer);
-  if (const double* real = value.As<double>()) return Float(*real);
-  if (const std::string* text = value.As<std::string>()) return Quoted(*text, message);
+namespace {
+
+JinjaValue Convert(const Value& value, int32_t message);
+
+JinjaValue::Entries ConvertEntries(const Value::Object& object, int32_t message) {
+  JinjaValue::Entries entries;
+  entries.reserve(object.size());
+  for (const auto& [key, item] : object) {
+    entries.emplace_back(JinjaValue::Quoted(key, message), Convert(item, message));
+  }
+  return entries;
+}
+
+JinjaValue Convert(const Value& value, int32_t message) {
+  if (const bool* boolean = value.As<bool>()) return JinjaValue::Bool(*boolean);
+  if (const int64_t* integer = value.As<int64_t>()) return JinjaValue::Integer(*integer);
+  if (const double* real = value.As<double>()) return JinjaValue::Float(*real);
+  if (const std::string* text = value.As<std::string>()) return JinjaValue::Quoted(*text, message);
   if (const Value::Array* array = value.As<Value::Array>()) {
     std::vector<JinjaValue> items;
     items.reserve(array->size());
-    for (const Value& item : *array) items.push_back(FromDocument(item, message));
-    // Only what is given to us is a message, not what lies inside.
-    return List(std::move(items));
+    for (const Value& item : *array) items.push_back(Convert(item, message));
+    return JinjaValue::List(std::move(items));
   }
   if (const Value::Object* object = value.As<Value::Object>()) {
-    Entries entries;
-    entries.reserve(object->size());
-    for (const auto& [key, item] : *object) {
-      entries.emplace_back(Quoted(key, message), FromDocument(item, message));
-    }
-    return Message(std::move(entries), message);
+    return JinjaValue::Dict(ConvertEntries(*object, message));
   }
-  return None();
+  return JinjaValue::None();
+}
+
+}  // namespace
+
+JinjaValue JinjaValue::FromDocument(const Value& value, int32_t message) {
+  if (const Value::Object* object = value.As<Value::Object>(); object != nullptr && message >= 0) {
+    return Message(ConvertEntries(*object, message), message);
+  }
+  return Convert(value, message);
 }
 
 bool JinjaValue::is_number() const { return is_integral() || kind_ == Kind::kFloat; }
@@ -150,7 +175,7 @@ double JinjaValue::real() const {
 
 const TracedText& JinjaValue::string() const {
   CHECK(kind_ == Kind::kString);
-  return *static_cast<const TracedText*>(payload_.get());
+  return static_cast<const Text*>(payload_.get())->text;
 }
 
 const JinjaSequence& JinjaValue::items() const {
@@ -163,11 +188,14 @@ const JinjaDict& JinjaValue::dict() const {
   return *static_cast<const JinjaDict*>(payload_.get());
 }
 
-JinjaObject& JinjaValue::object() const { return *shared_object(); }
+JinjaObject& JinjaValue::object() const {
+  CHECK(kind_ == Kind::kObject);
+  return *static_cast<JinjaObject*>(payload_.get());
+}
 
 std::shared_ptr<JinjaObject> JinjaValue::shared_object() const {
   CHECK(kind_ == Kind::kObject);
-  return *static_cast<const std::shared_ptr<JinjaObject>*>(payload_.get());
+  return std::static_pointer_cast<JinjaObject>(payload_);
 }
 
 int32_t JinjaValue::message() const { return kind_ == Kind::kDict ? dict().message : -1; }

@@ -19,6 +19,21 @@ class JinjaObject;
 struct JinjaDict;
 struct JinjaSequence;
 
+// Memory that values of one rendering hold, so that it can be bounded. Counted when a value is made
+// and given back when the last copy of it is gone.
+class JinjaMemoryCharge {
+ public:
+  JinjaMemoryCharge() = default;
+  JinjaMemoryCharge(std::shared_ptr<int64_t> counter, int64_t bytes);
+  JinjaMemoryCharge(JinjaMemoryCharge&& other) noexcept;
+  JinjaMemoryCharge& operator=(JinjaMemoryCharge&& other) noexcept;
+  ~JinjaMemoryCharge();
+
+ private:
+  std::shared_ptr<int64_t> counter_;
+  int64_t bytes_ = 0;
+};
+
 // A value of a template: what Python would hold in a variable. Cheap to copy, since texts, lists
 // and dicts are shared and never change once made (the sandbox of transformers refuses to change
 // them, too).
@@ -52,6 +67,7 @@ class JinjaValue {
   static JinjaValue Integer(int64_t value);
   static JinjaValue Float(double value);
   static JinjaValue String(TracedText text);
+  static JinjaValue String(TracedText text, JinjaMemoryCharge charge);
   // Words of a record, which never count as markup; `message`: -1 if they belong to none.
   static JinjaValue Quoted(std::string_view text, int32_t message);
   // Text that counts as the template's own, such as bos_token.
@@ -95,6 +111,7 @@ class JinjaValue {
   static JinjaValue Object(std::shared_ptr<JinjaObject> object);
 
  private:
+  struct Text;
   explicit JinjaValue(Kind kind) : kind_(kind) {}
   template <typename T>
   static JinjaValue Shared(Kind kind, T payload);
@@ -102,27 +119,12 @@ class JinjaValue {
   Kind kind_ = Kind::kUndefined;
   int64_t integer_ = 0;
   double real_ = 0;
-  // std::string (a hint), TracedText, JinjaSequence, JinjaDict or JinjaObject, as kind_ says.
+  // std::string (a hint), Text, JinjaSequence, JinjaDict or JinjaObject, as kind_ says.
   std::shared_ptr<void> payload_;
 };
 
 // The variables that a template is rendered with.
 using JinjaVariables = std::map<std::string, JinjaValue, std::less<>>;
-
-// Memory that values of one rendering hold, so that it can be bounded. Counted when a value is made
-// and given back when the last copy of it is gone.
-class JinjaMemoryCharge {
- public:
-  JinjaMemoryCharge() = default;
-  JinjaMemoryCharge(std::shared_ptr<int64_t> counter, int64_t bytes);
-  JinjaMemoryCharge(JinjaMemoryCharge&& other) noexcept;
-  JinjaMemoryCharge& operator=(JinjaMemoryCharge&& other) noexcept;
-  ~JinjaMemoryCharge();
-
- private:
-  std::shared_ptr<int64_t> counter_;
-  int64_t bytes_ = 0;
-};
 
 struct JinjaSequence {
   std::vector<JinjaValue> items;
