@@ -216,9 +216,10 @@ JinjaExpressionPtr JinjaParser::ParsePrimary(bool with_namespace) {
   JinjaExpressionPtr node = Make(Expression::kConstant, token.line);
   if (token.kind == Kind::kName) {
     const std::string name = Take().text;
-    if (name == "true" || name == "True" || name == "false" || name == "False") {
-      node->constant = JinjaValue::Bool(name == "true" || name == "True");
-    } else if (name == "none" || name == "None") {
+    const std::string_view word = name;  // gcc 12 warns about comparing the string
+    if (word == "true" || word == "True" || word == "false" || word == "False") {
+      node->constant = JinjaValue::Bool(word == "true" || word == "True");
+    } else if (word == "none" || word == "None") {
       node->constant = JinjaValue::None();
     } else {
       node->kind = Expression::kName;
