@@ -9,6 +9,7 @@
 #include "common/enum_words.h"
 #include "common/posix_absolute_path.h"
 #include "common/status_macros.h"
+#include "model/chat/date_text.h"
 #include "model/load_model_spec.h"
 #include "runtime/checkpoint/checkpoint_names.h"
 #include "training/run_folder.h"
@@ -173,7 +174,7 @@ absl::StatusOr<TrainingSettings> TrainOptions::ToSettings(const CommandContext& 
   ASSIGN_OR_RETURN(settings.save.mode, ReadSaveMode(save));
   ASSIGN_OR_RETURN(settings.non_finite, ParseWord<NonFinitePolicy>(on_non_finite));
   ASSIGN_OR_RETURN(settings.export_type, ParseWord<NumberType>(export_dtype));
-  settings.options_text = TextFor(context.io, on);
+  settings.options_text = TextFor(context.io, on, settings.data.chat);
   return settings;
 }
 
@@ -191,9 +192,11 @@ struct FromTheRoot {
 
 }  // namespace
 
-std::string TrainOptions::TextFor(Io& io, const DeviceName& on) const {
+std::string TrainOptions::TextFor(Io& io, const DeviceName& on, const ChatChoice& chat) const {
   TrainOptions given = *this;
   given.device = ToString(on);  // its arithmetic is part of the run
+  // A run that goes on another day has the same tokens.
+  given.data_flags.chat.chat_date = DateText("%Y-%m-%d", chat.now);
   // These are names or paths.
   if (CatalogEntryOf(io, model) == nullptr) given.model = AbsolutePath(model);
   if (plan != "auto") given.plan = AbsolutePath(plan);

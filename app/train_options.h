@@ -11,6 +11,7 @@
 #include "app/option.h"
 #include "common/io.h"
 #include "common/units.h"
+#include "model/chat/chat_encoder.h"
 #include "model/model_spec.h"
 #include "runtime/compute_device.h"
 #include "training/training_settings.h"
@@ -57,9 +58,9 @@ struct TrainOptions {
   absl::Status FollowMovedRun(Io& io);
 
  private:
-  // train.yaml: the options as they were given, with the device that was chosen and paths from the
-  // root, so that it means the same wherever a process is started.
-  std::string TextFor(Io& io, const DeviceName& on) const;
+  // train.yaml: the options as they were given, with the device and the date that were chosen and
+  // paths from the root, so that it means the same wherever and whenever a process is started.
+  std::string TextFor(Io& io, const DeviceName& on, const ChatChoice& chat) const;
 };
 
 }  // namespace horizon

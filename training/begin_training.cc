@@ -1,5 +1,7 @@
 #include "training/begin_training.h"
 
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "common/check.h"
@@ -12,6 +14,7 @@
 #include "runtime/process_memory.h"
 #include "runtime/text_part_config.h"
 #include "schedule/training_job.h"
+#include "training/data_settings.h"
 #include "training/frozen_weights.h"
 #include "training/initial_weights.h"
 #include "training/run_folder.h"
@@ -118,8 +121,13 @@ absl::StatusOr<RunFolder> MakeRunFolder(const TrainingContext& context,
   // The job comes first: it tells a start that was killed from files of others (HoldsNoRun).
   RETURN_IF_ERROR(WriteTextFile(io, folder + "/job.json", WriteJob(settings.job)));
   RETURN_IF_ERROR(WriteTextFile(io, folder + "/train.yaml", settings.options_text));
-  RETURN_IF_ERROR(KeepModelFiles(
-      io, folder, {.config_text = model.config_text, .model = settings.job.model, .spec = spec}));
+  ASSIGN_OR_RETURN(std::optional<std::string> chat_template,
+                   ChosenChatTemplate(io, settings.data, settings.job.model));
+  RETURN_IF_ERROR(KeepModelFiles(io, folder,
+                                 {.config_text = model.config_text,
+                                  .model = settings.job.model,
+                                  .spec = spec,
+                                  .chat_template = std::move(chat_template)}));
   if (!settings.job.trains_all()) {
     RETURN_IF_ERROR(KeepWeightSource(io, folder, settings.initial_weights));
   }
