@@ -34,8 +34,7 @@ std::string TypeRepr(const JinjaValue& value) {
 }
 
 JinjaValue NoAttribute(const JinjaValue& value, std::string_view name) {
-  return JinjaValue::Undefined(
-      StrCat(TypeRepr(value), " has no attribute ", PythonRepr(name)));
+  return JinjaValue::Undefined(StrCat(TypeRepr(value), " has no attribute ", PythonRepr(name)));
 }
 
 // What would change a list or dict, which the sandbox refuses when it is called.
@@ -44,7 +43,8 @@ bool IsMutator(Kind kind, std::string_view name) {
       "append", "clear", "pop", "reverse", "insert", "sort", "extend", "remove"};
   static constexpr std::array<std::string_view, 5> kOfDicts = {"clear", "pop", "popitem",
                                                                "setdefault", "update"};
-  if (kind == Kind::kList) return std::find(kOfLists.begin(), kOfLists.end(), name) != kOfLists.end();
+  if (kind == Kind::kList)
+    return std::find(kOfLists.begin(), kOfLists.end(), name) != kOfLists.end();
   return kind == Kind::kDict && std::find(kOfDicts.begin(), kOfDicts.end(), name) != kOfDicts.end();
 }
 
@@ -158,7 +158,9 @@ JinjaValue GetSlice(JinjaRun& run, const JinjaValue& value, const JinjaValue& be
   if (!is_text && !value.is(Kind::kList) && !value.is(Kind::kTuple) && !value.is(Kind::kRange)) {
     return JinjaValue::Undefined(StrCat(TypeRepr(value), " has no element slice"));
   }
-  const auto is_index = [](const JinjaValue& one) { return one.is(Kind::kNone) || one.is_integral(); };
+  const auto is_index = [](const JinjaValue& one) {
+    return one.is(Kind::kNone) || one.is_integral();
+  };
   if (!is_index(begin) || !is_index(end) || !is_index(step)) {
     // Jinja catches Python's TypeError.
     return JinjaValue::Undefined(StrCat(TypeRepr(value), " has no element slice"));
@@ -174,7 +176,8 @@ JinjaValue GetSlice(JinjaRun& run, const JinjaValue& value, const JinjaValue& be
   const int64_t last = SliceBound(run, end, forward ? size : -1, size, forward);
   if (is_text && stride == 1) {
     const size_t from = places[static_cast<size_t>(first)];
-    return run.MakeString(value.string().Slice(from, std::max(from, places[static_cast<size_t>(last)])));
+    return run.MakeString(
+        value.string().Slice(from, std::max(from, places[static_cast<size_t>(last)])));
   }
   TracedText text;
   JinjaSequence part;

@@ -52,7 +52,8 @@ JinjaValue Truncate(JinjaRun& run, const JinjaValue& value, JinjaArguments argum
   const TracedText end = given.Text(2, "...");
   const int64_t leeway = given.set(3) ? given.Integer(3, 5) : 5;
   const auto end_length = static_cast<int64_t>(CountCharacters(end.text()));
-  if (length < end_length) return run.Fail(StrCat("expected length >= ", end_length, ", got ", length));
+  if (length < end_length)
+    return run.Fail(StrCat("expected length >= ", end_length, ", got ", length));
   if (leeway < 0) return run.Fail(StrCat("expected leeway >= 0, got ", leeway));
   if (!value.is(Kind::kString)) {
     return run.Fail(StrCat("truncate takes a text, not ", PythonTypeName(value)));
