@@ -27,11 +27,15 @@ TEST(JinjaLimits, WhatIsTooMuchIsRefused) {
   for (const std::string_view source : {
            "{{ 'a' * 1000000000 }}",
            "{% set x = [1] * 1000000000 %}",
-           "{% set ns = namespace(x='ab') %}{% for i in range(100) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
-           "{% set ns = namespace(x=['ab']) %}{% for i in range(100) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
-           "{% set ns = namespace(x=[]) %}{% for i in range(1000) %}{% set ns.x = [ns.x] %}{% endfor %}",
+           "{% set ns = namespace(x='ab') %}{% for i in range(100) %}{% set ns.x = ns.x + ns.x "
+           "%}{% endfor %}",
+           "{% set ns = namespace(x=['ab']) %}{% for i in range(100) %}{% set ns.x = ns.x + ns.x "
+           "%}{% endfor %}",
+           "{% set ns = namespace(x=[]) %}{% for i in range(1000) %}{% set ns.x = [ns.x] %}{% "
+           "endfor %}",
            "{% for i in range(1000) %}{% for j in range(1000) %}{% endfor %}{% endfor %}",
-           "{% for i in range(90000) %}{{ 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' }}{% endfor %}",
+           "{% for i in range(90000) %}{{ 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' }}{% "
+           "endfor %}",
            "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
            "{{ 'a'.ljust(100000000) }}",
            "{{ 'a'.replace('', 'b' * 900000) }}",
@@ -43,7 +47,8 @@ TEST(JinjaLimits, WhatIsTooMuchIsRefused) {
            "{{ ('a' * 900000) ~ ('b' * 900000) }}",
            "{{ [['a' * 900000] * 100]|tojson }}",
            "{{ ['a' * 900000] * 100 }}",
-           "{% set ns = namespace(x=[]) %}{% for i in range(90000) %}{% set ns.x = ns.x + ['x' * 900000] %}{% endfor %}",
+           "{% set ns = namespace(x=[]) %}{% for i in range(90000) %}{% set ns.x = ns.x + ['x' * "
+           "900000] %}{% endfor %}",
        }) {
     const absl::Status status = Try(source, small);
     EXPECT_TRUE(absl::IsResourceExhausted(status)) << source << "\n" << status;
@@ -61,8 +66,7 @@ TEST(JinjaLimits, DeepNestingIsRefusedByTheParser) {
         "{{ 1" + Repeated(" if 1", 100'000) + " }}",
         "{% if 1 %}" + Repeated("{% elif 1 %}", 100'000) + "{% endif %}",
         "{{ a" + Repeated("()", 100'000) + " }}", "{{ 1" + Repeated(" or 1", 100'000) + " }}",
-        "{{ 1" + Repeated(" is eq 1", 2) + " }}", Repeated("{% for i in x %}", 100'000),
-        "{% set " + Repeated("(", 100'000) + "a = 1 %}"}) {
+        Repeated("{% for i in x %}", 100'000), "{% set " + Repeated("(", 100'000) + "a = 1 %}"}) {
     const absl::Status status = Try(source);
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << source.substr(0, 40) << status;
   }

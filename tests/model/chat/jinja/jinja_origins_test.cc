@@ -11,9 +11,10 @@ namespace horizon {
 namespace {
 
 JinjaValue Message(std::string_view role, std::string_view content, int32_t number) {
-  return JinjaValue::Message({{JinjaValue::Template("role"), JinjaValue::Quoted(role, number)},
-                              {JinjaValue::Template("content"), JinjaValue::Quoted(content, number)}},
-                             number);
+  return JinjaValue::Message(
+      {{JinjaValue::Template("role"), JinjaValue::Quoted(role, number)},
+       {JinjaValue::Template("content"), JinjaValue::Quoted(content, number)}},
+      number);
 }
 
 JinjaVariables Variables() {
@@ -42,8 +43,9 @@ std::string Traced(std::string_view source) {
 }
 
 TEST(JinjaOrigins, LoopsOverMessagesGiveTheirNumber) {
-  EXPECT_EQ(Traced("{{ bos_token }}{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}E"),
-            "<s> <@0 [user]@0 >@0 [ Hi ]@0 <@1 [bot]@1 >@1 [Yo]@1 E");
+  EXPECT_EQ(
+      Traced("{{ bos_token }}{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}E"),
+      "<s> <@0 [user]@0 >@0 [ Hi ]@0 <@1 [bot]@1 >@1 [Yo]@1 E");
   EXPECT_EQ(Traced("{% for m in messages[1:] %}{{ m.content }};{% endfor %}"), "[Yo]@1 ;@1");
   EXPECT_EQ(Traced("{% for m in messages|reverse %}{{ m.role }};{% endfor %}"),
             "[bot]@1 ;@1 [user]@0 ;@0");
@@ -90,7 +92,8 @@ TEST(JinjaOrigins, OperationsOnTextKeepTheOriginOfEachPiece) {
 TEST(JinjaOrigins, MacrosAndSetBlocksKeepOrigins) {
   EXPECT_EQ(Traced("{% macro m(x) %}<{{ x }}>{% endmacro %}{{ m(messages[1].content) }}"),
             "< [Yo]@1 >");
-  EXPECT_EQ(Traced("{% set x %}<{{ messages[1].content }}>{% endset %}{{ x|upper }}"), "< [YO]@1 >");
+  EXPECT_EQ(Traced("{% set x %}<{{ messages[1].content }}>{% endset %}{{ x|upper }}"),
+            "< [YO]@1 >");
   EXPECT_EQ(Traced("{% macro m(x) %}<{{ x }}>{% endmacro %}"
                    "{% for g in messages %}{{ m(date) }}{% endfor %}"),
             "<@0 [today]@0 >@0 <@1 [today]@1 >@1");
@@ -103,7 +106,8 @@ TEST(JinjaOrigins, GenerationBlocksMarkWhatTheyWrite) {
             "xy! xy");
   EXPECT_EQ(Traced("{% macro m() %}a{% generation %}b{% endgeneration %}{% endmacro %}{{ m() }}"),
             "a b!");
-  const absl::StatusOr<JinjaTemplate> with = JinjaTemplate::Parse("{%- generation -%}{% endgeneration %}", "t");
+  const absl::StatusOr<JinjaTemplate> with =
+      JinjaTemplate::Parse("{%- generation -%}{% endgeneration %}", "t");
   const absl::StatusOr<JinjaTemplate> without = JinjaTemplate::Parse("generation", "t");
   ASSERT_TRUE(with.ok() && without.ok());
   EXPECT_TRUE(with->has_generation());

@@ -21,7 +21,8 @@ JinjaVariables Variables() {
          {JinjaValue::Template("content"), JinjaValue::Quoted(content, number)}},
         number);
   };
-  return {{"messages", JinjaValue::List({message("user", " H\xC3\xA9 ", 0), message("bot", "Yo\n", 1)})},
+  return {{"messages",
+           JinjaValue::List({message("user", " H\xC3\xA9 ", 0), message("bot", "Yo\n", 1)})},
           {"n", JinjaValue::Integer(7)},
           {"x", JinjaValue::Quoted("a<b>'\xE4\xBD\xA0", -1)}};
 }

@@ -1,5 +1,6 @@
 """Renders a template as transformers does, for the scripts beside."""
 
+import copy
 import json
 import subprocess
 
@@ -9,7 +10,7 @@ from transformers.utils.chat_template_utils import _compile_jinja_template
 def render(template, variables):
     """{"text"} or {"error"} of transformers."""
     try:
-        return {"text": _compile_jinja_template(template).render(**variables)}
+        return {"text": _compile_jinja_template(template).render(**copy.deepcopy(variables))}
     except Exception as error:  # whatever a template can raise
         return {"error": f"{type(error).__name__}: {error}"}
 
