@@ -32,7 +32,8 @@ class PercentFormat {
     if (run_.failed()) return {};
     const bool all_used = values_.is(Kind::kTuple)
                               ? next_ >= values_.items().items.size()
-                              : next_ > 0 || values_.is(Kind::kDict) || values_.is(Kind::kList) ||
+                              : next_ > 0 || values_.is(Kind::kUndefined) ||
+                                    values_.is(Kind::kDict) || values_.is(Kind::kList) ||
                                     values_.is(Kind::kRange);
     if (!all_used) return run_.Fail("not all arguments converted during string formatting");
     return out_.FinishString();

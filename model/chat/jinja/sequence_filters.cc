@@ -28,7 +28,7 @@ JinjaValue First(JinjaRun& run, const JinjaValue& value, JinjaArguments argument
 
 JinjaValue Last(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
   const JinjaParameters none(run, "last", std::move(arguments), {}, 0);
-  if (value.is(Kind::kIterator) || value.is(Kind::kUndefined)) {
+  if (value.is(Kind::kIterator)) {
     return run.Fail(StrCat("'", PythonTypeName(value), "' object is not reversible"));
   }
   std::vector<JinjaValue> items = TakeItems(run, value);
