@@ -18,13 +18,13 @@ import make_chat_goldens as chats  # noqa: E402
 
 SPECIAL = re.compile(
     r"<\|[^<>|\s'\"{}\0]{1,40}\|?>|<[a-z_]{1,20}\|>|<\uff5c[^<>\uff5c\s\0]{1,40}\uff5c>|"
-    r"<(?:/?s|bos|eos|unk|pad|start_of_turn|end_of_turn|start_of_image|image|/?BOS_TOKEN|SPECIAL_\d+)>")
+    r"<(?:/?s|bos|eos|unk|pad|start_of_turn|end_of_turn|start_of_image|image|end_of_utterance|/?BOS_TOKEN|SPECIAL_\d+)>")
 BRACKETS = re.compile(r"\[/?[A-Z][A-Z_]{2,30}\]")
 # Added tokens that are not special in the models that have them.
 PLAIN = ["<think>", "</think>", "<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>"]
 BEGIN = ["<|begin_of_text|>", "<bos>", "<\uff5cbegin\u2581of\u2581sentence\uff5c>", "<|startoftext|>",
          "<BOS_TOKEN>", "[gMASK]", "<s>"]
-END = ["<|im_end|>", "<|eot_id|>", "<|eot|>", "<end_of_turn>", "<turn|>", "<|END_OF_TURN_TOKEN|>",
+END = ["<|im_end|>", "<|eot_id|>", "<|eot|>", "<end_of_turn>", "<end_of_utterance>", "<turn|>", "<|END_OF_TURN_TOKEN|>",
        "<|return|>", "<|end|>", "<\uff5cend\u2581of\u2581sentence\uff5c>", "<|end_of_text|>", "<|user|>",
        "<|endoftext|>", "</s>"]
 
@@ -75,7 +75,7 @@ class SmallTokenizer:
         self.kind = kind_of(literals)
         self.begin, self.end = first_of(BEGIN, literals), first_of(END, literals)
         specials = SPECIAL.findall(literals)
-        if self.kind != "mistral1":
+        if self.kind not in ("mistral1", "llama2"):  # which have no tokens for [INST]
             specials += BRACKETS.findall(literals)
         if re.search(r"<\|['\"]?\s*[+~]|<\|(?=\{\{|\0|$)", literals + "\0") or "'<|'" in template:
             specials += ["<|system|>", "<|user|>", "<|assistant|>", "<|tool|>"]
