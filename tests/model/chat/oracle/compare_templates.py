@@ -151,6 +151,14 @@ def report(cases, answers, count, title):
     return wrong
 
 
+def write_rendered(cases, folder):
+    """For tests/model/tokenizer/oracle/rendered_chats.py."""
+    with open(os.path.join(folder, "rendered.jsonl"), "w", encoding="utf-8") as f:
+        for case in cases:
+            if case.theirs.get("text"):
+                f.write(json.dumps({"tokenizer": case.tokenizer.folder, "text": case.theirs["text"]}) + "\n")
+
+
 def short(value):
     return hashlib.sha256(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
                           ).hexdigest()[:12]
@@ -207,6 +215,7 @@ def main():
     if options.write_goldens:
         write_goldens(cases, options.folder)
     check_goldens(cases)
+    write_rendered(cases, options.folder)
     if options.program is None:
         return
     wrong = report(cases, our_answers(options.program, cases), options.show, "transformers")
