@@ -215,19 +215,20 @@ JinjaExpressionPtr JinjaParser::ParsePrimary(bool with_namespace) {
   const JinjaToken& token = current();
   JinjaExpressionPtr node = Make(Expression::kConstant, token.line);
   if (token.kind == Kind::kName) {
-    const std::string name = Take().text;
+    const JinjaToken taken = Take();
+    const std::string_view name = taken.text;
     if (name == "true" || name == "True" || name == "false" || name == "False") {
       node->constant = JinjaValue::Bool(name == "true" || name == "True");
     } else if (name == "none" || name == "None") {
       node->constant = JinjaValue::None();
     } else {
       node->kind = Expression::kName;
-      node->name = name;
+      node->name = taken.text;
       if (with_namespace && SkipOperator(".")) {
         node->kind = Expression::kNamespaceAttribute;
         node->attribute = TakeName("the name of an attribute");
       } else if (!with_namespace) {
-        ++specials_[name];
+        ++specials_[taken.text];
       }
     }
   } else if (token.kind == Kind::kString) {
