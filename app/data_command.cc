@@ -35,8 +35,9 @@ class DataCommand : public Command {
     return "horizon data check FILE... reads JSON lines, JSON arrays and plain text. A record has\n"
            "\"text\" (to continue), \"instruction\" and \"output\", \"messages\", "
            "\"conversations\",\n"
-           "\"query\" and \"response\" (or \"question\" and \"answer\"), or \"input_ids\". Nothing "
-           "is\n"
+           "\"prompt\" and \"completion\", \"query\" and \"response\" (or \"question\" and "
+           "\"answer\"),\n"
+           "or \"input_ids\". Shows the first sample with its ids and its loss mask. Nothing is\n"
            "written.\n";
   }
   OptionList Options() override {

@@ -97,13 +97,12 @@ absl::StatusOr<InferencePlace> PrepareInference(const CommandContext& context,
 
 absl::StatusOr<std::vector<int32_t>> EndIdsOf(Io& io, const std::string& folder,
                                               const ModelTokenizer& tokenizer,
-                                              const ChatFormat* chat) {
+                                              const ChatEncoder* chat) {
   std::vector<int32_t> ids;
   if (tokenizer.end_id.has_value()) ids.push_back(*tokenizer.end_id);
-  if (chat != nullptr && tokenizer.tokenizer != nullptr) {
-    const std::string_view end = EndOfAnswer(*chat);
-    const std::optional<int32_t> id = tokenizer.tokenizer->IdOf(end);
-    if (!end.empty() && id.has_value()) ids.push_back(*id);
+  if (chat != nullptr) {
+    const std::optional<int32_t> end = chat->EndOfAnswer();
+    if (end.has_value()) ids.push_back(*end);
   }
   for (const char* name : {"generation_config.json", "config.json"}) {
     const std::string path = JoinPath(folder, name);

@@ -6,6 +6,7 @@
 #include "app/device_option.h"
 #include "common/enum_words.h"
 #include "common/status_macros.h"
+#include "model/chat/date_text.h"
 
 namespace horizon {
 namespace {
@@ -162,13 +163,15 @@ absl::StatusOr<TrainingSettings> TrainOptions::ToSettings(const CommandContext& 
   ASSIGN_OR_RETURN(settings.save.mode, ReadSaveMode(save));
   ASSIGN_OR_RETURN(settings.non_finite, ParseWord<NonFinitePolicy>(on_non_finite));
   ASSIGN_OR_RETURN(settings.export_type, ParseWord<NumberType>(export_dtype));
-  settings.options_text = TextFor(on);
+  settings.options_text = TextFor(on, settings.data.chat);
   return settings;
 }
 
-std::string TrainOptions::TextFor(const DeviceName& on) const {
+std::string TrainOptions::TextFor(const DeviceName& on, const ChatChoice& chat) const {
   TrainOptions given = *this;
   given.device = ToString(on);  // its arithmetic is part of the run
+  // A run that goes on another day has the same tokens.
+  given.data_flags.chat.chat_date = DateText("%Y-%m-%d", chat.now);
   OptionList list;
   given.AddTo(list);
   return ConfigFileText(list.options);

@@ -10,6 +10,7 @@
 #include "app/job_options.h"
 #include "app/option.h"
 #include "common/units.h"
+#include "model/chat/chat_encoder.h"
 #include "model/model_spec.h"
 #include "runtime/compute_device.h"
 #include "training/training_settings.h"
@@ -53,8 +54,8 @@ struct TrainOptions {
                                               const DeviceName& on) const;
 
  private:
-  // train.yaml: the options as they were given, with the device that was chosen.
-  std::string TextFor(const DeviceName& on) const;
+  // train.yaml: the options as they were given, with the device and the date that were chosen.
+  std::string TextFor(const DeviceName& on, const ChatChoice& chat) const;
 };
 
 }  // namespace horizon

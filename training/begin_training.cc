@@ -1,5 +1,7 @@
 #include "training/begin_training.h"
 
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "common/check.h"
@@ -12,6 +14,7 @@
 #include "runtime/process_memory.h"
 #include "runtime/text_part_config.h"
 #include "schedule/training_job.h"
+#include "training/data_settings.h"
 #include "training/frozen_weights.h"
 #include "training/initial_weights.h"
 #include "training/run_folder.h"
@@ -105,8 +108,13 @@ absl::StatusOr<RunFolder> MakeRunFolder(const TrainingContext& context,
   const std::string& folder = settings.folder;
   const ModelSpec& spec = model.config.spec;
   ASSIGN_OR_RETURN(RunLock held, MakeAndLock(io, folder, std::move(lock)));
-  RETURN_IF_ERROR(KeepModelFiles(
-      io, folder, {.config_text = model.config_text, .model = settings.job.model, .spec = spec}));
+  ASSIGN_OR_RETURN(std::optional<std::string> chat_template,
+                   ChosenChatTemplate(io, settings.data, settings.job.model));
+  RETURN_IF_ERROR(KeepModelFiles(io, folder,
+                                 {.config_text = model.config_text,
+                                  .model = settings.job.model,
+                                  .spec = spec,
+                                  .chat_template = std::move(chat_template)}));
   if (!settings.job.trains_all()) {
     RETURN_IF_ERROR(KeepWeightSource(io, folder, settings.initial_weights));
   }

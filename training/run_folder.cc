@@ -108,7 +108,12 @@ absl::Status KeepModelFiles(Io& io, const std::string& run_folder, const BeganWi
   if (IsModelFolder(io, began.model)) {
     ASSIGN_OR_RETURN(const std::vector<std::string> companions, CompanionFiles(io, began.model));
     for (const std::string& path : companions) {
-      const std::string name = path.substr(path.rfind('/') + 1);
+      const std::string name = CompanionName(path);
+      if (began.chat_template.has_value() && IsChatTemplate(name)) continue;
+      if (name.find('/') != std::string::npos) {
+        made = io.MakeDirectory(ParentFolder(JoinPath(base, name)));
+        if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
+      }
       RETURN_IF_ERROR(CopyFileAtomically(io, path, JoinPath(base, name)));
     }
     if (!began.spec.wrapper.empty()) {
@@ -118,6 +123,9 @@ absl::Status KeepModelFiles(Io& io, const std::string& run_folder, const BeganWi
         RETURN_IF_ERROR(SaveCarriedTensors(io, JoinPath(base, kCarriedFile), *carried));
       }
     }
+  }
+  if (began.chat_template.has_value()) {
+    RETURN_IF_ERROR(WriteTextFile(io, JoinPath(base, kChatTemplateFile), *began.chat_template));
   }
   return WriteTextFile(io, base + "/config.json", began.config_text);
 }

@@ -45,6 +45,8 @@ struct BeganWith {
   const std::string& config_text;
   const std::string& model;  // as it was named
   const ModelSpec& spec;
+  // The chat template that the run is told to use in place of the model's own.
+  std::optional<std::string> chat_template = std::nullopt;
 };
 absl::Status KeepModelFiles(Io& io, const std::string& run_folder, const BeganWith& model);
 

@@ -16,7 +16,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 constexpr std::string_view kMagic = "HZTOKENS";
-constexpr int kCountedFields = 7;
+constexpr int kCountedFields = 9;
 // Magic, version, key (2), three sizes, vocabulary, sequence, counts, ends and buckets of the
 // lengths, checksum.
 constexpr uint64_t kHeaderBytes =
@@ -46,7 +46,7 @@ template <typename Statistics>
 auto Counts(Statistics& statistics) {
   return std::array{&statistics.records, &statistics.bad_lines,      &statistics.samples,
                     &statistics.tokens,  &statistics.trained_tokens, &statistics.truncated,
-                    &statistics.dropped};
+                    &statistics.dropped, &statistics.cut_before_end, &statistics.without_end};
 }
 
 // Seven bits a byte, the low ones first; the eighth says that more follow.

@@ -19,7 +19,7 @@ namespace horizon {
 // The index has 8 bytes for every 1024 samples, where their places begin, so that it is small in
 // memory whatever the data is; the places of the last, shorter block are as many as its samples.
 constexpr int64_t kCacheBlock = 1024;
-constexpr uint64_t kCacheVersion = 1;
+constexpr uint64_t kCacheVersion = 2;
 
 // Where a sample lies.
 struct SamplePlace {

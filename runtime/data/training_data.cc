@@ -118,6 +118,7 @@ absl::StatusOr<TrainingData> OpenTrainingData(Io& io, const DataOptions& options
   ASSIGN_OR_RETURN(OpenedCache opened, OpenCache(io, options, options.files, listener));
   data.from_cache = opened.was_there;
   data.statistics = opened.cache->statistics();
+  if (data.statistics.without_end > 0) Warn(listener, MissingEndText(data.statistics));
   data.caches.push_back(std::move(opened.cache));
   const TokenCache& cache = *data.caches.front();
   ASSIGN_OR_RETURN(const SampleSplit split,

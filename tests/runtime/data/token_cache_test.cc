@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "common/faulting_io.h"
+#include "common/json.h"
 #include "common/str_cat.h"
 #include "tests/model/test_files.h"
+#include "tests/runtime/data/fake_chat.h"
 #include "tests/runtime/data/fake_tokenizer.h"
 #include "tests/runtime/data/made_cache.h"
 
@@ -81,18 +83,19 @@ TEST_F(TokenCacheTest, AnythingThatDecidesIdsChangesTheKeyAndAPathDoesNot) {
   with([](DataFiles& f) { f.tokenise.tokenizer = nullptr; });
   with([](DataFiles& f) { f.tokenise.end_id = 0; });
   with([](DataFiles& f) { f.tokenise.end_id = 1; });
-  with([](DataFiles& f) { f.tokenise.chat = ChatFormat{.markup = ChatMarkup::kChatMl}; });
-  with([](DataFiles& f) { f.tokenise.chat = ChatFormat{.default_system = "S"}; });
-  with([](DataFiles& f) { f.tokenise.chat = ChatFormat{.system_preamble = "S"}; });
-  with([](DataFiles& f) { f.tokenise.chat = ChatFormat{.thinks = true}; });
-  with([](DataFiles& f) { f.tokenise.chat = ChatFormat{.takes_prefix = false}; });
-  with([](DataFiles& f) { f.tokenise.chat = ChatFormat{.space_before_open = true}; });
-  with([](DataFiles& f) { f.tokenise.chat = ChatFormat{.space_after_open = false}; });
-  with([](DataFiles& f) { f.tokenise.chat = ChatFormat{.space_before_close = true}; });
-  with([](DataFiles& f) { f.tokenise.chat = ChatFormat{.space_before_answer = false}; });
-  with([](DataFiles& f) { f.tokenise.chat = ChatFormat{.trims_answer = false}; });
-  with([](DataFiles& f) { f.tokenise.chat = ChatFormat{.system_in_last_question = false}; });
-  with([](DataFiles& f) { f.tokenise.chat = absl::InternalError("none"); });
+  const auto with_chat = [&](const FakeChat& chat) {
+    with([&](DataFiles& f) { f.tokenise.chat = chat.encoder(); });
+  };
+  const auto arguments = [](std::string_view json) {
+    return ChatChoice{.arguments = *ParseJson("arguments", json)->root.As<Value::Object>()};
+  };
+  with_chat(FakeChat("plain"));
+  with_chat(FakeChat("chatml"));
+  with_chat(FakeChat("{{ messages }}"));
+  with_chat(FakeChat("{{ messages }}", {}, arguments("{\"a\": 1}")));
+  with_chat(FakeChat("{{ messages }}", {}, arguments("{\"a\": 2}")));
+  with_chat(FakeChat("{{ strftime_now('%d') }}", {}, {.now = 0}));
+  with_chat(FakeChat("{{ strftime_now('%d') }}", {}, {.now = 86400}));
   with([](DataFiles& f) { f.tokenise.vocab = 301; });
   with([](DataFiles& f) { f.tokenise.sequence = 9; });
   with([](DataFiles& f) { f.tokenise.train_on_prompt = true; });
