@@ -32,8 +32,7 @@ absl::StatusOr<MachineSpeed> MeasureSpeed(Clock& clock, const HardwareProfile& p
   ASSIGN_OR_RETURN(const std::unique_ptr<Workers> workers,
                    Workers::Create("speed", static_cast<int>(threads)));
   ASSIGN_OR_RETURN(const HostMemory scratch,
-                   HostMemory::Create(Bytes(kWorkerScratchBytes) * threads,
-                                      {.populate = false}));
+                   HostMemory::Create(Bytes(kWorkerScratchBytes) * threads, {.populate = false}));
   const KernelContext context{.workers = workers.get(), .scratch = scratch.span()};
   ASSIGN_OR_RETURN(Yardstick yardstick, Yardstick::Create(clock, context));
   const Nanoseconds end =
