@@ -79,7 +79,7 @@ TEST(MemoryEstimate, ASoftwareMayBeHeavierThanOurs) {
   const Software software{.link_share = 1, .adam_speed = 1, .process_bytes = 7_B};
   EXPECT_EQ(
       Find(EstimateMemory(SmallLayout(), TestProfile(), software), Memory::kHost, "process")->bytes,
-      7u);
+      7_B);
 }
 
 TEST(MemoryEstimate, EveryKindIsNamed) {
