@@ -21,8 +21,7 @@ constexpr uint64_t kBitsPerByte = 8;
 // name stops the parse at once, so that nesting and junk cost nothing.
 class HeaderHandler : public JsonHandler {
  public:
-  HeaderHandler(std::string_view file, Bytes data_bytes)
-      : file_(file), data_bytes_(data_bytes) {}
+  HeaderHandler(std::string_view file, Bytes data_bytes) : file_(file), data_bytes_(data_bytes) {}
 
   SafetensorsEntries& entries() { return entries_; }
 
@@ -238,8 +237,7 @@ class HeaderHandler : public JsonHandler {
 }  // namespace
 
 absl::StatusOr<SafetensorsEntries> ReadSafetensorsEntries(std::string_view file,
-                                                          std::string_view text,
-                                                          Bytes data_bytes) {
+                                                          std::string_view text, Bytes data_bytes) {
   if (text.empty() || text.front() != '{') {
     return CorruptSafetensors(file, "the header does not begin with '{'");
   }

@@ -56,8 +56,9 @@ absl::Status CheckTiling(std::string_view file, const std::vector<TensorEntry>& 
     covered = tensor.end;
   }
   if (covered == data_bytes.value()) return absl::OkStatus();
-  return CorruptSafetensors(file, StrCat("its tensors end at byte ", covered, " of ", data_bytes.value(),
-                                         " bytes of data; the rest belongs to none"));
+  return CorruptSafetensors(file,
+                            StrCat("its tensors end at byte ", covered, " of ", data_bytes.value(),
+                                   " bytes of data; the rest belongs to none"));
 }
 
 }  // namespace
@@ -75,12 +76,13 @@ const TensorEntry* SafetensorsHeader::Find(std::string_view name) const {
 }
 
 absl::StatusOr<Bytes> DecodeHeaderLength(std::string_view file,
-                                            std::span<const std::byte> first_bytes,
-                                            Bytes file_bytes, Bytes limit) {
-  if (file_bytes.value() < kSafetensorsPrefixBytes || first_bytes.size() < kSafetensorsPrefixBytes) {
-    return CorruptSafetensors(file,
-                              StrCat("it has ", std::min<uint64_t>(file_bytes.value(), first_bytes.size()),
-                                     " bytes, fewer than the 8 that hold the header's length"));
+                                         std::span<const std::byte> first_bytes, Bytes file_bytes,
+                                         Bytes limit) {
+  if (file_bytes.value() < kSafetensorsPrefixBytes ||
+      first_bytes.size() < kSafetensorsPrefixBytes) {
+    return CorruptSafetensors(
+        file, StrCat("it has ", std::min<uint64_t>(file_bytes.value(), first_bytes.size()),
+                     " bytes, fewer than the 8 that hold the header's length"));
   }
   uint64_t length = 0;
   for (size_t i = kSafetensorsPrefixBytes; i-- > 0;) {
@@ -93,16 +95,14 @@ absl::StatusOr<Bytes> DecodeHeaderLength(std::string_view file,
   }
   const uint64_t behind_prefix = file_bytes.value() - kSafetensorsPrefixBytes;
   if (length > behind_prefix) {
-    return CorruptSafetensors(
-        file, StrCat("its header is stated as ", length, " bytes, but only ",
-                     behind_prefix, " follow; is it truncated?"));
+    return CorruptSafetensors(file, StrCat("its header is stated as ", length, " bytes, but only ",
+                                           behind_prefix, " follow; is it truncated?"));
   }
   return Bytes(length);
 }
 
 absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::string_view file,
-                                                         std::string_view text,
-                                                         Bytes data_bytes) {
+                                                         std::string_view text, Bytes data_bytes) {
   ASSIGN_OR_RETURN(SafetensorsEntries entries, ReadSafetensorsEntries(file, text, data_bytes));
   SafetensorsHeader header;
   header.metadata_ = std::move(entries.metadata);

@@ -49,15 +49,13 @@ class SafetensorsHeader {
 // N of a file of `file_bytes` bytes from its first bytes (all of the file where it has fewer than
 // eight). DataLoss unless 1 <= N <= `limit` and N fits behind the prefix.
 absl::StatusOr<Bytes> DecodeHeaderLength(std::string_view file,
-                                         std::span<const std::byte> first_bytes,
-                                         Bytes file_bytes,
+                                         std::span<const std::byte> first_bytes, Bytes file_bytes,
                                          Bytes limit = kMaxSafetensorsHeaderBytes);
 
 // Validates the N bytes of header text of a file with `data_bytes` behind them. DataLoss "FILE:
 // tensor NAME: reason" on the first rule broken. `file` is for messages. A header of 100 MB, the
 // worst included, takes seconds and less than 1 GiB (text and result together).
 absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::string_view file,
-                                                         std::string_view text,
-                                                         Bytes data_bytes);
+                                                         std::string_view text, Bytes data_bytes);
 
 }  // namespace horizon

@@ -39,9 +39,9 @@ absl::StatusOr<SafetensorsReader> SafetensorsReader::Open(Io& io, const std::str
   }
   std::array<std::byte, kSafetensorsPrefixBytes> prefix;
   ASSIGN_OR_RETURN(const size_t prefix_bytes, reader.file_->ReadAt(0, prefix));
-  ASSIGN_OR_RETURN(reader.header_bytes_,
-                   DecodeHeaderLength(path, std::span(prefix).first(prefix_bytes),
-                                      info.size, header_limit));
+  ASSIGN_OR_RETURN(
+      reader.header_bytes_,
+      DecodeHeaderLength(path, std::span(prefix).first(prefix_bytes), info.size, header_limit));
 
   std::string text(reader.header_bytes_.value(), '\0');
   RETURN_IF_ERROR(ReadFully(*reader.file_, path, kSafetensorsPrefixBytes,
@@ -62,8 +62,8 @@ absl::Status SafetensorsReader::ReadTensor(std::string_view name, std::span<std:
   ASSIGN_OR_RETURN(const TensorEntry* tensor, FindTensor(name));
   if (Bytes(into.size()) != tensor->bytes()) {
     return absl::InvalidArgumentError(StrCat("tensor ", Quoted(name), " of '", path_, "' has ",
-                                             tensor->bytes().value(), " bytes; it was to be read into ",
-                                             into.size()));
+                                             tensor->bytes().value(),
+                                             " bytes; it was to be read into ", into.size()));
   }
   return ReadRange(name, 0, into);
 }

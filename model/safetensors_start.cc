@@ -74,12 +74,11 @@ std::string HeaderText(const std::vector<Placed>& placed, const SafetensorsMetad
 // check of the declared list.
 absl::StatusOr<SafetensorsHeader> ReadBack(std::string_view path, std::string_view text,
                                            const std::vector<Placed>& placed,
-                                           const SafetensorsMetadata& metadata,
-                                           Bytes data_bytes) {
+                                           const SafetensorsMetadata& metadata, Bytes data_bytes) {
   if (Bytes(text.size()) > kMaxSafetensorsHeaderBytes) {
-    return absl::InvalidArgumentError(StrCat("the header of '", path, "' would take ", text.size(),
-                                             " bytes, more than the ",
-                                             kMaxSafetensorsHeaderBytes.value(), " allowed; write more files"));
+    return absl::InvalidArgumentError(
+        StrCat("the header of '", path, "' would take ", text.size(), " bytes, more than the ",
+               kMaxSafetensorsHeaderBytes.value(), " allowed; write more files"));
   }
   absl::StatusOr<SafetensorsHeader> header = ParseSafetensorsHeader(path, text, data_bytes);
   if (!header.ok()) {

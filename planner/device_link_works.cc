@@ -47,8 +47,8 @@ absl::Status DeviceLinkWorks::CopyIn() {
 }
 
 absl::Status DeviceLinkWorks::CopyOut() {
-  RETURN_IF_ERROR(device_.CopyToHost(out_, here_.data() + kPieceBytes.value(), there_.data() + kPieceBytes.value(),
-                                     kPieceBytes));
+  RETURN_IF_ERROR(device_.CopyToHost(out_, here_.data() + kPieceBytes.value(),
+                                     there_.data() + kPieceBytes.value(), kPieceBytes));
   RETURN_IF_ERROR(device_.Record(out_, out_done_));
   return device_.Await(out_done_);
 }

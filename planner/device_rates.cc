@@ -416,7 +416,8 @@ Bytes HostRatingBytes(const DeviceRates& rates, int threads) {
 
 absl::Status MeasureDeviceRates(Clock& clock, const RatedDevice& rated, const DeviceRates& rates,
                                 HardwareProfile& profile) {
-  CHECK(rates.matrix_bytes >= kLeastMatrixBytes && rates.matrix_bytes == Aligned(rates.matrix_bytes));
+  CHECK(rates.matrix_bytes >= kLeastMatrixBytes &&
+        rates.matrix_bytes == Aligned(rates.matrix_bytes));
   Prober prober(clock, rated, rates);
   RETURN_IF_ERROR(prober.Prepare());
   RETURN_IF_ERROR(prober.Products(profile.device));

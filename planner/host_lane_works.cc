@@ -120,9 +120,8 @@ absl::StatusOr<std::unique_ptr<HostLaneWorks>> HostLaneWorks::Create(int64_t com
   std::fill_n(Halves(parts->arena.data()), kWorks * each / sizeof(uint16_t), uint16_t{0x3C00});
   // Moments and masters begin at zero.
   std::fill_n(parts->arena.data() + kAdam * each, each, std::byte{0});
-  ASSIGN_OR_RETURN(parts->scratch,
-                   HostMemory::Create(Bytes(kWorkerScratchBytes) * compute_threads,
-                                      {.populate = false}));
+  ASSIGN_OR_RETURN(parts->scratch, HostMemory::Create(Bytes(kWorkerScratchBytes) * compute_threads,
+                                                      {.populate = false}));
   for (size_t lane = 0; lane < kWorks; ++lane) {
     parts->workers.push_back(Workers::Inline());
     if (lane == kMultiply) {

@@ -146,8 +146,8 @@ class Prober {
 absl::Status Prober::Prepare() {
   third_ = rates_.arena_bytes.value() / 3 / 4096 * 4096;
   ASSIGN_OR_RETURN(arena_, HostMemory::Create(Bytes(3 * third_)));
-  ASSIGN_OR_RETURN(scratch_, HostMemory::Create(Bytes(kWorkerScratchBytes) * cores_,
-                                                {.populate = false}));
+  ASSIGN_OR_RETURN(scratch_,
+                   HostMemory::Create(Bytes(kWorkerScratchBytes) * cores_, {.populate = false}));
   for (const int64_t threads : threads_) {
     ASSIGN_OR_RETURN(std::unique_ptr<Workers> workers,
                      Workers::Create("probe", static_cast<int>(threads)));

@@ -190,7 +190,8 @@ std::vector<std::string> DescribeShortages(const std::vector<Shortage>& shortage
     lines.push_back(StrCat(ToString(shortage.limit), ": needs ", ToString(shortage.needed), ", ",
                            ToString(shortage.available), " are available, ",
                            ToString(shortage.needed - shortage.available), " (",
-                           WithCommas((shortage.needed - shortage.available).value()), " bytes) lack"));
+                           WithCommas((shortage.needed - shortage.available).value()),
+                           " bytes) lack"));
   }
   return lines;
 }

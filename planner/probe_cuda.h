@@ -21,7 +21,7 @@ struct CudaProbe {
   HostProbe host;
   RatedDevice rated;
   DeviceRates rates;
-  std::string name;         // of the device
+  std::string name;  // of the device
   Bytes free_bytes;  // of its memory, without what is measured in
 };
 

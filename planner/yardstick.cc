@@ -14,7 +14,7 @@ namespace horizon {
 namespace {
 
 constexpr int64_t kSide = 512;
-constexpr Bytes kMatrixBytes(kSide * kSide * sizeof(float));
+constexpr Bytes kMatrixBytes(kSide* kSide * sizeof(float));
 // The memory is two arrays of three pieces each; a run adds a piece of one to that of the other.
 constexpr int64_t kPieces = 3;
 constexpr Bytes kLeastMemoryBytes = 8_MiB;

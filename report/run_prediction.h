@@ -20,8 +20,8 @@ struct RunPrediction {
   // Of its stalls the longest kKeptStalls.
   Prediction prediction;
   std::vector<std::string> limits;  // what keeps it from being faster, the tightest first
-  Bytes arena_bytes;         // of the device, laid out
-  Bytes usable_host_bytes;   // that the machine has for it
+  Bytes arena_bytes;                // of the device, laid out
+  Bytes usable_host_bytes;          // that the machine has for it
   Bytes device_memory_bytes;
   Software software;
 };

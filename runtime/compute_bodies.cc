@@ -85,10 +85,11 @@ absl::Status OperationBodies::Body::BackwardChunk() const {
     const Stage& stage = chunks_.stages[pieces[i].stage];
     const auto parameters = static_cast<int64_t>(ParametersInUnits(stage, pieces[i].units));
     const auto trained = static_cast<int64_t>(TrainedInUnits(stage, pieces[i].units));
-    begins[i + 1] = {.parameters = begins[i].parameters + parameters,
-                     .trained = begins[i].trained + trained,
-                     .kept = begins[i].kept +
-                             static_cast<int64_t>(o_.templates_.Of(stage.kind).kept_bytes().value())};
+    begins[i + 1] = {
+        .parameters = begins[i].parameters + parameters,
+        .trained = begins[i].trained + trained,
+        .kept = begins[i].kept +
+                static_cast<int64_t>(o_.templates_.Of(stage.kind).kept_bytes().value())};
   }
   for (size_t i = pieces.size(); i-- > 0;) {
     const Stage& stage = chunks_.stages[pieces[i].stage];

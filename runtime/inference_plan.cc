@@ -130,10 +130,11 @@ class Search {
     tell(" on the device", limits_.device);
     tell(" beside it", limits_.host);
     tell(" together", limits_.sum);
-    return absl::FailedPreconditionError(StrCat(
-        spec_.name, " takes at least ", WithCommas(least.device.value()), " bytes of the device and ",
-        WithCommas(least.host.value()), " beside it, streamed matrix by matrix; there are ", there,
-        ". Raise --device-memory, or lower the batch or the number of tokens"));
+    return absl::FailedPreconditionError(
+        StrCat(spec_.name, " takes at least ", WithCommas(least.device.value()),
+               " bytes of the device and ", WithCommas(least.host.value()),
+               " beside it, streamed matrix by matrix; there are ", there,
+               ". Raise --device-memory, or lower the batch or the number of tokens"));
   }
 
   const ModelSpec& spec_;

@@ -34,8 +34,8 @@ OperationBodies::OperationBodies(const ModelSpec& spec, const Schedule& schedule
       each_(BytesOfParameter(schedule.job)),
       templates_(spec, TokensOf(schedule), ActivationTypeOf(schedule.job)) {
   const BufferId rotary = memory.Find(BufferKind::kRotaryTable, 0);
-  positions_ =
-      static_cast<int64_t>(memory.BytesOf(rotary).value() / sizeof(float)) / RotaryTablesWidth(spec);
+  positions_ = static_cast<int64_t>(memory.BytesOf(rotary).value() / sizeof(float)) /
+               RotaryTablesWidth(spec);
   for (int32_t c = 0; c < static_cast<int32_t>(schedule.chunks.chunks.size()); ++c) {
     ForEachTrainedSlice(schedule.chunks, c, [&](const TensorSlice& slice) {
       if (slice.first == 0) tensor_names_.push_back(slice.tensor->name);

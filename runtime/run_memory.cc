@@ -191,13 +191,13 @@ absl::Status RunMemory::PlaceBeside(const RunMemory& first) {
       used += AlignUp(buffer.bytes.value());
     }
     if (place.begin == nullptr) {
-      return absl::FailedPreconditionError(StrCat(
-          "a pass of kind ", ToString(schedule_->kind), " takes ",
-          DeviceBytesBeside(*schedule_).value(),
-          " bytes of the device beside the model; no room is "
-          "left for ",
-          schedule_->NameOf(buffer), " of ", buffer.bytes.value(), " bytes among the ",
-          first.device_memory_.size(), " that were reserved"));
+      return absl::FailedPreconditionError(
+          StrCat("a pass of kind ", ToString(schedule_->kind), " takes ",
+                 DeviceBytesBeside(*schedule_).value(),
+                 " bytes of the device beside the model; no room is "
+                 "left for ",
+                 schedule_->NameOf(buffer), " of ", buffer.bytes.value(), " bytes among the ",
+                 first.device_memory_.size(), " that were reserved"));
     }
     places_.push_back(place);
   }
@@ -244,7 +244,8 @@ absl::Status RunMemory::Get(BufferId id, uint64_t offset, std::span<std::byte> v
   }
   for (uint64_t done = 0; done < values.size(); done += kStageBytes.value()) {
     const uint64_t bytes = std::min<uint64_t>(kStageBytes.value(), values.size() - done);
-    RETURN_IF_ERROR(CopyThroughStage(source + done, stage_.data(), Bytes(bytes), LinkDirection::kToHost));
+    RETURN_IF_ERROR(
+        CopyThroughStage(source + done, stage_.data(), Bytes(bytes), LinkDirection::kToHost));
     std::memcpy(values.data() + done, stage_.data(), bytes);
   }
   return absl::OkStatus();

@@ -144,10 +144,11 @@ class Cutter {
     }
     const uint64_t least = LargestUncut(stage);
     if (least > limit) {
-      return absl::FailedPreconditionError(StrCat(
-          "chunk_bytes ", WithCommas(plan_.chunk_bytes.value()),
-          " cannot hold the smallest part that ", stage.name,
-          " can be cut into: set chunk_bytes to at least ", WithCommas((least * link_bytes_).value())));
+      return absl::FailedPreconditionError(
+          StrCat("chunk_bytes ", WithCommas(plan_.chunk_bytes.value()),
+                 " cannot hold the smallest part that ", stage.name,
+                 " can be cut into: set chunk_bytes to at least ",
+                 WithCommas((least * link_bytes_).value())));
     }
     if (!IsTable(stage)) return shards_of_[key] = EvenRuns(stage, limit);
     const int64_t shards = FewestEqualRanges(stage, limit);

@@ -36,8 +36,7 @@ Bytes CacheBytes(const ModelSpec& spec, const TrainingJob& job) {
   return Part(tiles * 4_B) * 2 + Part(tiles * Count(spec.head_dim) * 4_B);
 }
 
-Bytes RoundedGradientBytes(const ModelSpec& spec, const TrainingJob& job,
-                           const StreamPlan& plan) {
+Bytes RoundedGradientBytes(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan) {
   if (SummedOnDevice(job, plan) <= 1 || job.gradient_type != NumberType::kBf16) return 0_B;
   const CheckedU64 widest =
       Count(std::max({spec.hidden, spec.intermediate, spec.heads * spec.head_dim}));
@@ -49,8 +48,7 @@ Bytes RoundedGradientBytes(const ModelSpec& spec, const TrainingJob& job,
 Bytes CudaScratchBytes(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan,
                        const ChunkTable& chunks, TokenBatch batch) {
   const int64_t loss_tokens = std::min(plan.loss_chunk_tokens, batch.tokens());
-  const Bytes loss =
-      chunks.head.size() > 1 ? 0_B : Count(loss_tokens) * Count(spec.hidden) * 4_B;
+  const Bytes loss = chunks.head.size() > 1 ? 0_B : Count(loss_tokens) * Count(spec.hidden) * 4_B;
   const Bytes columns =
       Count(std::max({spec.hidden, spec.intermediate, spec.heads * spec.head_dim})) * 12_B + 16_B;
   return Bytes(kGemmWorkspaceBytes) +

@@ -110,11 +110,8 @@ class Layout {
       return 0;
     }
     end = next;
-    memory_.buffers.push_back({.kind = kind,
-                               .memory = memory,
-                               .index = index,
-                               .offset = offset.value(),
-                               .bytes = bytes});
+    memory_.buffers.push_back(
+        {.kind = kind, .memory = memory, .index = index, .offset = offset.value(), .bytes = bytes});
     return static_cast<BufferId>(memory_.buffers.size()) - 1;
   }
 
@@ -181,11 +178,9 @@ class Layout {
       }
     }
     const int64_t depth = std::min(plan_.buffer_depth, streamed);
-    AddPool(map_.ring, BufferKind::kRingSlot, Memory::kDevice, depth,
-            largest * each_.slot);
+    AddPool(map_.ring, BufferKind::kRingSlot, Memory::kDevice, depth, largest * each_.slot);
     if (rules_.packs_before_loading) {
-      AddPool(map_.pack_slabs, BufferKind::kPackSlab, Memory::kPinned, depth,
-              largest * each_.link);
+      AddPool(map_.pack_slabs, BufferKind::kPackSlab, Memory::kPinned, depth, largest * each_.link);
     }
   }
 
@@ -241,7 +236,7 @@ class Layout {
     const CheckedU64 tokens = CheckedU64::FromSigned(batch_.tokens());
     if (kind_ == PassKind::kPrefill || kind_ == PassKind::kDecode) {
       const Bytes all = fp32 * CheckedU64::FromSigned(job_.micro_batch) *
-                             CheckedU64::FromSigned(LogitStride(job_.device, spec_.vocab));
+                        CheckedU64::FromSigned(LogitStride(job_.device, spec_.vocab));
       map_.logits = Add(BufferKind::kLogits, Memory::kDevice, 0, all);
       map_.logits_pinned = Add(BufferKind::kLogitsPinned, Memory::kPinned, 0, all);
       return;
@@ -249,9 +244,8 @@ class Layout {
     const int64_t chunk_tokens = std::min(plan_.loss_chunk_tokens, batch_.tokens());
     // A head in one piece has the sums of its tokens beside their logits.
     const CheckedU64 stride = CheckedU64::FromSigned(LogitStride(job_.device, rows));
-    map_.logits =
-        Add(BufferKind::kLogits, Memory::kDevice, 0,
-            CheckedU64::FromSigned(chunk_tokens) * (fp32 * stride + kTokenSumBytes));
+    map_.logits = Add(BufferKind::kLogits, Memory::kDevice, 0,
+                      CheckedU64::FromSigned(chunk_tokens) * (fp32 * stride + kTokenSumBytes));
     const bool train = kind_ == PassKind::kTrain;
     if (!train || chunks_.head.size() > 1) {
       AddPool(map_.log_sum_exp, BufferKind::kLogSumExp, Memory::kDevice, map_.in_flight,
@@ -260,18 +254,17 @@ class Layout {
     if (train) {
       AddPool(map_.losses, BufferKind::kLoss, Memory::kDevice, map_.in_flight, kLossBytes);
       if (largest > 0) {
-        map_.head_gradient =
-            Add(BufferKind::kHeadGradient, Memory::kDevice, 0, fp32 * largest);
+        map_.head_gradient = Add(BufferKind::kHeadGradient, Memory::kDevice, 0, fp32 * largest);
       }
-      if (activation_ < 4_B && chunks_.head.size() > 1 && chunks_.WantsHiddenGradient(link_count())) {
+      if (activation_ < 4_B && chunks_.head.size() > 1 &&
+          chunks_.WantsHiddenGradient(link_count())) {
         AddPool(map_.head_input_sums, BufferKind::kHeadInputSum, Memory::kDevice, map_.in_flight,
                 fp32 * tokens * CheckedU64::FromSigned(spec_.hidden));
       }
     }
     // Training returns the sum of a micro-batch, evaluation the loss of each token.
     AddPool(map_.loss_pinned, BufferKind::kLossPinned, Memory::kPinned,
-            train ? job_.accumulation : 1,
-            train ? kLossBytes : tokens * kTokenSumBytes);
+            train ? job_.accumulation : 1, train ? kLossBytes : tokens * kTokenSumBytes);
   }
 
   void AddWorkspace() {
@@ -363,8 +356,7 @@ class Layout {
     AddPool(map_.gradient_slabs, BufferKind::kGradientSlab, Memory::kPinned,
             std::min(plan_.gradient_slabs, pooled.count), each * pooled.largest);
     AddPerChunk(map_.table_slabs, BufferKind::kTableSlab, Memory::kPinned, [&](int32_t c) {
-      return (has_table_slab(c) && IsUsedOnDevice(chunks_, plan_, c) ? each : 0_B) *
-             trained(c);
+      return (has_table_slab(c) && IsUsedOnDevice(chunks_, plan_, c) ? each : 0_B) * trained(c);
     });
   }
 

@@ -65,7 +65,8 @@ void OperationView::Moves(Bytes bytes) {
       into = StrCat(" into ", schedule_.NameOf(schedule_.memory.buffers[access.buffer]));
     }
   }
-  Problem(StrCat("moves ", op_->bytes.value(), " bytes", into, ", but ", bytes.value(), " are due"));
+  Problem(
+      StrCat("moves ", op_->bytes.value(), " bytes", into, ", but ", bytes.value(), " are due"));
 }
 
 void OperationView::Fits(const Access* access, Bytes bytes) {

@@ -187,7 +187,7 @@ void PassEmitter::Update(int32_t c, const Arrived& gradient, uint8_t age) {
   update(map_.moments[c], ContentKind::kMoments);
   if (rules_.all_on_device) update(map_.resident_weights[c], ContentKind::kWeights);
   const Bytes state = (2_B + each_.low_half) * trained(c) +
-                         MomentBytes(job_.state_format, trained(c), chunk(c).moment_blocks);
+                      MomentBytes(job_.state_format, trained(c), chunk(c).moment_blocks);
   adam.operation.bytes = gradient.bytes + 2 * state;
   if (const BufferId copy = map_.framework_copy[c]; copy >= 0) {
     adam.Writes(copy, {ContentKind::kWeights, c});

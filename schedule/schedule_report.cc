@@ -66,8 +66,8 @@ std::string MemoryTable(const Schedule& schedule) {
     table.AddRow({std::string(memory.word), "peak", "", ToString(total)});
     for (const auto& [key, sum] : SumBuffers(schedule.memory)) {
       if (key.first != memory.value) continue;
-      table.AddRow({"", std::string(ToString(key.second)), StrCat(sum.first),
-                    ToString(sum.second)});
+      table.AddRow(
+          {"", std::string(ToString(key.second)), StrCat(sum.first), ToString(sum.second)});
     }
   }
   return std::move(table).Finish();

@@ -76,7 +76,8 @@ int64_t NominalNanoseconds(const Operation& operation) {
     case Lane::kD2h:
       return kEach + static_cast<int64_t>(operation.bytes.value() / kLink);
     case Lane::kCompute:
-      return kEach + static_cast<int64_t>(operation.flops / kFlops + operation.bytes.value() / kHost);
+      return kEach +
+             static_cast<int64_t>(operation.flops / kFlops + operation.bytes.value() / kHost);
     case Lane::kHost:
     case Lane::kOptimizer:
       return kEach + static_cast<int64_t>(operation.bytes.value() / kHost);

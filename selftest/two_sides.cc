@@ -14,7 +14,7 @@ namespace {
 
 constexpr Bytes kArrayBytes = 16_MiB;
 constexpr Bytes kCudaScratchBytes = 16_MiB;  // behind what products take
-constexpr double kUnit = 1.0 / 256;                         // of the last place of bf16
+constexpr double kUnit = 1.0 / 256;          // of the last place of bf16
 
 uint64_t Aligned(uint64_t bytes) {
   return (bytes + kDeviceAlignment - 1) / kDeviceAlignment * kDeviceAlignment;

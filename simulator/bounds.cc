@@ -262,9 +262,7 @@ class UnbuiltStep {
     return model_.Copy(lane, bytes, CostModel::Pages::kPinned, threads);
   }
   int64_t Link(Lane lane, Bytes bytes) const { return CopyOf(lane, bytes).nanoseconds; }
-  int64_t Host(Bytes bytes) const {
-    return model_.HostPass(bytes, plan_.host_threads).nanoseconds;
-  }
+  int64_t Host(Bytes bytes) const { return model_.HostPass(bytes, plan_.host_threads).nanoseconds; }
   // A parameter's gradient as it arrives on the host.
   Bytes ArrivingBytes() const { return SummedOnDevice(job_, plan_) > 1 ? 4_B : each_.gradient; }
   // What adding the last contribution to a chunk's gradient moves: it is read, and what is kept
@@ -286,7 +284,7 @@ class UnbuiltStep {
   OperationCost AdamOf(int32_t c) const {
     const uint64_t trained = chunks_.chunks[c].trained;
     const Bytes state = (2_B + each_.low_half) * trained +
-                           MomentBytes(job_.state_format, trained, chunks_.chunks[c].moment_blocks);
+                        MomentBytes(job_.state_format, trained, chunks_.chunks[c].moment_blocks);
     return model_.Adam(trained, KeptBytes(c) + 2 * state, plan_.optimizer_threads);
   }
 

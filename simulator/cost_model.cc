@@ -223,9 +223,10 @@ OperationCost CostModel::Copy(Lane lane, Bytes bytes, Pages pages, int64_t threa
   const Curve& curve = pages == Pages::kPinned ? (in ? link.h2d_pinned : link.d2h_pinned)
                                                : (in ? link.h2d_pageable : link.d2h_pageable);
   const double size = static_cast<double>(bytes);
-  const double busy = InRun(in ? RateGroup::kCopiesIn : RateGroup::kCopiesOut,
-                            link.latency_seconds.value +
-                                (bytes == 0_B ? 0 : size / (curve.At(size) * software_.link_share)));
+  const double busy =
+      InRun(in ? RateGroup::kCopiesIn : RateGroup::kCopiesOut,
+            link.latency_seconds.value +
+                (bytes == 0_B ? 0 : size / (curve.At(size) * software_.link_share)));
   const std::optional<Figure>& limit = link.limit_bytes_per_second;
   const double seconds = limit.has_value() ? std::max(busy, size / limit->value) : busy;
   // On device `host` a copy is a memcpy by our threads: both sides of it are DRAM. A core that

@@ -28,9 +28,9 @@ inline constexpr int64_t kLongestNanoseconds = int64_t{1} << 42;  // 73 minutes
 
 // What a strategy's software makes of a machine, besides its schedule.
 struct Software {
-  double link_share = 1;       // of the link's rate
-  double adam_speed = 1;       // of its Adam, times the profile's
-  Bytes process_bytes;  // of the program itself on the host; 0: as the profile has it
+  double link_share = 1;  // of the link's rate
+  double adam_speed = 1;  // of its Adam, times the profile's
+  Bytes process_bytes;    // of the program itself on the host; 0: as the profile has it
   friend bool operator==(const Software&, const Software&) = default;
 };
 
@@ -61,7 +61,7 @@ class CostModel {
   // Of a table on the device: row gradients into a gradient of the whole, which is cleared first.
   OperationCost EmbedBackward(int32_t chunk, int64_t threads) const;
   OperationCost HeadGradient(int32_t chunk, int64_t threads) const;  // fp32 sum, rounded to leave
-  OperationCost Elements(Bytes bytes, int64_t threads) const;     // a pass over device memory
+  OperationCost Elements(Bytes bytes, int64_t threads) const;        // a pass over device memory
   enum class Pages { kPinned, kPageable };
   OperationCost Copy(Lane lane, Bytes bytes, Pages pages, int64_t threads) const;
   OperationCost HostPass(Bytes bytes, int64_t threads) const;

@@ -371,7 +371,8 @@ class ProfileTable {
     std::string kind = "text";
     if constexpr (HasWords<T>) kind = WordChoices<T>();
     if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, uint64_t> ||
-                  std::is_same_v<T, Bytes>) kind = "integer";
+                  std::is_same_v<T, Bytes>)
+      kind = "integer";
     if constexpr (std::is_same_v<T, double>) kind = "number";
     if constexpr (std::is_same_v<T, bool>) kind = "true/false";
     if constexpr (std::is_same_v<T, Figure>) kind = "figure";

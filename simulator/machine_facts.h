@@ -42,7 +42,7 @@ struct MeasuredOn {
 struct NumaNode {
   int64_t number = 0;
   Bytes memory_bytes;  // 0: a node of processors alone
-  int64_t cores = 0;          // physical ones; 0: a node of memory alone
+  int64_t cores = 0;   // physical ones; 0: a node of memory alone
   int64_t hardware_threads = 0;
   friend bool operator==(const NumaNode&, const NumaNode&) = default;
 };
@@ -52,7 +52,7 @@ struct HostTopology {
   int64_t sockets = 1;
   int64_t cores = 1;             // physical ones
   int64_t hardware_threads = 1;  // more than cores where each runs several
-  Bytes l2_bytes;         // of one cache; 0: not known or none
+  Bytes l2_bytes;                // of one cache; 0: not known or none
   Bytes l3_bytes;
   int64_t l3_caches = 0;
   std::vector<NumaNode> nodes;

@@ -28,9 +28,7 @@ struct MemoryNeed {
   Bytes device_bytes() const { return totals[static_cast<size_t>(Memory::kDevice)]; }
   Bytes pinned_bytes() const { return totals[static_cast<size_t>(Memory::kPinned)]; }
   // All RAM of the process, the pinned part included.
-  Bytes host_bytes() const {
-    return totals[static_cast<size_t>(Memory::kHost)] + pinned_bytes();
-  }
+  Bytes host_bytes() const { return totals[static_cast<size_t>(Memory::kHost)] + pinned_bytes(); }
 };
 
 struct MemoryEstimate : MemoryNeed {

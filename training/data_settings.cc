@@ -117,8 +117,7 @@ DataListener LoggingListener(Clock& clock, Log& log) {
               [&clock, &log, told](std::string_view what, Bytes done, Bytes all) {
                 if (clock.Now() - *told >= std::chrono::seconds(2) && all > 0_B) {
                   *told = clock.Now();
-                  log.Info(StrCat(what, " the data: ", ToString(done), " of ",
-                                  ToString(all)));
+                  log.Info(StrCat(what, " the data: ", ToString(done), " of ", ToString(all)));
                 }
                 return absl::OkStatus();
               },

@@ -114,11 +114,10 @@ absl::Status CheckFreeMemory(Io& io, const ModelSpec& spec, Bytes needed) {
   ASSIGN_OR_RETURN(const HostLimits limits, ReadHostLimits(io));
   const Bytes free = limits.free_memory();
   if (needed <= free) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      StrCat(spec.name, " needs ", ToString(needed), " more of this machine's memory and ",
-             ToString(free),
-             " are free: use a smaller model, --micro-batch or --sequence, or --state "
-             "8bit-moments; `horizon plan` tells what a machine would need"));
+  return absl::FailedPreconditionError(StrCat(
+      spec.name, " needs ", ToString(needed), " more of this machine's memory and ", ToString(free),
+      " are free: use a smaller model, --micro-batch or --sequence, or --state "
+      "8bit-moments; `horizon plan` tells what a machine would need"));
 }
 
 // Five lines, before anything is allocated.

@@ -120,9 +120,9 @@ void LogSave(Log& log, const SaveReport& report, const SaveSettings& save, int64
                        std::string(report.status.message()), WhatFollows(report, save, steps)));
     return;
   }
-  log.Info(StrCat("saved step ", report.step, " in ", report.path, ": ",
-                  ToString(report.bytes), " in ", ShortNumber(report.seconds),
-                  " s, updates waited ", ShortNumber(report.waited), " s"));
+  log.Info(StrCat("saved step ", report.step, " in ", report.path, ": ", ToString(report.bytes),
+                  " in ", ShortNumber(report.seconds), " s, updates waited ",
+                  ShortNumber(report.waited), " s"));
   if (!report.status.ok()) {
     log.Warning(StrCat("older checkpoints stay: ", std::string(report.status.message())));
   }

@@ -29,8 +29,7 @@ std::vector<Row> RowsOf(const TrainingReport& report) {
           {"tokens/s",
            "tokens_per_second",
            {prediction.tokens_per_second,
-            static_cast<double>(report.summary.tokens_per_step) /
-                report.summary.step_seconds}},
+            static_cast<double>(report.summary.tokens_per_step) / report.summary.step_seconds}},
           {"host memory, peak",
            "host_bytes",
            {number(prediction.memory.host_bytes()), number(report.memory.peak_resident)},

@@ -55,7 +55,7 @@ struct AccuracyRow {
   std::optional<Strategy> strategy;
   NumberType compute = NumberType::kBf16;
   StateFormat state = StateFormat::kFp32;
-  Bytes device_bytes;      // while training
+  Bytes device_bytes;             // while training
   std::vector<AccuracyRun> runs;  // one for each seed
 };
 

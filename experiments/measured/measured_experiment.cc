@@ -230,9 +230,8 @@ std::vector<std::string> MeasuredExperiment::Violations() const {
       add(row, StrCat("losses are not those of ", twin->config.name, ", bit for bit"));
     }
     if (row.device_bytes != row.arena_bytes) {
-      add(row,
-          StrCat("the arena has ", row.arena_bytes.value(), " bytes, ",
-                 row.device_bytes.value(), " were used"));
+      add(row, StrCat("the arena has ", row.arena_bytes.value(), " bytes, ",
+                      row.device_bytes.value(), " were used"));
     }
     if (config.constant_arena && row.arena_bytes != rows.front().arena_bytes) {
       add(row, StrCat("the arena has ", row.arena_bytes.value(), " bytes, that of ",

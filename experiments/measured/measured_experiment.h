@@ -35,9 +35,9 @@ struct MeasuredRow {
   std::vector<double> round_seconds;  // a step, by round
   std::vector<double> raw_seconds;    // as they were, by round
   double seconds = 0;                 // the median of round_seconds
-  Bytes host_bytes;            // largest peak, beside the simulated one of the same run
-  Bytes device_bytes;          // of the arena
-  Bytes h2d_bytes;             // over the link in a step
+  Bytes host_bytes;                   // largest peak, beside the simulated one of the same run
+  Bytes device_bytes;                 // of the arena
+  Bytes h2d_bytes;                    // over the link in a step
   Bytes d2h_bytes;
   std::vector<double> losses;
 

@@ -37,8 +37,8 @@ StreamPlan PlanOf(int64_t threads, int64_t depth, int64_t interval, bool recompu
 
 std::string MemoryMiss(const MeasuredRun& run) {
   if (run.device_peak_bytes != run.arena_bytes) {
-    return StrCat("the arena has ", run.arena_bytes.value(), " bytes, ", run.device_peak_bytes.value(),
-                  " were used");
+    return StrCat("the arena has ", run.arena_bytes.value(), " bytes, ",
+                  run.device_peak_bytes.value(), " were used");
   }
   if (run.host_peak_bytes > run.predicted_host_bytes) {
     return StrCat("host memory reached ", ToString(run.host_peak_bytes), ", above the predicted ",

@@ -188,16 +188,17 @@ absl::Status Checkpoint::ReadFrom(File& file, const TensorRecord& tensor,
     RETURN_IF_ERROR(sink(tensor, offset, part));
   }
   if (crc == tensor.crc32c) return absl::OkStatus();
-  return Damaged(path_, StrCat("'", manifest_.files[tensor.file].name, "', tensor ",
-                               Quoted(SavedName(tensor.name, tensor.part)), ", ",
-                               tensor.bytes.value(),
-                               " bytes at offset ", tensor.offset, ": CRC-32C is ", Crc32cText(crc),
-                               ", and ", Crc32cText(tensor.crc32c), " was saved"));
+  return Damaged(
+      path_, StrCat("'", manifest_.files[tensor.file].name, "', tensor ",
+                    Quoted(SavedName(tensor.name, tensor.part)), ", ", tensor.bytes.value(),
+                    " bytes at offset ", tensor.offset, ": CRC-32C is ", Crc32cText(crc), ", and ",
+                    Crc32cText(tensor.crc32c), " was saved"));
 }
 
 absl::Status Checkpoint::Read(const Sink& sink) const {
   uint64_t largest = 1;
-  for (const TensorRecord& tensor : manifest_.tensors) largest = std::max(largest, tensor.bytes.value());
+  for (const TensorRecord& tensor : manifest_.tensors)
+    largest = std::max(largest, tensor.bytes.value());
   std::vector<std::byte> piece(std::min<uint64_t>(largest, kPiece));
   for (size_t i = 0; i < by_file_.size(); ++i) {
     if (by_file_[i].empty()) continue;
@@ -232,8 +233,7 @@ absl::StatusOr<std::string> Checkpoint::ReadText(const std::string& name) const 
     const FileRecord& record = manifest_.files[i];
     if (record.name != name || IsShard(record)) continue;
     RETURN_IF_ERROR(CheckPlainFile(name));
-    ASSIGN_OR_RETURN(std::string text,
-                     ReadTextFile(*io_, PathOf(i), record.bytes));
+    ASSIGN_OR_RETURN(std::string text, ReadTextFile(*io_, PathOf(i), record.bytes));
     const uint32_t crc = Crc32c(std::as_bytes(std::span(text)));
     if (crc == record.crc32c) return text;
     return Damaged(path_, StrCat("'", name, "' has CRC-32C ", Crc32cText(crc), ", and ",

@@ -56,7 +56,8 @@ CheckpointWriter::CheckpointWriter(Io& io, const RunLock& lock, const Checkpoint
       path_(JoinPath(lock.checkpoints_folder(), StepName(options_.step))),
       files_(layout.files.size()),
       written_(layout.entries.size()) {
-  for (const CheckpointEntry& entry : layout.entries) files_[entry.file].missing += entry.bytes.value();
+  for (const CheckpointEntry& entry : layout.entries)
+    files_[entry.file].missing += entry.bytes.value();
 }
 
 absl::StatusOr<std::unique_ptr<CheckpointWriter>> CheckpointWriter::Create(
@@ -94,9 +95,10 @@ absl::Status CheckpointWriter::Begin() {
 
 absl::Status CheckpointWriter::Keep(const absl::Status& status) {
   if (status.ok() || !status_.ok()) return status_;
-  status_ = WithMessage(
-      status, StrCat("cannot save checkpoint '", path_, "' (", layout_.total_bytes.value(),
-                     " bytes, of which ", bytes_written_.value(), " were written): ", status.message()));
+  status_ =
+      WithMessage(status, StrCat("cannot save checkpoint '", path_, "' (",
+                                 layout_.total_bytes.value(), " bytes, of which ",
+                                 bytes_written_.value(), " were written): ", status.message()));
   Abandon();
   return status_;
 }
@@ -173,9 +175,10 @@ absl::Status CheckpointWriter::CheckComplete() const {
   for (size_t i = 0; i < written_.size(); ++i) {
     const CheckpointEntry& entry = layout_.entries[i];
     if (written_[i].IsWhole(entry.bytes)) continue;
-    return absl::FailedPreconditionError(StrCat(
-        "tensor ", Quoted(SavedName(layout_.tensors[entry.tensor].name, entry.part)),
-        " was not written from byte ", written_[i].FirstMissing(), " of ", entry.bytes.value(), " on"));
+    return absl::FailedPreconditionError(
+        StrCat("tensor ", Quoted(SavedName(layout_.tensors[entry.tensor].name, entry.part)),
+               " was not written from byte ", written_[i].FirstMissing(), " of ",
+               entry.bytes.value(), " on"));
   }
   return absl::OkStatus();
 }

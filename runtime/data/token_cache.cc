@@ -68,7 +68,8 @@ absl::StatusOr<SamplePlace> TokenCache::PlaceOf(int64_t sample) const {
   ASSIGN_OR_RETURN(const std::string bytes, ReadPart(*file_, offset, SamplePlace::kBytes));
   if (bytes.size() != SamplePlace::kBytes) return Broken("it has become shorter");
   const SamplePlace place = DecodePlace(bytes);
-  const bool inside = place.offset >= CacheHeaderBytes().value() && place.offset <= header_.index_offset &&
+  const bool inside = place.offset >= CacheHeaderBytes().value() &&
+                      place.offset <= header_.index_offset &&
                       place.bytes <= header_.index_offset - place.offset;
   if (!inside || place.tokens < 1 || place.tokens > header_.sequence) {
     return Broken(StrCat("the place of sample ", sample, " has changed"));

@@ -95,8 +95,9 @@ Bytes CacheHeaderBytes() { return Bytes(kHeaderBytes); }
 
 std::string EncodeCacheHeader(const CacheHeader& header) {
   std::string out(kMagic);
-  for (const uint64_t word : {kCacheVersion, header.key.high, header.key.low, header.file_bytes.value(),
-                              header.index_offset, header.index_checksum}) {
+  for (const uint64_t word :
+       {kCacheVersion, header.key.high, header.key.low, header.file_bytes.value(),
+        header.index_offset, header.index_checksum}) {
     Put(word, out);
   }
   Put(header.vocab, out);

@@ -28,9 +28,8 @@ absl::Status CheckOptions(const DataOptions& options) {
 
 DataProgress ProgressOf(const DataListener& listener, std::string_view what) {
   if (!listener.progress) return nullptr;
-  return [&listener, what](Bytes done, Bytes total) {
-    return listener.progress(what, done, total);
-  };
+  return
+      [&listener, what](Bytes done, Bytes total) { return listener.progress(what, done, total); };
 }
 
 void Warn(const DataListener& listener, std::string_view message) {

@@ -17,7 +17,8 @@ constexpr size_t kWriteBytes = size_t{1} << 20;
 // Writes samples, places and index one behind the other, and the header over the hole left for it.
 class Writer {
  public:
-  Writer(File& file, int64_t vocab) : file_(file), vocab_(vocab), held_(CacheHeaderBytes().value(), '\0') {}
+  Writer(File& file, int64_t vocab)
+      : file_(file), vocab_(vocab), held_(CacheHeaderBytes().value(), '\0') {}
 
   absl::Status Add(std::span<const int32_t> ids, std::span<const int32_t> labels) {
     SamplePlace place = {.offset = End(), .tokens = static_cast<uint32_t>(ids.size())};

@@ -28,7 +28,7 @@ class Arena {
  private:
   struct Taken {
     Bytes asked;
-    Bytes size;   // asked, rounded up, but not past the end
+    Bytes size;  // asked, rounded up, but not past the end
   };
 
   Bytes LargestFree() const;

@@ -13,8 +13,8 @@ absl::Status CheckCopyRanges(const Arena& arena, const std::byte* base, const Ho
         StrCat("copy of ", bytes.value(), " bytes: the device side lies outside any allocation"));
   }
   if (!ranges.Contains(host, bytes.value())) {
-    return absl::InvalidArgumentError(
-        StrCat("copy of ", bytes.value(), " bytes: the host side lies outside any registered range"));
+    return absl::InvalidArgumentError(StrCat(
+        "copy of ", bytes.value(), " bytes: the host side lies outside any registered range"));
   }
   return absl::OkStatus();
 }

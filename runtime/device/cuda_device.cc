@@ -173,8 +173,8 @@ absl::Status CudaDevice::Reserve() {
   size_t total = 0;
   cudaError_t error = cudaMemGetInfo(&free, &total);
   if (error == cudaSuccess && options_.capacity > 0_B) {
-    error =
-        options_.capacity.value() <= free ? Make(memory_, options_.capacity.value()) : cudaErrorMemoryAllocation;
+    error = options_.capacity.value() <= free ? Make(memory_, options_.capacity.value())
+                                              : cudaErrorMemoryAllocation;
   }
   if (error == cudaSuccess) return absl::OkStatus();
   cudaGetLastError();
@@ -183,8 +183,8 @@ absl::Status CudaDevice::Reserve() {
   }
   return WithFailureSource(
       absl::ResourceExhaustedError(StrCat(
-          "cannot reserve ", options_.capacity.value(), " bytes (", ToString(options_.capacity), ") of ",
-          name_, ": ", free, " bytes (", BytesText(free), ") of ", total,
+          "cannot reserve ", options_.capacity.value(), " bytes (", ToString(options_.capacity),
+          ") of ", name_, ": ", free, " bytes (", BytesText(free), ") of ", total,
           " are free; lower the device memory, the micro-batch or the chunk size of the plan, or "
           "end other programs that use the device")),
       FailureSource::kDevice);

@@ -17,7 +17,7 @@ struct CudaDeviceFacts {
   std::string bus_id;  // "00000000:65:00.0", as NVML writes it
   Bytes memory_bytes;
   Bytes free_bytes;  // of them, now; 0 where the device cannot be used
-  int major = 0;            // compute capability
+  int major = 0;     // compute capability
   int minor = 0;
   // Unavailable where the program has no code for the device, or the device does not answer.
   absl::Status usable;

@@ -41,7 +41,8 @@ void AFailedStreamSkipsWhatFollowsAndKeepsItsFirstError(const DeviceFactory& fac
   devices.ForEachSeed([&](Device& device) {
     const StreamRef stream = NewStream(device, findings), other = NewStream(device, findings);
     const DeviceMemory memory = NewMemory(device, findings, 8_B);
-    RegisteredBytes out(device, findings, 8_B), back(device, findings, 8_B), want(device, findings, 8_B);
+    RegisteredBytes out(device, findings, 8_B), back(device, findings, 8_B),
+        want(device, findings, 8_B);
     back.Fill(3);
     want.Fill(3);
     auto calls = std::make_shared<int>(0);

@@ -26,8 +26,9 @@ void MemoryIsGivenToTheLastByteAndNotOneMore(const DeviceFactory& factory, Findi
   {
     const absl::StatusOr<DeviceMemory> more = device->Allocate(left + 1_B);
     NEED_EQ(findings, more.status().code(), absl::StatusCode::kResourceExhausted);
-    for (const std::string& part : {std::to_string((left + 1_B).value()), std::to_string(kDeviceAlignment),
-                                    std::to_string(kOdd.value()), std::string("lower")}) {
+    for (const std::string& part :
+         {std::to_string((left + 1_B).value()), std::to_string(kDeviceAlignment),
+          std::to_string(kOdd.value()), std::string("lower")}) {
       WANT(findings, Says(more.status(), part)) << more.status() << " has no " << part;
     }
   }
@@ -115,7 +116,8 @@ void FreedNeighboursAreGivenOutTogether(const DeviceFactory& factory, Findings& 
   const auto device = devices.Make(Bytes(4 * kDeviceAlignment));
   NEED(findings, device != nullptr);
   std::array<DeviceMemory, 4> quarter;
-  for (DeviceMemory& memory : quarter) memory = NewMemory(*device, findings, Bytes(kDeviceAlignment));
+  for (DeviceMemory& memory : quarter)
+    memory = NewMemory(*device, findings, Bytes(kDeviceAlignment));
   quarter[1] = DeviceMemory();
   quarter[3] = DeviceMemory();
   WANT_EQ(findings, device->used(), Bytes(2 * kDeviceAlignment));
@@ -184,8 +186,10 @@ void CopiesOfAllSizesCarryEveryByteAndNoOther(const DeviceFactory& factory, Find
     out.Fill(7);
     back.Fill(7);
     for (uint64_t i = 0; i < bytes; ++i) back[kGuard + i] = std::byte{0xEE};
-    WANT_OK(findings, device->CopyToDevice(*stream, memory.data() + 1, out.data() + kGuard, Bytes(bytes)));
-    WANT_OK(findings, device->CopyToHost(*stream, back.data() + kGuard, memory.data() + 1, Bytes(bytes)));
+    WANT_OK(findings,
+            device->CopyToDevice(*stream, memory.data() + 1, out.data() + kGuard, Bytes(bytes)));
+    WANT_OK(findings,
+            device->CopyToHost(*stream, back.data() + kGuard, memory.data() + 1, Bytes(bytes)));
     WANT_OK(findings, Finish(*device, findings, *stream));
     WANT(findings, back.Equals(out)) << bytes << " bytes";
   }

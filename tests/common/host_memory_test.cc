@@ -25,7 +25,8 @@ int64_t ResidentPages(std::span<std::byte> memory) {
 TEST(HostMemory, HasExactlyTheSizeAskedForZeroedAndUsable) {
   for (const uint64_t bytes : {uint64_t{1}, kPage - 1, kPage, kPage + 1, uint64_t{5} << 20}) {
     for (const bool populate : {false, true}) {
-      const absl::StatusOr<HostMemory> memory = HostMemory::Create(Bytes(bytes), {.populate = populate});
+      const absl::StatusOr<HostMemory> memory =
+          HostMemory::Create(Bytes(bytes), {.populate = populate});
       ASSERT_TRUE(memory.ok()) << memory.status();
       EXPECT_EQ(memory->size(), bytes);
       EXPECT_EQ(memory->span().size(), bytes);

@@ -67,7 +67,8 @@ class Measured : public testing::Test {
       EXPECT_GT(row.simulated_seconds, 0);
       EXPECT_EQ(row.device_bytes, row.arena_bytes) << row.config.name;
       EXPECT_LE(row.host_bytes, row.simulated_host_bytes) << row.config.name;
-      EXPECT_LE(row.simulated_host_bytes - row.host_bytes, Bytes(uint64_t{72} << 20)) << row.config.name;
+      EXPECT_LE(row.simulated_host_bytes - row.host_bytes, Bytes(uint64_t{72} << 20))
+          << row.config.name;
       EXPECT_GT(row.operations, 0);
       ASSERT_EQ(row.losses.size(), static_cast<size_t>(experiment.config.steps));
       EXPECT_TRUE(std::isfinite(row.losses.back()));

@@ -55,7 +55,8 @@ TEST(SafetensorsHeader, ListsTensorsInOrderOfTheirBytes) {
       "x",
       StrCat("{", EntryText("last", "BF16", "[3]", "[8,14]"), ",\"__metadata__\":{\"k\":\"v\"},",
              EntryText("empty", "F64", "[2,0]", "[8,8]"), ",",
-             EntryText("first", "I64", "[]", "[0,8]"), "}"),14_B);
+             EntryText("first", "I64", "[]", "[0,8]"), "}"),
+      14_B);
   ASSERT_TRUE(header.ok()) << header.status();
   ASSERT_EQ(header->tensors().size(), 3);
   EXPECT_EQ(header->tensors()[0].name, "first");
@@ -80,7 +81,8 @@ TEST(SafetensorsHeader, KeepsEntriesApart) {
   const auto header = ParseSafetensorsHeader("x",
                                              StrCat("{", EntryText("a", "U8", "[2,3,4]", "[0,24]"),
                                                     ",", EntryText("b", "U8", "[]", "[24,25]"), ",",
-                                                    EntryText("c", "U8", "[5]", "[25,30]"), "}"),30_B);
+                                                    EntryText("c", "U8", "[5]", "[25,30]"), "}"),
+                                             30_B);
   ASSERT_TRUE(header.ok()) << header.status();
   EXPECT_EQ(header->Find("a")->shape, (std::vector<int64_t>{2, 3, 4}));
   EXPECT_EQ(header->Find("b")->shape, (std::vector<int64_t>{}));
@@ -90,7 +92,8 @@ TEST(SafetensorsHeader, KeepsEntriesApart) {
 // The second entry lacks what the first had: nothing may be carried over.
 TEST(SafetensorsHeader, FieldsAreNotInheritedFromTheEntryBefore) {
   const auto header = ParseSafetensorsHeader(
-      "x", StrCat("{", EntryText("a", "U8", "[0]", "[0,0]"), R"(,"b":{"dtype":"U8","shape":[0]}})"),0_B);
+      "x", StrCat("{", EntryText("a", "U8", "[0]", "[0,0]"), R"(,"b":{"dtype":"U8","shape":[0]}})"),
+      0_B);
   ASSERT_FALSE(header.ok());
   EXPECT_THAT(std::string(header.status().message()),
               HasSubstr("tensor \"b\": data_offsets is missing"));
@@ -122,8 +125,8 @@ TEST(SafetensorsHeader, OneTensorMoreThanAMillionIsRefused) {
   ASSERT_TRUE(full.ok()) << full.status();
   EXPECT_EQ(full->tensors().size(), kMaxSafetensorsTensors);
 
-  const auto above =
-      ParseSafetensorsHeader("x", StrCat(text, ",", EntryText("b", "U8", "[0]", "[0,0]"), "}"), 0_B);
+  const auto above = ParseSafetensorsHeader(
+      "x", StrCat(text, ",", EntryText("b", "U8", "[0]", "[0,0]"), "}"), 0_B);
   ASSERT_FALSE(above.ok());
   EXPECT_THAT(std::string(above.status().message()), HasSubstr("more than 1000000 tensors"));
 }

@@ -292,7 +292,8 @@ TEST_F(SafetensorsWriterTest, WhatIsWrittenIsReadBackWhateverItIs) {
          .buffer = Bytes(CheckedU64(*rc::gen::inRange<uint64_t>(0, 200)))});
     RC_ASSERT(writer.ok());
     for (size_t i = 0; i < tensors.size(); ++i) {
-      const auto bytes = PatternBytes((*writer)->header().Find(tensors[i].name)->bytes().value(), i);
+      const auto bytes =
+          PatternBytes((*writer)->header().Find(tensors[i].name)->bytes().value(), i);
       size_t at = 0;
       while (at < bytes.size()) {
         const size_t piece = std::min(bytes.size() - at, *rc::gen::inRange<size_t>(1, 300));

@@ -62,14 +62,13 @@ TEST_F(SysTopologyTest, CountsSocketsCoresThreadsCachesAndNodes) {
   PutTwoSockets();
   const absl::StatusOr<HostTopology> topology = ReadSysTopology(*io_, root_);
   ASSERT_TRUE(topology.ok()) << topology.status();
-  const HostTopology expected{
-      .sockets = 2,
-      .cores = 4,
-      .hardware_threads = 8,
-      .l2_bytes = Bytes(1 << 20),
-      .l3_bytes = Bytes(32 << 20),
-      .l3_caches = 2,
-      .nodes = {{0, 1_MiB, 2, 4}, {1, 2_MiB, 2, 4}, {10, 4_MiB, 0, 0}}};
+  const HostTopology expected{.sockets = 2,
+                              .cores = 4,
+                              .hardware_threads = 8,
+                              .l2_bytes = Bytes(1 << 20),
+                              .l3_bytes = Bytes(32 << 20),
+                              .l3_caches = 2,
+                              .nodes = {{0, 1_MiB, 2, 4}, {1, 2_MiB, 2, 4}, {10, 4_MiB, 0, 0}}};
   EXPECT_EQ(*topology, expected);
 }
 

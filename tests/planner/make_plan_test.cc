@@ -329,8 +329,8 @@ TEST_F(MakePlanTest, AMarginCanMakeTheDifference) {
 }
 
 TEST(DescribeShortages, SaysWhatLacks) {
-  const std::vector<std::string> lines = DescribeShortages(
-      {{.limit = Limit::kHostMemory, .needed = 3_GiB, .available = 1_GiB}});
+  const std::vector<std::string> lines =
+      DescribeShortages({{.limit = Limit::kHostMemory, .needed = 3_GiB, .available = 1_GiB}});
   EXPECT_THAT(lines, testing::ElementsAre("host memory: needs 3 GiB, 1 GiB are available, "
                                           "2 GiB (2,147,483,648 bytes) lack"));
   EXPECT_TRUE(DescribeShortages({}).empty());

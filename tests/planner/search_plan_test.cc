@@ -35,7 +35,8 @@ struct Oracle {
 
 uint64_t LackingBytes(const std::vector<Shortage>& shortages) {
   uint64_t lacking = 0;
-  for (const Shortage& shortage : shortages) lacking += (shortage.needed - shortage.available).value();
+  for (const Shortage& shortage : shortages)
+    lacking += (shortage.needed - shortage.available).value();
   return lacking;
 }
 

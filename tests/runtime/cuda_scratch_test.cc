@@ -45,7 +45,7 @@ uint64_t LaidOut(const ModelSpec& spec, const TrainingJob& job, const StreamPlan
   const absl::StatusOr<ChunkTable> chunks = CutIntoChunks(spec, job, plan);
   EXPECT_TRUE(chunks.ok()) << chunks.status();
   const Bytes bytes = CudaScratchBytes(spec, job, plan, *chunks,
-                                            {.batch = job.micro_batch, .sequence = job.sequence});
+                                       {.batch = job.micro_batch, .sequence = job.sequence});
   EXPECT_TRUE(bytes.ok());
   EXPECT_GT(bytes.value(), kGemmWorkspaceBytes);
   return bytes.value() - kGemmWorkspaceBytes;
@@ -127,7 +127,8 @@ TEST(CudaScratch, LogitsHaveTheKernelsStride) {
     };
     const auto row = static_cast<uint64_t>(CudaLogitStride(vocab)) * sizeof(float);
     EXPECT_EQ(bytes(BufferKind::kLogits, PassKind::kTrain), Bytes(120 * (row + sizeof(TokenSums))));
-    EXPECT_EQ(bytes(BufferKind::kLogits, PassKind::kEvaluate), Bytes(120 * (row + sizeof(TokenSums))));
+    EXPECT_EQ(bytes(BufferKind::kLogits, PassKind::kEvaluate),
+              Bytes(120 * (row + sizeof(TokenSums))));
     EXPECT_EQ(bytes(BufferKind::kLogits, PassKind::kDecode), Bytes(3 * row));
     EXPECT_EQ(bytes(BufferKind::kLogitsPinned, PassKind::kPrefill), Bytes(3 * row));
   }

@@ -94,7 +94,8 @@ class GuardedRun {
     if (bodies.IsTransfer(call.operation.kind)) {
       const OperationBodies::Transfer copy = bodies.TransferOf(call);
       const bool to_device = call.operation.lane == Lane::kH2d;
-      std::memcpy(to_device ? copy.device : copy.host, to_device ? copy.host : copy.device,copy.bytes.value());
+      std::memcpy(to_device ? copy.device : copy.host, to_device ? copy.host : copy.device,
+                  copy.bytes.value());
     } else {
       const KernelContext context{.workers = workers_.get(),
                                   .scratch = bodies.ScratchOf(call.operation.lane)};

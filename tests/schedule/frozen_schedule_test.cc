@@ -164,8 +164,8 @@ TEST(FrozenSchedule, NothingBelowTheLowestTrainedTensorIsDifferentiated) {
   EXPECT_EQ(LaneText(s.steady, Lane::kOptimizer), "adam 4, adam 5");
   EXPECT_EQ(s.chunks.chunks[4].trained, 128u);
   EXPECT_EQ(s.chunks.chunks[6].trained, 0u);
-  EXPECT_EQ(BytesOf(s.memory, BufferKind::kHeadGradient), 0u);
-  EXPECT_EQ(BytesOf(s.memory, BufferKind::kRowGradients), 0u);
+  EXPECT_EQ(BytesOf(s.memory, BufferKind::kHeadGradient), 0_B);
+  EXPECT_EQ(BytesOf(s.memory, BufferKind::kRowGradients), 0_B);
 }
 
 TEST(FrozenSchedule, ATrainedHeadAloneNeedsNoBackward) {
@@ -174,9 +174,9 @@ TEST(FrozenSchedule, ATrainedHeadAloneNeedsNoBackward) {
   const Schedule s = small.Build();
   EXPECT_EQ(LaneText(s.steady, Lane::kCompute),
             "forward 1, forward 2, forward 3, forward 4, loss 5, head_gradient 5");
-  EXPECT_EQ(BytesOf(s.memory, BufferKind::kResidualGradient), 0u);
-  EXPECT_EQ(BytesOf(s.memory, BufferKind::kActivations), 0u);
-  EXPECT_EQ(BytesOf(s.memory, BufferKind::kAnchor), 0u);
+  EXPECT_EQ(BytesOf(s.memory, BufferKind::kResidualGradient), 0_B);
+  EXPECT_EQ(BytesOf(s.memory, BufferKind::kActivations), 0_B);
+  EXPECT_EQ(BytesOf(s.memory, BufferKind::kAnchor), 0_B);
 }
 
 TEST(FrozenSchedule, AFinalNormAloneIsALinkOfItsOwn) {

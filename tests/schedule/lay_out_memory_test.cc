@@ -28,7 +28,8 @@ MemoryLayout LayOut(const ModelSpec& spec, const TrainingJob& job, const StreamP
 uint64_t BytesOf(const MemoryLayout& layout, std::initializer_list<BufferKind> kinds) {
   uint64_t bytes = 0;
   for (const Buffer& buffer : layout.buffers) {
-    if (std::find(kinds.begin(), kinds.end(), buffer.kind) != kinds.end()) bytes += buffer.bytes.value();
+    if (std::find(kinds.begin(), kinds.end(), buffer.kind) != kinds.end())
+      bytes += buffer.bytes.value();
   }
   return bytes;
 }
@@ -266,7 +267,7 @@ TEST(LayOutMemory, HostBytesOfReferenceAreThoseOfThePublishedSystem) {
     end = Bytes(buffer.offset) + buffer.bytes;
   }
   const Bytes host = layout.totals[static_cast<size_t>(Memory::kPinned)] +
-                        layout.totals[static_cast<size_t>(Memory::kHost)];
+                     layout.totals[static_cast<size_t>(Memory::kHost)];
   EXPECT_EQ(host, Bytes(published + norm_room + small + holes));
   EXPECT_LT(norm_room + small + holes, 2u << 20);  // of 98 GB
   // The pool is for layers; each table has a slab of its own.

@@ -138,7 +138,7 @@ TEST(CountTraffic, CountsLoadsByHand) {
     if (operation.lane == Lane::kD2h) d2h += operation.bytes.value();
   }
   EXPECT_EQ(traffic.h2d_bytes, Bytes(h2d));
-  EXPECT_EQ(traffic.d2h_bytes, d2h);
+  EXPECT_EQ(traffic.d2h_bytes, Bytes(d2h));
 }
 
 TEST(CountTraffic, ResidentChunksCrossOnceAfterTheirUpdate) {

@@ -31,7 +31,9 @@ std::string Times(const Timeline& timeline) {
 }
 
 int64_t One(const Operation&) { return 1; }
-int64_t ByBytes(const Operation& operation) { return static_cast<int64_t>(operation.bytes.value()); }
+int64_t ByBytes(const Operation& operation) {
+  return static_cast<int64_t>(operation.bytes.value());
+}
 
 TEST(EarliestTimeline, OperationsOfALaneFollowEachOther) {
   Schedule schedule;

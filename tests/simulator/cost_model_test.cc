@@ -91,14 +91,19 @@ TEST(CostModel, RatesInRunsAreSharesOfThoseAlone) {
   constexpr uint64_t kBytes = 1'000'000;
   both(RateGroup::kCompute,
        [](const CostModel& model) { return model.Compute(1, Direction::kForward, 1); });
-  both(RateGroup::kCompute, [](const CostModel& model) { return model.Elements(Bytes(kBytes), 1); });
-  both(RateGroup::kCopiesIn,
-       [](const CostModel& model) { return model.Copy(Lane::kH2d, Bytes(kBytes), Pages::kPinned, 1); });
-  both(RateGroup::kCopiesOut,
-       [](const CostModel& model) { return model.Copy(Lane::kD2h, Bytes(kBytes), Pages::kPinned, 1); });
-  both(RateGroup::kAdam, [](const CostModel& model) { return model.Adam(kBytes, Bytes(kBytes), 1); });
+  both(RateGroup::kCompute,
+       [](const CostModel& model) { return model.Elements(Bytes(kBytes), 1); });
+  both(RateGroup::kCopiesIn, [](const CostModel& model) {
+    return model.Copy(Lane::kH2d, Bytes(kBytes), Pages::kPinned, 1);
+  });
+  both(RateGroup::kCopiesOut, [](const CostModel& model) {
+    return model.Copy(Lane::kD2h, Bytes(kBytes), Pages::kPinned, 1);
+  });
+  both(RateGroup::kAdam,
+       [](const CostModel& model) { return model.Adam(kBytes, Bytes(kBytes), 1); });
   both(RateGroup::kNorm, [](const CostModel& model) { return model.Norm(Bytes(kBytes), 1); });
-  both(RateGroup::kAccumulate, [](const CostModel& model) { return model.Accumulate(Bytes(kBytes), 1); });
+  both(RateGroup::kAccumulate,
+       [](const CostModel& model) { return model.Accumulate(Bytes(kBytes), 1); });
   both(RateGroup::kPasses, [](const CostModel& model) { return model.HostPass(Bytes(kBytes), 1); });
   // 1 ms at the limit, of which a copy works for so long as it takes alone.
   for (Made* one : {&alone, &made}) {

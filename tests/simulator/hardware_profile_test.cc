@@ -86,13 +86,14 @@ Origin RandomOrigin() {
 void AddFacts(HardwareProfile& profile) {
   profile.link.pcie = PcieState{
       .generation = 3, .width = 8, .best_generation = 4, .best_width = 16, .under_load = true};
-  profile.host.topology = HostTopology{.sockets = 2,
-                                       .cores = 8,
-                                       .hardware_threads = 16,
-                                       .l2_bytes = Bytes(1 << 20),
-                                       .l3_bytes = Bytes(32 << 20),
-                                       .l3_caches = 2,
-                                       .nodes = {{0, Bytes(uint64_t{1} << 40), 8, 16}, {3, 7_B, 0, 0}}};
+  profile.host.topology =
+      HostTopology{.sockets = 2,
+                   .cores = 8,
+                   .hardware_threads = 16,
+                   .l2_bytes = Bytes(1 << 20),
+                   .l3_bytes = Bytes(32 << 20),
+                   .l3_caches = 2,
+                   .nodes = {{0, Bytes(uint64_t{1} << 40), 8, 16}, {3, 7_B, 0, 0}}};
   profile.host.allowance = HostAllowance{.total_memory_bytes = Bytes(uint64_t{1} << 40),
                                          .swap_bytes = 9_B,
                                          .swap_free_bytes = 8_B,

@@ -79,7 +79,7 @@ TEST(MemoryEstimate, ASoftwareMayBeHeavierThanOurs) {
   const Software software{.link_share = 1, .adam_speed = 1, .process_bytes = 7_B};
   EXPECT_EQ(
       Find(EstimateMemory(SmallLayout(), TestProfile(), software), Memory::kHost, "process")->bytes,
-      7u);
+      7_B);
 }
 
 TEST(MemoryEstimate, EveryKindIsNamed) {
@@ -166,7 +166,8 @@ TEST(Shortages, AMarginStaysFree) {
 TEST(Shortages, PageLockingHasALimitOnlyWhereTheSystemSetsOne) {
   HardwareProfile profile = TestProfile();
   const MemoryNeed need{.totals = {0_B, 1001_B, 0_B}};
-  EXPECT_EQ(Available(profile, Limit::kPageLocking, 0.5), Bytes(std::numeric_limits<uint64_t>::max()));
+  EXPECT_EQ(Available(profile, Limit::kPageLocking, 0.5),
+            Bytes(std::numeric_limits<uint64_t>::max()));
   EXPECT_TRUE(ShortagesOf(need, profile, 0).empty());
   profile.host.memlock_bytes = Figure{.value = 1000, .origin = {}};
   const std::vector<Shortage> shortages = ShortagesOf(need, profile, 0.5);

@@ -98,7 +98,7 @@ TEST(CheckpointLayout, HeadersSayWhatTheEntriesSay) {
       EXPECT_EQ(tensor->bytes(), entry.bytes);
       EXPECT_EQ(tensor->dtype, entry.dtype);
       EXPECT_EQ(tensor->shape, entry.shape);
-      EXPECT_EQ(entry.bytes == 0_B? 0 : entry.offset % (BitsOf(entry.dtype) / 8), 0u);
+      EXPECT_EQ(entry.bytes == 0_B ? 0 : entry.offset % (BitsOf(entry.dtype) / 8), 0u);
     }
   }
 }

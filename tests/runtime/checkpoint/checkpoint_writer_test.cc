@@ -117,10 +117,11 @@ TEST_F(WriterTest, AMissingByteIsNamedAndNothingIsCommitted) {
     }
     const absl::Status status = writer->Commit(SmallFacts(5));
     EXPECT_TRUE(absl::IsFailedPrecondition(status));
-    EXPECT_THAT(std::string(status.message()),
-                AllOf(HasSubstr("\"" + SavedName(layout_.tensors[entry.tensor].name, entry.part) +
-                                "\" was not written from byte " + std::to_string(entry.bytes.value() - 1)),
-                      HasSubstr("step-00000005")));
+    EXPECT_THAT(
+        std::string(status.message()),
+        AllOf(HasSubstr("\"" + SavedName(layout_.tensors[entry.tensor].name, entry.part) +
+                        "\" was not written from byte " + std::to_string(entry.bytes.value() - 1)),
+              HasSubstr("step-00000005")));
     EXPECT_THAT(Names(), IsEmpty());
   }
 }

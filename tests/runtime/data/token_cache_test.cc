@@ -115,7 +115,7 @@ TEST_F(TokenCacheTest, EveryChangedByteIsNoticed) {
   const std::vector<TokenLine> samples = NumberedSamples(20, 6, 1);
   const Hash128 key = MakeCache(*io_, folder_, samples, 6)->key();
   const std::string good = ReadBytes(*io_, path_);
-  for (size_t at = 0; at < good.size(); at += at < CacheHeaderBytes().value()? 301 : 1) {
+  for (size_t at = 0; at < good.size(); at += at < CacheHeaderBytes().value() ? 301 : 1) {
     std::string bytes = good;
     bytes[at] = static_cast<char>(bytes[at] ^ 0x10);
     WriteBytes(*io_, path_, bytes);

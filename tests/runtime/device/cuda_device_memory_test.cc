@@ -194,15 +194,18 @@ TEST_F(CudaMemory, AStagedCopyWaitsForTheWorkThatFillsItsSource) {
     const auto device = Make({.seed = seed, .registers = false}, uint64_t{64} << 30);
     const StreamRef store = NewStream(*device), load = NewStream(*device);
     ASSERT_TRUE(device->RegisterHost(pages.span()).ok());
-    const DeviceMemory from = NewMemory(*device, Bytes(pages.bytes)), to = NewMemory(*device, Bytes(pages.bytes));
+    const DeviceMemory from = NewMemory(*device, Bytes(pages.bytes)),
+                       to = NewMemory(*device, Bytes(pages.bytes));
     std::vector<std::byte> want(pages.bytes);
     for (size_t i = 0; i < want.size(); ++i) want[i] = static_cast<std::byte>(i % 251);
     fake_cuda::WriteDevice(from.data(), want.data(), want.size());
     const EventRef stored = NewEvent(*device);
-    EXPECT_TRUE(device->CopyToHost(store, pages.span().data(), from.data(), Bytes(pages.bytes)).ok());
+    EXPECT_TRUE(
+        device->CopyToHost(store, pages.span().data(), from.data(), Bytes(pages.bytes)).ok());
     EXPECT_TRUE(device->Record(store, stored).ok());
     EXPECT_TRUE(device->Wait(load, stored).ok());
-    EXPECT_TRUE(device->CopyToDevice(load, to.data(), pages.span().data(), Bytes(pages.bytes)).ok());
+    EXPECT_TRUE(
+        device->CopyToDevice(load, to.data(), pages.span().data(), Bytes(pages.bytes)).ok());
     EXPECT_TRUE(Finish(*device, load).ok());
     std::vector<std::byte> got(pages.bytes);
     fake_cuda::ReadDevice(got.data(), to.data(), got.size());

@@ -225,7 +225,8 @@ TEST(HostDevice, RefusesRatesThatAreNone) {
     EXPECT_EQ(HostDevice::Create({.to_host = bad, .clock = &clock}).status().code(),
               absl::StatusCode::kInvalidArgument);
   }
-  EXPECT_EQ(HostDevice::Create({.capacity = 1_B}).status().code(), absl::StatusCode::kInvalidArgument)
+  EXPECT_EQ(HostDevice::Create({.capacity = 1_B}).status().code(),
+            absl::StatusCode::kInvalidArgument)
       << "no clock";
 }
 

@@ -25,8 +25,8 @@ struct Outcome {
 
 Outcome ReadAll(Io& io, const std::string& path, Bytes read_bytes) {
   Outcome outcome;
-  auto stream =
-      RecordStream::Open(io, path, {.longest = 100_B, .piece_bytes = 16_B, .read_bytes = read_bytes});
+  auto stream = RecordStream::Open(
+      io, path, {.longest = 100_B, .piece_bytes = 16_B, .read_bytes = read_bytes});
   if (!stream.ok()) return {.status = stream.status()};
   while (true) {
     DataRecord record;

@@ -26,7 +26,7 @@ void TryHeader(std::string_view bytes) {
   mended.append(reinterpret_cast<const char*>(&checksum), sizeof(checksum));
   const auto again = DecodeCacheHeader(mended, Bytes(bytes.size()));
   if (!again.ok()) return;
-  CHECK(again->index_offset >= CacheHeaderBytes().value()&& again->index_offset <= bytes.size());
+  CHECK(again->index_offset >= CacheHeaderBytes().value() && again->index_offset <= bytes.size());
   CHECK(again->statistics.samples >= 0 && again->vocab >= 1 && again->sequence >= 1);
   CHECK(EncodeCacheHeader(*again) == mended);
 }
