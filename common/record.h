@@ -78,7 +78,7 @@ class RecordReader {
       std::string word(ToString(field));
       Take(name, &word, info);
       if (!reader_.ok()) return;
-      absl::StatusOr<T> value = ParseEitherSpelling<T>(word);
+      absl::StatusOr<T> value = ParseWord<T>(word);
       if (value.ok()) {
         field = *value;
       } else {
@@ -93,20 +93,6 @@ class RecordReader {
   }
 
  private:
-  // "in-backward" is "in_backward", as keys of YAML may have either.
-  template <HasWords T>
-  static absl::StatusOr<T> ParseEitherSpelling(std::string_view text) {
-    const auto dashed = [](std::string_view word) {
-      std::string copy(word);
-      for (char& letter : copy) letter = letter == '_' ? '-' : letter;
-      return copy;
-    };
-    for (const EnumWord<T>& entry : WordsOf(T{})) {
-      if (dashed(entry.word) == dashed(text)) return entry.value;
-    }
-    return ParseWord<T>(text);
-  }
-
   template <typename T>
   void Take(std::string_view name, T* out, const FieldInfo& info) {
     if (info.presence == FieldPresence::kRequired) {

@@ -298,6 +298,7 @@ std::optional<RunOutcome> OutcomeSoFar(const RunView& view) {
   const Prediction& predicted = view.prediction.prediction;
   const std::vector<StepMetrics>& lines = view.metrics.lines();
   std::vector<double> seconds;
+  seconds.reserve(lines.size());
   for (const StepMetrics& line : lines) seconds.push_back(line.step_time.value);
   // The first also starts things.
   if (seconds.size() > 1) seconds.erase(seconds.begin());

@@ -1,5 +1,6 @@
 #include "schedule/training_job.h"
 
+#include "common/either_spelling.h"
 #include "common/json.h"
 #include "common/record.h"
 #include "common/status_macros.h"
@@ -84,7 +85,7 @@ absl::Status ValidateJob(const ModelSpec& spec, const TrainingJob& job) {
 absl::StatusOr<TrainingJob> ReadJob(const Document& document) {
   TrainingJob job;
   ObjectReader reader(document, document.root);
-  RecordReader visit(reader);
+  EitherSpellingReader visit(reader);
   VisitJobFields(job, visit);
   RETURN_IF_ERROR(reader.Finish());
   return job;

@@ -87,7 +87,9 @@ TEST(CheckpointsOfARunThatTrains, AreVerifiedWhileItRemovesThem) {
              "--save-every 1 --keep 2 2>&1; }\n", R"(
 training=$train_PID
 while read -r line <&${train[0]}; do [[ $line == *'saved step 2 '* ]] && break; done
-cat <&${train[0]} >/dev/null &
+# A background process has no descriptors of a coproc, but it has a copy.
+exec {log}<&${train[0]}
+cat <&$log >/dev/null &
 for ((i = 0; i < 60; ++i)); do
   "$horizon" checkpoint verify run >verified.txt || echo "verify ended with $?"
   "$horizon" checkpoint show run >shown.txt || echo "show ended with $?"
