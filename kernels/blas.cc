@@ -93,6 +93,7 @@ class Library {
     if (functions_.take_buffer != nullptr && functions_.give_back_buffer != nullptr) {
       // Held together, so that each is another one.
       std::vector<void*> held;
+      held.reserve(static_cast<size_t>(wanted));
       for (int i = 0; i < wanted; ++i) held.push_back(functions_.take_buffer(0));
       for (void* buffer : held) functions_.give_back_buffer(buffer);
     }

@@ -18,10 +18,6 @@ using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr int kHangs = 124;  // of timeout(1)
-constexpr int kAborts = 128 + 6;
-constexpr int kKilled = 128 + 9;
-
 // A machine with yardsticks, so that its speed is looked at before a run, as it is of a machine
 // that was measured. Nothing is as slow as these.
 void MakeMachine() {
@@ -123,8 +119,12 @@ TEST(UnderPressure, AMemoryGroupThatIsTooSmallIsRefusedNotKilled) {
       result = RunShell(StrCat("ulimit -d $((", mebibytes, " * 1024)); ", Train("")));
     }
     EXPECT_THAT(result.exit_code, AnyOf(0, 3)) << mebibytes << " MiB: " << result.err;
-    if (result.exit_code == 3) EXPECT_THAT(result.err, HasSubstr("MiB")) << mebibytes;
-    if (mebibytes == "30") EXPECT_EQ(result.exit_code, 3) << result.err;
+    if (result.exit_code == 3) {
+      EXPECT_THAT(result.err, HasSubstr("MiB")) << mebibytes;
+    }
+    if (mebibytes == "30") {
+      EXPECT_EQ(result.exit_code, 3) << result.err;
+    }
   }
 }
 
