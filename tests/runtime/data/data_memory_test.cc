@@ -41,16 +41,16 @@ TEST(DataMemory, DoesNotGrowWithTheData) {
 #endif
   const std::unique_ptr<Io> io = MakePosixIo();
   const std::string folder = MakeTestFolder(*io);
-  ModelTokenizer bytes;
-  bytes.tokenizer = MakeByteTokenizer();
-  const absl::StatusOr<ChatEncoder> chat = MakeChatEncoder(bytes, {.format = "plain"});
+  ModelTokenizer model;
+  model.tokenizer = MakeByteTokenizer();
+  const absl::StatusOr<ChatEncoder> chat = MakeChatEncoder(model, {.format = "plain"});
   ASSERT_TRUE(chat.ok()) << chat.status();
   const auto peak_over = [&](uint64_t bytes) -> uint64_t {
     DataOptions options;
     options.files = {.paths = {JoinPath(folder, "a.jsonl")},
-                     .tokenise = {.tokenizer = bytes.tokenizer.get(),
+                     .tokenise = {.tokenizer = model.tokenizer.get(),
                                   .chat = *chat,
-                                  .vocab = bytes.tokenizer->id_limit(),
+                                  .vocab = model.tokenizer->id_limit(),
                                   .sequence = 512}};
     options.cache_folder = JoinPath(folder, "cache");
     options.threads = 2;

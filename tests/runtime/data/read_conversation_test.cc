@@ -26,10 +26,12 @@ absl::Status OfMessages(const Value& record, Conversation& conversation) {
 std::string Json(const Value& value) {
   JsonWriter json(JsonWriter::Style::kOneLine);
   WriteJson(value, json);
-  return std::move(json).Finish();
+  std::string text = std::move(json).Finish();
+  std::erase(text, ' ');
+  return text;
 }
 
-// The messages, a line each, with '*' before those that are learnt; or "error: ...".
+// The messages without spaces, a line each, with '*' before those that are learnt; or "error: ...".
 std::string Read(Reader reader, std::string_view json, Conversation* kept = nullptr) {
   const absl::StatusOr<Document> document = ParseJson("record", json);
   EXPECT_TRUE(document.ok()) << document.status();
@@ -75,7 +77,7 @@ TEST(ReadConversation, AnswersMayBeEmptyOrCallToolsInSilence) {
   EXPECT_EQ(Messages(R"({"role": "assistant", "content": null,
                          "tool_calls": [{"function": {"name": "f", "arguments": "{\"a\": 1}"}}]})"),
             "*{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{\"name\":\"f\","
-            "\"arguments\":\"{\\\"a\\\": 1}\"}}]}\n");
+            "\"arguments\":\"{\\\"a\\\":1}\"}}]}\n");
   EXPECT_EQ(Messages(R"({"role": "assistant", "reasoning_content": "R"})"),
             "*{\"role\":\"assistant\",\"reasoning_content\":\"R\"}\n");
 }

@@ -138,7 +138,8 @@ TEST(TokenLine, RefusesWhatIsNotOneObjectOfArrays) {
 }
 
 TEST(TokenLine, NamesTheKeyItDoesNotKnow) {
-  EXPECT_THAT(ErrorOf(R"({"input_ids": [1], "assistant_masks": [1]})"), HasSubstr("assistant_masks"));
+  EXPECT_THAT(ErrorOf(R"({"input_ids": [1], "assistant_masks": [1]})"),
+              HasSubstr("assistant_masks"));
   EXPECT_THAT(ErrorOf(R"({"input_ids": [1], "input_ids": [1]})"), HasSubstr("input_ids stands"));
 }
 

@@ -101,7 +101,7 @@ TEST_F(TokeniseFilesTest, ABadLineIsNamedWithFileLineAndReason) {
   const std::string good = "{\"query\": \"Q\", \"response\": \"A\"}\n";
   for (const auto& [bad, reason] : std::vector<std::pair<std::string_view, std::string_view>>{
            {"{\"query\": \"Q\"", "ends before"},
-           {"{\"query\": \"Q\", \"response\": \"\"}", "no words"},
+           {"{\"query\": \"Q\", \"response\": 3}", "response is an integer"},
            {"{\"text\": \"of another kind\"}", "no question with an answer"},
            {"{\"query\": \"\\u0001\", \"response\": \"A\"}", "the expression gave up"},
            {"\x80", "not valid JSON"}}) {
