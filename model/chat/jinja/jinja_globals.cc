@@ -196,6 +196,12 @@ JinjaValue CallJoiner(JinjaRun& run, const JinjaValue& self, JinjaArguments argu
   return run.MakeObject(std::make_shared<JoinerObject>(given.Or(0, run.MakeText(", "))));
 }
 
+// The variable `self`: its attributes would be the blocks of the template, of which there are none.
+class TemplateObject : public JinjaObject {
+ public:
+  std::string_view TypeName() const override { return "TemplateReference"; }
+};
+
 JinjaValue CallRaise(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
   const JinjaParameters given(run, "raise_exception", std::move(arguments), {"message"}, 1);
   return run.Fail(PythonStr(run, given[0]).text());
@@ -219,6 +225,7 @@ JinjaValue FindGlobal(JinjaRun& run, std::string_view name) {
     if (name == "strftime_now" && !run.options().strftime_now) break;
     return MakeMethod(function, JinjaValue::None(), name);
   }
+  if (name == "self") return run.MakeObject(std::make_shared<TemplateObject>());
   return JinjaValue::Undefined(StrCat(PythonRepr(name), " is undefined"));
 }
 

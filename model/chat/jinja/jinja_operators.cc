@@ -185,10 +185,12 @@ JinjaValue ApplyBinary(JinjaRun& run, JinjaOperator operation, const JinjaValue&
   if (right.is(Kind::kUndefined)) return run.Fail(right.hint());
   if (operation == JinjaOperator::kAdd) {
     if (left.is(Kind::kString) && right.is(Kind::kString)) {
+      const bool markup = left.is_markup() || right.is_markup();
       JinjaTextBuilder sum(run);
-      sum.Append(left.string());
-      sum.Append(right.string());
-      return sum.FinishString();
+      for (const JinjaValue* part : {&left, &right}) {
+        sum.Append(markup && !part->is_markup() ? EscapeHtml(run, part->string()) : part->string());
+      }
+      return markup ? sum.FinishString().AsMarkup() : sum.FinishString();
     }
     if (IsRow(left) && left.kind() == right.kind()) return Join(run, left, right);
     if (left.is(Kind::kString)) {

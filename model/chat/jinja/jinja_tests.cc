@@ -42,7 +42,7 @@ constexpr std::pair<std::string_view, Single> kSingles[] = {
     {"number", [](JinjaRun&, const JinjaValue& v) { return v.is_number(); }},
     {"string", [](JinjaRun&, const JinjaValue& v) { return v.is(Kind::kString); }},
     {"mapping", [](JinjaRun&, const JinjaValue& v) { return v.is(Kind::kDict); }},
-    {"escaped", [](JinjaRun&, const JinjaValue& v) { return false; }},
+    {"escaped", [](JinjaRun&, const JinjaValue& v) { return v.is_markup(); }},
     {"sequence",
      [](JinjaRun&, const JinjaValue& v) {
        return v.is(Kind::kString) || v.is(Kind::kDict) || v.is(Kind::kList) || v.is(Kind::kTuple) ||

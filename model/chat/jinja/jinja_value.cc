@@ -48,6 +48,12 @@ JinjaValue JinjaValue::String(TracedText text, JinjaMemoryCharge charge) {
   return Shared(Kind::kString, Text{std::move(text), std::move(charge)});
 }
 
+JinjaValue JinjaValue::AsMarkup() const {
+  JinjaValue markup = *this;
+  if (kind_ == Kind::kString) markup.integer_ = 1;
+  return markup;
+}
+
 JinjaValue JinjaValue::Quoted(std::string_view text, int32_t message) {
   return String(TracedText(text, {.quoted = true, .message = message}));
 }

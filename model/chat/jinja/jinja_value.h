@@ -72,6 +72,9 @@ class JinjaValue {
   static JinjaValue Quoted(std::string_view text, int32_t message);
   // Text that counts as the template's own, such as bos_token.
   static JinjaValue Template(std::string_view text);
+  // The same string as Markup, of which Jinja's filters `safe` and `escape` make their results:
+  // what is added to one with + is escaped for HTML first.
+  JinjaValue AsMarkup() const;
   static JinjaValue List(std::vector<JinjaValue> items);
   static JinjaValue Tuple(std::vector<JinjaValue> items);
   // In this order; of equal keys the last value and the first place stay, as in Python.
@@ -86,6 +89,7 @@ class JinjaValue {
   bool is(Kind kind) const { return kind_ == kind; }
   bool is_number() const;    // bool, integer or float
   bool is_integral() const;  // bool or integer
+  bool is_markup() const { return kind_ == Kind::kString && integer_ != 0; }
   bool is_sequence() const;  // list, tuple, range, view or iterator
 
   // Each of these only for the kinds that have it (CHECK).
@@ -117,7 +121,7 @@ class JinjaValue {
   static JinjaValue Shared(Kind kind, T payload);
 
   Kind kind_ = Kind::kUndefined;
-  int64_t integer_ = 0;
+  int64_t integer_ = 0;  // of a string: 1 for Markup
   double real_ = 0;
   // std::string (a hint), Text, JinjaSequence, JinjaDict or JinjaObject, as kind_ says.
   std::shared_ptr<void> payload_;

@@ -103,7 +103,8 @@ bool PythonOrder(JinjaRun& run, JinjaOperator operation, const JinjaValue& left,
   }
   if (left.is(Kind::kString) && right.is(Kind::kString)) {
     run.Work(std::min(left.string().size(), right.string().size()));
-    return Judge(operation, left.string().text().compare(right.string().text()));
+    const int order = left.string().text().compare(right.string().text());
+    return Judge(operation, order < 0 ? -1 : order > 0 ? 1 : 0);
   }
   if (left.kind() == right.kind() && (left.is(Kind::kList) || left.is(Kind::kTuple))) {
     const std::vector<JinjaValue>& a = left.items().items;

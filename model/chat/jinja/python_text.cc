@@ -246,4 +246,35 @@ std::string PythonRepr(std::string_view text) {
   return repr;
 }
 
+TracedText EscapeHtml(JinjaRun& run, const TracedText& text) {
+  JinjaTextBuilder out(run);
+  size_t at = 0;
+  for (const TextRun& part : text.runs()) {
+    std::string piece;
+    for (; at < part.end; ++at) {
+      switch (text.text()[at]) {
+        case '&':
+          piece += "&amp;";
+          break;
+        case '<':
+          piece += "&lt;";
+          break;
+        case '>':
+          piece += "&gt;";
+          break;
+        case '"':
+          piece += "&#34;";
+          break;
+        case '\'':
+          piece += "&#39;";
+          break;
+        default:
+          piece.push_back(text.text()[at]);
+      }
+    }
+    out.Append(piece, part.origin);
+  }
+  return out.Finish();
+}
+
 }  // namespace horizon

@@ -25,6 +25,9 @@ TracedText PythonRepr(JinjaRun& run, const JinjaValue& value);
 // repr of a text on its own, for messages.
 std::string PythonRepr(std::string_view text);
 
+// The text with & < > " ' as HTML writes them.
+TracedText EscapeHtml(JinjaRun& run, const TracedText& text);
+
 // json.dumps(value, ...).
 struct PythonJsonOptions {
   bool ensure_ascii = false;

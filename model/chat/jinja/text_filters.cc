@@ -23,6 +23,7 @@ JinjaValue Case(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments
 
 JinjaValue ToString(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
   const JinjaParameters none(run, "string", std::move(arguments), {}, 0);
+  if (value.is_markup()) return value;
   return run.MakeString(PythonStr(run, value));
 }
 
@@ -84,40 +85,20 @@ JinjaValue Format(JinjaRun& run, const JinjaValue& value, JinjaArguments argumen
   return FormatPercent(run, format, run.MakeDict(std::move(entries)));
 }
 
-TracedText EscapeHtml(JinjaRun& run, const TracedText& text) {
-  JinjaTextBuilder out(run);
-  size_t at = 0;
-  for (const TextRun& part : text.runs()) {
-    std::string piece;
-    for (; at < part.end; ++at) {
-      switch (text.text()[at]) {
-        case '&':
-          piece += "&amp;";
-          break;
-        case '<':
-          piece += "&lt;";
-          break;
-        case '>':
-          piece += "&gt;";
-          break;
-        case '"':
-          piece += "&#34;";
-          break;
-        case '\'':
-          piece += "&#39;";
-          break;
-        default:
-          piece.push_back(text.text()[at]);
-      }
-    }
-    out.Append(piece, part.origin);
-  }
-  return out.Finish();
-}
-
 JinjaValue Escape(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
   const JinjaParameters none(run, "escape", std::move(arguments), {}, 0);
-  return run.MakeString(EscapeHtml(run, PythonStr(run, value)));
+  if (value.is_markup()) return value;
+  return run.MakeString(EscapeHtml(run, PythonStr(run, value))).AsMarkup();
+}
+
+JinjaValue EscapeAgain(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
+  const JinjaParameters none(run, "forceescape", std::move(arguments), {}, 0);
+  return run.MakeString(EscapeHtml(run, PythonStr(run, value))).AsMarkup();
+}
+
+JinjaValue Safe(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
+  const JinjaParameters none(run, "safe", std::move(arguments), {}, 0);
+  return run.MakeString(PythonStr(run, value)).AsMarkup();
 }
 
 JinjaValue XmlAttributes(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
@@ -277,11 +258,11 @@ constexpr std::pair<std::string_view, JinjaMethod> kFilters[] = {
     {"center", Center},
     {"e", Escape},
     {"escape", Escape},
-    {"forceescape", Escape},
+    {"forceescape", EscapeAgain},
     {"format", Format},
     {"lower", Case<LetterCase::kLower>},
     {"replace", Replace},
-    {"safe", ToString},
+    {"safe", Safe},
     {"string", ToString},
     {"striptags", StripTags},
     {"title", Title},

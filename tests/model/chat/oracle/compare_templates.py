@@ -84,7 +84,8 @@ def our_answers(program, cases):
         for case in cases:
             questions.write(json.dumps({
                 "template": case.row["text"], "tokenizer": case.tokenizer.folder,
-                "record": case.record, "add_generation_prompt": case.prompt, "arguments": {}}) + "\n")
+                "record": case.record, "add_generation_prompt": case.prompt, "arguments": {},
+                "date": judge.NOW.strftime("%Y-%m-%d")}) + "\n")
         questions.flush()
         questions.seek(0)
         done = subprocess.run([program], stdin=questions, stdout=subprocess.PIPE, check=True)
@@ -101,23 +102,37 @@ def compare(case, ours):
     result = {"text": ours.get("text") == theirs["text"]}
     if "ids" in theirs and result["text"]:
         result["ids"] = ours.get("ids") == theirs["ids"]
-    if "mask" in theirs and result.get("ids"):
+    if "mask" in theirs and result.get("ids") and not case.prompt:
         result["mask"] = [int(m) for m in ours["mask"]] == theirs["mask"]
     return result
 
 
+def around(theirs, ours, width):
+    """The part of each sequence where they begin to differ."""
+    at = next((i for i, pair in enumerate(zip(theirs, ours)) if pair[0] != pair[1]),
+              min(len(theirs), len(ours)))
+    place = slice(max(0, at - width), at + width)
+    return theirs[place], ours[place]
+
+
+def marked(tokens, mask):
+    return ["*" + token if trained else token for token, trained in zip(tokens, mask)]
+
+
 def show(case, ours, what):
     print("  %s of '%s'%s" % (what, case.conversation, " with prompt" if case.prompt else ""))
-    for side, answer in (("theirs", case.theirs), ("ours  ", ours)):
-        if what in ("text", "error"):
-            print("    %s %s" % (side, ascii(answer.get("text", answer.get("error")))[:1500]))
-        elif what == "ids":
-            print("    %s %s" % (side, [case.tokenizer.transformers.convert_ids_to_tokens(i)
-                                        for i in answer.get("ids") or []]))
-        else:
-            tokens = case.tokenizer.transformers.convert_ids_to_tokens(case.theirs["ids"])
-            print("    %s %s" % (side, " ".join("*" + t if m else t
-                                                for t, m in zip(tokens, answer["mask"]))))
+    theirs, spell = case.theirs, case.tokenizer.transformers.convert_ids_to_tokens
+    if what == "ids":
+        pair = around(spell(theirs["ids"]), spell(ours.get("ids") or []), 12)
+    elif what == "mask":
+        tokens = spell(theirs["ids"])
+        pair = around(marked(tokens, theirs["mask"]), marked(tokens, ours["mask"]), 12)
+    elif "text" in theirs and "text" in ours:
+        pair = around(theirs["text"], ours["text"], 60)
+    else:
+        pair = [(answer.get("text") or answer.get("error") or "")[:200] for answer in (theirs, ours)]
+    print("    theirs %s\n    ours   %s" % tuple(
+        ascii(p) if isinstance(p, str) else " ".join(p).replace("\n", "\\n") for p in pair))
 
 
 def report(cases, answers, count, title):

@@ -9,7 +9,7 @@ from transformers.utils import logging
 
 logging.set_verbosity_error()
 
-NOW = datetime.datetime(2024, 7, 26, 12, 34, 56)
+NOW = datetime.datetime(2024, 7, 26)
 
 
 class FixedClock:
@@ -49,6 +49,20 @@ def has_generation(template):
 
     walk(tree, False)
     return "" if not found else "buffered" if True in found else "plain"
+
+
+def marks_change_text(template, tokenizer, record, add_generation_prompt, text):
+    """Whether the marks that sanitize_control_tokens puts around quoted tokens change what the template
+    writes, or are torn apart by it. Then its ids are not those of the text."""
+    marked, tools, _, _ = tokenizer._mark_chat_inputs(
+        template, [[{k: v for k, v in m.items() if v is not None} for m in record["messages"]]],
+        record.get("tools"), None, {}, True, False)
+    rendered = tokenizer.apply_chat_template(marked[0], tools=tools, chat_template=template, tokenize=False,
+                                             add_generation_prompt=add_generation_prompt)
+    start, end = chat_template_utils._CONTROL_TOKEN_START, chat_template_utils._CONTROL_TOKEN_END
+    _, pairs = chat_template_utils._get_control_token_patterns(tuple(tokenizer.added_tokens_encoder))
+    alone = [m for m in pairs.finditer(rendered) if m.group(1) is None]
+    return bool(alone) or rendered.replace(start, "").replace(end, "") != text
 
 
 def judge(template, tokenizer, record, add_generation_prompt, quotes):
