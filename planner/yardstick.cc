@@ -73,7 +73,7 @@ absl::StatusOr<double> Yardstick::Products() {
 }
 
 absl::StatusOr<double> Yardstick::Memory() {
-  CHECK(streamed_.size() >= kLeastMemoryBytes);
+  CHECK(Bytes(streamed_.size()) >= kLeastMemoryBytes);
   auto* from = reinterpret_cast<float*>(streamed_.data()) + next_ * values_;
   next_ = (next_ + 1) % kPieces;
   const Nanoseconds begin = clock_->Now();
