@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +33,9 @@ constexpr EnumWord<CheckpointAction> kActionWords[] = {{CheckpointAction::kVerif
                                                        {CheckpointAction::kPrune, "prune"}};
 
 std::span<const EnumWord<CheckpointAction>> WordsOf(CheckpointAction) { return kActionWords; }
+
+// How often a run that removes its checkpoints while they are read is looked at.
+constexpr int kMostLooks = 100;
 
 // What reading all of a checkpoint gave.
 struct Verified {
@@ -68,6 +73,22 @@ Verified Verify(Io& io, Clock& clock, const std::string& path) {
   }
   result.seconds = {std::chrono::duration<double>(clock.Now() - start).count()};
   return result;
+}
+
+// Whether a checkpoint was removed since it was found.
+bool IsGone(Io& io, const std::string& path) { return absl::IsNotFound(io.Info(path).status()); }
+
+// The first error with a count in its place: the answer has each of them, and an error is told
+// once.
+absl::Status NotWhole(const std::vector<Verified>& all) {
+  const auto is_bad = [](const Verified& one) { return !one.status.ok(); };
+  const auto first = std::find_if(all.begin(), all.end(), is_bad);
+  if (first == all.end()) return absl::OkStatus();
+  const auto bad = std::count_if(all.begin(), all.end(), is_bad);
+  return WithMessage(
+      first->status,
+      StrCat(bad, " of ", all.size(), all.size() == 1 ? " checkpoint" : " checkpoints",
+             bad == 1 ? " is" : " are", " not whole; the answer says why"));
 }
 
 std::string VerifyText(const std::vector<Verified>& all) {
@@ -112,7 +133,7 @@ std::string VerifyJson(const std::vector<Verified>& all) {
 
 struct PartSum {
   uint64_t tensors = 0;
-  uint64_t bytes = 0;
+  Bytes bytes;
 };
 
 std::map<StatePart, PartSum> SumByPart(const Manifest& manifest) {
@@ -152,7 +173,7 @@ std::string ShowText(const Checkpoint& checkpoint) {
                  counters.skipped_steps, " steps skipped\n\n");
   TextTable table({"part", "tensors", "bytes"});
   for (const auto& [part, sum] : SumByPart(manifest)) {
-    table.AddRow({std::string(ToString(part)), StrCat(sum.tensors), BytesText(sum.bytes)});
+    table.AddRow({std::string(ToString(part)), StrCat(sum.tensors), ToString(sum.bytes)});
   }
   return StrCat(text, std::move(table).Finish());
 }
@@ -247,36 +268,62 @@ class CheckpointCommand : public Command {
   }
 
  private:
+  // A run that trains meanwhile removes checkpoints and makes new ones. One that goes while it is
+  // being read is not damaged: the run is looked at again, for those that took its place.
   absl::Status VerifyAll(const CommandContext& context) {
-    ASSIGN_OR_RETURN(const std::vector<std::string> paths, CheckpointsAt(context.io, path_));
     std::vector<Verified> all;
-    absl::Status first;
-    for (const std::string& path : paths) {
-      all.push_back(Verify(context.io, context.clock, path));
-      if (first.ok()) first = all.back().status;
+    std::set<std::string> looked_at;
+    absl::Status gone;
+    bool look = true;
+    for (int looks = 0; look && looks < kMostLooks; ++looks) {
+      look = false;
+      ASSIGN_OR_RETURN(const std::vector<std::string> paths, CheckpointsAt(context.io, path_));
+      for (const std::string& path : paths) {
+        if (!looked_at.insert(path).second) continue;
+        Verified one = Verify(context.io, context.clock, path);
+        if (!one.status.ok() && IsGone(context.io, path)) {
+          gone = one.status;
+          look = true;
+        } else {
+          all.push_back(std::move(one));
+        }
+      }
     }
+    if (all.empty()) return gone;
+    std::sort(all.begin(), all.end(), [](const Verified& a, const Verified& b) {
+      return StepOfName(BaseName(a.path)) > StepOfName(BaseName(b.path));
+    });
     RETURN_IF_ERROR(context.output.Write(json_ ? VerifyJson(all) : VerifyText(all)));
-    return first;
+    return NotWhole(all);
   }
 
   absl::Status Show(const CommandContext& context) {
-    ASSIGN_OR_RETURN(const std::vector<std::string> paths, CheckpointsAt(context.io, path_));
-    std::string text;
-    JsonWriter json;
-    absl::Status first;
-    json.BeginObject().Key("checkpoints").BeginArray();
-    for (const std::string& path : paths) {
-      const absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(context.io, path);
-      if (!checkpoint.ok()) {
-        if (first.ok()) first = checkpoint.status();
-        continue;
+    for (int looks = 1;; ++looks) {
+      ASSIGN_OR_RETURN(const std::vector<std::string> paths, CheckpointsAt(context.io, path_));
+      std::string text;
+      JsonWriter json;
+      absl::Status first;
+      absl::Status gone;
+      json.BeginObject().Key("checkpoints").BeginArray();
+      for (const std::string& path : paths) {
+        const absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(context.io, path);
+        if (checkpoint.ok()) {
+          ShowJson(*checkpoint, json);
+          text += StrCat(text.empty() ? "" : "\n", ShowText(*checkpoint));
+        } else if (IsGone(context.io, path)) {
+          gone = checkpoint.status();
+        } else if (first.ok()) {
+          first = checkpoint.status();
+        }
       }
-      ShowJson(*checkpoint, json);
-      text += StrCat(text.empty() ? "" : "\n", ShowText(*checkpoint));
+      const bool all_gone = text.empty() && first.ok();
+      // A path that names one checkpoint finds no other in its place.
+      if (all_gone && (paths.front() == path_ || looks == kMostLooks)) return gone;
+      if (all_gone) continue;
+      json.EndArray().EndObject();
+      RETURN_IF_ERROR(context.output.Write(json_ ? std::move(json).Finish() : text));
+      return first;
     }
-    json.EndArray().EndObject();
-    RETURN_IF_ERROR(context.output.Write(json_ ? std::move(json).Finish() : text));
-    return first;
   }
 
   absl::Status Prune(const CommandContext& context) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/program_options.hpp>
+#include <cmath>
 #include <sstream>
 #include <string_view>
 #include <type_traits>
@@ -43,13 +44,19 @@ std::string Upper(const std::string& unit) {
   return upper;
 }
 
+// Words as they stand on the command line: with dashes between their parts.
+std::string Dashed(std::string word) {
+  std::replace(word.begin(), word.end(), '_', '-');
+  return word;
+}
+
 // The default as the user would type it; empty when there is none.
 std::string DefaultOf(const Option& option) {
   return std::visit(
-      [](auto* target) -> std::string {
+      [&](auto* target) -> std::string {
         using T = std::remove_pointer_t<decltype(target)>;
         if constexpr (std::is_same_v<T, std::string>) {
-          return *target;
+          return option.choices.empty() ? *target : Dashed(*target);
         } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
           return absl::StrJoin(*target, ", ");
         } else if constexpr (std::is_same_v<T, Bytes>) {
@@ -67,42 +74,54 @@ absl::Status BadValue(std::string_view text, std::string_view wanted) {
   return absl::InvalidArgumentError(StrCat("'", text, "' is not ", wanted));
 }
 
+// A bound as a person writes it; whole numbers have all their digits as far as they are exact.
+std::string BoundText(double bound) {
+  constexpr double kExact = 1e15;
+  const bool whole = std::abs(bound) <= kExact && std::trunc(bound) == bound;
+  return whole ? StrCat(static_cast<int64_t>(bound)) : StrCat(bound);
+}
+
+// " from 1 to 64", " of at least 1", " of at most 64", or nothing.
+std::string RangeText(const Option& option) {
+  const bool has_minimum = std::isfinite(option.minimum);
+  const bool has_maximum = std::isfinite(option.maximum);
+  if (has_minimum && has_maximum) {
+    return StrCat(" from ", BoundText(option.minimum), " to ", BoundText(option.maximum));
+  }
+  if (has_minimum) return StrCat(" of at least ", BoundText(option.minimum));
+  return has_maximum ? StrCat(" of at most ", BoundText(option.maximum)) : std::string();
+}
+
+bool InRange(const Option& option, double value) {
+  return value >= option.minimum && value <= option.maximum;
+}
+
 absl::Status ReadInteger(const Option& option, const std::string& text, int64_t* out) {
-  const std::string wanted = StrCat("a whole number of ", option.unit);
-  if (!absl::SimpleAtoi(text, out)) return BadValue(text, wanted);
-  if (*out < option.minimum) {
-    return BadValue(text, StrCat(wanted, " of at least ", option.minimum));
+  int64_t value = 0;
+  if (!absl::SimpleAtoi(text, &value) || !InRange(option, static_cast<double>(value))) {
+    const std::string counted = option.unit == "number" ? "" : StrCat(" of ", option.unit);
+    return BadValue(text, StrCat("a whole number", counted, RangeText(option)));
   }
-  if (*out > option.maximum) {
-    return BadValue(text, StrCat(wanted, " of at most ", option.maximum));
-  }
+  *out = value;
   return absl::OkStatus();
 }
 
 absl::Status ReadNumber(const Option& option, const std::string& text, double* out) {
-  const bool parsed = absl::SimpleAtod(text, out);
-  // Written so that a NaN, which compares with nothing, is refused too.
-  if (!parsed || !(*out - *out == 0.0)) {
-    return BadValue(text, StrCat("a finite number of ", option.unit));
+  double value = 0;
+  // A NaN, which compares with nothing, is refused too.
+  if (!absl::SimpleAtod(text, &value) || !std::isfinite(value) || !InRange(option, value)) {
+    const std::string range = RangeText(option);
+    return BadValue(text, range.empty() ? "a finite number" : StrCat("a number", range));
   }
-  if (*out < static_cast<double>(option.minimum) || *out > static_cast<double>(option.maximum)) {
-    return BadValue(text,
-                    StrCat("between ", option.minimum, " and ", option.maximum, " ", option.unit));
-  }
+  *out = value;
   return absl::OkStatus();
 }
 
 absl::Status ReadBytes(const Option& option, const std::string& text, Bytes* out) {
   const absl::StatusOr<Bytes> bytes = ParseBytes(text);
   if (!bytes.ok()) return bytes.status();
-  const auto bound = [](int64_t limit) {
-    return static_cast<uint64_t>(std::max<int64_t>(0, limit));
-  };
-  if (bytes->value() < bound(option.minimum)) {
-    return BadValue(text, StrCat("a size of at least ", option.minimum, " bytes"));
-  }
-  if (bytes->value() > bound(option.maximum)) {
-    return BadValue(text, StrCat("a size of at most ", option.maximum, " bytes"));
+  if (!InRange(option, static_cast<double>(bytes->value()))) {
+    return BadValue(text, StrCat("a size", RangeText(option), " bytes"));
   }
   *out = *bytes;
   return absl::OkStatus();
@@ -117,14 +136,25 @@ absl::Status ReadRate(const std::string& text, BytesPerSecond* out) {
   return absl::OkStatus();
 }
 
+std::vector<std::string> DashedChoices(const Option& option) {
+  std::vector<std::string> words;
+  for (const std::string& choice : option.choices) words.push_back(Dashed(choice));
+  return words;
+}
+
 absl::Status ReadText(const Option& option, const std::string& text, std::string* out) {
-  const auto& choices = option.choices;
-  if (!choices.empty() && std::find(choices.begin(), choices.end(), text) == choices.end()) {
-    return absl::InvalidArgumentError(StrCat(
-        "'", text, "' is none of ", absl::StrJoin(choices, ", "), DidYouMean(text, choices)));
+  if (option.choices.empty()) {
+    *out = text;
+    return absl::OkStatus();
   }
-  *out = text;
-  return absl::OkStatus();
+  for (const std::string& choice : option.choices) {
+    if (Dashed(choice) != Dashed(text)) continue;
+    *out = choice;
+    return absl::OkStatus();
+  }
+  const std::vector<std::string> words = DashedChoices(option);
+  return absl::InvalidArgumentError(StrCat("'", text, "' is none of ", absl::StrJoin(words, ", "),
+                                           DidYouMean(Dashed(text), words)));
 }
 
 absl::Status ReadWord(const Option& option, const std::string& text) {
@@ -154,7 +184,9 @@ po::value_semantic* TakesWords(const Option& option, const T& fallback) {
 
 std::string HelpOf(const Option& option) {
   std::string help = option.help;
-  if (!option.choices.empty()) help += StrCat(": one of ", absl::StrJoin(option.choices, ", "));
+  if (!option.choices.empty()) {
+    help += StrCat(": one of ", absl::StrJoin(DashedChoices(option), ", "));
+  }
   if (IsRepeatable(option)) help += "; may be repeated";
   return help;
 }
@@ -299,6 +331,8 @@ absl::Status ReadValue(const Option& option, const std::string& text) {
           return ReadBytes(option, text, target);
         } else if constexpr (std::is_same_v<T, std::optional<int64_t>>) {
           return ReadInteger(option, text, &target->emplace());
+        } else if constexpr (std::is_same_v<T, std::optional<double>>) {
+          return ReadNumber(option, text, &target->emplace());
         } else if constexpr (std::is_same_v<T, std::optional<std::string>>) {
           return ReadText(option, text, &target->emplace());
         } else if constexpr (std::is_same_v<T, std::optional<Bytes>>) {

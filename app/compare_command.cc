@@ -50,7 +50,7 @@ class CompareCommand : public Command {
       Compared& one = all.emplace_back();
       ASSIGN_OR_RETURN(one.profile, OverrideOptions{}.Load(context, machine));
       ASSIGN_OR_RETURN(const TrainingJob job,
-                       job_.Read(context.io, model_, config.spec.max_positions, one.profile));
+                       job_.Read(context.io, model_, &config.spec, one.profile));
       ASSIGN_OR_RETURN(one.answer,
                        MakePlan({.spec = config.spec,
                                  .job = job,
@@ -114,7 +114,7 @@ class CompareCommand : public Command {
               "",
               "",
               StrCat(ToString(shortage.limit), " lacks ",
-                     BytesText(shortage.needed - shortage.available))};
+                     ToString(shortage.needed - shortage.available))};
     }
     const Prediction& prediction = one.answer.search.prediction;
     return {one.profile.name,
@@ -122,8 +122,8 @@ class CompareCommand : public Command {
             ToString(Seconds{prediction.step_seconds}),
             ShortNumber(prediction.tokens_per_second),
             ShortNumber(1e9 / prediction.tokens_per_second / 86400),
-            BytesText(prediction.memory.host_bytes()),
-            BytesText(prediction.memory.device_bytes()),
+            ToString(prediction.memory.host_bytes()),
+            ToString(prediction.memory.device_bytes()),
             ToString(LimitsOf(prediction, one.profile).front())};
   }
 

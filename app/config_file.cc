@@ -11,7 +11,6 @@
 #include <variant>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "app/command_line.h"
 #include "common/check.h"
 #include "common/document.h"
@@ -89,12 +88,15 @@ absl::Status ReadKey(const Document& document, const Option& option, const Value
   return absl::OkStatus();
 }
 
+absl::StatusOr<Document> Parse(Io& io, const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string text, ReadTextFile(io, path));
+  return path.ends_with(".json") ? ParseJson(path, text) : ParseYaml(path, text);
+}
+
 }  // namespace
 
 absl::Status ReadConfigFile(Io& io, const std::string& path, std::span<Option> options) {
-  ASSIGN_OR_RETURN(const std::string text, ReadTextFile(io, path));
-  const bool json = std::string_view(path).ends_with(".json");
-  ASSIGN_OR_RETURN(const Document document, json ? ParseJson(path, text) : ParseYaml(path, text));
+  ASSIGN_OR_RETURN(const Document document, Parse(io, path));
   ObjectReader reader(document, document.root);
   for (Option& option : options) {
     if (option.name == kConfigOption || option.answers_alone) continue;
@@ -104,6 +106,15 @@ absl::Status ReadConfigFile(Io& io, const std::string& path, std::span<Option> o
     option.required = false;
   }
   return reader.Finish();
+}
+
+absl::StatusOr<std::string> ConfigFileValue(Io& io, const std::string& path,
+                                            std::string_view option) {
+  ASSIGN_OR_RETURN(const Document document, Parse(io, path));
+  ObjectReader reader(document, document.root);
+  const Value* value = reader.Take(option);
+  const std::string* text = value == nullptr ? nullptr : value->As<std::string>();
+  return text == nullptr ? std::string() : *text;
 }
 
 namespace {

@@ -2,8 +2,10 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "app/option.h"
 #include "common/io.h"
 
@@ -12,7 +14,7 @@ namespace horizon {
 // `--config job.yaml`: the options of a command out of a file, with the names they have as flags.
 //   model: ./qwen2.5-0.5b     # as --model ./qwen2.5-0.5b
 //   device-memory: 1.5 GiB
-//   log-gradient-norms: true  # a flag; false leaves it off
+//   log_gradient_norms: true  # a flag; false leaves it off. '_' is as good as '-' in YAML
 // A command has this when it declares an option of this name, a text; what is given on the command
 // line then wins over the file. Paths in the file mean what they mean on the command line.
 inline constexpr char kConfigOption[] = "config";
@@ -25,6 +27,10 @@ inline constexpr char kConfigOption[] = "config";
 // those that answer alone are none here. Io's error when the file cannot be read. Targets may have
 // been written when an error is returned.
 absl::Status ReadConfigFile(Io& io, const std::string& path, std::span<Option> options);
+
+// The text that the file gives for an option; empty where it gives none, or something else.
+absl::StatusOr<std::string> ConfigFileValue(Io& io, const std::string& path,
+                                            std::string_view option);
 
 // A file that gives the options the values they have, but for `config`, `resume`, `json` and those
 // that answer alone.

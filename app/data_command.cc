@@ -35,8 +35,9 @@ class DataCommand : public Command {
     return "horizon data check FILE... reads JSON lines, JSON arrays and plain text. A record has\n"
            "\"text\" (to continue), \"instruction\" and \"output\", \"messages\", "
            "\"conversations\",\n"
-           "\"query\" and \"response\" (or \"question\" and \"answer\"), or \"input_ids\". Nothing "
-           "is\n"
+           "\"prompt\" and \"completion\", \"query\" and \"response\" (or \"question\" and "
+           "\"answer\"),\n"
+           "or \"input_ids\". Shows the first sample with its ids and its loss mask. Nothing is\n"
            "written.\n";
   }
   OptionList Options() override {
@@ -88,12 +89,15 @@ class DataCommand : public Command {
         threads_.value_or(std::clamp<int64_t>(std::thread::hardware_concurrency(), 1, 64));
     ASSIGN_OR_RETURN(
         const DataCheck check,
-        CheckData(context.io, files, static_cast<int>(threads), [&](uint64_t done, uint64_t bytes) {
-          return listener.progress("tokenising", done, bytes);
+        CheckData(context.io, files, static_cast<int>(threads), [&](Bytes done, Bytes all) {
+          return listener.progress("tokenising", done, all);
         }));
     const MaskStyle style = context.output.has_colour() ? MaskStyle::kColour : MaskStyle::kBrackets;
-    return context.output.Write(json_ ? DataCheckJson(files, check)
-                                      : DataCheckText(files, check, style));
+    RETURN_IF_ERROR(json_ ? context.output.Write(DataCheckJson(files, check))
+                          : context.output.WriteRaw(DataCheckText(files, check, style)));
+    if (check.files.statistics.samples > 0) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        "there is no sample to learn from: no record of the data can be used; the answer says why");
   }
 
  private:

@@ -2,9 +2,14 @@
 
 #include <utility>
 
+#include "common/document.h"
 #include "common/enum_words.h"
+#include "common/io.h"
+#include "common/json.h"
 #include "common/status_macros.h"
-#include "model/chat_format.h"
+#include "common/str_cat.h"
+#include "model/chat/built_in_format.h"
+#include "model/chat/date_text.h"
 #include "runtime/data/sample.h"
 #include "runtime/data/tokenise_files.h"
 
@@ -18,6 +23,50 @@ std::vector<std::string> WithAuto(std::vector<std::string> words) {
 
 }  // namespace
 
+void ChatFlags::AddTo(OptionList& list) {
+  const auto add = [&](Option option) { list.options.push_back(std::move(option)); };
+  add({.name = "chat-format",
+       .value = &chat_format,
+       .unit = "format",
+       .help = "How conversations are written down; auto: as the model's chat template does",
+       .choices = WithAuto(AllWords<BuiltInFormat>())});
+  add({.name = "chat-template",
+       .value = &chat_template,
+       .unit = "file",
+       .help = "Jinja chat template to use in place of the model's own",
+       .is_path = true});
+  add({.name = "chat-template-args",
+       .value = &chat_template_args,
+       .unit = "JSON",
+       .help = "Further variables of the chat template, such as '{\"enable_thinking\": false}'"});
+  add({.name = "chat-date",
+       .value = &chat_date,
+       .unit = "YYYY-MM-DD",
+       .help = "Date for chat templates that write today's; not given: today (UTC)"});
+}
+
+absl::StatusOr<ChatChoice> ChatFlags::ToChoice(const CommandContext& context) const {
+  ChatChoice choice{.format = chat_format};
+  if (chat_template.has_value()) {
+    ASSIGN_OR_RETURN(std::string text, ReadTextFile(context.io, *chat_template));
+    choice.own =
+        ChatTemplateText{.name = "default", .text = std::move(text), .where = *chat_template};
+  }
+  if (chat_template_args.has_value()) {
+    ASSIGN_OR_RETURN(Document arguments, ParseJson("--chat-template-args", *chat_template_args));
+    const auto* object = arguments.root.As<Value::Object>();
+    if (object == nullptr) {
+      return absl::InvalidArgumentError(
+          StrCat("--chat-template-args is ", arguments.root.KindName(),
+                 "; it must be an object such as '{\"enable_thinking\": false}'"));
+    }
+    choice.arguments = *object;
+  }
+  ASSIGN_OR_RETURN(choice.now,
+                   ParseDay(chat_date.value_or(DateText("%Y-%m-%d", context.clock.UnixSeconds()))));
+  return choice;
+}
+
 void DataFlags::AddTo(OptionList& list) {
   const auto add = [&](Option option) { list.options.push_back(std::move(option)); };
   add({.name = "data-kind",
@@ -30,11 +79,7 @@ void DataFlags::AddTo(OptionList& list) {
        .unit = "which",
        .help = "The tokenizer.json of the model's folder, or bytes as tokens",
        .choices = {"model", "byte"}});
-  add({.name = "chat-format",
-       .value = &chat_format,
-       .unit = "format",
-       .help = "How conversations are written down; auto follows the model's chat_template",
-       .choices = WithAuto(AllWords<ChatMarkup>())});
+  chat.AddTo(list);
   add({.name = "train-on-prompt",
        .value = &train_on_prompt,
        .help = "Learn questions too, not the answers alone"});
@@ -51,7 +96,8 @@ void DataFlags::AddTo(OptionList& list) {
   add({.name = "cache",
        .value = &cache,
        .unit = "folder",
-       .help = "Where tokenised data is kept; not given: the user's cache folder"});
+       .help = "Where tokenised data is kept; not given: the user's cache folder",
+       .is_path = true});
 }
 
 TokenizerChoice DataFlags::tokenizer_choice() const {
@@ -61,9 +107,9 @@ TokenizerChoice DataFlags::tokenizer_choice() const {
 absl::StatusOr<DataSettings> DataFlags::ToSettings(const CommandContext& context,
                                                    const std::string& fallback_cache) const {
   DataSettings settings{.tokenizer = tokenizer_choice(),
-                        .chat_format = chat_format,
                         .train_on_prompt = train_on_prompt,
                         .packing = packing == "true"};
+  ASSIGN_OR_RETURN(settings.chat, chat.ToChoice(context));
   if (data_kind != "auto") {
     ASSIGN_OR_RETURN(settings.kind, ParseWord<DataKind>(data_kind));
   }

@@ -8,6 +8,7 @@
 #include "common/enum_words.h"
 #include "common/json.h"
 #include "common/percent.h"
+#include "common/printable.h"
 #include "common/statistics.h"
 #include "common/str_cat.h"
 #include "common/units.h"
@@ -69,6 +70,22 @@ std::vector<std::string> KindWords(const DataCheck& check) {
   return words;
 }
 
+// The mask as transformers has it: 1 where a token is learnt.
+std::vector<int32_t> MaskOf(const TokenLine& sample) {
+  std::vector<int32_t> mask;
+  for (const int32_t label : sample.labels) mask.push_back(label >= 0 ? 1 : 0);
+  return mask;
+}
+
+// The first numbers, with spaces between.
+std::string NumbersText(const std::vector<int32_t>& numbers) {
+  const size_t shown = std::min(numbers.size(), kMostTokens);
+  std::string text;
+  for (size_t i = 0; i < shown; ++i) text += StrCat(i == 0 ? "" : " ", numbers[i]);
+  if (shown < numbers.size()) text += StrCat(" ... and ", numbers.size() - shown, " more");
+  return text;
+}
+
 }  // namespace
 
 std::string MarkedSample(const Tokenizer* tokenizer, const TokenLine& sample, MaskStyle style,
@@ -87,6 +104,7 @@ std::string MarkedSample(const Tokenizer* tokenizer, const TokenLine& sample, Ma
     } else {
       for (const int32_t id : ids) part += StrCat(part.empty() ? "" : " ", id);
     }
+    part = Printable(part);
     if (learnt) {
       text += part;
     } else {
@@ -113,6 +131,11 @@ std::string DataCheckText(const DataFiles& files, const DataCheck& check, MaskSt
   line("samples", StrCat(Count(statistics.samples), " of at most ", Count(sequence), " tokens; ",
                          Count(statistics.truncated), " truncated, ", Count(statistics.dropped),
                          " dropped with nothing to learn"));
+  if (statistics.cut_before_end > 0) {
+    line("", StrCat(Count(statistics.cut_before_end),
+                    " cut before the token that ends their last answer"));
+  }
+  if (statistics.without_end > 0) line("", MissingEndText(statistics));
   line("tokens",
        StrCat(Count(statistics.tokens), ", ", Count(statistics.trained_tokens), " of them learnt (",
               Percent(Share(statistics.trained_tokens, statistics.tokens), 1), ")"));
@@ -134,11 +157,14 @@ std::string DataCheckText(const DataFiles& files, const DataCheck& check, MaskSt
       text += StrCat("  and ", Count(statistics.bad_lines - shown), " more\n");
     }
   }
+  text = Printable(text);
   if (check.example.ids.empty()) return text;
   return StrCat(text, "\nthe first sample as the model sees it; ",
                 style == MaskStyle::kColour ? "what is dim" : "what stands in [[ ]]",
                 " is not learnt\n",
-                MarkedSample(files.tokenise.tokenizer, check.example, style, kMostTokens), "\n");
+                MarkedSample(files.tokenise.tokenizer, check.example, style, kMostTokens),
+                "\n\nits ids\n", NumbersText(check.example.ids), "\nand its mask; 1 is learnt\n",
+                NumbersText(MaskOf(check.example)), "\n");
 }
 
 std::string DataCheckJson(const DataFiles& files, const DataCheck& check) {
@@ -156,6 +182,8 @@ std::string DataCheckJson(const DataFiles& files, const DataCheck& check) {
   json.Key("tokens").Integer(statistics.tokens);
   json.Key("trained_tokens").Integer(statistics.trained_tokens);
   json.Key("truncated").Integer(statistics.truncated).Key("dropped").Integer(statistics.dropped);
+  json.Key("cut_before_end").Integer(statistics.cut_before_end);
+  json.Key("without_end").Integer(statistics.without_end);
   json.Key("lengths").BeginObject().Key("shortest").Integer(lengths.shortest());
   json.Key("median").Integer(lengths.Quantile(0.5)).Key("p95").Integer(lengths.Quantile(0.95));
   json.Key("longest").Integer(lengths.longest()).Key("histogram").BeginArray();
@@ -175,7 +203,14 @@ std::string DataCheckJson(const DataFiles& files, const DataCheck& check) {
   for (const int32_t id : check.example.ids) json.Integer(id);
   json.EndArray().Key("labels").BeginArray();
   for (const int32_t label : check.example.labels) json.Integer(label);
-  json.EndArray().EndObject().EndObject();
+  json.EndArray().Key("mask").BeginArray();
+  for (const int32_t learnt : MaskOf(check.example)) json.Integer(learnt);
+  json.EndArray();
+  if (files.tokenise.tokenizer != nullptr) {
+    json.Key("text").String(
+        files.tokenise.tokenizer->Decode(check.example.ids, Tokenizer::SpecialTokens::kSpell));
+  }
+  json.EndObject().EndObject();
   return std::move(json).Finish();
 }
 

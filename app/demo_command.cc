@@ -2,13 +2,16 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/commands.h"
 #include "app/train_from_options.h"
 #include "app/train_options.h"
+#include "common/signal_flag.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "experiments/arithmetic_stories.h"
+#include "training/start_files.h"
 
 namespace horizon {
 namespace {
@@ -53,7 +56,7 @@ class DemoCommand : public Command {
     return {.options = {{.name = "output",
                          .value = &output_,
                          .unit = "folder",
-                         .help = "Where data, model, metrics and timeline go; must not exist"},
+                         .help = "Where data, model, metrics and timeline go; must be new"},
                         {.name = "steps",
                          .value = &steps_,
                          .unit = "steps",
@@ -64,7 +67,9 @@ class DemoCommand : public Command {
   }
 
   absl::Status Run(const CommandContext& context) override {
-    if (context.io.Info(output_).ok()) {
+    StopSignals signals(EndBeforeTraining(context));
+    ASSIGN_OR_RETURN(const bool is_free, IsFree(context.io));
+    if (!is_free) {
       return absl::InvalidArgumentError(StrCat("the folder ", output_,
                                                " is there already; remove it or name another with "
                                                "--output"));
@@ -87,17 +92,31 @@ class DemoCommand : public Command {
     train.data_flags.train_on_prompt = true;
     train.data_flags.cache = output_ + "/tokens";
     train.json = json_;
-    RETURN_IF_ERROR(context.io.MakeDirectory(output_));
+    const absl::Status made = context.io.MakeDirectory(output_);
+    if (!absl::IsAlreadyExists(made)) RETURN_IF_ERROR(made);
     RETURN_IF_ERROR(WriteTextFile(context.io, train.model, std::string(kConfig)));
     // A row has one problem or two.
     const StoryFile stories{.problems = 2 * steps_ * train.job.values.micro_batch};
     RETURN_IF_ERROR(WriteStoryFile(context.io, train.data, stories));
     context.log.Info(StrCat("wrote ", stories.problems,
                             " word problems such as: ", MakeStoryProblem(0, 0).question));
-    return TrainFromOptions(context, train);
+    return TrainFromOptions(context, train, signals);
   }
 
  private:
+  // Whether the folder is missing, or a demo that failed before its first step left it.
+  absl::StatusOr<bool> IsFree(Io& io) const {
+    const absl::StatusOr<std::vector<std::string>> names = io.List(output_);
+    if (absl::IsNotFound(names.status()) && !io.Info(output_).ok()) return true;
+    const absl::StatusOr<std::string> config = ReadTextFile(io, output_ + "/config.json");
+    if (!names.ok() || !config.ok() || *config != kConfig) return false;
+    for (const std::string& name : *names) {
+      if (name == "run") continue;
+      if (name != "config.json" && name != "stories.jsonl" && name != "tokens") return false;
+    }
+    return HoldsNoRun(io, output_ + "/run");
+  }
+
   std::string output_ = "horizon-demo";
   int64_t steps_ = 80;
   bool json_ = false;

@@ -20,7 +20,7 @@ struct Row {
   std::string id;  // "cuda:0", or "gpu 0" for one that only the driver knows
   std::string name;
   std::string bus_id;
-  std::optional<uint64_t> memory_bytes;
+  std::optional<Bytes> memory_bytes;
   std::optional<std::pair<int, int>> capability;
   absl::Status usable;
   bool has_bf16_tensor_cores = true;
@@ -69,7 +69,7 @@ std::string LinkText(const std::optional<PcieLink>& link) {
   return link ? PcieText(link->generation, link->width) : "?";
 }
 
-std::string SizeText(std::optional<uint64_t> bytes) { return bytes ? BytesText(*bytes) : "?"; }
+std::string SizeText(std::optional<Bytes> bytes) { return bytes ? ToString(*bytes) : "?"; }
 
 // What is wrong with the link, or nothing.
 std::string LinkNote(const Row& row) {
@@ -138,7 +138,7 @@ void WriteNumber(JsonWriter& json, const char* key, const std::optional<T>& numb
   json.Key(key);
   if (!number) {
     json.Null();
-  } else if constexpr (std::is_integral_v<T>) {
+  } else if constexpr (std::is_integral_v<T> || std::is_same_v<T, Bytes>) {
     json.Unsigned(*number);
   } else {
     json.Number(*number);

@@ -12,8 +12,8 @@ namespace {
 ChosenDevice Chosen(const CudaDeviceFacts& facts) {
   return {.name = {.kind = DeviceKind::kCuda, .index = facts.index},
           .model = facts.name,
-          .description = StrCat(facts.name, ", ", BytesText(facts.free_bytes), " of ",
-                                BytesText(facts.memory_bytes), " free"),
+          .description = StrCat(facts.name, ", ", ToString(facts.free_bytes), " of ",
+                                ToString(facts.memory_bytes), " free"),
           .free_bytes = facts.free_bytes};
 }
 
@@ -39,8 +39,8 @@ ChosenDevice ChooseAny(const CommandContext& context) {
 
 }  // namespace
 
-uint64_t ChosenDevice::usable_bytes() const {
-  return free_bytes > kCudaReservedBytes ? free_bytes - kCudaReservedBytes : 0;
+Bytes ChosenDevice::usable_bytes() const {
+  return free_bytes > kCudaReservedBytes ? free_bytes - kCudaReservedBytes : 0_B;
 }
 
 Option DeviceOption(std::string& value) {

@@ -5,6 +5,7 @@
 #include "absl/status/statusor.h"
 #include "app/command.h"
 #include "app/option.h"
+#include "common/units.h"
 #include "runtime/compute_device.h"
 
 namespace horizon {
@@ -20,10 +21,10 @@ struct ChosenDevice {
   // Of a CUDA device:
   std::string model;        // "NVIDIA A100"
   std::string description;  // "NVIDIA A100, 70.1 GiB of 79.2 GiB free"
-  uint64_t free_bytes = 0;
+  Bytes free_bytes;
 
   // What a run may take of it: what is free, less what its libraries take.
-  uint64_t usable_bytes() const;
+  Bytes usable_bytes() const;
 };
 absl::StatusOr<ChosenDevice> ChooseDevice(const CommandContext& context, const std::string& word);
 

@@ -108,8 +108,10 @@ class EvalCommand : public Command {
     std::optional<Questions> questions;
     if (exact_match_) {
       ASSIGN_OR_RETURN(questions, ReadQuestions(context.io, options.files, match_));
+      // Prompts that are texts need no template.
+      const absl::StatusOr<ChatEncoder>& chat = options.files.tokenise.chat;
       ASSIGN_OR_RETURN(questions->end_ids,
-                       EndIdsOf(context.io, model_, tokenizer, &*options.files.tokenise.chat));
+                       EndIdsOf(context.io, model_, tokenizer, chat.ok() ? &*chat : nullptr));
     }
     ASSIGN_OR_RETURN(const ParameterStore::Source source,
                      OpenModelSource(context.io, model_, spec));

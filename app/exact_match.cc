@@ -12,8 +12,8 @@
 #include "common/statistics.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
-#include "model/chat_format.h"
-#include "runtime/data/encode_chat.h"
+#include "model/chat/chat_encoder.h"
+#include "runtime/data/read_conversation.h"
 #include "runtime/data/record_stream.h"
 #include "runtime/data/sample.h"
 #include "runtime/generator.h"
@@ -21,16 +21,39 @@
 namespace horizon {
 namespace {
 
-// A question out of a sample whose last turn is the answer.
-absl::StatusOr<Question> QuestionOf(Sample& sample, const TokeniseOptions& options) {
+// What a message says in words; a list of parts is joined.
+absl::StatusOr<std::string> WordsOf(const ChatMessage& message) {
+  const Value* content = message.Find("content");
+  std::string words;
+  if (content != nullptr) RETURN_IF_ERROR(ReadWords(*content, "content", words));
+  return words;
+}
+
+// The last answer of a conversation is expected behind the messages before it.
+absl::StatusOr<Question> QuestionOf(Conversation& conversation, const TokeniseOptions& options) {
+  if (conversation.messages.back().role() != "assistant" || conversation.messages.size() < 2) {
+    return absl::InvalidArgumentError(
+        "the last message is not the assistant's: there is no answer to compare with");
+  }
   Question question;
-  question.expected = std::move(sample.turns.back().content);
-  sample.turns.pop_back();
-  question.text = sample.turns.back().content;
-  std::vector<bool> is_answer;
-  RETURN_IF_ERROR(EncodeChat(
-      {.tokenizer = *options.tokenizer, .format = *options.chat, .end_id = options.end_id},
-      RenderChatPrompt(*options.chat, sample.turns), question.prompt, is_answer));
+  ASSIGN_OR_RETURN(question.expected, WordsOf(conversation.messages.back()));
+  conversation.messages.pop_back();
+  ASSIGN_OR_RETURN(question.text, WordsOf(conversation.messages.back()));
+  RETURN_IF_ERROR(options.chat.status());
+  ASSIGN_OR_RETURN(EncodedChat prompt, options.chat->Encode(conversation, GenerationPrompt::kWith));
+  question.prompt = std::move(prompt.ids);
+  return question;
+}
+
+// A prompt without a template: the model goes on with it.
+absl::StatusOr<Question> PromptOf(const Sample& sample, const TokeniseOptions& options) {
+  Question question;
+  question.text = sample.text.substr(0, sample.prompt_bytes);
+  question.expected = sample.text.substr(sample.prompt_bytes);
+  const std::span<const int32_t> prefix = options.tokenizer->Prefix();
+  question.prompt.assign(prefix.begin(), prefix.end());
+  RETURN_IF_ERROR(options.tokenizer->Encode(question.text, {}, question.prompt));
+  if (question.prompt.empty()) return absl::InvalidArgumentError("the prompt has no tokens");
   return question;
 }
 
@@ -41,7 +64,7 @@ absl::StatusOr<Question> ReadQuestion(const DataRecord& record, std::optional<Da
     ASSIGN_OR_RETURN(kind, DetectKind(record.text));
     RETURN_IF_ERROR(CheckKind(*kind, options));
   }
-  if (!IsConversation(*kind)) {
+  if (!IsConversation(*kind) && *kind != DataKind::kPromptCompletion) {
     return absl::InvalidArgumentError(
         StrCat("a record of kind ", std::string(ToString(*kind)),
                " has no question to answer: --exact-match needs conversations"));
@@ -49,7 +72,8 @@ absl::StatusOr<Question> ReadQuestion(const DataRecord& record, std::optional<Da
   Sample sample;
   RETURN_IF_ERROR(ParseSample(record.text, *kind,
                               {.sequence = options.sequence, .vocab = options.vocab}, sample));
-  return QuestionOf(sample, options);
+  if (sample.conversation.messages.empty()) return PromptOf(sample, options);
+  return QuestionOf(sample.conversation, options);
 }
 
 // For people: further lines below the first, and nothing that moves the terminal's cursor.

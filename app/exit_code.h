@@ -15,7 +15,7 @@ enum class ExitCode {
   kInputOutput = 6,      // reading or writing failed
   kNumerics = 7,         // a loss or gradient was not finite
   kWatchdog = 8,         // something took far longer than it may
-  kPreemptedSaved = 75,  // stopped by a signal, all saved; start again to go on
+  kPreemptedSaved = 75,  // stopped by a signal, nothing is lost; start again to go on
 };
 
 // The one table from Status to exit code. Where an error came from (IoErrno, FailureSourceOf)

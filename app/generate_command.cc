@@ -10,15 +10,13 @@
 #include "app/commands.h"
 #include "app/data_options.h"
 #include "app/inference_options.h"
-#include "common/enum_words.h"
 #include "common/json.h"
 #include "common/signal_flag.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "common/units.h"
-#include "model/chat_format.h"
+#include "model/chat/chat_encoder.h"
 #include "model/load_model_spec.h"
-#include "runtime/data/encode_chat.h"
 #include "runtime/generator.h"
 #include "runtime/model_source.h"
 
@@ -91,16 +89,12 @@ class GenerateCommand : public Command {
          .help = "A file with that text, all of it"});
     add({.name = "chat",
          .value = &chat_,
-         .help = "The prompt is what a user says, and the model answers in its chat format"});
+         .help = "The prompt is what a user says, written down by the model's chat template"});
     add({.name = "system",
          .value = &system_,
          .unit = "text",
          .help = "What the system says before (with --chat)"});
-    add({.name = "chat-format",
-         .value = &data_.chat_format,
-         .unit = "format",
-         .help = "How a conversation is written down; auto follows the model's chat_template",
-         .choices = ChatFormats()});
+    data_.chat.AddTo(list);
     add({.name = "tokenizer",
          .value = &data_.tokenizer,
          .unit = "which",
@@ -141,12 +135,6 @@ class GenerateCommand : public Command {
          .minimum = 0});
   }
 
-  static std::vector<std::string> ChatFormats() {
-    std::vector<std::string> words = AllWords<ChatMarkup>();
-    words.insert(words.begin(), "auto");
-    return words;
-  }
-
   // Reads and checks all that is cheap, before any weight is read.
   absl::Status PrepareText(const CommandContext& context, const ModelSpec& spec) {
     options_.sampling.seed = static_cast<uint64_t>(seed_);
@@ -171,7 +159,7 @@ class GenerateCommand : public Command {
           StrCat("--tokenizer byte has ", tokenizer_.tokenizer->id_limit(),
                  " tokens; the vocabulary of ", spec.name, " has ", spec.vocab));
     }
-    RETURN_IF_ERROR(chat_ ? EncodeConversation(context.io, text) : EncodeText(context.io, text));
+    RETURN_IF_ERROR(chat_ ? EncodeConversation(context, text) : EncodeText(context.io, text));
     if (prompt_ids_.empty()) {
       return absl::InvalidArgumentError(
           "the prompt has no tokens: a model needs one to go on with");
@@ -187,19 +175,15 @@ class GenerateCommand : public Command {
     return absl::OkStatus();
   }
 
-  absl::Status EncodeConversation(Io& io, const std::string& text) {
-    const bool plain = data_.tokenizer == "byte" && data_.chat_format == "auto";
-    ASSIGN_OR_RETURN(const ChatFormat format, ChooseChatFormat(plain ? "plain" : data_.chat_format,
-                                                               tokenizer_.chat_template));
-    RETURN_IF_ERROR(CheckChatTokens(format, *tokenizer_.tokenizer));
-    std::vector<ChatTurn> turns;
-    if (system_.has_value()) turns.push_back({.role = ChatRole::kSystem, .content = *system_});
-    turns.push_back({.role = ChatRole::kUser, .content = text});
-    std::vector<bool> is_answer;
-    RETURN_IF_ERROR(EncodeChat(
-        {.tokenizer = *tokenizer_.tokenizer, .format = format, .end_id = tokenizer_.end_id},
-        RenderChatPrompt(format, turns), prompt_ids_, is_answer));
-    ASSIGN_OR_RETURN(options_.end_ids, EndIdsOf(io, model_, tokenizer_, &format));
+  absl::Status EncodeConversation(const CommandContext& context, const std::string& text) {
+    ASSIGN_OR_RETURN(const ChatChoice choice, data_.chat.ToChoice(context));
+    ASSIGN_OR_RETURN(const ChatEncoder chat, MakeChatEncoder(tokenizer_, choice));
+    Conversation conversation;
+    if (system_.has_value()) conversation.messages.push_back(TextMessage("system", *system_));
+    conversation.messages.push_back(TextMessage("user", text));
+    ASSIGN_OR_RETURN(EncodedChat prompt, chat.Encode(conversation, GenerationPrompt::kWith));
+    prompt_ids_ = std::move(prompt.ids);
+    ASSIGN_OR_RETURN(options_.end_ids, EndIdsOf(context.io, model_, tokenizer_, &chat));
     return absl::OkStatus();
   }
 
@@ -219,7 +203,11 @@ class GenerateCommand : public Command {
     absl::Status written;
     const auto give = [&](const std::string& piece) {
       text += piece;
-      if (!json_ && !piece.empty()) written = context.output.Write(piece);
+      if (!json_ && !piece.empty()) {
+        // A program gets what the model wrote; a terminal would obey it.
+        written = context.output.on_terminal() ? context.output.Write(piece)
+                                               : context.output.WriteRaw(piece);
+      }
       return written.ok();
     };
     const std::vector<std::vector<int32_t>> prompts = {prompt_ids_};

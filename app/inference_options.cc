@@ -14,8 +14,8 @@ namespace horizon {
 namespace {
 
 // Of the memory that is free now, what is left to everybody else: an eighth.
-uint64_t Usable(const HostLimits& limits) {
-  const uint64_t bytes = limits.free_memory().value();
+Bytes Usable(const HostLimits& limits) {
+  const Bytes bytes = limits.free_memory();
   return bytes - bytes / 8;
 }
 
@@ -82,7 +82,7 @@ absl::StatusOr<InferencePlace> PrepareInference(const CommandContext& context,
     limits.host = Usable(host);
     limits.device = device.usable_bytes();
   }
-  if (flags.device_memory.has_value()) limits.device = flags.device_memory->value();
+  if (flags.device_memory.has_value()) limits.device = flags.device_memory;
   InferencePlace place;
   ASSIGN_OR_RETURN(place.plan, PlanInference(spec, flags.compute_type(), limits, bytes_of));
   context.log.Info(StrCat(spec.name, ": ", place.plan.summary));
@@ -96,13 +96,12 @@ absl::StatusOr<InferencePlace> PrepareInference(const CommandContext& context,
 
 absl::StatusOr<std::vector<int32_t>> EndIdsOf(Io& io, const std::string& folder,
                                               const ModelTokenizer& tokenizer,
-                                              const ChatFormat* chat) {
+                                              const ChatEncoder* chat) {
   std::vector<int32_t> ids;
   if (tokenizer.end_id.has_value()) ids.push_back(*tokenizer.end_id);
-  if (chat != nullptr && tokenizer.tokenizer != nullptr) {
-    const std::string_view end = EndOfAnswer(*chat);
-    const std::optional<int32_t> id = tokenizer.tokenizer->IdOf(end);
-    if (!end.empty() && id.has_value()) ids.push_back(*id);
+  if (chat != nullptr) {
+    const std::optional<int32_t> end = chat->EndOfAnswer();
+    if (end.has_value()) ids.push_back(*end);
   }
   for (const char* name : {"generation_config.json", "config.json"}) {
     const std::string path = JoinPath(folder, name);

@@ -12,7 +12,7 @@
 #include "app/device_option.h"
 #include "app/option.h"
 #include "common/units.h"
-#include "model/chat_format.h"
+#include "model/chat/chat_encoder.h"
 #include "model/model_spec.h"
 #include "model/tokenizer/load_tokenizer.h"
 #include "runtime/compute_device.h"
@@ -54,6 +54,6 @@ absl::StatusOr<InferencePlace> PrepareInference(const CommandContext& context,
 // of them is no JSON.
 absl::StatusOr<std::vector<int32_t>> EndIdsOf(Io& io, const std::string& folder,
                                               const ModelTokenizer& tokenizer,
-                                              const ChatFormat* chat);
+                                              const ChatEncoder* chat);
 
 }  // namespace horizon

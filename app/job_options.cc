@@ -1,8 +1,8 @@
 #include "app/job_options.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
-#include <limits>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -11,9 +11,11 @@
 #include "absl/strings/str_join.h"
 #include "common/check.h"
 #include "common/enum_words.h"
+#include "common/record.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "planner/planned_job.h"
+#include "schedule/job_fields.h"
 #include "schedule/load_files.h"
 
 namespace horizon {
@@ -24,37 +26,33 @@ using JobField = std::variant<int64_t TrainingJob::*, double TrainingJob::*, boo
                               OptimizerPlace TrainingJob::*, NumberType TrainingJob::*,
                               std::vector<std::string> TrainingJob::*>;
 
-// An option that says a field of the job.
+// An option that says a field of the job. Its range is the field's (schedule/job_fields.h).
 struct JobOption {
   std::string_view name;
   std::string_view unit;
   std::string_view help;
   JobField field;
-  int64_t minimum = std::numeric_limits<int64_t>::min();
-  int64_t maximum = std::numeric_limits<int64_t>::max();
   // What the field is where the option is not given, if that is not a value by itself.
   std::string_view otherwise = {};
 };
 
-constexpr int64_t kMost = int64_t{1} << 40;
-
 const JobOption kJobOptions[] = {
-    {"steps", "steps", "Updates to make", &TrainingJob::steps, 1, kMost},
+    {"steps", "steps", "Updates to make", &TrainingJob::steps},
     {"train", "pattern", "Train only tensors whose names match, such as 'model.layers.2[4-7].*'",
      &TrainingJob::train},
     {"freeze", "pattern", "Train no tensor whose name matches, such as '*embed*'",
      &TrainingJob::freeze},
-    {"sequence", "tokens", "Length of a sample", &TrainingJob::sequence, 1, kMost,
+    {"sequence", "tokens", "Length of a sample", &TrainingJob::sequence,
      "1024, or the model's limit where that is less"},
-    {"micro-batch", "samples", "Samples computed at once", &TrainingJob::micro_batch, 1, kMost},
+    {"micro-batch", "samples", "Samples computed at once", &TrainingJob::micro_batch},
     {"accumulate", "micro-batches", "Micro-batches whose gradients make one update",
-     &TrainingJob::accumulation, 1, kMost},
+     &TrainingJob::accumulation},
     {"learning-rate", "rate", "AdamW's step size, the largest of the schedule",
      &TrainingJob::learning_rate},
     {"schedule", "kind", "How the learning rate goes on after the warm-up",
      &TrainingJob::learning_rate_schedule},
     {"warmup", "steps", "Steps over which the learning rate rises from 0",
-     &TrainingJob::warmup_steps, 0, kMost},
+     &TrainingJob::warmup_steps},
     {"beta1", "share", "Decay of the first moment", &TrainingJob::beta1},
     {"beta2", "share", "Decay of the second moment", &TrainingJob::beta2},
     {"epsilon", "value", "Added to the root of the second moment", &TrainingJob::epsilon},
@@ -65,15 +63,43 @@ const JobOption kJobOptions[] = {
     {"clip-norm", "norm", "Scale gradients of a larger global norm down to it; 0: never",
      &TrainingJob::clip_norm},
     {"state", "format", "How the optimizer's state is kept", &TrainingJob::state_format},
-    {"optimizer-place", "place", "When a chunk is updated; in_backward needs --clip-norm 0",
+    {"optimizer-place", "place", "When a chunk is updated; in-backward needs --clip-norm 0",
      &TrainingJob::optimizer_place},
     {"seed", "number", "Of the order of samples, random weights and stochastic rounding",
-     &TrainingJob::seed, 0},
+     &TrainingJob::seed},
     {"compute", "type", "Weights as compute reads them; sums are fp32 either way",
      &TrainingJob::compute_type},
     {"gradients", "type", "Gradients as they leave the device", &TrainingJob::gradient_type,
-     std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max(), "as --compute"},
+     "as --compute"},
 };
+
+// What is declared of the field at an address within a job.
+class FieldFinder {
+ public:
+  explicit FieldFinder(const void* wanted) : wanted_(wanted) {}
+  template <typename T>
+  void operator()(std::string_view name, const T& field, const FieldInfo& info) {
+    if (&field != wanted_) return;
+    name_ = name;
+    info_ = info;
+  }
+  std::string_view name() const { return name_; }
+  const FieldInfo& info() const { return info_; }
+
+ private:
+  const void* wanted_;
+  std::string_view name_;
+  FieldInfo info_;
+};
+
+FieldFinder FieldOf(const JobOption& option) {
+  const TrainingJob job;
+  FieldFinder finder(
+      std::visit([&](auto field) -> const void* { return &(job.*field); }, option.field));
+  VisitJobFields(job, finder);
+  CHECK(!finder.name().empty());
+  return finder;
+}
 
 const JobOption& Find(std::string_view name) {
   const auto* found = std::find_if(std::begin(kJobOptions), std::end(kJobOptions),
@@ -89,9 +115,11 @@ Option Declare(const JobOption& declared, OptionTarget target) {
   Option option{.name = std::string(declared.name),
                 .value = target,
                 .unit = std::string(declared.unit),
-                .help = std::string(declared.help),
-                .minimum = declared.minimum,
-                .maximum = declared.maximum};
+                .help = std::string(declared.help)};
+  constexpr double kNoBound = 1e300;  // of a FieldInfo
+  const FieldInfo range = FieldOf(declared).info();
+  if (range.minimum > -kNoBound) option.minimum = range.minimum;
+  if (range.maximum < kNoBound) option.maximum = range.maximum;
   if (!declared.otherwise.empty()) option.help += StrCat("; not given: ", declared.otherwise);
   std::visit(
       [&](auto field) {
@@ -113,6 +141,38 @@ absl::Status SetWord(const JobOption& declared, const std::string& word, Trainin
         return absl::OkStatus();
       },
       declared.field);
+}
+
+bool IsWordLetter(char letter) {
+  return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_' || letter == '-';
+}
+
+// Replaces `word` where it stands by itself.
+void ReplaceWord(std::string_view word, const std::string& with, std::string& text) {
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at)) {
+    const size_t end = at + word.size();
+    const bool alone = (at == 0 || !IsWordLetter(text[at - 1])) &&
+                       (end == text.size() || !IsWordLetter(text[end]));
+    if (alone) text.replace(at, word.size(), with);
+    at += alone ? with.size() : word.size();
+  }
+}
+
+// An error about a job in the words of the command line: "clip_norm" is "--clip-norm" there.
+absl::Status InOptionWords(const absl::Status& status) {
+  if (!absl::IsInvalidArgument(status)) return status;
+  std::string text(status.message());
+  for (const JobOption& option : kJobOptions) {
+    const std::string_view field = FieldOf(option).name();
+    // Fields that are called as the option is are plain words too ("steps").
+    if (field != option.name) ReplaceWord(field, StrCat("--", option.name), text);
+  }
+  for (const std::string& word : AllWords<OptimizerPlace>()) {
+    std::string dashed = word;
+    std::replace(dashed.begin(), dashed.end(), '_', '-');
+    ReplaceWord(word, dashed, text);
+  }
+  return absl::InvalidArgumentError(text);
 }
 
 }  // namespace
@@ -150,7 +210,7 @@ absl::StatusOr<TrainingJob> TrainJobOptions::ToJob(const ModelSpec& spec, Device
   for (const auto& [name, word] : words) RETURN_IF_ERROR(SetWord(Find(name), word, job));
   job.gradient_type = job.compute_type;
   if (gradients.has_value()) RETURN_IF_ERROR(SetWord(Find("gradients"), *gradients, job));
-  RETURN_IF_ERROR(ValidateJob(spec, job));
+  RETURN_IF_ERROR(InOptionWords(ValidateJob(spec, job)));
   return job;
 }
 
@@ -173,6 +233,17 @@ void PlanJobOptions::AddTo(OptionList& list) {
                         ", or auto to have one proposed; not given: as the strategy has it");
   format.choices.clear();
   list.options.push_back(std::move(format));
+  const auto add = [&](const char* name, OptionTarget target) {
+    Option option = Declare(Find(name), target);
+    if (Find(name).otherwise.empty()) option.help += "; not given: as the strategy has it";
+    option.help += ", or the job file's";
+    list.options.push_back(std::move(option));
+  };
+  add("accumulate", &accumulate);
+  add("clip-norm", &clip_norm);
+  add("optimizer-place", &optimizer_place);
+  add("compute", &compute);
+  add("gradients", &gradients);
   list.options.push_back(Declare(Find("train"), &train));
   list.options.push_back(Declare(Find("freeze"), &freeze));
   list.options.push_back({.name = "job",
@@ -183,7 +254,9 @@ void PlanJobOptions::AddTo(OptionList& list) {
   list.options.push_back({.name = "margin",
                           .value = &margin_percent,
                           .unit = "percent",
-                          .help = "Share of each memory that must stay free"});
+                          .help = "Share of each memory that must stay free, 0 to 99.9",
+                          .minimum = 0,
+                          .maximum = 99.9});
 }
 
 absl::StatusOr<Strategy> PlanJobOptions::ReadStrategy() const {
@@ -191,15 +264,11 @@ absl::StatusOr<Strategy> PlanJobOptions::ReadStrategy() const {
 }
 
 absl::StatusOr<TrainingJob> PlanJobOptions::Read(Io& io, const std::string& model,
-                                                 int64_t max_positions,
+                                                 const ModelSpec* spec,
                                                  const HardwareProfile& profile) const {
-  if (!(margin_percent >= 0 && margin_percent < 100)) {
-    return absl::InvalidArgumentError(
-        StrCat("--margin needs a percentage from 0 to below 100, found ", margin_percent));
-  }
   ASSIGN_OR_RETURN(const Strategy kind, ReadStrategy());
   TrainingJob job = JobFor(profile, kind);
-  job.sequence = std::min<int64_t>(job.sequence, max_positions);
+  if (spec != nullptr) job.sequence = std::min<int64_t>(job.sequence, spec->max_positions);
   if (job_file.has_value()) {
     ASSIGN_OR_RETURN(job, LoadJob(io, *job_file));
     RETURN_IF_ERROR(CheckDevice(job, profile));
@@ -208,12 +277,23 @@ absl::StatusOr<TrainingJob> PlanJobOptions::Read(Io& io, const std::string& mode
   if (sequence.has_value()) job.sequence = *sequence;
   if (!train.empty()) job.train = train;
   if (!freeze.empty()) job.freeze = freeze;
+  job.accumulation = accumulate.value_or(job.accumulation);
+  job.clip_norm = clip_norm.value_or(job.clip_norm);
+  // Choices were checked when the options were read.
+  if (optimizer_place) RETURN_IF_ERROR(SetWord(Find("optimizer-place"), *optimizer_place, job));
+  if (compute.has_value()) {
+    RETURN_IF_ERROR(SetWord(Find("compute"), *compute, job));
+    job.gradient_type = job.compute_type;
+  }
+  if (gradients.has_value()) RETURN_IF_ERROR(SetWord(Find("gradients"), *gradients, job));
   if (batch.has_value() && !proposes_batch()) {
     const char* const end = batch->data() + batch->size();
     const auto [rest, error] = std::from_chars(batch->data(), end, job.micro_batch);
-    if (error != std::errc() || rest != end || job.micro_batch < 1) {
+    const FieldInfo range = FieldOf(Find("micro-batch")).info();
+    if (error != std::errc() || rest != end || !RangeProblem(job.micro_batch, range).empty()) {
       return absl::InvalidArgumentError(
-          StrCat("--batch needs a number of sequences from 1, or auto; found '", *batch, "'"));
+          StrCat("--batch needs a number of sequences from ", static_cast<int64_t>(range.minimum),
+                 " to ", static_cast<int64_t>(range.maximum), ", or auto; found '", *batch, "'"));
     }
   }
   if (!state.empty() && !proposes_state()) {
@@ -223,6 +303,7 @@ absl::StatusOr<TrainingJob> PlanJobOptions::Read(Io& io, const std::string& mode
           StrCat("--state ", std::string(set.message()), ", or auto"));
     }
   }
+  if (spec != nullptr) RETURN_IF_ERROR(InOptionWords(ValidateJob(*spec, job)));
   return job;
 }
 

@@ -20,8 +20,8 @@
 namespace horizon {
 
 // Options become a job here, and nowhere else. job_options.cc has one table of what of a job can be
-// said on a command line: the option's name, unit, help and range, and the field it sets. `train`
-// takes all of it, the commands that plan a part; both read the same lines.
+// said on a command line: the option's name, unit and help, and the field it sets, which has the
+// range. `train` takes all of it, the commands that plan a part; both read the same lines.
 
 // The job of `train`: every option of the table. Where one is not given, `values` holds.
 struct TrainJobOptions {
@@ -39,13 +39,21 @@ struct TrainJobOptions {
 };
 
 // The job of a command that plans: that of a file or the strategy's own, with what the options
-// --sequence, --batch, --state, --train and --freeze change in it.
+// --sequence, --batch, --state, --accumulate, --clip-norm, --optimizer-place, --compute,
+// --gradients,
+// --train and --freeze change in it: all that an error about a job can tell to change.
 struct PlanJobOptions {
   std::string strategy = "horizon";
   std::optional<int64_t> sequence;
   std::optional<std::string> batch;  // nothing: 1, or the job file's
   std::string state;                 // empty: as the strategy has it
-  std::vector<std::string> train;    // empty: all, or the job file's; so is freeze
+  // Nothing: as the strategy or the job file has it.
+  std::optional<int64_t> accumulate;
+  std::optional<double> clip_norm;
+  std::optional<std::string> optimizer_place;
+  std::optional<std::string> compute;
+  std::optional<std::string> gradients;
+  std::vector<std::string> train;  // empty: all, or the job file's; so is freeze
   std::vector<std::string> freeze;
   std::optional<std::string> job_file;
   double margin_percent = 5;
@@ -54,10 +62,11 @@ struct PlanJobOptions {
   absl::StatusOr<Strategy> ReadStrategy() const;
   bool proposes_batch() const { return batch == "auto"; }
   bool proposes_state() const { return state == "auto"; }
-  // The job file, or the strategy's default job on this machine, with what the options change;
-  // a sequence not given is 1024, or the model's limit where that is less. InvalidArgument for a
-  // value out of range, or a job file for another kind of device.
-  absl::StatusOr<TrainingJob> Read(Io& io, const std::string& model, int64_t max_positions,
+  // The job file, or the strategy's default job on this machine, with what the options change; a
+  // sequence not given is 1024, or the model's limit where that is less. `spec`: what is trained,
+  // null where that is still to be found. InvalidArgument for a value out of range, for fields that
+  // do not go together or with the model, or a job file for another kind of device.
+  absl::StatusOr<TrainingJob> Read(Io& io, const std::string& model, const ModelSpec* spec,
                                    const HardwareProfile& profile) const;
   double margin() const { return margin_percent / 100; }
 };

@@ -16,7 +16,7 @@ constexpr size_t kLineLength = 100;
 
 std::string RateText(double rate) { return ToString(BytesPerSecond{rate}); }
 std::string FlopsText(double rate) { return ToString(FlopsPerSecond{rate}); }
-std::string SizeText(uint64_t bytes) { return MachineBytesText(static_cast<double>(bytes)); }
+std::string SizeText(Bytes bytes) { return MachineBytesText(static_cast<double>(bytes)); }
 std::string Counted(int64_t count, std::string_view what) {
   return StrCat(count, " ", what, count == 1 ? "" : "s");
 }
@@ -31,9 +31,9 @@ std::string TopologyText(const HostTopology& topology) {
   std::string text =
       StrCat(Counted(topology.sockets, "socket"), ", ", Counted(topology.cores, "core"), ", ",
              Counted(topology.hardware_threads, "hardware thread"));
-  if (topology.l2_bytes > 0) text += StrCat("; L2 ", SizeText(topology.l2_bytes));
-  if (topology.l3_bytes > 0) {
-    text += StrCat(topology.l2_bytes > 0 ? ", L3 " : "; L3 ",
+  if (topology.l2_bytes > 0_B) text += StrCat("; L2 ", SizeText(topology.l2_bytes));
+  if (topology.l3_bytes > 0_B) {
+    text += StrCat(topology.l2_bytes > 0_B ? ", L3 " : "; L3 ",
                    topology.l3_caches > 1 ? StrCat(topology.l3_caches, " x ") : "",
                    SizeText(topology.l3_bytes));
   }
@@ -66,8 +66,8 @@ std::string MemoryText(const HardwareProfile& machine) {
   if (!host.allowance.has_value()) return text;
   const HostAllowance& allowed = *host.allowance;
   const bool limited = usable < host.memory_bytes.value;
-  const bool by_group = allowed.control_group_bytes > 0 &&
-                        (allowed.address_space_bytes == 0 ||
+  const bool by_group = allowed.control_group_bytes > 0_B &&
+                        (allowed.address_space_bytes == 0_B ||
                          allowed.control_group_bytes <= allowed.address_space_bytes);
   const std::string total = SizeText(allowed.total_memory_bytes);
   if (!limited) {
@@ -77,12 +77,12 @@ std::string MemoryText(const HardwareProfile& machine) {
         " can be used: ", by_group ? "the limit of the control group" : "the limit of `ulimit -v`",
         " binds; ", MachineBytesText(host.memory_bytes.value), " of ", total, " are free");
   }
-  const auto limit = [&](std::string_view name, uint64_t bytes, bool binds) {
-    if (bytes > 0 && !(limited && binds)) text += StrCat(", ", name, " ", SizeText(bytes));
+  const auto limit = [&](std::string_view name, Bytes bytes, bool binds) {
+    if (bytes > 0_B && !(limited && binds)) text += StrCat(", ", name, " ", SizeText(bytes));
   };
   limit("the control group allows", allowed.control_group_bytes, by_group);
   limit("`ulimit -v` allows", allowed.address_space_bytes, !by_group);
-  if (allowed.swap_bytes > 0) {
+  if (allowed.swap_bytes > 0_B) {
     text += StrCat(", swap ", SizeText(allowed.swap_free_bytes), " of ",
                    SizeText(allowed.swap_bytes), " free");
   }
@@ -91,12 +91,12 @@ std::string MemoryText(const HardwareProfile& machine) {
 
 std::string PagesText(const HostAllowance& allowed) {
   std::string text = StrCat("huge pages ", ToString(allowed.huge_pages));
-  if (allowed.huge_page_pool_bytes > 0) {
+  if (allowed.huge_page_pool_bytes > 0_B) {
     text += StrCat(", ", SizeText(allowed.huge_page_pool_free_bytes), " of ",
                    SizeText(allowed.huge_page_pool_bytes), " set aside are free");
   }
   return StrCat(text, "; ",
-                allowed.locked_memory_bytes > 0
+                allowed.locked_memory_bytes > 0_B
                     ? StrCat("may lock ", SizeText(allowed.locked_memory_bytes), " (ulimit -l)")
                     : "may lock any amount");
 }

@@ -12,6 +12,7 @@
 #include "common/heap.h"
 #include "common/io.h"
 #include "common/log.h"
+#include "common/signal_flag.h"
 
 namespace {
 
@@ -45,6 +46,7 @@ horizon::TerminalTraits Terminal() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  horizon::IgnoreWriteSignals();
   horizon::ReserveStandardStreams();
   horizon::KeepHeapSmall();
   // OpenBLAS starts threads when it is loaded (kernels/blas.cc), which we would not use, and which

@@ -1,4 +1,3 @@
-#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,8 +43,7 @@ class MaxModelCommand : public Command {
     LargestRequest request{.family = family_, .margin = job_.margin()};
     ASSIGN_OR_RETURN(request.profile, overrides_.Load(context, machine_));
     ASSIGN_OR_RETURN(request.strategy, job_.ReadStrategy());
-    ASSIGN_OR_RETURN(request.job, job_.Read(context.io, "", std::numeric_limits<int64_t>::max(),
-                                            request.profile));
+    ASSIGN_OR_RETURN(request.job, job_.Read(context.io, "", nullptr, request.profile));
     if (job_.proposes_state()) {
       return absl::InvalidArgumentError(
           "--state auto has no meaning here, since every format has its own largest model: name "

@@ -17,8 +17,8 @@ namespace horizon {
 // may be given several times, in that order; they replace its default.
 using OptionTarget =
     std::variant<bool*, int64_t*, double*, std::string*, Bytes*, std::optional<int64_t>*,
-                 std::optional<std::string>*, std::optional<Bytes>*, std::optional<BytesPerSecond>*,
-                 std::vector<std::string>*>;
+                 std::optional<double>*, std::optional<std::string>*, std::optional<Bytes>*,
+                 std::optional<BytesPerSecond>*, std::vector<std::string>*>;
 
 // One `--name VALUE`, declared once: parsing, checking and help all come from here.
 //   {.name = "batch", .value = &batch_, .unit = "sequences", .help = "...", .minimum = 1}
@@ -27,11 +27,15 @@ struct Option {
   OptionTarget value;
   // What the number counts ("tokens"), or what the word stands for ("file"). Empty for flags only.
   std::string unit;
-  std::string help;                  // one sentence, no full stop
-  std::vector<std::string> choices;  // where not empty, a text must be one of these
-  // Bounds of a number or of a count of bytes, both included.
-  int64_t minimum = std::numeric_limits<int64_t>::min();
-  int64_t maximum = std::numeric_limits<int64_t>::max();
+  std::string help;  // one sentence, no full stop
+  // Where not empty, a text must be one of these. People see and type them with '-' between words;
+  // '_' is taken for it, and the target gets the spelling that is declared.
+  std::vector<std::string> choices;
+  // Bounds of a number or of a count of bytes, both included; an infinite one is none.
+  double minimum = -std::numeric_limits<double>::infinity();
+  double maximum = std::numeric_limits<double>::infinity();
+  // The text names a file or folder: train.yaml has it from the root.
+  bool is_path = false;
   bool required = false;
   // Given, nothing else need be: --help works without what a command requires.
   bool answers_alone = false;

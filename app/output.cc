@@ -8,15 +8,18 @@
 
 #include "common/io.h"
 #include "common/log.h"
+#include "common/printable.h"
 
 namespace horizon {
 namespace {
 
 class StandardOutput : public Output {
  public:
-  explicit StandardOutput(bool has_colour) : has_colour_(has_colour) {}
-  bool has_colour() const override { return has_colour_; }
-  absl::Status Write(std::string_view text) override {
+  explicit StandardOutput(LogStyle style) : style_(style) {}
+  bool on_terminal() const override { return style_ != LogStyle::kPlain; }
+  bool has_colour() const override { return style_ == LogStyle::kColour; }
+  absl::Status Write(std::string_view text) override { return WriteRaw(Printable(text)); }
+  absl::Status WriteRaw(std::string_view text) override {
     while (!text.empty()) {
       const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
       if (written < 0) {
@@ -29,13 +32,13 @@ class StandardOutput : public Output {
   }
 
  private:
-  const bool has_colour_;
+  const LogStyle style_;
 };
 
 }  // namespace
 
 std::unique_ptr<Output> MakeStandardOutput(const char* no_color) {
-  return std::make_unique<StandardOutput>(LogStyleFor(stdout, no_color) == LogStyle::kColour);
+  return std::make_unique<StandardOutput>(LogStyleFor(stdout, no_color));
 }
 
 void ReserveStandardStreams() {

@@ -12,10 +12,16 @@ namespace horizon {
 class Output {
  public:
   virtual ~Output() = default;
-  // Writes all of `text` before it returns. An error is an I/O error (IoErrno) and is the command's
-  // result: an answer that did not arrive is not an answer.
+  // Writes all of `text` before it returns, as people may see it: names and values that others
+  // chose are part of most answers, so control characters are escaped (Printable). An error is an
+  // I/O error (IoErrno) and is the command's result: an answer that did not arrive is not an
+  // answer.
   virtual absl::Status Write(std::string_view text) = 0;
-  // Whether a person looks at it on a terminal that shows colours.
+  // The same, every byte as it is: for text with colours and movements of our own, in which foreign
+  // text was made printable before, and for bytes that a program reads.
+  virtual absl::Status WriteRaw(std::string_view text) { return Write(text); }
+  // Whether a person looks at it on a terminal, and on one that shows colours.
+  virtual bool on_terminal() const { return false; }
   virtual bool has_colour() const { return false; }
 };
 

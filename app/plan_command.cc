@@ -20,15 +20,11 @@
 namespace horizon {
 namespace {
 
-absl::Status DoesNotFit(const ModelSpec& spec, const HardwareProfile& profile,
-                        const PlanAnswer& answer) {
-  std::string lacking;
-  for (const std::string& line : DescribeShortages(answer.search.shortages)) {
-    lacking += StrCat(lacking.empty() ? "" : "; ", line);
-  }
-  return absl::FailedPreconditionError(StrCat(spec.name, " does not fit on ", profile.name, ": ",
-                                              lacking,
-                                              "; the answer lists what would make it fit"));
+// The answer itself says what lacks: an error is told once.
+absl::Status DoesNotFit(const ModelSpec& spec, const HardwareProfile& profile) {
+  return absl::FailedPreconditionError(
+      StrCat(spec.name, " does not fit on ", profile.name,
+             "; the answer lists what lacks and what would make it fit"));
 }
 
 class PlanCommand : public Command {
@@ -67,8 +63,7 @@ class PlanCommand : public Command {
     ASSIGN_OR_RETURN(const ModelConfig config, LoadModelSpec(context.io, model_));
     ASSIGN_OR_RETURN(const HardwareProfile profile, overrides_.Load(context, machine_));
     ASSIGN_OR_RETURN(const Strategy strategy, job_.ReadStrategy());
-    ASSIGN_OR_RETURN(const TrainingJob job,
-                     job_.Read(context.io, model_, config.spec.max_positions, profile));
+    ASSIGN_OR_RETURN(const TrainingJob job, job_.Read(context.io, model_, &config.spec, profile));
     StreamPlan fixed = PlanFor(strategy);
     std::vector<std::string> fields;
     for (const std::string& assignment : set_) {
@@ -96,7 +91,7 @@ class PlanCommand : public Command {
                             .alternatives = alternatives,
                             .margin = setting.margin};
     RETURN_IF_ERROR(context.output.Write(json_ ? PlanReportJson(report) : PlanReportText(report)));
-    if (!answer.feasible) return DoesNotFit(config.spec, profile, answer);
+    if (!answer.feasible) return DoesNotFit(config.spec, profile);
     if (!output_.has_value()) return absl::OkStatus();
     StreamPlan plan = *answer.search.plan;
     plan.model = model_;

@@ -49,7 +49,7 @@ DeviceIdentity IdentityOf(const ChosenDevice& device) {
   const CudaSurvey survey = SurveyCuda();
   for (const CudaDeviceFacts& facts : survey.devices) {
     if (facts.index != device.name.index) continue;
-    return {.text = StrCat(facts.name, ", ", facts.memory_bytes, " bytes, driver ",
+    return {.text = StrCat(facts.name, ", ", facts.memory_bytes.value(), " bytes, driver ",
                            survey.driver_version),
             .bus_id = facts.bus_id};
   }
@@ -119,7 +119,8 @@ class Measuring {
   // What operations reach in a run of the rates they have alone. A machine with little memory has
   // a profile without it.
   absl::StatusOr<HardwareProfile> InRuns(HardwareProfile profile) {
-    if (profile.usable_host_bytes() < 2.0 * kRunsForProfileBytes) return profile;
+    if (profile.usable_host_bytes() < 2.0 * static_cast<double>(kRunsForProfileBytes))
+      return profile;
     context_.log.Info("making small runs, for what the rates are in a run");
     const absl::StatusOr<Refit> refit =
         MeasureRatesInRuns(profile, {.io = context_.io,

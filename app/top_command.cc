@@ -49,7 +49,7 @@ class TopCommand : public Command {
     if (json_) return context.output.Write(ViewJson(view) + "\n");
     const FrameStyle style{.utf8 = context.terminal.utf8, .colour = context.output.has_colour()};
     if (!once_ && !context.terminal.dumb) {
-      const auto write = [&](std::string_view text) { return context.output.Write(text); };
+      const auto write = [&](std::string_view text) { return context.output.WriteRaw(text); };
       absl::StatusOr<std::unique_ptr<Screen>> screen = Screen::Open(write);
       if (screen.ok()) return Follow(context, std::move(view), **screen, style);
       if (!absl::IsFailedPrecondition(screen.status())) return screen.status();
@@ -58,7 +58,7 @@ class TopCommand : public Command {
     for (const std::string& line : DrawFrame(view, "", {.columns = OutputSize().columns}, style)) {
       text += line + "\n";
     }
-    return context.output.Write(text);
+    return context.output.WriteRaw(text);  // a frame has no foreign control characters
   }
 
  private:

@@ -4,6 +4,8 @@
 #include "app/commands.h"
 #include "app/train_from_options.h"
 #include "app/train_options.h"
+#include "common/signal_flag.h"
+#include "common/status_macros.h"
 
 namespace horizon {
 namespace {
@@ -20,9 +22,10 @@ class TrainCommand : public Command {
            "metrics.jsonl (a line a step), eval.jsonl, checkpoints/step-N, timeline.json (the "
            "last\n"
            "step, for ui.perfetto.dev) and model/, a Hugging Face folder.\n"
-           "Ctrl-C, SIGTERM and SIGUSR1 finish the steps under way, save them and end with exit\n"
-           "code 75; `horizon train --config OUTPUT/train.yaml --resume auto` goes on from there,\n"
-           "with the bits it would have had. A second signal stops at once.\n";
+           "Ctrl-C, SIGTERM, SIGUSR1 and a closed terminal (SIGHUP) finish the steps under way,\n"
+           "save them and end with exit code 75; `horizon train --config OUTPUT/train.yaml\n"
+           "--resume auto` goes on from there, with the bits it would have had. A second signal\n"
+           "stops at once.\n";
   }
   OptionList Options() override {
     OptionList list;
@@ -30,7 +33,9 @@ class TrainCommand : public Command {
     return list;
   }
   absl::Status Run(const CommandContext& context) override {
-    return TrainFromOptions(context, options_);
+    StopSignals signals(EndBeforeTraining(context));
+    RETURN_IF_ERROR(options_.FollowMovedRun(context.io));
+    return TrainFromOptions(context, options_, signals);
   }
 
  private:

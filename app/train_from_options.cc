@@ -1,5 +1,6 @@
 #include "app/train_from_options.h"
 
+#include <cerrno>
 #include <cstdlib>
 #include <string>
 #include <utility>
@@ -7,7 +8,7 @@
 #include "app/device_option.h"
 #include "app/exit_code.h"
 #include "app/this_machine.h"
-#include "common/signal_flag.h"
+#include "common/io.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "model/load_model_spec.h"
@@ -49,12 +50,21 @@ TrainingContext ContextFor(const CommandContext& context, const TrainOptions& op
 
 absl::Status Write(const CommandContext& context, const TrainOptions& options,
                    const TrainingAnswer& answer) {
-  return context.output.Write(options.json ? answer.json : answer.text);
+  const absl::Status written = context.output.Write(options.json ? answer.json : answer.text);
+  // The run is done and its folder holds the answer too: a reader that went away changes nothing.
+  return IoErrno(written) == EPIPE ? absl::OkStatus() : written;
 }
 
 }  // namespace
 
-absl::Status TrainFromOptions(const CommandContext& context, const TrainOptions& options) {
+StopSignals::EndAtOnce EndBeforeTraining(const CommandContext& context) {
+  return {.before = StrCat(context.log.on_terminal() ? "\r\x1b[K" : "", "error: stopped by "),
+          .after = " before the first step: nothing is lost, and the same command begins again",
+          .exit_code = static_cast<int>(ExitCode::kPreemptedSaved)};
+}
+
+absl::Status TrainFromOptions(const CommandContext& context, const TrainOptions& options,
+                              StopSignals& signals) {
   ASSIGN_OR_RETURN(const LoadedModel model, LoadModel(context.io, options.model));
   ASSIGN_OR_RETURN(const ChosenDevice device, ChooseDevice(context, options.device));
   ASSIGN_OR_RETURN(const TrainingSettings settings,
@@ -68,14 +78,13 @@ absl::Status TrainFromOptions(const CommandContext& context, const TrainOptions&
   }
   ASSIGN_OR_RETURN(BegunTraining begun,
                    BeginTraining(training, settings, model, std::move(prepared)));
-  // Until here a signal ends the program at once: there is nothing yet to be saved.
-  StopSignals signals;
+  signals.NoteOnly();
   ASSIGN_OR_RETURN(const TrainedSteps trained,
                    TrainSteps(training, settings, begun, [&] { return signals.requested(); }));
-  ASSIGN_OR_RETURN(const FinishedTraining finished,
-                   FinishTraining(training, settings, model, begun, trained));
-  if (finished.answer.has_value()) RETURN_IF_ERROR(Write(context, options, *finished.answer));
-  return finished.status;
+  const FinishedTraining finished = FinishTraining(training, settings, model, begun, trained);
+  absl::Status written;
+  if (finished.answer.has_value()) written = Write(context, options, *finished.answer);
+  return finished.status.ok() ? written : finished.status;
 }
 
 }  // namespace horizon

@@ -1,11 +1,18 @@
 #include "app/train_options.h"
 
+#include <optional>
 #include <utility>
+#include <variant>
 
 #include "app/config_file.h"
 #include "app/device_option.h"
 #include "common/enum_words.h"
+#include "common/posix_absolute_path.h"
 #include "common/status_macros.h"
+#include "model/chat/date_text.h"
+#include "model/load_model_spec.h"
+#include "runtime/checkpoint/checkpoint_names.h"
+#include "training/run_folder.h"
 
 namespace horizon {
 namespace {
@@ -31,16 +38,20 @@ void TrainOptions::AddTo(OptionList& list) {
        .unit = "file",
        .help = "What to train on: text, .jsonl or .json of documents, conversations, questions "
                "and answers, or token ids",
+       .is_path = true,
        .required = true});
   data_flags.AddTo(list);
   add({.name = "eval-data",
        .value = &eval_data,
        .unit = "file",
-       .help = "Held-out data, read as --data is, for loss and perplexity"});
+       .help = "Held-out data, read as --data is, for loss and perplexity",
+       .is_path = true});
   add({.name = "eval-share",
        .value = &eval_share,
        .unit = "share",
-       .help = "Hold this share of the samples out instead, 0 to 0.5"});
+       .help = "Hold this share of the samples out instead, 0 to 0.5",
+       .minimum = 0,
+       .maximum = 0.5});
   add({.name = "eval-every",
        .value = &eval_every,
        .unit = "steps",
@@ -56,6 +67,7 @@ void TrainOptions::AddTo(OptionList& list) {
        .value = &output,
        .unit = "folder",
        .help = "Where metrics, checkpoints and the trained model go; a run in it needs --resume",
+       .is_path = true,
        .required = true});
   job.AddTo(list);
   add({.name = "plan",
@@ -162,16 +174,48 @@ absl::StatusOr<TrainingSettings> TrainOptions::ToSettings(const CommandContext& 
   ASSIGN_OR_RETURN(settings.save.mode, ReadSaveMode(save));
   ASSIGN_OR_RETURN(settings.non_finite, ParseWord<NonFinitePolicy>(on_non_finite));
   ASSIGN_OR_RETURN(settings.export_type, ParseWord<NumberType>(export_dtype));
-  settings.options_text = TextFor(on);
+  settings.options_text = TextFor(context.io, on, settings.data.chat);
   return settings;
 }
 
-std::string TrainOptions::TextFor(const DeviceName& on) const {
+namespace {
+
+// From the root, whatever the text of an option that names a file says.
+struct FromTheRoot {
+  void operator()(std::string* path) const { *path = AbsolutePath(*path); }
+  void operator()(std::optional<std::string>* path) const {
+    if (path->has_value()) **path = AbsolutePath(**path);
+  }
+  template <typename T>
+  void operator()(T*) const {}
+};
+
+}  // namespace
+
+std::string TrainOptions::TextFor(Io& io, const DeviceName& on, const ChatChoice& chat) const {
   TrainOptions given = *this;
   given.device = ToString(on);  // its arithmetic is part of the run
+  // A run that goes on another day has the same tokens.
+  given.data_flags.chat.chat_date = DateText("%Y-%m-%d", chat.now);
+  // These are names or paths.
+  if (CatalogEntryOf(io, model) == nullptr) given.model = AbsolutePath(model);
+  if (plan != "auto") given.plan = AbsolutePath(plan);
+  if (machine.has_value() && io.Info(*machine).ok()) given.machine = AbsolutePath(*machine);
   OptionList list;
   given.AddTo(list);
+  for (const Option& option : list.options) {
+    if (option.is_path) std::visit(FromTheRoot(), option.value);
+  }
   return ConfigFileText(list.options);
+}
+
+absl::Status TrainOptions::FollowMovedRun(Io& io) {
+  if (!config.has_value() || BaseName(*config) != "train.yaml") return absl::OkStatus();
+  const std::string folder = ParentFolder(*config);
+  if (!io.Info(JoinPath(folder, "job.json")).ok()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::string written, ConfigFileValue(io, *config, "output"));
+  if (output == written) output = folder;
+  return absl::OkStatus();
 }
 
 }  // namespace horizon

@@ -9,7 +9,9 @@
 #include "app/data_options.h"
 #include "app/job_options.h"
 #include "app/option.h"
+#include "common/io.h"
 #include "common/units.h"
+#include "model/chat/chat_encoder.h"
 #include "model/model_spec.h"
 #include "runtime/compute_device.h"
 #include "training/training_settings.h"
@@ -51,10 +53,14 @@ struct TrainOptions {
   // InvalidArgument where the options contradict each other or the model.
   absl::StatusOr<TrainingSettings> ToSettings(const CommandContext& context, const ModelSpec& spec,
                                               const DeviceName& on) const;
+  // A run folder may be moved, and its train.yaml names the place where it was: with the train.yaml
+  // of a run as --config and no other --output, the folder it lies in is the output.
+  absl::Status FollowMovedRun(Io& io);
 
  private:
-  // train.yaml: the options as they were given, with the device that was chosen.
-  std::string TextFor(const DeviceName& on) const;
+  // train.yaml: the options as they were given, with the device and the date that were chosen and
+  // paths from the root, so that it means the same wherever and whenever a process is started.
+  std::string TextFor(Io& io, const DeviceName& on, const ChatChoice& chat) const;
 };
 
 }  // namespace horizon

@@ -18,7 +18,7 @@ namespace {
 
 struct Sum {
   uint64_t tensors = 0;
-  uint64_t bytes = 0;
+  Bytes bytes;
 };
 
 class WeightsCommand : public Command {
@@ -75,14 +75,14 @@ class WeightsCommand : public Command {
   static std::string Text(const Found& found) {
     const auto& [spec, files, by_dtype, all, others] = found;
     std::string text =
-        StrCat(spec.name, ": ", all.tensors, " tensors, ", BytesText(all.bytes), " in ",
+        StrCat(spec.name, ": ", all.tensors, " tensors, ", ToString(all.bytes), " in ",
                files.files().size(), files.files().size() == 1 ? " file" : " files",
                "; every tensor of the model is there, in its shape\n");
     for (const auto& [dtype, sum] : by_dtype) {
-      text += StrCat("  ", dtype, ": ", sum.tensors, " tensors, ", BytesText(sum.bytes), "\n");
+      text += StrCat("  ", dtype, ": ", sum.tensors, " tensors, ", ToString(sum.bytes), "\n");
     }
     if (!spec.wrapper.empty()) {
-      text += StrCat("  ", others.tensors, " of them, ", BytesText(others.bytes),
+      text += StrCat("  ", others.tensors, " of them, ", ToString(others.bytes),
                      ", belong to other parts of this ", spec.wrapper,
                      "; they are not trained and exported as they are\n");
     }

@@ -48,6 +48,11 @@ class CheckedU64 {
     }
     return CheckedU64(product);
   }
+  // Rounded down; overflowed where `b` is zero.
+  friend constexpr CheckedU64 operator/(CheckedU64 a, CheckedU64 b) {
+    if (!a.ok() || !b.ok() || b.value_ == 0) return Overflowed();
+    return CheckedU64(a.value_ / b.value_);
+  }
   constexpr CheckedU64& operator+=(CheckedU64 other) { return *this = *this + other; }
   constexpr CheckedU64& operator*=(CheckedU64 other) { return *this = *this * other; }
   friend constexpr bool operator==(CheckedU64, CheckedU64) = default;

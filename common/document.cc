@@ -87,6 +87,26 @@ std::string Convert(const Value& value, Bytes* out) {
   return "";
 }
 
+// Whether two keys are one word, with '-' or '_' between its parts.
+bool SameWord(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char left, char right) {
+    return (left == '_' ? '-' : left) == (right == '_' ? '-' : right);
+  });
+}
+
+// People write YAML, in which '-' and '_' are one; JSON is written by programs.
+bool TakesEither(const Document& document) { return !document.file.ends_with(".json"); }
+
+const Value* FindKey(const Document& document, const Value& object, std::string_view key) {
+  const Value* exact = object.Find(key);
+  const auto* members = object.As<Value::Object>();
+  if (exact != nullptr || members == nullptr || !TakesEither(document)) return exact;
+  const auto found = std::find_if(members->begin(), members->end(), [key](const auto& member) {
+    return SameWord(member.first, key);
+  });
+  return found == members->end() ? nullptr : &found->second;
+}
+
 }  // namespace
 
 const Value* Value::Find(std::string_view key) const {
@@ -119,7 +139,7 @@ ObjectReader::ObjectReader(const Document& document, const Value& object, std::s
 
 const Value* ObjectReader::Take(std::string_view key) {
   if (!IsKnown(key)) known_.emplace_back(key);
-  return object_.Find(key);
+  return FindKey(document_, object_, key);
 }
 
 void ObjectReader::Ignore(std::initializer_list<std::string_view> keys) {
@@ -128,7 +148,7 @@ void ObjectReader::Ignore(std::initializer_list<std::string_view> keys) {
 
 void ObjectReader::Fail(std::string_view key, std::string_view message) {
   if (!status_.ok()) return;
-  const Value* value = object_.Find(key);
+  const Value* value = FindKey(document_, object_, key);
   status_ = ErrorAt(document_, value == nullptr ? object_ : *value, PathOf(key), message);
 }
 
@@ -145,6 +165,18 @@ absl::Status ObjectReader::Finish() {
   if (members == nullptr || (!status_.ok() && missing_.empty())) return status_;
   for (const auto& [key, value] : *members) {
     if (IsKnown(key)) continue;
+    const auto other = std::find_if(known_.begin(), known_.end(), [&key = key](const auto& known) {
+      return SameWord(known, key);
+    });
+    if (other != known_.end() && TakesEither(document_)) {
+      // Taken as the other spelling, unless that is there too.
+      if (FindKey(document_, object_, *other) == &value) continue;
+      if (status_.ok()) {
+        status_ = ErrorAt(document_, value, path_,
+                          StrCat(Quoted(key), " is given twice, once with another spelling"));
+      }
+      return status_;
+    }
     if (status_.ok()) {
       status_ = ErrorAt(document_, value, path_,
                         StrCat("unknown key ", Quoted(key), DidYouMean(key, known_)));

@@ -42,7 +42,8 @@ absl::Status Populate(std::byte* data, uint64_t bytes) {
 
 }  // namespace
 
-absl::StatusOr<HostMemory> HostMemory::Create(uint64_t bytes, const HostMemoryOptions& options) {
+absl::StatusOr<HostMemory> HostMemory::Create(Bytes size, const HostMemoryOptions& options) {
+  const uint64_t bytes = size.value();
   if (bytes == 0) return HostMemory();
   if (bytes > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
     return Refused("mapping", bytes, ENOMEM);

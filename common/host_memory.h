@@ -5,6 +5,7 @@
 #include <span>
 
 #include "absl/status/statusor.h"
+#include "common/units.h"
 
 namespace horizon {
 
@@ -19,8 +20,8 @@ struct HostMemoryOptions {
 // last page may be longer). What is large and lasts lies in these: a heap would round and keep.
 class HostMemory {
  public:
-  // ResourceExhausted with the bytes asked for when the system refuses. Zero bytes are fine.
-  static absl::StatusOr<HostMemory> Create(uint64_t bytes, const HostMemoryOptions& options = {});
+  // ResourceExhausted with the size asked for when the system refuses. Zero bytes are fine.
+  static absl::StatusOr<HostMemory> Create(Bytes size, const HostMemoryOptions& options = {});
   HostMemory() = default;
   HostMemory(HostMemory&& other) noexcept;
   HostMemory& operator=(HostMemory&& other) noexcept;

@@ -57,6 +57,7 @@ class JsonWriter {
   JsonWriter& String(std::string_view text);
   JsonWriter& Integer(int64_t value);
   JsonWriter& Unsigned(uint64_t value);
+  JsonWriter& Unsigned(Bytes bytes) { return Unsigned(bytes.value()); }
   JsonWriter& Number(double value);
   JsonWriter& Bool(bool value);
   JsonWriter& Null();

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "common/printable.h"
 #include "common/str_cat.h"
 
 namespace horizon {
@@ -75,7 +76,8 @@ void Log::Write(LogLevel level, std::string_view message) {
   line += ':';
   if (style_ == LogStyle::kColour) line += kResetColour;
   line += ' ';
-  for (const char letter : message) {
+  // Names of files and words of the caller are part of messages.
+  for (const char letter : Printable(message)) {
     line += letter;
     if (letter == '\n') line += "  ";
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/checked.h"
+#include "common/printable.h"
 #include "common/str_cat.h"
 #include "common/units.h"
 
@@ -74,11 +75,11 @@ void Progress::Finish(uint64_t done) {
 
 void Progress::Draw(const std::string& line) {
   if (options_.style == ProgressStyle::kLines) {
-    sink_(line + "\n");
+    sink_(Printable(line) + "\n");
     return;
   }
   // One column stays free: a full line makes some terminals wrap.
-  sink_(StrCat(kEraseLine, Cut(line, options_.columns - 1)));
+  sink_(StrCat(kEraseLine, Cut(Printable(line), options_.columns - 1)));
   drawn_ = true;
 }
 

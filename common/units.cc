@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <ostream>
 #include <span>
 #include <system_error>
 
@@ -271,6 +272,11 @@ std::string ToString(Bytes bytes) {
 std::string ToString(Seconds seconds) { return Print(seconds.value, kTimeUnits, "s"); }
 std::string ToString(BytesPerSecond rate) { return Print(rate.value, kRateUnits, "B/s"); }
 std::string ToString(FlopsPerSecond rate) { return Print(rate.value, kFlopUnits, "FLOPS"); }
+
+std::ostream& operator<<(std::ostream& out, Bytes bytes) {
+  if (!bytes.ok()) return out << "overflow";
+  return out << bytes.value() << " B";
+}
 
 std::string FlopsText(CheckedU64 flops) {
   if (!flops.ok()) return "overflow";

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <compare>
+#include <concepts>
 #include <cstdint>
+#include <iosfwd>
 #include <string>
 #include <string_view>
 
@@ -14,7 +16,9 @@ namespace horizon {
 // Each parses what people write and prints what people read; binary (KiB, MiB, ...) and decimal
 // (kB, MB, ...) prefixes are both understood and never confused.
 
-// A size in memory, on a link or on disk. Arithmetic is checked: see CheckedU64.
+// A size in memory, on a link or on disk, or of one item (4_B a value * values). Arithmetic is
+// checked: see CheckedU64. A size that is scaled by a real number leaves the type first
+// (static_cast<double>(bytes)), and a difference that may be negative is taken of value().
 class Bytes {
  public:
   constexpr Bytes() = default;
@@ -23,12 +27,25 @@ class Bytes {
   constexpr CheckedU64 count() const { return count_; }
   constexpr uint64_t value() const { return count_.value(); }
   constexpr bool ok() const { return count_.ok(); }
+  // For rates, shares and pictures: the nearest real number.
+  constexpr explicit operator double() const { return static_cast<double>(value()); }
   constexpr Bytes RoundedUp(uint64_t unit) const { return Bytes(count_.RoundedUp(unit)); }
 
   friend constexpr Bytes operator+(Bytes a, Bytes b) { return Bytes(a.count_ + b.count_); }
   friend constexpr Bytes operator-(Bytes a, Bytes b) { return Bytes(a.count_ - b.count_); }
   friend constexpr Bytes operator*(Bytes a, CheckedU64 times) { return Bytes(a.count_ * times); }
+  friend constexpr Bytes operator*(CheckedU64 times, Bytes a) { return a * times; }
+  // Rounded down.
+  friend constexpr Bytes operator/(Bytes a, CheckedU64 parts) { return Bytes(a.count_ / parts); }
+  // How often `b` fits into `a`, rounded down.
+  friend constexpr CheckedU64 operator/(Bytes a, Bytes b) { return a.count_ / b.count_; }
+  // A real number would be cut to a whole one unseen.
+  friend Bytes operator*(Bytes, std::floating_point auto) = delete;
+  friend Bytes operator*(std::floating_point auto, Bytes) = delete;
+  friend Bytes operator/(Bytes, std::floating_point auto) = delete;
   constexpr Bytes& operator+=(Bytes other) { return *this = *this + other; }
+  constexpr Bytes& operator-=(Bytes other) { return *this = *this - other; }
+  constexpr Bytes& operator*=(CheckedU64 times) { return *this = *this * times; }
   friend constexpr bool operator==(Bytes, Bytes) = default;
   friend constexpr auto operator<=>(Bytes, Bytes) = default;
 
@@ -77,6 +94,9 @@ std::string ToString(Bytes bytes);
 std::string ToString(Seconds seconds);
 std::string ToString(BytesPerSecond rate);
 std::string ToString(FlopsPerSecond rate);
+
+// "1536 B", to the byte: for messages of tests.
+std::ostream& operator<<(std::ostream& out, Bytes bytes);
 
 // An amount of work, with two decimals, rounded down: "360.80 GFLOP", "12 FLOP", "overflow".
 std::string FlopsText(CheckedU64 flops);

@@ -164,12 +164,12 @@ void AddWidthClaims(std::span<const ExperimentRun> runs, std::vector<Claim>& cla
       StrCat("run out here: ", failing.empty() ? "none" : absl::StrJoin(failing, ", "));
 }
 
-std::string SizeText(uint64_t bytes) {
-  return StrCat(WithCommas(bytes), " bytes (", BytesText(bytes), ")");
+std::string SizeText(Bytes bytes) {
+  return StrCat(WithCommas(bytes.value()), " bytes (", ToString(bytes), ")");
 }
 
 std::string RoomText(bool fits, const Prediction& prediction,
-                     const std::vector<Shortage>& shortages, uint64_t capacity) {
+                     const std::vector<Shortage>& shortages, Bytes capacity) {
   if (fits) {
     return StrCat("host memory left: ", SizeText(capacity - prediction.memory.host_bytes()));
   }

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/io.h"
+#include "common/units.h"
 #include "experiments/published_row.h"
 #include "experiments/simulate_row.h"
 #include "planner/calibration.h"
@@ -30,8 +31,8 @@ struct HorizonRun {
 struct ComparedRow {
   bool is_simulated = false;  // false: nothing stands for this system; only result.row is filled
   RowResult result;
-  uint64_t parameters = 0;     // of the model
-  uint64_t host_capacity = 0;  // bytes of the machine's RAM that a process may use
+  uint64_t parameters = 0;  // of the model
+  Bytes host_capacity;      // of the machine's RAM that a process may use
   // For rows of the published system: first with its own state format (bf16-weights), which is
   // what compares; for statements of feasibility the other formats follow.
   std::vector<HorizonRun> horizon;

@@ -18,7 +18,7 @@ namespace {
 
 // What the paper's own process and a Python framework cost on the host, besides buffers: the
 // constant of the memory formula that the depth series follows.
-constexpr uint64_t kFrameworkBytes = uint64_t{5} << 30;
+constexpr Bytes kFrameworkBytes = 5_GiB;
 // Baselines keep weights and gradients in bf16 on the device while they run.
 constexpr double kBaselineReserve = 4;
 // Their logits exist in bf16 and fp32, and their gradient in fp32; the layout counts 4 bytes.

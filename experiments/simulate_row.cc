@@ -141,8 +141,8 @@ absl::StatusOr<std::optional<RowResult>> SimulateRow(Io& io, const PublishedRow&
   result.fits = result.prediction.fits();
   const MemoryEstimate& memory = result.prediction.memory;
   // The paper sampled its own system when gradients were freed; of others it states the demand.
-  const uint64_t freed =
-      *strategy == Strategy::kReference ? memory.BytesOf(BufferKind::kKeptGradient) : 0;
+  const Bytes freed =
+      *strategy == Strategy::kReference ? memory.BytesOf(BufferKind::kKeptGradient) : 0_B;
   result.sampled_host_gib = static_cast<double>(memory.host_bytes() - freed) / kGib;
   Compare(result);
   return result;

@@ -19,11 +19,11 @@ namespace {
 
 constexpr char kLibrary[] = "libopenblas.so.0";
 // What the library itself takes of the address space: its code, and what it allocates when loaded.
-constexpr uint64_t kLibraryBytes = uint64_t{64} << 20;
+constexpr Bytes kLibraryBytes = 64_MiB;
 // BUFFER_SIZE of OpenBLAS 0.3 on x86-64 (common_x86_64.h); on other processors it is less.
-constexpr uint64_t kBufferBytes = uint64_t{128} << 20;
+constexpr Bytes kBufferBytes = 128_MiB;
 // Left to others who map something between our look and the library's mapping.
-constexpr uint64_t kHeadroomBytes = uint64_t{16} << 20;
+constexpr Bytes kHeadroomBytes = 16_MiB;
 
 // OpenBLAS's own functions for its buffers (driver/others/memory.c). A buffer that was given back
 // stays mapped and is the next one taken.
@@ -51,13 +51,13 @@ absl::StatusOr<Functions> FunctionsOf(const SharedLibrary& library) {
 }
 
 // Whether so much address space is left. The mapping is given back at once.
-absl::Status CheckRoom(uint64_t bytes, int threads) {
+absl::Status CheckRoom(Bytes bytes, int threads) {
   const absl::StatusOr<HostMemory> room =
       HostMemory::Create(bytes, {.populate = false, .huge_pages = false});
   if (room.ok()) return absl::OkStatus();
   return absl::ResourceExhaustedError(StrCat(
       "matrix multiplies on ", threads, threads == 1 ? " thread take " : " threads take ",
-      BytesText(bytes),
+      ToString(bytes),
       " of address space (OpenBLAS reserves 128 MiB for each thread and uses a small part), and "
       "the system refuses it: raise ulimit -v and ulimit -d, or use fewer threads"));
 }
@@ -87,8 +87,8 @@ class Library {
     const int wanted = std::max(leased_.load(), threads);
     if (wanted <= mapped_) return absl::OkStatus();
     // Others may hold those that are mapped while new ones are taken.
-    const uint64_t buffers = static_cast<uint64_t>(wanted) * kBufferBytes;
-    RETURN_IF_ERROR(CheckRoom(buffers + kHeadroomBytes + (loaded_ ? 0 : kLibraryBytes), wanted));
+    const Bytes buffers = kBufferBytes * static_cast<uint64_t>(wanted);
+    RETURN_IF_ERROR(CheckRoom(buffers + kHeadroomBytes + (loaded_ ? 0_B : kLibraryBytes), wanted));
     if (!loaded_) RETURN_IF_ERROR(Load());
     if (functions_.take_buffer != nullptr && functions_.give_back_buffer != nullptr) {
       // Held together, so that each is another one.

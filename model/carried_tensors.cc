@@ -38,7 +38,7 @@ absl::Status WriteAll(Io& io, const std::string& path, const CarriedTensors& car
                    SafetensorsWriter::Create(io, path, carried.tensors, options));
   std::vector<std::byte> piece(kPiece.value());
   for (const TensorDeclaration& tensor : carried.tensors) {
-    const uint64_t bytes = writer->header().Find(tensor.name)->bytes();
+    const uint64_t bytes = writer->header().Find(tensor.name)->bytes().value();
     for (uint64_t offset = 0; offset < bytes; offset += piece.size()) {
       const auto part = std::span(piece).first(std::min<uint64_t>(piece.size(), bytes - offset));
       RETURN_IF_ERROR(carried.read(tensor, offset, part));
@@ -66,11 +66,11 @@ absl::StatusOr<DiskNaming> NamingOf(const SafetensorsReader& file) {
 }  // namespace
 
 Bytes CarriedTensors::bytes() const {
-  CheckedU64 total;
+  Bytes total;
   for (const TensorDeclaration& tensor : tensors) {
-    total += TensorBytes(tensor.dtype, tensor.shape).value_or(0);
+    total += TensorBytes(tensor.dtype, tensor.shape).value_or(0_B);
   }
-  return Bytes(total);
+  return total;
 }
 
 absl::StatusOr<CarriedTensors> OpenCarriedTensors(Io& io, const std::string& folder,

@@ -56,8 +56,8 @@ const TensorSpec* EmbeddingOf(const std::vector<Stage>& stages) {
 // Both have the same dtype and shape.
 absl::Status CompareBytes(const ModelFiles& files, const ModelFiles::Location& a,
                           const ModelFiles::Location& b, uint64_t piece) {
-  const uint64_t bytes = a.tensor->bytes();
-  CHECK(bytes == b.tensor->bytes());
+  const uint64_t bytes = a.tensor->bytes().value();
+  CHECK(a.tensor->bytes() == b.tensor->bytes());
   std::vector<std::byte> left(std::min(piece, bytes));
   std::vector<std::byte> right(left.size());
   for (uint64_t offset = 0; offset < bytes; offset += left.size()) {

@@ -49,7 +49,7 @@ absl::StatusOr<ModelFiles> ModelFiles::Open(Io& io, const std::string& folder,
   ASSIGN_OR_RETURN(const bool is_single, Exists(io, JoinPath(folder, kSingleFile)));
   const std::string index_path = JoinPath(folder, kIndexFile);
   if (is_single) {
-    uint64_t header_budget = kMaxSafetensorsHeaderBytes;
+    Bytes header_budget = kMaxSafetensorsHeaderBytes;
     RETURN_IF_ERROR(model.AddFile(io, std::string(kSingleFile), symlinks, &header_budget));
   } else {
     ASSIGN_OR_RETURN(const bool is_sharded, Exists(io, index_path));
@@ -65,7 +65,7 @@ absl::StatusOr<ModelFiles> ModelFiles::Open(Io& io, const std::string& folder,
 }
 
 absl::Status ModelFiles::AddFile(Io& io, const std::string& name, SymlinkPolicy symlinks,
-                                 uint64_t* header_budget) {
+                                 Bytes* header_budget) {
   const std::string path = JoinPath(folder_, name);
   RETURN_IF_ERROR(CheckPlainFile(io, path, symlinks));
   ASSIGN_OR_RETURN(SafetensorsReader reader, SafetensorsReader::Open(io, path, *header_budget));
@@ -80,7 +80,7 @@ absl::Status ModelFiles::OpenShards(Io& io, const std::string& index_path, Symli
   ASSIGN_OR_RETURN(const ShardIndex index, ParseShardIndex(index_path, text));
   // Real headers add up to a few megabytes; without a common budget a folder of hostile shards
   // would take a gigabyte each.
-  uint64_t header_budget = kMaxSafetensorsHeaderBytes;
+  Bytes header_budget = kMaxSafetensorsHeaderBytes;
   for (const std::string& shard : index.shards) {
     RETURN_IF_ERROR(AddFile(io, shard, symlinks, &header_budget));
   }

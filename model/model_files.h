@@ -52,7 +52,7 @@ class ModelFiles {
  private:
   ModelFiles() = default;
   absl::Status AddFile(Io& io, const std::string& name, SymlinkPolicy symlinks,
-                       uint64_t* header_budget);
+                       Bytes* header_budget);
   absl::Status OpenShards(Io& io, const std::string& index_path, SymlinkPolicy symlinks);
   void ListTensors();
 

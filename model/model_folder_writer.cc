@@ -34,7 +34,7 @@ absl::Status WriteShard(Io& io, const std::string& path, std::span<const TensorD
       SafetensorsWriter::Create(
           io, path, std::vector<TensorDeclaration>(tensors.begin(), tensors.end()), options));
   for (const TensorDeclaration& tensor : tensors) {
-    const uint64_t bytes = writer->header().Find(tensor.name)->bytes();
+    const uint64_t bytes = writer->header().Find(tensor.name)->bytes().value();
     for (uint64_t offset = 0; offset < bytes; offset += piece.size()) {
       const auto part = piece.first(std::min<uint64_t>(piece.size(), bytes - offset));
       RETURN_IF_ERROR(source(tensor, offset, part));
@@ -77,9 +77,9 @@ std::string ShardName(std::string_view stem, size_t number, size_t count) {
 
 std::string ShardIndexText(const std::vector<TensorDeclaration>& tensors,
                            const std::vector<ShardRange>& shards) {
-  CheckedU64 total;
+  Bytes total;
   for (const TensorDeclaration& tensor : tensors) {
-    total += TensorBytes(tensor.dtype, tensor.shape).value_or(0);
+    total += TensorBytes(tensor.dtype, tensor.shape).value_or(0_B);
   }
   JsonWriter writer;
   writer.BeginObject();
@@ -98,18 +98,18 @@ std::string ShardIndexText(const std::vector<TensorDeclaration>& tensors,
 absl::StatusOr<std::vector<ShardRange>> SplitIntoShards(
     const std::vector<TensorDeclaration>& tensors, Bytes max_shard) {
   std::vector<ShardRange> shards(1);
-  CheckedU64 filled;
+  Bytes filled;
   for (size_t i = 0; i < tensors.size(); ++i) {
-    const std::optional<uint64_t> bytes = TensorBytes(tensors[i].dtype, tensors[i].shape);
+    const std::optional<Bytes> bytes = TensorBytes(tensors[i].dtype, tensors[i].shape);
     if (!bytes.has_value()) {
       return absl::InvalidArgumentError(StrCat("tensor ", Quoted(tensors[i].name), " of shape ",
                                                ShapeForMessage(tensors[i].shape),
                                                " has no size in whole bytes below 2^64"));
     }
-    const bool fits = (filled + *bytes).ok() && filled + *bytes <= max_shard.count();
+    const bool fits = (filled + *bytes).ok() && filled + *bytes <= max_shard;
     if (!fits && shards.back().end > shards.back().begin) {
       shards.push_back({.begin = i, .end = i});
-      filled = 0;
+      filled = 0_B;
     }
     filled += *bytes;
     shards.back().end = i + 1;

@@ -16,18 +16,18 @@
 namespace horizon {
 namespace {
 
-constexpr uint64_t kBf16Bytes = 2;
+constexpr Bytes kBf16Bytes = 2_B;
 
 // Everything the report says of one stage. A count that does not fit is all ones.
 struct StageFigures {
   uint64_t parameters = 0;
   uint64_t active_parameters = 0;
-  CheckedU64 bytes;
+  Bytes bytes;
   CheckedU64 forward_flops;
   CheckedU64 backward_flops;
-  CheckedU64 kept_bytes;
-  CheckedU64 recomputed_bytes;
-  CheckedU64 transient_bytes;
+  Bytes kept_bytes;
+  Bytes recomputed_bytes;
+  Bytes transient_bytes;
   friend bool operator==(const StageFigures&, const StageFigures&) = default;
 };
 
@@ -35,7 +35,7 @@ StageFigures FiguresOf(const ModelSpec& spec, const Stage& stage, TokenBatch tok
   const UnitRange all{0, stage.units};
   return {.parameters = stage.parameters,
           .active_parameters = stage.active_parameters,
-          .bytes = CheckedU64(stage.parameters) * kBf16Bytes,
+          .bytes = kBf16Bytes * stage.parameters,
           .forward_flops = ForwardWork(spec, stage, all, tokens).flops,
           .backward_flops = BackwardWork(spec, stage, all, tokens).flops,
           .kept_bytes = KeptBytes(spec, stage.kind, tokens, kBf16Bytes),
@@ -100,12 +100,12 @@ std::vector<std::string> Row(std::string name, uint64_t count, const StageFigure
           StrCat(count),
           WithCommas(figures.parameters),
           WithCommas(figures.active_parameters),
-          BytesText(figures.bytes),
+          ToString(figures.bytes),
           FlopsText(figures.forward_flops),
           FlopsText(figures.backward_flops),
-          BytesText(figures.kept_bytes),
-          BytesText(figures.recomputed_bytes),
-          BytesText(figures.transient_bytes)};
+          ToString(figures.kept_bytes),
+          ToString(figures.recomputed_bytes),
+          ToString(figures.transient_bytes)};
 }
 
 std::string ShapeText(const ModelSpec& spec) {
@@ -145,13 +145,13 @@ void WriteCount(JsonWriter& json, std::string_view key, CheckedU64 count) {
 void WriteFigures(JsonWriter& json, const StageFigures& figures) {
   json.Key("parameters").Unsigned(figures.parameters);
   json.Key("active_parameters").Unsigned(figures.active_parameters);
-  WriteCount(json, "bytes", figures.bytes);
+  WriteCount(json, "bytes", figures.bytes.count());
   WriteCount(json, "forward_flops", figures.forward_flops);
   WriteCount(json, "backward_flops", figures.backward_flops);
   json.Key("activation_bytes").BeginObject();
-  WriteCount(json, "kept", figures.kept_bytes);
-  WriteCount(json, "recomputed", figures.recomputed_bytes);
-  WriteCount(json, "transient", figures.transient_bytes);
+  WriteCount(json, "kept", figures.kept_bytes.count());
+  WriteCount(json, "recomputed", figures.recomputed_bytes.count());
+  WriteCount(json, "transient", figures.transient_bytes.count());
   json.EndObject();
 }
 
@@ -250,7 +250,7 @@ std::string ModelReportText(const ModelSpec& spec, TokenBatch tokens) {
   const std::string of = spec.wrapper.empty() ? "" : StrCat(", the text part of ", spec.wrapper);
   return StrCat(spec.name, " (", spec.family, of, "): ", WithCommas(total.parameters),
                 " parameters, ", WithCommas(total.active_parameters), " active, ",
-                BytesText(total.bytes), " as bf16\n", ShapeText(spec), "\n", WindowText(spec), "\n",
+                ToString(total.bytes), " as bf16\n", ShapeText(spec), "\n", WindowText(spec), "\n",
                 std::move(table).Finish(), "\nEach row is one stage of `count` equal ones, for ",
                 tokens.batch, " x ", tokens.sequence,
                 " tokens; weights and activations as bf16. Transient: the largest.\n");

@@ -21,8 +21,7 @@ constexpr uint64_t kBitsPerByte = 8;
 // name stops the parse at once, so that nesting and junk cost nothing.
 class HeaderHandler : public JsonHandler {
  public:
-  HeaderHandler(std::string_view file, uint64_t data_bytes)
-      : file_(file), data_bytes_(data_bytes) {}
+  HeaderHandler(std::string_view file, Bytes data_bytes) : file_(file), data_bytes_(data_bytes) {}
 
   SafetensorsEntries& entries() { return entries_; }
 
@@ -176,14 +175,14 @@ class HeaderHandler : public JsonHandler {
     if (tensor_.begin > tensor_.end) {
       return BadTensor(StrCat("data_offsets run backwards, ", RangeText()));
     }
-    if (tensor_.bytes() != bits.value() / kBitsPerByte) {
+    if (tensor_.bytes().value() != bits.value() / kBitsPerByte) {
       return BadTensor(StrCat("shape ", ShapeForMessage(tensor_.shape), " of ",
                               ToString(tensor_.dtype), " takes ", bits.value() / kBitsPerByte,
-                              " bytes, data_offsets give ", tensor_.bytes()));
+                              " bytes, data_offsets give ", tensor_.bytes().value()));
     }
-    if (tensor_.end > data_bytes_) {
+    if (tensor_.end > data_bytes_.value()) {
       return BadTensor(StrCat("data_offsets ", RangeText(), " lie past the end of the ",
-                              data_bytes_, " bytes of data"));
+                              data_bytes_.value(), " bytes of data"));
     }
     entries_.tensors.push_back(std::move(tensor_));
     return absl::OkStatus();
@@ -218,7 +217,7 @@ class HeaderHandler : public JsonHandler {
   }
 
   std::string_view file_;
-  uint64_t data_bytes_;
+  Bytes data_bytes_;
   SafetensorsEntries entries_;
   Place place_ = Place::kOutside;
   Field field_ = Field::kDtype;
@@ -238,8 +237,7 @@ class HeaderHandler : public JsonHandler {
 }  // namespace
 
 absl::StatusOr<SafetensorsEntries> ReadSafetensorsEntries(std::string_view file,
-                                                          std::string_view text,
-                                                          uint64_t data_bytes) {
+                                                          std::string_view text, Bytes data_bytes) {
   if (text.empty() || text.front() != '{') {
     return CorruptSafetensors(file, "the header does not begin with '{'");
   }

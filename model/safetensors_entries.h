@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/units.h"
 #include "model/tensor_entry.h"
 
 namespace horizon {
@@ -31,8 +32,7 @@ struct SafetensorsEntries {
 // (safetensors_header.h). DataLoss with the tensor and the reason; `file` is for messages. Stops at
 // the first error, without recursion and without a tree in memory.
 absl::StatusOr<SafetensorsEntries> ReadSafetensorsEntries(std::string_view file,
-                                                          std::string_view text,
-                                                          uint64_t data_bytes);
+                                                          std::string_view text, Bytes data_bytes);
 
 // DataLoss "'FILE' is no valid safetensors file: REASON".
 absl::Status CorruptSafetensors(std::string_view file, std::string_view reason);

@@ -44,7 +44,7 @@ std::optional<size_t> FindDuplicate(const HashedIndex& index, const NameOf& name
 
 // Rule 6: in order, each tensor begins where the one before ended, and the last ends with the file.
 absl::Status CheckTiling(std::string_view file, const std::vector<TensorEntry>& tensors,
-                         uint64_t data_bytes) {
+                         Bytes data_bytes) {
   uint64_t covered = 0;
   for (const TensorEntry& tensor : tensors) {
     if (tensor.begin != covered) {
@@ -55,9 +55,10 @@ absl::Status CheckTiling(std::string_view file, const std::vector<TensorEntry>& 
     }
     covered = tensor.end;
   }
-  if (covered == data_bytes) return absl::OkStatus();
-  return CorruptSafetensors(file, StrCat("its tensors end at byte ", covered, " of ", data_bytes,
-                                         " bytes of data; the rest belongs to none"));
+  if (covered == data_bytes.value()) return absl::OkStatus();
+  return CorruptSafetensors(file,
+                            StrCat("its tensors end at byte ", covered, " of ", data_bytes.value(),
+                                   " bytes of data; the rest belongs to none"));
 }
 
 }  // namespace
@@ -74,34 +75,34 @@ const TensorEntry* SafetensorsHeader::Find(std::string_view name) const {
   return tensor.name == name ? &tensor : nullptr;
 }
 
-absl::StatusOr<uint64_t> DecodeHeaderLength(std::string_view file,
-                                            std::span<const std::byte> first_bytes,
-                                            uint64_t file_bytes, uint64_t limit) {
-  if (file_bytes < kSafetensorsPrefixBytes || first_bytes.size() < kSafetensorsPrefixBytes) {
-    return CorruptSafetensors(file,
-                              StrCat("it has ", std::min<uint64_t>(file_bytes, first_bytes.size()),
-                                     " bytes, fewer than the 8 that hold the header's length"));
+absl::StatusOr<Bytes> DecodeHeaderLength(std::string_view file,
+                                         std::span<const std::byte> first_bytes, Bytes file_bytes,
+                                         Bytes limit) {
+  if (file_bytes.value() < kSafetensorsPrefixBytes ||
+      first_bytes.size() < kSafetensorsPrefixBytes) {
+    return CorruptSafetensors(
+        file, StrCat("it has ", std::min<uint64_t>(file_bytes.value(), first_bytes.size()),
+                     " bytes, fewer than the 8 that hold the header's length"));
   }
   uint64_t length = 0;
   for (size_t i = kSafetensorsPrefixBytes; i-- > 0;) {
     length = length << 8 | std::to_integer<uint64_t>(first_bytes[i]);
   }
   if (length == 0) return CorruptSafetensors(file, "its header is empty");
-  if (length > limit) {
+  if (length > limit.value()) {
     return CorruptSafetensors(file, StrCat("its header is stated as ", length,
-                                           " bytes, more than the ", limit, " allowed"));
+                                           " bytes, more than the ", limit.value(), " allowed"));
   }
-  if (length > file_bytes - kSafetensorsPrefixBytes) {
-    return CorruptSafetensors(
-        file, StrCat("its header is stated as ", length, " bytes, but only ",
-                     file_bytes - kSafetensorsPrefixBytes, " follow; is it truncated?"));
+  const uint64_t behind_prefix = file_bytes.value() - kSafetensorsPrefixBytes;
+  if (length > behind_prefix) {
+    return CorruptSafetensors(file, StrCat("its header is stated as ", length, " bytes, but only ",
+                                           behind_prefix, " follow; is it truncated?"));
   }
-  return length;
+  return Bytes(length);
 }
 
 absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::string_view file,
-                                                         std::string_view text,
-                                                         uint64_t data_bytes) {
+                                                         std::string_view text, Bytes data_bytes) {
   ASSIGN_OR_RETURN(SafetensorsEntries entries, ReadSafetensorsEntries(file, text, data_bytes));
   SafetensorsHeader header;
   header.metadata_ = std::move(entries.metadata);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/units.h"
 #include "model/safetensors_entries.h"
 #include "model/tensor_entry.h"
 
@@ -19,7 +20,7 @@ namespace horizon {
 // what passes can be sized, allocated and read without another check.
 
 inline constexpr uint64_t kSafetensorsPrefixBytes = 8;
-inline constexpr uint64_t kMaxSafetensorsHeaderBytes = 100'000'000;
+inline constexpr Bytes kMaxSafetensorsHeaderBytes = 100'000'000_B;
 
 // A validated header. Plain data: copies and moves freely, read by any number of threads.
 class SafetensorsHeader {
@@ -36,7 +37,7 @@ class SafetensorsHeader {
  private:
   friend absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::string_view file,
                                                                   std::string_view text,
-                                                                  uint64_t data_bytes);
+                                                                  Bytes data_bytes);
   // (hash of name, position in tensors_), sorted.
   using NameIndex = std::vector<std::pair<size_t, uint32_t>>;
 
@@ -47,16 +48,14 @@ class SafetensorsHeader {
 
 // N of a file of `file_bytes` bytes from its first bytes (all of the file where it has fewer than
 // eight). DataLoss unless 1 <= N <= `limit` and N fits behind the prefix.
-absl::StatusOr<uint64_t> DecodeHeaderLength(std::string_view file,
-                                            std::span<const std::byte> first_bytes,
-                                            uint64_t file_bytes,
-                                            uint64_t limit = kMaxSafetensorsHeaderBytes);
+absl::StatusOr<Bytes> DecodeHeaderLength(std::string_view file,
+                                         std::span<const std::byte> first_bytes, Bytes file_bytes,
+                                         Bytes limit = kMaxSafetensorsHeaderBytes);
 
 // Validates the N bytes of header text of a file with `data_bytes` behind them. DataLoss "FILE:
 // tensor NAME: reason" on the first rule broken. `file` is for messages. A header of 100 MB, the
 // worst included, takes seconds and less than 1 GiB (text and result together).
 absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::string_view file,
-                                                         std::string_view text,
-                                                         uint64_t data_bytes);
+                                                         std::string_view text, Bytes data_bytes);
 
 }  // namespace horizon

@@ -28,7 +28,7 @@ absl::Status ReadFully(File& file, const std::string& path, uint64_t offset,
 }  // namespace
 
 absl::StatusOr<SafetensorsReader> SafetensorsReader::Open(Io& io, const std::string& path,
-                                                          uint64_t header_limit) {
+                                                          Bytes header_limit) {
   SafetensorsReader reader;
   reader.path_ = path;
   ASSIGN_OR_RETURN(reader.file_, io.Open(path, OpenMode::kRead));
@@ -39,17 +39,16 @@ absl::StatusOr<SafetensorsReader> SafetensorsReader::Open(Io& io, const std::str
   }
   std::array<std::byte, kSafetensorsPrefixBytes> prefix;
   ASSIGN_OR_RETURN(const size_t prefix_bytes, reader.file_->ReadAt(0, prefix));
-  ASSIGN_OR_RETURN(reader.header_bytes_,
-                   DecodeHeaderLength(path, std::span(prefix).first(prefix_bytes),
-                                      info.size.value(), header_limit));
+  ASSIGN_OR_RETURN(
+      reader.header_bytes_,
+      DecodeHeaderLength(path, std::span(prefix).first(prefix_bytes), info.size, header_limit));
 
-  std::string text(reader.header_bytes_, '\0');
+  std::string text(reader.header_bytes_.value(), '\0');
   RETURN_IF_ERROR(ReadFully(*reader.file_, path, kSafetensorsPrefixBytes,
                             std::as_writable_bytes(std::span(text))));
-  const CheckedU64 data_bytes =
-      info.size.count() - CheckedU64(kSafetensorsPrefixBytes) - reader.header_bytes_;
+  const Bytes data_bytes = info.size - Bytes(kSafetensorsPrefixBytes) - reader.header_bytes_;
   CHECK(data_bytes.ok());
-  ASSIGN_OR_RETURN(reader.header_, ParseSafetensorsHeader(path, text, data_bytes.value()));
+  ASSIGN_OR_RETURN(reader.header_, ParseSafetensorsHeader(path, text, data_bytes));
   return reader;
 }
 
@@ -61,10 +60,10 @@ absl::StatusOr<const TensorEntry*> SafetensorsReader::FindTensor(std::string_vie
 
 absl::Status SafetensorsReader::ReadTensor(std::string_view name, std::span<std::byte> into) const {
   ASSIGN_OR_RETURN(const TensorEntry* tensor, FindTensor(name));
-  if (into.size() != tensor->bytes()) {
+  if (Bytes(into.size()) != tensor->bytes()) {
     return absl::InvalidArgumentError(StrCat("tensor ", Quoted(name), " of '", path_, "' has ",
-                                             tensor->bytes(), " bytes; it was to be read into ",
-                                             into.size()));
+                                             tensor->bytes().value(),
+                                             " bytes; it was to be read into ", into.size()));
   }
   return ReadRange(name, 0, into);
 }
@@ -73,14 +72,14 @@ absl::Status SafetensorsReader::ReadRange(std::string_view name, uint64_t offset
                                           std::span<std::byte> into) const {
   ASSIGN_OR_RETURN(const TensorEntry* tensor, FindTensor(name));
   const CheckedU64 end = CheckedU64(offset) + into.size();
-  if (!end.ok() || end.value() > tensor->bytes()) {
+  if (!end.ok() || end > tensor->bytes().count()) {
     return absl::InvalidArgumentError(StrCat(into.size(), " bytes at byte ", offset,
                                              " were to be read of tensor ", Quoted(name), " of '",
-                                             path_, "', which has ", tensor->bytes()));
+                                             path_, "', which has ", tensor->bytes().value()));
   }
   if (into.empty()) return absl::OkStatus();
   const CheckedU64 position =
-      CheckedU64(kSafetensorsPrefixBytes) + header_bytes_ + tensor->begin + offset;
+      CheckedU64(kSafetensorsPrefixBytes) + header_bytes_.count() + tensor->begin + offset;
   CHECK(position.ok());
   absl::Status status = ReadFully(*file_, path_, position.value(), into);
   if (!absl::IsDataLoss(status)) return status;

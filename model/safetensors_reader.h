@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/io.h"
+#include "common/units.h"
 #include "model/safetensors_header.h"
 
 namespace horizon {
@@ -19,15 +20,15 @@ namespace horizon {
 // Owns the open file; `io` outlives it. The const methods may be called from several threads.
 class SafetensorsReader {
  public:
-  // Opens `path` and validates its header, which may take `header_limit` bytes. NotFound when it is
+  // Opens `path` and validates its header, which may take `header_limit`. NotFound when it is
   // missing, DataLoss when it breaks a rule of safetensors_header.h, else the I/O error.
   static absl::StatusOr<SafetensorsReader> Open(Io& io, const std::string& path,
-                                                uint64_t header_limit = kMaxSafetensorsHeaderBytes);
+                                                Bytes header_limit = kMaxSafetensorsHeaderBytes);
 
   const std::string& path() const { return path_; }
   const SafetensorsHeader& header() const { return header_; }
   // N, the bytes of header text.
-  uint64_t header_bytes() const { return header_bytes_; }
+  Bytes header_bytes() const { return header_bytes_; }
 
   // Fills `into`, which must have exactly the tensor's bytes. NotFound for a name that is not in
   // the file, InvalidArgument for another size, DataLoss when the file has become shorter.
@@ -41,7 +42,7 @@ class SafetensorsReader {
 
   std::string path_;
   std::unique_ptr<File> file_;
-  uint64_t header_bytes_ = 0;
+  Bytes header_bytes_;
   SafetensorsHeader header_;
 };
 

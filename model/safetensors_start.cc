@@ -32,9 +32,9 @@ absl::StatusOr<std::vector<Placed>> PlaceTensors(const std::vector<TensorDeclara
   });
   CheckedU64 end;
   for (Placed& place : placed) {
-    const std::optional<uint64_t> bytes = TensorBytes(place.tensor->dtype, place.tensor->shape);
+    const std::optional<Bytes> bytes = TensorBytes(place.tensor->dtype, place.tensor->shape);
     place.begin = end.value();
-    if (bytes.has_value()) end += *bytes;
+    if (bytes.has_value()) end += bytes->count();
     place.end = end.value();
     if (!bytes.has_value() || !end.ok()) {
       return absl::InvalidArgumentError(StrCat(
@@ -74,12 +74,11 @@ std::string HeaderText(const std::vector<Placed>& placed, const SafetensorsMetad
 // check of the declared list.
 absl::StatusOr<SafetensorsHeader> ReadBack(std::string_view path, std::string_view text,
                                            const std::vector<Placed>& placed,
-                                           const SafetensorsMetadata& metadata,
-                                           uint64_t data_bytes) {
-  if (text.size() > kMaxSafetensorsHeaderBytes) {
-    return absl::InvalidArgumentError(StrCat("the header of '", path, "' would take ", text.size(),
-                                             " bytes, more than the ", kMaxSafetensorsHeaderBytes,
-                                             " allowed; write more files"));
+                                           const SafetensorsMetadata& metadata, Bytes data_bytes) {
+  if (Bytes(text.size()) > kMaxSafetensorsHeaderBytes) {
+    return absl::InvalidArgumentError(
+        StrCat("the header of '", path, "' would take ", text.size(), " bytes, more than the ",
+               kMaxSafetensorsHeaderBytes.value(), " allowed; write more files"));
   }
   absl::StatusOr<SafetensorsHeader> header = ParseSafetensorsHeader(path, text, data_bytes);
   if (!header.ok()) {
@@ -115,7 +114,7 @@ absl::StatusOr<SafetensorsStart> StartSafetensors(std::string_view path,
   ASSIGN_OR_RETURN(const std::vector<Placed> placed, PlaceTensors(tensors));
   const std::string text = HeaderText(placed, metadata);
   SafetensorsStart start;
-  start.data_bytes = placed.empty() ? 0 : placed.back().end;
+  start.data_bytes = placed.empty() ? 0_B : Bytes(placed.back().end);
   ASSIGN_OR_RETURN(start.header, ReadBack(path, text, placed, metadata, start.data_bytes));
   start.text = WithLengthBefore(text);
   return start;

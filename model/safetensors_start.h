@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/units.h"
 #include "model/dtype.h"
 #include "model/safetensors_entries.h"
 #include "model/safetensors_header.h"
@@ -23,7 +24,7 @@ struct TensorDeclaration {
 struct SafetensorsStart {
   std::string text;  // length and header; the data section starts behind it, at a multiple of 8
   SafetensorsHeader header;
-  uint64_t data_bytes = 0;
+  Bytes data_bytes;
 };
 
 // Lays out a file of these tensors: larger element types first, so that every tensor is aligned,

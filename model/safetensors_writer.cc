@@ -51,10 +51,10 @@ absl::Status SafetensorsWriter::AppendUnchecked(std::string_view name,
         StrCat("tensor ", Quoted(name), " was not declared for '", path_, "'"));
   }
   uint64_t& written = written_[static_cast<size_t>(tensor - header_.tensors().data())];
-  if (piece.size() > tensor->bytes() - written) {
-    return absl::InvalidArgumentError(StrCat("tensor ", Quoted(name), " of '", path_,
-                                             "' was declared with ", tensor->bytes(), " bytes; ",
-                                             piece.size(), " more came after ", written));
+  if (piece.size() > tensor->bytes().value() - written) {
+    return absl::InvalidArgumentError(
+        StrCat("tensor ", Quoted(name), " of '", path_, "' was declared with ",
+               tensor->bytes().value(), " bytes; ", piece.size(), " more came after ", written));
   }
   const CheckedU64 position = data_start_ + tensor->begin + written;
   RETURN_IF_ERROR(Put(position.value(), piece));
@@ -85,10 +85,10 @@ absl::Status SafetensorsWriter::Flush() {
 absl::Status SafetensorsWriter::CheckComplete() const {
   for (size_t i = 0; i < written_.size(); ++i) {
     const TensorEntry& tensor = header_.tensors()[i];
-    if (written_[i] == tensor.bytes()) continue;
-    return absl::FailedPreconditionError(StrCat("tensor ", Quoted(tensor.name), " of '", path_,
-                                                "' got ", written_[i], " of its ", tensor.bytes(),
-                                                " bytes; the file is not kept"));
+    if (written_[i] == tensor.bytes().value()) continue;
+    return absl::FailedPreconditionError(
+        StrCat("tensor ", Quoted(tensor.name), " of '", path_, "' got ", written_[i], " of its ",
+               tensor.bytes().value(), " bytes; the file is not kept"));
   }
   return absl::OkStatus();
 }

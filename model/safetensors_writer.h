@@ -43,7 +43,7 @@ class SafetensorsWriter {
   // Where everything will lie.
   const SafetensorsHeader& header() const { return header_; }
   // The size the finished file has.
-  Bytes file_bytes() const { return Bytes(data_start_ + data_bytes_); }
+  Bytes file_bytes() const { return Bytes(data_start_) + data_bytes_; }
 
   // The next bytes of a tensor. InvalidArgument for an unknown name or more bytes than declared.
   absl::Status Append(std::string_view name, std::span<const std::byte> piece);
@@ -66,7 +66,7 @@ class SafetensorsWriter {
   SafetensorsHeader header_;
   std::vector<uint64_t> written_;  // bytes given so far, by position in header_.tensors()
   CheckedU64 data_start_;
-  CheckedU64 data_bytes_;
+  Bytes data_bytes_;
   std::vector<std::byte> buffer_;  // bytes not yet handed to the file ...
   uint64_t buffer_position_ = 0;   // ... and where they go
   size_t buffer_limit_ = 0;

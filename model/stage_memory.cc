@@ -16,24 +16,22 @@ CheckedU64 CountOf(TokenBatch tokens) {
 
 }  // namespace
 
-CheckedU64 KeptBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens,
-                     uint64_t value_bytes) {
+Bytes KeptBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens, Bytes value_bytes) {
   return ArrayLayout::Kept(ArraysOf(spec, kind), CountOf(tokens), value_bytes).bytes();
 }
 
-CheckedU64 InputBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens,
-                      uint64_t value_bytes) {
-  if (kind == StageKind::kEmbedding) return 0;
+Bytes InputBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens, Bytes value_bytes) {
+  if (kind == StageKind::kEmbedding) return 0_B;
   return CountOf(tokens) * CheckedU64::FromSigned(spec.hidden) * value_bytes;
 }
 
-CheckedU64 WorkspaceBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens,
-                          uint64_t value_bytes, PassesOver passes) {
+Bytes WorkspaceBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens, Bytes value_bytes,
+                     PassesOver passes) {
   const ArrayDescriptions arrays = ArraysOf(spec, kind);
   const auto scratch = [&](ScratchOf pass) {
     return ArrayLayout::Scratch(arrays, pass, CountOf(tokens), value_bytes).bytes();
   };
-  const CheckedU64 forward = scratch(ScratchOf::kForward);
+  const Bytes forward = scratch(ScratchOf::kForward);
   if (passes == PassesOver::kForwardOnly) return forward;
   return std::max({forward, scratch(ScratchOf::kKeepingForward), scratch(ScratchOf::kBackward)});
 }

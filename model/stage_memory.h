@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "common/checked.h"
+#include "common/units.h"
 #include "model/model_spec.h"
 #include "model/stage_work.h"
 #include "model/tensor_role.h"
@@ -15,17 +15,15 @@ namespace horizon {
 // counted here.
 
 // All that backward reads besides weights, the input included.
-CheckedU64 KeptBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens,
-                     uint64_t value_bytes);
+Bytes KeptBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens, Bytes value_bytes);
 // Of these the residual stream that enters: what an activation checkpoint keeps. Recompute makes
 // the rest again.
-CheckedU64 InputBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens,
-                      uint64_t value_bytes);
+Bytes InputBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens, Bytes value_bytes);
 
 // Scratch, dead when the pass over the stage is over: of a forward that keeps nothing, or of all
 // passes of training.
 enum class PassesOver : uint8_t { kForwardOnly, kTraining };
-CheckedU64 WorkspaceBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens,
-                          uint64_t value_bytes, PassesOver passes);
+Bytes WorkspaceBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens, Bytes value_bytes,
+                     PassesOver passes);
 
 }  // namespace horizon

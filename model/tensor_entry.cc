@@ -8,12 +8,12 @@
 
 namespace horizon {
 
-std::optional<uint64_t> TensorBytes(Dtype dtype, std::span<const int64_t> shape) {
+std::optional<Bytes> TensorBytes(Dtype dtype, std::span<const int64_t> shape) {
   CheckedU64 elements(1);
   for (const int64_t dimension : shape) elements *= CheckedU64::FromSigned(dimension);
   const CheckedU64 bits = elements * BitsOf(dtype);
   if (!bits.ok() || bits.value() % 8 != 0) return std::nullopt;
-  return bits.value() / 8;
+  return Bytes(bits / 8);
 }
 
 std::string ShapeForMessage(std::span<const int64_t> shape) {

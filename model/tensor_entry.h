@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/units.h"
 #include "model/dtype.h"
 
 namespace horizon {
@@ -19,12 +20,12 @@ struct TensorEntry {
   uint64_t begin = 0;
   uint64_t end = 0;
 
-  uint64_t bytes() const { return end - begin; }
+  Bytes bytes() const { return Bytes(end - begin); }
 };
 
 // Checked bytes of a tensor; nullopt where the element count (product taken left to right) or the
 // bits do not fit 64 bits, a dimension is negative, or the bits are no whole number of bytes.
-std::optional<uint64_t> TensorBytes(Dtype dtype, std::span<const int64_t> shape);
+std::optional<Bytes> TensorBytes(Dtype dtype, std::span<const int64_t> shape);
 
 // "[2, 3]", cut where it is long.
 std::string ShapeForMessage(std::span<const int64_t> shape);

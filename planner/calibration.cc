@@ -68,9 +68,7 @@ absl::Status ReadStrategy(const Document& document, const Value& value, const st
   share.reset();
   ReadPositive(reader, "adam_speed", share);
   entry.software.adam_speed = share.value_or(1);
-  Bytes process;
-  reader.Optional("process_bytes", &process);
-  entry.software.process_bytes = process.value();
+  reader.Optional("process_bytes", &entry.software.process_bytes);
   share.reset();
   ReadPositive(reader, "batch_share", share);
   entry.batch_share = share.value_or(1);

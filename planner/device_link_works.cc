@@ -24,7 +24,7 @@ absl::Status DeviceLinkWorks::Prepare() {
   ASSIGN_OR_RETURN(out_done_, device_.CreateEvent());
   // What leaves must have come.
   RETURN_IF_ERROR(
-      device_.CopyToDevice(out_, there_.data() + kPieceBytes, here_.data(), kPieceBytes));
+      device_.CopyToDevice(out_, there_.data() + kPieceBytes.value(), here_.data(), kPieceBytes));
   RETURN_IF_ERROR(device_.Record(out_, out_done_));
   RETURN_IF_ERROR(device_.Await(out_done_));
   works_ = {{.lane = Lane::kH2d,
@@ -47,8 +47,8 @@ absl::Status DeviceLinkWorks::CopyIn() {
 }
 
 absl::Status DeviceLinkWorks::CopyOut() {
-  RETURN_IF_ERROR(device_.CopyToHost(out_, here_.data() + kPieceBytes, there_.data() + kPieceBytes,
-                                     kPieceBytes));
+  RETURN_IF_ERROR(device_.CopyToHost(out_, here_.data() + kPieceBytes.value(),
+                                     there_.data() + kPieceBytes.value(), kPieceBytes));
   RETURN_IF_ERROR(device_.Record(out_, out_done_));
   return device_.Await(out_done_);
 }

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/host_memory.h"
+#include "common/units.h"
 #include "planner/measure_contention.h"
 #include "runtime/device/device.h"
 
@@ -16,8 +17,8 @@ namespace horizon {
 // memory run beside on a machine with a GPU.
 class DeviceLinkWorks {
  public:
-  static constexpr uint64_t kPieceBytes = uint64_t{4} << 20;
-  static constexpr uint64_t kDeviceBytes = 2 * kPieceBytes;  // of the device's memory
+  static constexpr Bytes kPieceBytes = 4_MiB;
+  static constexpr Bytes kDeviceBytes = 2 * kPieceBytes;  // of the device's memory
 
   // The device outlives it. Errors of the device; ResourceExhausted without memory.
   static absl::StatusOr<std::unique_ptr<DeviceLinkWorks>> Create(Device& device);

@@ -21,8 +21,7 @@ namespace {
 
 constexpr std::array<int64_t, 6> kRows = {16, 64, 256, 1024, 2048, 4096};
 constexpr std::array<int64_t, 4> kSequences = {128, 512, 2048, 4096};
-constexpr std::array<uint64_t, 4> kCopies = {uint64_t{64} << 10, uint64_t{1} << 20,
-                                             uint64_t{8} << 20, uint64_t{32} << 20};
+constexpr std::array<Bytes, 4> kCopies = {64_KiB, 1_MiB, 8_MiB, 32_MiB};
 constexpr int64_t kHeads = 8;
 constexpr int64_t kHeadDim = 128;
 constexpr int64_t kNormWidth = 1024;
@@ -31,9 +30,9 @@ constexpr size_t kPassSizes = 3;   // from kLeastMatrixBytes to kUsualMatrixByte
 constexpr int64_t kMatrices = 9;   // of matrix_bytes: attention and its backward have most arrays
 
 // Rows and columns of the square matrix that fills `bytes`, a power of two.
-int64_t WidthOf(uint64_t bytes, ValueType values) {
+int64_t WidthOf(Bytes bytes, ValueType values) {
   int64_t width = 1;
-  while (static_cast<uint64_t>(4 * width * width * BytesOf(values)) <= bytes) width *= 2;
+  while (static_cast<uint64_t>(4 * width * width * BytesOf(values)) <= bytes.value()) width *= 2;
   return width;
 }
 
@@ -47,12 +46,12 @@ AttentionShape ShapeOf(int64_t tokens, int64_t sequence) {
 }
 
 // Whose attention fits into the matrices.
-int64_t TokensOf(uint64_t matrix_bytes, ValueType values) {
+int64_t TokensOf(Bytes matrix_bytes, ValueType values) {
   const auto each = static_cast<uint64_t>(kHeads * kHeadDim * BytesOf(values));
-  return std::min<int64_t>(kSequences.back(), static_cast<int64_t>(matrix_bytes / each));
+  return std::min<int64_t>(kSequences.back(), static_cast<int64_t>(matrix_bytes.value() / each));
 }
 
-uint64_t CudaScratchBytes(const DeviceRates& rates) {
+Bytes CudaScratchBytes(const DeviceRates& rates) {
   const int64_t tokens = TokensOf(rates.matrix_bytes, ValueType::kBf16);
   uint64_t most = 0;
   for (const int64_t sequence : kSequences) {
@@ -60,21 +59,17 @@ uint64_t CudaScratchBytes(const DeviceRates& rates) {
     most = std::max({most, AttentionForwardWorkspaceBytes(ShapeOf(tokens, sequence)),
                      AttentionBackwardWorkspaceBytes(ShapeOf(tokens, sequence))});
   }
-  return kGemmWorkspaceBytes + most;
+  return Bytes(kGemmWorkspaceBytes) + Bytes(most);
 }
 
-uint64_t HostScratchBytes(int threads) {
-  return static_cast<uint64_t>(threads) * kWorkerScratchBytes;
-}
+Bytes HostScratchBytes(int threads) { return Bytes(kWorkerScratchBytes) * threads; }
 
-uint64_t Aligned(uint64_t bytes) {
-  return (bytes + kDeviceAlignment - 1) / kDeviceAlignment * kDeviceAlignment;
-}
+Bytes Aligned(Bytes bytes) { return bytes.RoundedUp(kDeviceAlignment); }
 
 // Numbers beside the matrices: one fp32 for each token and head, twice, and the tokens.
-uint64_t SmallBytes(const DeviceRates& rates, ValueType values) {
+Bytes SmallBytes(const DeviceRates& rates, ValueType values) {
   const auto tokens = static_cast<uint64_t>(TokensOf(rates.matrix_bytes, values));
-  return Aligned(tokens * (2 * kHeads * sizeof(float) + sizeof(TokenRecord)));
+  return Aligned(Bytes(2 * kHeads * sizeof(float) + sizeof(TokenRecord)) * tokens);
 }
 
 class Prober {
@@ -110,11 +105,11 @@ class Prober {
     return figure;
   }
   std::byte* Matrix(int64_t number) const {
-    return matrices_.data() + static_cast<uint64_t>(number) * rates_.matrix_bytes;
+    return matrices_.data() + static_cast<uint64_t>(number) * rates_.matrix_bytes.value();
   }
   Values Numbers(int64_t matrix) const { return {Matrix(matrix), rated_.values}; }
   std::byte* Host(int64_t part) const {
-    return host_.data() + static_cast<uint64_t>(part) * rates_.matrix_bytes;
+    return host_.data() + static_cast<uint64_t>(part) * rates_.matrix_bytes.value();
   }
   absl::Status Launch(Kernel kernel) {
     return rated_.device.Launch(compute_, {.name = "measure"}, std::move(kernel));
@@ -264,7 +259,7 @@ absl::Status Prober::Attention(DeviceProfile& device) {
     }
     RETURN_IF_ERROR(rated_.device.CopyToDevice(
         compute_, reinterpret_cast<std::byte*>(records), host_.data(),
-        static_cast<uint64_t>(shape.batch * sequence) * sizeof(TokenRecord)));
+        Bytes(sizeof(TokenRecord)) * static_cast<uint64_t>(shape.batch * sequence)));
     ASSIGN_OR_RETURN(
         last, Time(compute_, [&]() -> absl::Status {
           RETURN_IF_ERROR(Launch([=, this](const KernelContext& context) {
@@ -299,8 +294,8 @@ absl::Status Prober::Attention(DeviceProfile& device) {
 
 absl::StatusOr<Prober::Grown> Prober::Grow(absl::FunctionRef<absl::Status(int64_t bytes)> work) {
   Grown grown;
-  for (uint64_t bytes = kLeastMatrixBytes; bytes <= rates_.matrix_bytes; bytes *= 8) {
-    const auto size = static_cast<int64_t>(bytes);
+  for (Bytes bytes = kLeastMatrixBytes; bytes <= rates_.matrix_bytes; bytes *= 8) {
+    const auto size = static_cast<int64_t>(bytes.value());
     if (grown.bytes > 0 &&
         !HasTimeFor(static_cast<double>(size), static_cast<double>(grown.bytes), grown.measured)) {
       break;
@@ -356,13 +351,13 @@ absl::Status Prober::Passes(DeviceProfile& device) {
 absl::Status Prober::Copies(LinkProfile& link) {
   link.h2d_pinned = {.origin = Source("page-locked memory to the device; by bytes")};
   link.d2h_pinned = {.origin = Source("the device to page-locked memory; by bytes")};
-  const auto in = [&](uint64_t bytes) {
+  const auto in = [&](Bytes bytes) {
     return rated_.device.CopyToDevice(to_device_, Matrix(0), Host(0), bytes);
   };
-  const auto out = [&](uint64_t bytes) {
+  const auto out = [&](Bytes bytes) {
     return rated_.device.CopyToHost(to_host_, Host(1), Matrix(1), bytes);
   };
-  for (const uint64_t bytes : kCopies) {
+  for (const Bytes bytes : kCopies) {
     if (bytes > rates_.matrix_bytes) break;
     const auto size = static_cast<double>(bytes);
     ASSIGN_OR_RETURN(const Measured there, Time(to_device_, [&] { return in(bytes); }));
@@ -370,13 +365,13 @@ absl::Status Prober::Copies(LinkProfile& link) {
     ASSIGN_OR_RETURN(const Measured back, Time(to_host_, [&] { return out(bytes); }));
     AddPoint(link.d2h_pinned, size, size, back);
   }
-  ASSIGN_OR_RETURN(const Measured least, Time(to_device_, [&] { return in(8); }));
+  ASSIGN_OR_RETURN(const Measured least, Time(to_device_, [&] { return in(8_B); }));
   link.latency_seconds = FigureOf(least.seconds, least, "a copy of 8 bytes to the device");
   return absl::OkStatus();
 }
 
 absl::Status Prober::BothWays(LinkProfile& link) {
-  const uint64_t bytes = std::min(kCopies[2], rates_.matrix_bytes);
+  const Bytes bytes = std::min(kCopies[2], rates_.matrix_bytes);
   ASSIGN_OR_RETURN(const Measured both, time_.MeasureTold([&]() -> absl::StatusOr<double> {
     RETURN_IF_ERROR(rated_.device.Record(to_device_, events_[0]));
     RETURN_IF_ERROR(rated_.device.Record(to_host_, events_[1]));
@@ -409,19 +404,20 @@ Curve Pageable(Curve pinned, double thread_bytes_per_second) {
 
 }  // namespace
 
-uint64_t CudaRatingBytes(const DeviceRates& rates) {
+Bytes CudaRatingBytes(const DeviceRates& rates) {
   return kMatrices * rates.matrix_bytes + SmallBytes(rates, ValueType::kBf16) +
          Aligned(CudaScratchBytes(rates));
 }
 
-uint64_t HostRatingBytes(const DeviceRates& rates, int threads) {
+Bytes HostRatingBytes(const DeviceRates& rates, int threads) {
   return kMatrices * rates.matrix_bytes + SmallBytes(rates, ValueType::kFp32) +
          Aligned(HostScratchBytes(threads));
 }
 
 absl::Status MeasureDeviceRates(Clock& clock, const RatedDevice& rated, const DeviceRates& rates,
                                 HardwareProfile& profile) {
-  CHECK(rates.matrix_bytes >= kLeastMatrixBytes && rates.matrix_bytes % kDeviceAlignment == 0);
+  CHECK(rates.matrix_bytes >= kLeastMatrixBytes &&
+        rates.matrix_bytes == Aligned(rates.matrix_bytes));
   Prober prober(clock, rated, rates);
   RETURN_IF_ERROR(prober.Prepare());
   RETURN_IF_ERROR(prober.Products(profile.device));

@@ -25,14 +25,14 @@ struct RatedDevice {
 struct DeviceRates {
   Seconds time{4};  // all measurements together
   // Of the largest matrix to multiply, at least kLeastMatrixBytes, whole kDeviceAlignment.
-  uint64_t matrix_bytes = 0;
+  Bytes matrix_bytes;
   std::string when;  // the date, for the profile
 };
-inline constexpr uint64_t kLeastMatrixBytes = uint64_t{512} << 10;
-inline constexpr uint64_t kUsualMatrixBytes = uint64_t{32} << 20;
+inline constexpr Bytes kLeastMatrixBytes = 512_KiB;
+inline constexpr Bytes kUsualMatrixBytes = 32_MiB;
 // The capacity of a CUDA device, or of device host, that measuring takes.
-uint64_t CudaRatingBytes(const DeviceRates& rates);
-uint64_t HostRatingBytes(const DeviceRates& rates, int threads);
+Bytes CudaRatingBytes(const DeviceRates& rates);
+Bytes HostRatingBytes(const DeviceRates& rates, int threads);
 
 // Fills in the rates of `device` and `link`, each marked `measured` with repeats and spread:
 // products by rows, attention by sequence, passes over elements, launches, copies by size and way

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "common/units.h"
 #include "model/model_spec.h"
 #include "planner/plan_space.h"
 #include "schedule/stream_plan.h"
@@ -21,7 +22,7 @@ struct Alternative {
   bool fits = true;
   double step_seconds = 0;
   double slower = 0;  // relative to the chosen plan: 0.05 is 5 % slower, below 0 faster
-  uint64_t device_bytes = 0;
+  Bytes device_bytes;
 };
 
 // The alternatives of every field for which `space` has more than one value, field by field, the

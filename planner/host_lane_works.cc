@@ -111,18 +111,17 @@ struct HostLaneWorks::Parts {
 };
 
 absl::StatusOr<std::unique_ptr<HostLaneWorks>> HostLaneWorks::Create(int64_t compute_threads,
-                                                                     uint64_t memory_bytes) {
+                                                                     Bytes memory_bytes) {
   CHECK(compute_threads >= 1 && memory_bytes >= kLeastLaneBytes);
   auto parts = std::make_unique<Parts>();
-  const uint64_t each = memory_bytes / kWorks / kMiB * kMiB;
-  ASSIGN_OR_RETURN(parts->arena, HostMemory::Create(kWorks * each));
+  const uint64_t each = memory_bytes.value() / kWorks / kMiB * kMiB;
+  ASSIGN_OR_RETURN(parts->arena, HostMemory::Create(Bytes(kWorks * each)));
   // Usual numbers, whether they are read as floats or as bf16 (2^-7).
   std::fill_n(Halves(parts->arena.data()), kWorks * each / sizeof(uint16_t), uint16_t{0x3C00});
   // Moments and masters begin at zero.
   std::fill_n(parts->arena.data() + kAdam * each, each, std::byte{0});
-  ASSIGN_OR_RETURN(parts->scratch,
-                   HostMemory::Create(static_cast<uint64_t>(compute_threads) * kWorkerScratchBytes,
-                                      {.populate = false}));
+  ASSIGN_OR_RETURN(parts->scratch, HostMemory::Create(Bytes(kWorkerScratchBytes) * compute_threads,
+                                                      {.populate = false}));
   for (size_t lane = 0; lane < kWorks; ++lane) {
     parts->workers.push_back(Workers::Inline());
     if (lane == kMultiply) {

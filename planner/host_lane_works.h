@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/units.h"
 #include "planner/measure_contention.h"
 
 namespace horizon {
@@ -18,7 +19,7 @@ class HostLaneWorks {
   // but one, two lanes have cores of their own. memory_bytes (at least kLeastLaneBytes) for all
   // lanes together. ResourceExhausted without memory or threads.
   static absl::StatusOr<std::unique_ptr<HostLaneWorks>> Create(int64_t compute_threads,
-                                                               uint64_t memory_bytes);
+                                                               Bytes memory_bytes);
   HostLaneWorks(const HostLaneWorks&) = delete;
   HostLaneWorks& operator=(const HostLaneWorks&) = delete;
   ~HostLaneWorks();
@@ -34,6 +35,6 @@ class HostLaneWorks {
   std::unique_ptr<Parts> parts_;
   std::vector<LaneWork> works_;
 };
-inline constexpr uint64_t kLeastLaneBytes = uint64_t{20} << 20;
+inline constexpr Bytes kLeastLaneBytes = 20_MiB;
 
 }  // namespace horizon

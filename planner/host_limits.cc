@@ -297,10 +297,10 @@ Bytes HostLimits::free_memory() const {
 }
 
 HostAllowance AllowanceOf(const HostLimits& limits) {
-  const auto or_none = [](std::optional<Bytes> bytes) { return bytes.value_or(0_B).value(); };
-  HostAllowance allowance{.total_memory_bytes = limits.total_memory.value(),
-                          .swap_bytes = limits.swap.value(),
-                          .swap_free_bytes = limits.swap_free.value(),
+  const auto or_none = [](std::optional<Bytes> bytes) { return bytes.value_or(0_B); };
+  HostAllowance allowance{.total_memory_bytes = limits.total_memory,
+                          .swap_bytes = limits.swap,
+                          .swap_free_bytes = limits.swap_free,
                           .control_group_bytes = or_none(limits.cgroup_memory),
                           .address_space_bytes = or_none(limits.address_space),
                           .locked_memory_bytes = or_none(limits.memlock),
@@ -308,8 +308,8 @@ HostAllowance AllowanceOf(const HostLimits& limits) {
                           .hardware_threads = limits.processors,
                           .quota_cores = limits.quota_cores.value_or(0)};
   for (const HugePagePool& pool : limits.huge_page_pools) {
-    allowance.huge_page_pool_bytes += (pool.page * pool.total).value();
-    allowance.huge_page_pool_free_bytes += (pool.page * pool.free).value();
+    allowance.huge_page_pool_bytes += pool.page * pool.total;
+    allowance.huge_page_pool_free_bytes += pool.page * pool.free;
   }
   return allowance;
 }

@@ -144,10 +144,10 @@ class Prober {
 };
 
 absl::Status Prober::Prepare() {
-  third_ = rates_.arena_bytes / 3 / 4096 * 4096;
-  ASSIGN_OR_RETURN(arena_, HostMemory::Create(3 * third_));
-  ASSIGN_OR_RETURN(scratch_, HostMemory::Create(static_cast<uint64_t>(cores_) * kWorkerScratchBytes,
-                                                {.populate = false}));
+  third_ = rates_.arena_bytes.value() / 3 / 4096 * 4096;
+  ASSIGN_OR_RETURN(arena_, HostMemory::Create(Bytes(3 * third_)));
+  ASSIGN_OR_RETURN(scratch_,
+                   HostMemory::Create(Bytes(kWorkerScratchBytes) * cores_, {.populate = false}));
   for (const int64_t threads : threads_) {
     ASSIGN_OR_RETURN(std::unique_ptr<Workers> workers,
                      Workers::Create("probe", static_cast<int>(threads)));
@@ -250,7 +250,7 @@ absl::Status Prober::Attention(DeviceProfile& device) {
                                   .head_dim = kHeadDim,
                                   .scale = 1.0F / std::sqrt(static_cast<float>(kHeadDim))};
     const uint64_t size = 1024 * kHeads * kHeadDim;
-    CHECK(9 * size * sizeof(float) <= kLeastArenaBytes);
+    CHECK(9 * size * sizeof(float) <= kLeastArenaBytes.value());
     const auto array = [&](uint64_t number) { return Floats(number * size * sizeof(float)); };
     std::vector<TokenRecord> records(1024);
     for (int64_t t = 0; t < 1024; ++t) {

@@ -11,13 +11,13 @@
 
 namespace horizon {
 
-inline constexpr uint64_t kLeastArenaBytes = uint64_t{24} << 20;
+inline constexpr Bytes kLeastArenaBytes = 24_MiB;
 
 // How the rates of this machine are to be measured.
 struct HostRates {
   Seconds time{5};                                // all measurements together
   int64_t cores = 1;                              // threads of the widest measurement, 1 to 1024
-  uint64_t arena_bytes = 0;                       // memory to measure in, at least kLeastArenaBytes
+  Bytes arena_bytes;                              // memory to measure in, at least kLeastArenaBytes
   std::string when;                               // the date, for the profile
   bool quick = true;                              // few sizes of each curve; else more
   std::function<void(int64_t done)> on_measured;  // of HostRateCount; may be empty

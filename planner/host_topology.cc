@@ -20,12 +20,12 @@ namespace {
 constexpr uint64_t kMostCacheBytes = uint64_t{1} << 40;
 
 // "32768K" or "1M".
-uint64_t CacheSize(std::string_view text) {
+Bytes CacheSize(std::string_view text) {
   const uint64_t number = NumberAt(text).value_or(0);
   const size_t unit = text.find_first_not_of("0123456789");
   const char letter = unit == std::string_view::npos ? '\n' : text[unit];
   const int shift = letter == 'K' ? 10 : letter == 'M' ? 20 : letter == 'G' ? 30 : 0;
-  return number > (kMostCacheBytes >> shift) ? 0 : number << shift;
+  return number > (kMostCacheBytes >> shift) ? 0_B : Bytes(number << shift);
 }
 
 class SysReader {
@@ -113,18 +113,18 @@ class SysReader {
     return nodes;
   }
 
-  static uint64_t TotalOf(std::string_view text, std::string_view name) {
+  static Bytes TotalOf(std::string_view text, std::string_view name) {
     const std::optional<std::string_view> line = LineOf(text, name);
     const Bytes bytes = 1_KiB * (line ? NumberAt(*line).value_or(0) : 0);
-    return bytes.ok() ? bytes.value() : 0;
+    return bytes.ok() ? bytes : 0_B;
   }
 
   Io& io_;
   const std::string& root_;
   std::set<uint64_t> sockets_;
   std::map<int64_t, std::string> core_of_;  // by hardware thread
-  uint64_t l2_bytes_ = 0;
-  uint64_t l3_bytes_ = 0;
+  Bytes l2_bytes_;
+  Bytes l3_bytes_;
   std::set<std::string> l3_shared_;
 };
 

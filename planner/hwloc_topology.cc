@@ -26,9 +26,9 @@ int64_t CountOf(hwloc_topology_t topology, hwloc_obj_type_t type) {
   return count > 0 ? count : 0;
 }
 
-uint64_t CacheBytes(hwloc_topology_t topology, hwloc_obj_type_t type) {
+Bytes CacheBytes(hwloc_topology_t topology, hwloc_obj_type_t type) {
   const hwloc_obj_t first = hwloc_get_obj_by_type(topology, type, 0);
-  return first == nullptr || first->attr == nullptr ? 0 : first->attr->cache.size;
+  return first == nullptr || first->attr == nullptr ? 0_B : Bytes(first->attr->cache.size);
 }
 
 NumaNode NodeOf(hwloc_topology_t topology, hwloc_obj_t node) {
@@ -37,7 +37,7 @@ NumaNode NodeOf(hwloc_topology_t topology, hwloc_obj_t node) {
     return count > 0 ? count : 0;
   };
   return {.number = node->os_index == HWLOC_UNKNOWN_INDEX ? node->logical_index : node->os_index,
-          .memory_bytes = node->attr == nullptr ? 0 : node->attr->numanode.local_memory,
+          .memory_bytes = node->attr == nullptr ? 0_B : Bytes(node->attr->numanode.local_memory),
           .cores = inside(HWLOC_OBJ_CORE),
           .hardware_threads = inside(HWLOC_OBJ_PU)};
 }

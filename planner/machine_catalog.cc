@@ -94,7 +94,32 @@ absl::StatusOr<HardwareProfile> LoadMachine(Io& io, std::string_view name_or_fil
   return LoadProfile(io, file);
 }
 
+namespace {
+
+// "768 GiB of host memory, 3 cores", for people; empty where nothing is changed.
+std::string OverridesText(const MachineOverrides& overrides) {
+  std::vector<std::string> parts;
+  const auto add = [&](bool given, auto text) {
+    if (given) parts.push_back(text());
+  };
+  add(overrides.host_memory.has_value(),
+      [&] { return StrCat(ToString(*overrides.host_memory), " of host memory"); });
+  add(overrides.device_memory.has_value(),
+      [&] { return StrCat(ToString(*overrides.device_memory), " of device memory"); });
+  add(overrides.link.has_value(), [&] { return StrCat("a link of ", ToString(*overrides.link)); });
+  add(overrides.link_limit.has_value(),
+      [&] { return StrCat("copies held to ", ToString(*overrides.link_limit)); });
+  add(overrides.cores.has_value(),
+      [&] { return StrCat(*overrides.cores, *overrides.cores == 1 ? " core" : " cores"); });
+  return absl::StrJoin(parts, ", ");
+}
+
+}  // namespace
+
 HardwareProfile WithOverrides(HardwareProfile machine, const MachineOverrides& overrides) {
+  if (const std::string given = OverridesText(overrides); !given.empty()) {
+    machine.summary += StrCat(machine.summary.empty() ? "" : "; ", "as if with ", given);
+  }
   if (overrides.host_memory.has_value()) {
     machine.host.memory_bytes = GivenFigure(static_cast<double>(overrides.host_memory->value()));
     machine.host.cgroup_bytes.reset();

@@ -47,7 +47,8 @@ struct MachineOverrides {
   std::optional<int64_t> cores;
 };
 
-// The machine with these figures instead, marked as assumed and "given on the command line".
+// The machine with these figures instead, marked as assumed and "given on the command line"; the
+// summary, which heads every answer, says them too ("...; as if with 24 GiB of device memory").
 // host_memory is what the process may use: a cgroup limit of the profile goes. link scales the
 // curves of each direction, pageable ones too, so that the highest pinned rate is the one given,
 // and the rate of both ways likewise. link_limit leaves them and holds copies up. cores is how many

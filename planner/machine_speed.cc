@@ -46,7 +46,7 @@ absl::StatusOr<MachineSpeed> MeasureSpeed(Clock& clock, const HardwareProfile& p
   ASSIGN_OR_RETURN(const std::unique_ptr<Workers> workers,
                    Workers::Create("speed", static_cast<int>(threads)));
   ASSIGN_OR_RETURN(const HostMemory scratch,
-                   HostMemory::Create(static_cast<uint64_t>(threads) * kWorkerScratchBytes,
+                   HostMemory::Create(Bytes(kWorkerScratchBytes) * threads,
                                       {.populate = false, .huge_pages = false}));
   const KernelContext context{.workers = workers.get(), .scratch = scratch.span()};
   ASSIGN_OR_RETURN(Yardstick yardstick, MakeYardstick(clock, context, look, with_memory));

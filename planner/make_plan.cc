@@ -187,10 +187,11 @@ std::vector<std::string> DescribeShortages(const std::vector<Shortage>& shortage
   std::vector<std::string> lines;
   lines.reserve(shortages.size());
   for (const Shortage& shortage : shortages) {
-    lines.push_back(StrCat(ToString(shortage.limit), ": needs ", BytesText(shortage.needed), ", ",
-                           BytesText(shortage.available), " are available, ",
-                           BytesText(shortage.needed - shortage.available), " (",
-                           WithCommas(shortage.needed - shortage.available), " bytes) lack"));
+    lines.push_back(StrCat(ToString(shortage.limit), ": needs ", ToString(shortage.needed), ", ",
+                           ToString(shortage.available), " are available, ",
+                           ToString(shortage.needed - shortage.available), " (",
+                           WithCommas((shortage.needed - shortage.available).value()),
+                           " bytes) lack"));
   }
   return lines;
 }

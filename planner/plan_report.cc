@@ -53,13 +53,13 @@ std::string JobLine(const PlanAnswer& answer) {
 
 std::string MemoryTable(const Prediction& prediction, const HardwareProfile& profile) {
   TextTable table({"memory", "needed", "there is", "full"});
-  const auto row = [&](std::string_view name, uint64_t needed, Limit limit) {
-    const uint64_t available = Available(profile, limit, 0);
-    table.AddRow({std::string(name), BytesText(needed), BytesText(available),
+  const auto row = [&](std::string_view name, Bytes needed, Limit limit) {
+    const Bytes available = Available(profile, limit, 0);
+    table.AddRow({std::string(name), ToString(needed), ToString(available),
                   Percent(static_cast<double>(needed) / static_cast<double>(available))});
   };
   row("host", prediction.memory.host_bytes(), Limit::kHostMemory);
-  table.AddRow({"  of it pinned", BytesText(prediction.memory.pinned_bytes()), "", ""});
+  table.AddRow({"  of it pinned", ToString(prediction.memory.pinned_bytes()), "", ""});
   row("device", prediction.memory.device_bytes(), Limit::kDeviceMemory);
   return std::move(table).Finish();
 }
@@ -75,7 +75,7 @@ std::string AlternativesTable(const std::vector<Alternative>& alternatives) {
     if (!one.possible) against = "not possible";
     if (one.possible && !one.fits) against += ", does not fit";
     table.AddRow({name, one.value, one.possible ? ToString(Seconds{one.step_seconds}) : "",
-                  std::move(against), one.possible ? BytesText(one.device_bytes) : ""});
+                  std::move(against), one.possible ? ToString(one.device_bytes) : ""});
   }
   return std::move(table).Finish();
 }
@@ -141,7 +141,7 @@ std::string PlanReportText(const PlanReport& report) {
                  PredictionText(answer.search.prediction, report.profile));
   const SaveEstimate save = EstimateSave(report.spec, answer.job, report.profile);
   text +=
-      StrCat("a checkpoint takes ", BytesText(save.bytes), ", ",
+      StrCat("a checkpoint takes ", ToString(save.bytes), ", ",
              RoughDuration(std::chrono::nanoseconds(static_cast<int64_t>(save.seconds() * 1e9))),
              save.assumed ? " at an assumed " : " at ",
              ToString(BytesPerSecond{save.bytes_per_second}), "\n");
@@ -262,7 +262,7 @@ std::string LargestReportText(const LargestReport& report) {
     table.AddRow({std::string(how), sized.name, WithCommas(sized.parameters),
                   StrCat(sized.answer.job.micro_batch), ShortNumber(prediction.tokens_per_second),
                   ShortNumber(sized.days_per_billion_tokens()),
-                  BytesText(prediction.memory.host_bytes())});
+                  ToString(prediction.memory.host_bytes())});
   };
   row("by depth", *largest.by_depth);
   if (largest.by_size.has_value()) row("real size", *largest.by_size);

@@ -9,14 +9,14 @@ namespace horizon {
 namespace {
 
 // Shards smaller than this are proposed only where they are the finest cut the model allows.
-constexpr uint64_t kSmallestChunk = uint64_t{8} << 20;
+constexpr Bytes kSmallestChunk = 8_MiB;
 
 // A layer, its larger stage, two layers, and what the larger stage can be cut into: chunks end
 // where stages, matrices or experts do, so sizes in between only change what is left unused. None
 // is smaller than the largest part that is never cut.
 std::vector<Bytes> ChunkSizes(const ModelSpec& spec, const TrainingJob& job) {
   const std::vector<Stage> stages = ListStages(spec);
-  const uint64_t each = BytesOfParameter(job).link;
+  const Bytes each = BytesOfParameter(job).link;
   const Stage* largest_stage = nullptr;
   uint64_t largest_layer = 0;
   uint64_t layer_sum = 0;
@@ -34,7 +34,7 @@ std::vector<Bytes> ChunkSizes(const ModelSpec& spec, const TrainingJob& job) {
   const Bytes least = LeastChunkBytes(stages, job);
   std::vector<Bytes> sizes;
   const auto add = [&](uint64_t parameters) {
-    const Bytes size = std::max(least, Bytes(CheckedU64(parameters) * each));
+    const Bytes size = std::max(least, parameters * each);
     if (std::find(sizes.begin(), sizes.end(), size) == sizes.end()) sizes.push_back(size);
   };
   add(largest_layer);

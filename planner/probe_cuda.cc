@@ -16,7 +16,7 @@ namespace {
 // Of the time for the device, and besides it.
 constexpr double kContentionShare = 0.2;
 constexpr int64_t kRounds = 5;
-constexpr uint64_t kLaneBytes = uint64_t{128} << 20;
+constexpr Bytes kLaneBytes = 128_MiB;
 
 // The contention matrix of a machine whose copies are the device's own and whose products take
 // nothing of the host: copies, Adam and passes over host memory beside one another.

@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "common/clock.h"
 #include "common/io.h"
+#include "common/units.h"
 #include "planner/device_rates.h"
 #include "planner/probe_host.h"
 #include "simulator/hardware_profile.h"
@@ -13,15 +14,15 @@
 namespace horizon {
 
 // Of what is free before a program opens the device: its context, code and libraries (a guess).
-inline constexpr uint64_t kCudaReservedBytes = uint64_t{512} << 20;
+inline constexpr Bytes kCudaReservedBytes = 512_MiB;
 
 // A CUDA device to be measured, opened by the caller with CudaRatingBytes of memory.
 struct CudaProbe {
   HostProbe host;
   RatedDevice rated;
   DeviceRates rates;
-  std::string name;         // of the device
-  uint64_t free_bytes = 0;  // of its memory, without what is measured in
+  std::string name;  // of the device
+  Bytes free_bytes;  // of its memory, without what is measured in
 };
 
 // This machine with a CUDA device: its host as ProbeHost measures it, the device and its link as

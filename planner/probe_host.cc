@@ -18,7 +18,7 @@
 namespace horizon {
 namespace {
 
-constexpr uint64_t kMostArena = uint64_t{192} << 20;
+constexpr Bytes kMostArena = 192_MiB;
 // What the heap, stacks and libraries may still grow by while training.
 constexpr Bytes kProcessGrowth = 16_MiB;
 
@@ -68,7 +68,7 @@ int64_t PairsOf(int64_t cores) {
 }
 
 // What lanes lose to each other, after all rates.
-absl::Status MeasureBeside(Clock& clock, const HostProbe& probe, uint64_t arena_bytes,
+absl::Status MeasureBeside(Clock& clock, const HostProbe& probe, Bytes arena_bytes,
                            HardwareProfile& profile) {
   const int64_t cores = profile.host.cores;
   if (cores < 2) return absl::OkStatus();
@@ -141,12 +141,12 @@ absl::StatusOr<HardwareProfile> ProbeHost(Io& io, Clock& clock, const HostProbe&
   const int64_t cores = std::min<int64_t>(1024, probe.threads.value_or(limits.cores));
   HardwareProfile profile;
   DescribeMachine(limits, probe, cores, profile);
-  const uint64_t arena =
-      std::min(kMostArena, static_cast<uint64_t>(profile.usable_host_bytes() / 4));
+  const Bytes arena =
+      std::min(kMostArena, Bytes(static_cast<uint64_t>(profile.usable_host_bytes() / 4)));
   if (arena < kLeastArenaBytes) {
     return absl::ResourceExhaustedError(
-        StrCat("cannot measure this machine: ", BytesText(4 * kLeastArenaBytes),
-               " of RAM are needed and ", BytesText(4 * arena), " may be used"));
+        StrCat("cannot measure this machine: ", ToString(4 * kLeastArenaBytes),
+               " of RAM are needed and ", ToString(4 * arena), " may be used"));
   }
   HostRates rates{.time = {probe.time.value * (1 - kContentionShare)},
                   .cores = cores,

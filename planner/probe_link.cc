@@ -11,7 +11,7 @@
 namespace horizon {
 namespace {
 
-constexpr uint64_t kCopyBytes = uint64_t{32} << 20;
+constexpr Bytes kCopyBytes = 32_MiB;
 constexpr int kCopiesAtOnce = 8;  // 10 ms and more of work for a link of today
 
 // Takes the better of what was seen and what is.

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "common/units.h"
 #include "runtime/process_memory.h"
 #include "schedule/stream_plan.h"
 #include "schedule/training_job.h"
@@ -10,6 +11,6 @@ namespace horizon {
 
 // What the process of a run takes besides its arenas and their pages, which are predicted exactly:
 // what it has now, and what libraries and a checkpoint being written add when they first work.
-uint64_t ProcessBytesOfRun(const ProcessMemory& now, const StreamPlan& plan, DeviceKind device);
+Bytes ProcessBytesOfRun(const ProcessMemory& now, const StreamPlan& plan, DeviceKind device);
 
 }  // namespace horizon

@@ -25,7 +25,7 @@ constexpr int64_t kDay = 24 * kHour;
 std::string FileNameOf(const ProfiledHardware& hardware) {
   const std::string text =
       StrCat(hardware.processor, "\n", hardware.cores, "\n", hardware.hardware_threads, "\n",
-             hardware.memory_bytes, "\n", hardware.numa_nodes, "\n", hardware.device);
+             hardware.memory_bytes.value(), "\n", hardware.numa_nodes, "\n", hardware.device);
   const auto bytes = std::as_bytes(std::span(text));
   return StrCat("profile-", Crc32cText(Crc32c(bytes)), ".json");
 }
@@ -51,7 +51,7 @@ ProfiledHardware HardwareOf(const HostLimits& host, std::string device) {
   return {.processor = host.processor,
           .cores = host.cores,
           .hardware_threads = host.hardware_threads,
-          .memory_bytes = host.total_memory.value(),
+          .memory_bytes = host.total_memory,
           .numa_nodes = host.numa_nodes,
           .device = std::move(device)};
 }

@@ -20,8 +20,8 @@ SaveEstimate EstimateSave(const ModelSpec& spec, const TrainingJob& job,
     for (const TensorSpec& tensor : stage.tensors) {
       if (!tensor.trained) continue;
       const uint64_t blocks = (tensor.parameters + kMomentBlock - 1) / kMomentBlock;
-      estimate.weights_bytes += 2 * tensor.parameters;
-      estimate.bytes += (2 + each.low_half) * tensor.parameters +
+      estimate.weights_bytes += 2_B * tensor.parameters;
+      estimate.bytes += (2_B + each.low_half) * tensor.parameters +
                         MomentBytes(job.state_format, tensor.parameters, blocks);
     }
   }

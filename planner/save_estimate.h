@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "common/units.h"
 #include "model/model_spec.h"
 #include "schedule/training_job.h"
 #include "simulator/hardware_profile.h"
@@ -12,8 +13,8 @@ namespace horizon {
 // of writing them at the disk's rate; where the profile knows no disk that is assumed to be
 // kAssumedDisk. `train` measures the disk it writes to.
 struct SaveEstimate {
-  uint64_t bytes = 0;          // --save full
-  uint64_t weights_bytes = 0;  // --save weights
+  Bytes bytes;          // --save full
+  Bytes weights_bytes;  // --save weights
   double bytes_per_second = 0;
   bool assumed = false;
 

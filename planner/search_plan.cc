@@ -19,7 +19,7 @@ namespace {
 struct Candidate {
   StreamPlan plan;
   int64_t bound = 0;
-  uint64_t device_bytes = 0;
+  Bytes device_bytes;
   bool simulated = false;
   bool ranked = false;
 };
@@ -219,9 +219,9 @@ class Search {
   // Raises plan.resident_chunks (0) to what the device has room for: one more would not fit.
   // Nothing where that is none.
   std::optional<MemoryNeed> Fill(StreamPlan& plan, const MemoryNeed& without) {
-    const uint64_t available = Available(setting_.profile, Limit::kDeviceMemory, setting_.margin);
+    const Bytes available = Available(setting_.profile, Limit::kDeviceMemory, setting_.margin);
     std::optional<MemoryNeed> filled;
-    uint64_t used = without.device_bytes();
+    Bytes used = without.device_bytes();
     for (;;) {
       // One more than seems to fit is tried too: the ring shrinks when its largest chunk leaves it.
       StreamPlan more = plan;
@@ -238,16 +238,16 @@ class Search {
     }
   }
 
-  // How many more chunks `room` bytes hold, in the order in which they become resident, and one on
+  // How many more chunks `room` holds, in the order in which they become resident, and one on
   // top if there is any left.
-  int64_t AddedBy(uint64_t room, const StreamPlan& plan) {
+  int64_t AddedBy(Bytes room, const StreamPlan& plan) {
     const ChunkTable& chunks = CutFor(plan)->chunks;
-    const uint64_t slot = BytesOfParameter(job_).slot;
+    const Bytes slot = BytesOfParameter(job_).slot;
     int64_t added = 0;
     const auto full = [&](int32_t c) {
       if (chunks.chunks[c].resident) return false;
       ++added;
-      const uint64_t bytes = slot * chunks.chunks[c].parameters;
+      const Bytes bytes = slot * chunks.chunks[c].parameters;
       if (bytes > room) return true;
       room -= bytes;
       return false;
@@ -262,7 +262,7 @@ class Search {
   }
 
   void NoteNearest(const StreamPlan& plan, std::vector<Shortage> shortages) {
-    uint64_t lacking = 0;
+    Bytes lacking;
     for (const Shortage& shortage : shortages) lacking += shortage.needed - shortage.available;
     if (lacking >= least_lacking_) return;
     least_lacking_ = lacking;
@@ -310,8 +310,8 @@ class Search {
   std::optional<StreamPlan> bounded_;  // the last plan bounded, and its bound
   int64_t bound_ = 0;
   double best_seconds_ = std::numeric_limits<double>::infinity();
-  uint64_t best_device_bytes_ = 0;
-  uint64_t least_lacking_ = std::numeric_limits<uint64_t>::max();
+  Bytes best_device_bytes_;
+  Bytes least_lacking_ = Bytes(CheckedU64::Overflowed());
 };
 
 }  // namespace

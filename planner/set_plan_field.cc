@@ -19,13 +19,19 @@ constexpr std::pair<std::string_view, std::string_view> kShort[] = {
 // Fields of the file that a person does not choose with --set.
 constexpr std::string_view kNotSet[] = {"version", "model", "model_fingerprint", "strategy"};
 
+// Fields and words of a plan have '_' in files; on the command line '-' is as good.
+std::string Underscored(std::string word) {
+  std::replace(word.begin(), word.end(), '-', '_');
+  return word;
+}
+
 // A number, true or false as JSON has them; everything else is text.
 Value ValueFrom(std::string_view text) {
   absl::StatusOr<Document> document = ParseJson("--set", text);
   const bool literal = document.ok() && (document->root.As<int64_t>() != nullptr ||
                                          document->root.As<double>() != nullptr ||
                                          document->root.As<bool>() != nullptr);
-  return literal ? std::move(document->root) : Value(std::string(text), 1);
+  return literal ? std::move(document->root) : Value(Underscored(std::string(text)), 1);
 }
 
 }  // namespace
@@ -37,7 +43,7 @@ absl::Status SetPlanField(std::string_view assignment, StreamPlan& plan,
     return absl::InvalidArgumentError(
         StrCat("--set needs field=value, found ", Quoted(assignment)));
   }
-  std::string field(assignment.substr(0, equals));
+  std::string field = Underscored(std::string(assignment.substr(0, equals)));
   for (const auto& [word, name] : kShort) {
     if (field == word) field = name;
   }

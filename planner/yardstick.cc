@@ -14,10 +14,10 @@ namespace horizon {
 namespace {
 
 constexpr int64_t kSide = 512;
-constexpr uint64_t kMatrixBytes = kSide * kSide * sizeof(float);
+constexpr Bytes kMatrixBytes(kSide* kSide * sizeof(float));
 // The memory is two arrays of three pieces each; a run adds a piece of one to that of the other.
 constexpr int64_t kPieces = 3;
-constexpr uint64_t kLeastMemoryBytes = uint64_t{8} << 20;
+constexpr Bytes kLeastMemoryBytes = 8_MiB;
 
 void FillWithUsualNumbers(std::span<std::byte> memory) {
   auto* values = reinterpret_cast<float*>(memory.data());
@@ -41,7 +41,7 @@ Yardstick::Yardstick(Clock& clock, const KernelContext& context, HostMemory matr
 }
 
 absl::StatusOr<Yardstick> Yardstick::Create(Clock& clock, const KernelContext& context,
-                                            uint64_t memory_bytes) {
+                                            Bytes memory_bytes) {
   CHECK(memory_bytes >= kLeastMemoryBytes);
   ASSIGN_OR_RETURN(HostMemory matrices, HostMemory::Create(3 * kMatrixBytes));
   ASSIGN_OR_RETURN(HostMemory owned, HostMemory::Create(memory_bytes));
@@ -73,7 +73,7 @@ absl::StatusOr<double> Yardstick::Products() {
 }
 
 absl::StatusOr<double> Yardstick::Memory() {
-  CHECK(streamed_.size() >= kLeastMemoryBytes);
+  CHECK(Bytes(streamed_.size()) >= kLeastMemoryBytes);
   auto* from = reinterpret_cast<float*>(streamed_.data()) + next_ * values_;
   next_ = (next_ + 1) % kPieces;
   const Nanoseconds begin = clock_->Now();

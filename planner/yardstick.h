@@ -8,6 +8,7 @@
 #include "common/clock.h"
 #include "common/host_memory.h"
 #include "common/kernel_context.h"
+#include "common/units.h"
 
 namespace horizon {
 
@@ -21,12 +22,12 @@ class Yardstick {
   // What one run of each does.
   static constexpr double kFlops = 2.0 * 512 * 512 * 512;  // a product held in caches
   // Values added to others, in memory that no cache holds if it has kMemoryBytes.
-  static constexpr uint64_t kMemoryBytes = uint64_t{96} << 20;
+  static constexpr Bytes kMemoryBytes = 96_MiB;
 
   // Works on the threads of `context`, which outlives it, in `memory_bytes` (at least 8 MiB) and
   // 3 MiB of its own. ResourceExhausted without memory.
   static absl::StatusOr<Yardstick> Create(Clock& clock, const KernelContext& context,
-                                          uint64_t memory_bytes = kMemoryBytes);
+                                          Bytes memory_bytes = kMemoryBytes);
   // The same in memory that is there already and outlives it; what it holds is lost. With less than
   // 8 MiB only Products can be asked for.
   static absl::StatusOr<Yardstick> CreateIn(Clock& clock, const KernelContext& context,

@@ -50,7 +50,7 @@ class Reader {
       one.Required("what", &item.name);
       one.Required("count", &item.count);
       one.Required("bytes", &item.bytes);
-      uint64_t& total = prediction.memory.totals[static_cast<size_t>(item.memory)];
+      Bytes& total = prediction.memory.totals[static_cast<size_t>(item.memory)];
       if (one.ok() && item.bytes > kMostBytes - total) one.Fail("bytes", "is beyond any machine");
       if (one.ok()) total += item.bytes;
       prediction.memory.items.push_back(std::move(item));
@@ -61,7 +61,7 @@ class Reader {
   }
 
  private:
-  static constexpr uint64_t kMostBytes = uint64_t{1} << 60;
+  static constexpr Bytes kMostBytes = Bytes(uint64_t{1} << 60);
 
   static void Amount(ObjectReader& reader, std::string_view key, double& amount) {
     reader.Required(key, &amount);
@@ -125,7 +125,7 @@ class Reader {
 }  // namespace
 
 RunPrediction MakeRunPrediction(const Prediction& prediction, const HardwareProfile& profile,
-                                const Software& software, uint64_t arena_bytes) {
+                                const Software& software, Bytes arena_bytes) {
   RunPrediction run{.prediction = prediction,
                     .arena_bytes = arena_bytes,
                     .usable_host_bytes = Available(profile, Limit::kHostMemory, 0),

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/io.h"
+#include "common/units.h"
 #include "simulator/cost_model.h"
 #include "simulator/hardware_profile.h"
 #include "simulator/prediction.h"
@@ -19,16 +20,16 @@ struct RunPrediction {
   // Of its stalls the longest kKeptStalls.
   Prediction prediction;
   std::vector<std::string> limits;  // what keeps it from being faster, the tightest first
-  uint64_t arena_bytes = 0;         // of the device, laid out
-  uint64_t usable_host_bytes = 0;   // that the machine has for it
-  uint64_t device_memory_bytes = 0;
+  Bytes arena_bytes;                // of the device, laid out
+  Bytes usable_host_bytes;          // that the machine has for it
+  Bytes device_memory_bytes;
   Software software;
 };
 inline constexpr size_t kKeptStalls = 10;
 
 // `arena_bytes` is the device's total of the schedule's layout.
 RunPrediction MakeRunPrediction(const Prediction& prediction, const HardwareProfile& profile,
-                                const Software& software, uint64_t arena_bytes);
+                                const Software& software, Bytes arena_bytes);
 
 std::string WriteRunPrediction(const RunPrediction& prediction);
 // InvalidArgument "FILE:LINE: FIELD: ..." for what is missing, unknown, negative or no number.

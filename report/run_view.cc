@@ -1,7 +1,6 @@
 #include "report/run_view.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -37,6 +36,7 @@ class Reader {
 
   absl::StatusOr<RunView> Read() {
     RETURN_IF_ERROR(CheckIsRun());
+    RETURN_IF_ERROR(CheckNoLinks());
     ASSIGN_OR_RETURN(running_, io_.IsLocked(PathOf("lock")));
     RunView view{.folder = folder_};
     ASSIGN_OR_RETURN(view.job, Needed("job.json", LoadJob(io_, PathOf("job.json"))));
@@ -72,15 +72,28 @@ class Reader {
   absl::Status ReadChanging(RunView& view) {
     // The lock first: a run that ends meanwhile has then written all that is read below.
     ASSIGN_OR_RETURN(running_, io_.IsLocked(PathOf("lock")));
+    RETURN_IF_ERROR(CheckNoLinks());
     RETURN_IF_ERROR(ReadMetrics(view));
-    ASSIGN_OR_RETURN(StepLines<EvaluationLine> evaluations,
-                     LoadEvaluations(io_, PathOf("eval.jsonl")));
-    view.evaluations = std::move(evaluations.lines);
+    RETURN_IF_ERROR(ReadEvaluations(view));
     RETURN_IF_ERROR(ReadTimelines(view));
     view.outcome.reset();
     // While it runs, a run.json is of the run before it was resumed.
     if (!running_) RETURN_IF_ERROR(ReadOutcome(view));
     view.state = StateOf(view);
+    return absl::OkStatus();
+  }
+
+  // The folder itself may be reached through a link: whoever named it chose that.
+  absl::Status CheckNoLinks() const {
+    for (const char* name :
+         {"lock", "job.json", "plan.json", "base", "base/config.json", "machine.json",
+          "prediction.json", "metrics.jsonl", "eval.jsonl", "timelines.json", "run.json"}) {
+      const absl::StatusOr<FileInfo> info = io_.Info(PathOf(name));
+      if (!info.ok() || !info->is_symlink) continue;
+      return absl::DataLossError(
+          StrCat(PathOf(name), " is a symbolic link, and a run folder holds ",
+                 "none: what it leads to is not shown; put the file itself ", "in its place"));
+    }
     return absl::OkStatus();
   }
 
@@ -122,24 +135,52 @@ class Reader {
                                       folder_, "/train.yaml --resume auto'"));
   }
 
+  // What was read before stays, unless the file was cut (a run that goes on does that): `forget`
+  // and then everything again. `read` goes on at the byte and behind the step it is given.
+  template <typename Forget, typename Read>
+  static absl::Status ReadOn(uint64_t& end, int64_t last_step, Forget forget, Read read) {
+    absl::StatusOr<uint64_t> now = read(end, last_step);
+    if (absl::IsDataLoss(now.status()) && end > 0) {
+      forget();
+      now = read(0, -1);
+    }
+    RETURN_IF_ERROR(now.status());
+    end = *now;
+    return absl::OkStatus();
+  }
+
   absl::Status ReadMetrics(RunView& view) const {
     const std::string path = PathOf("metrics.jsonl");
-    // What was read before stays, unless the file was cut (a run that goes on does that).
-    absl::StatusOr<StepLines<StepMetrics>> added =
-        LoadMetrics(io_, path, view.metrics_end, view.metrics.empty() ? -1 : view.steps_done);
-    if (absl::IsDataLoss(added.status()) && view.metrics_end > 0) {
-      view.metrics.clear();
-      added = LoadMetrics(io_, path);
-    }
-    RETURN_IF_ERROR(added.status());
-    view.metrics_end = added->end;
-    std::move(added->lines.begin(), added->lines.end(), std::back_inserter(view.metrics));
-    view.steps_done = view.metrics.empty() ? 0 : view.metrics.back().step;
+    const auto take = [&](StepMetrics line) {
+      view.peak_host = std::max(view.peak_host, line.host_bytes);
+      view.peak_device = std::max(view.peak_device, line.device_bytes);
+      view.metrics.Add(std::move(line));
+    };
+    RETURN_IF_ERROR(ReadOn(
+        view.metrics_end, view.metrics.empty() ? -1 : view.steps_done,
+        [&] {
+          view.metrics.Clear();
+          view.peak_host = view.peak_device = Bytes();
+        },
+        [&](uint64_t begin, int64_t after) {
+          return VisitMetrics(io_, path, begin, after, take);
+        }));
+    view.steps_done = view.metrics.empty() ? 0 : view.metrics.lines().back().step;
     if (view.steps_done > view.steps_total) {
       return Mixed(path, StrCat("has step ", view.steps_done, ", job.json has ", view.steps_total,
                                 " steps"));
     }
     return absl::OkStatus();
+  }
+
+  absl::Status ReadEvaluations(RunView& view) const {
+    const auto take = [&](EvaluationLine line) { view.evaluations.Add(line); };
+    return ReadOn(
+        view.evaluations_end, view.evaluations.empty() ? -1 : view.evaluations.lines().back().step,
+        [&] { view.evaluations.Clear(); },
+        [&](uint64_t begin, int64_t after) {
+          return VisitEvaluations(io_, PathOf("eval.jsonl"), begin, after, take);
+        });
   }
 
   absl::Status ReadTimelines(RunView& view) const {
@@ -217,6 +258,7 @@ absl::StatusOr<RunView> ReadRun(Io& io, const std::string& folder) {
 }
 
 absl::Status RefreshRun(Io& io, RunView& view) {
+  RETURN_IF_ERROR(Reader(io, view.folder).CheckNoLinks());
   // A run that was resumed meanwhile may have another plan.
   ASSIGN_OR_RETURN(const StreamPlan plan, LoadPlan(io, JoinPath(view.folder, "plan.json")));
   RunView fresh = view;
@@ -254,27 +296,24 @@ std::optional<RunOutcome> OutcomeSoFar(const RunView& view) {
   if (view.outcome.has_value()) return view.outcome;
   if (view.metrics.empty()) return std::nullopt;
   const Prediction& predicted = view.prediction.prediction;
+  const std::vector<StepMetrics>& lines = view.metrics.lines();
   std::vector<double> seconds;
-  double host_bytes = 0;
-  double device_bytes = 0;
-  for (const StepMetrics& line : view.metrics) {
-    seconds.push_back(line.step_time.value);
-    host_bytes = std::max(host_bytes, static_cast<double>(line.host_bytes.value()));
-    device_bytes = std::max(device_bytes, static_cast<double>(line.device_bytes.value()));
-  }
+  seconds.reserve(lines.size());
+  for (const StepMetrics& line : lines) seconds.push_back(line.step_time.value);
   // The first also starts things.
   if (seconds.size() > 1) seconds.erase(seconds.begin());
   const double step_seconds = Median(std::move(seconds));
-  const auto tokens = static_cast<double>(view.metrics.back().tokens);
-  RunOutcome outcome{
-      .steps = view.steps_done,
-      .first_loss = view.metrics.front().loss,
-      .last_loss = view.metrics.back().loss,
-      .step_seconds = Compare(predicted.step_seconds, step_seconds),
-      .tokens_per_second =
-          Compare(predicted.tokens_per_second, step_seconds > 0 ? tokens / step_seconds : 0),
-      .host_bytes = Compare(static_cast<double>(predicted.memory.host_bytes()), host_bytes),
-      .device_bytes = Compare(static_cast<double>(view.prediction.arena_bytes), device_bytes)};
+  const auto tokens = static_cast<double>(lines.back().tokens);
+  RunOutcome outcome{.steps = view.steps_done,
+                     .first_loss = lines.front().loss,
+                     .last_loss = lines.back().loss,
+                     .step_seconds = Compare(predicted.step_seconds, step_seconds),
+                     .tokens_per_second = Compare(predicted.tokens_per_second,
+                                                  step_seconds > 0 ? tokens / step_seconds : 0),
+                     .host_bytes = Compare(static_cast<double>(predicted.memory.host_bytes()),
+                                           static_cast<double>(view.peak_host.value())),
+                     .device_bytes = Compare(static_cast<double>(view.prediction.arena_bytes),
+                                             static_cast<double>(view.peak_device.value()))};
   AddWork(view, outcome);
   return outcome;
 }

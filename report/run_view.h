@@ -9,11 +9,13 @@
 #include "absl/status/statusor.h"
 #include "common/enum_words.h"
 #include "common/io.h"
+#include "common/units.h"
 #include "model/model_spec.h"
 #include "report/plan_reasons.h"
 #include "report/run_outcome.h"
 #include "report/run_prediction.h"
 #include "report/step_timelines.h"
+#include "report/thinned_lines.h"
 #include "runtime/metrics.h"
 #include "schedule/schedule.h"
 #include "schedule/stream_plan.h"
@@ -32,7 +34,8 @@ enum class RunState {
 };
 std::span<const EnumWord<RunState>> WordsOf(RunState);
 
-// A run folder read for showing: what was asked, what was predicted, what has happened so far.
+// A run folder read for showing: what was asked, what was predicted, what has happened so far. Its
+// size does not grow with the number of steps.
 struct RunView {
   std::string folder;  // or the plan's file
   RunState state = RunState::kPlanned;
@@ -43,9 +46,13 @@ struct RunView {
   StreamPlan plan;
   HardwareProfile machine;
   RunPrediction prediction;
-  std::vector<StepMetrics> metrics;         // by step, ascending; without gradient norms
-  std::vector<EvaluationLine> evaluations;  // by step, ascending
-  uint64_t metrics_end = 0;                 // bytes of metrics.jsonl that were read
+  // By step, ascending; of a long run not each of them. Without gradient norms.
+  ThinnedLines<StepMetrics> metrics;
+  ThinnedLines<EvaluationLine> evaluations;
+  Bytes peak_host;  // of all steps that were read
+  Bytes peak_device;
+  uint64_t metrics_end = 0;  // bytes of metrics.jsonl that were read; so eval.jsonl's
+  uint64_t evaluations_end = 0;
   std::optional<StepTimelines> timelines;
   std::optional<RunOutcome> outcome;  // of a run that has ended
   Schedule schedule;                  // rebuilt from spec, job and plan
@@ -54,7 +61,8 @@ struct RunView {
 };
 
 // Reads a run folder, also one that is being written: the lock is only looked at, nothing is
-// written, and the part of a line that a running training has not ended yet is left out. NotFound,
+// written, and the part of a line that a running training has not ended yet is left out. No
+// symbolic link in it is followed: a run folder of a stranger could show a file of ours. NotFound,
 // with what was looked for, where there is no run; DataLoss where the folder is torn or two runs
 // are mixed in it: which file, what is wrong, and what to do.
 absl::StatusOr<RunView> ReadRun(Io& io, const std::string& folder);
@@ -69,7 +77,8 @@ absl::StatusOr<RunView> ViewOfPlan(const std::string& plan_file, const ModelSpec
                                    const HardwareProfile& machine, const Software& software);
 
 // The figures of the run as run.json has them or, while it has none, as they are so far: medians
-// over the steps after the first, the peak of what was sampled. Nothing before the first step.
+// over the steps after the first that are kept, the peak of what was sampled. Nothing before the
+// first step.
 std::optional<RunOutcome> OutcomeSoFar(const RunView& view);
 
 }  // namespace horizon

@@ -11,57 +11,99 @@
 #include "common/json.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
+#include "common/units.h"
 
 namespace horizon {
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t{1} << 30;
+constexpr uint64_t kReadBytes = 1 << 20;
 // With the norms of every tensor of a large model a line has some hundred kilobytes.
 constexpr DocumentLimits kLineLimits{.text = 4_MiB, .depth = 4, .values = 100'000};
 constexpr double kNotFinite = std::numeric_limits<double>::quiet_NaN();
 
-// The whole lines of a file from `begin` on. A missing file is empty.
-absl::StatusOr<std::string> ReadWholeLines(Io& io, const std::string& path, uint64_t begin) {
-  const absl::StatusOr<std::unique_ptr<File>> file = io.Open(path, OpenMode::kRead);
-  if (absl::IsNotFound(file.status())) return std::string();
-  RETURN_IF_ERROR(file.status());
-  ASSIGN_OR_RETURN(const FileInfo info, (*file)->Info());
-  const uint64_t size = info.size.value();
-  if (size < begin) return absl::DataLossError(StrCat(path, " has become shorter"));
-  if (size - begin > kMostBytes) {
-    return absl::ResourceExhaustedError(StrCat(path, " has ", ToString(info.size),
-                                               ", more than the ", BytesText(kMostBytes),
-                                               " that are read to be shown"));
+constexpr std::string_view kWhatToDo =
+    "two runs may have written it, or the disk has lost a part: move the file away to see the rest";
+
+// The whole lines of a file from a byte on, as far as it reached when it was opened.
+class LineReader {
+ public:
+  // No file: nothing to read.
+  static absl::StatusOr<LineReader> Open(Io& io, const std::string& path, uint64_t begin) {
+    absl::StatusOr<std::unique_ptr<File>> file = io.Open(path, OpenMode::kRead);
+    if (absl::IsNotFound(file.status())) return LineReader(path, nullptr, begin, begin);
+    RETURN_IF_ERROR(file.status());
+    ASSIGN_OR_RETURN(const FileInfo info, (*file)->Info());
+    const uint64_t size = info.size.value();
+    if (size < begin) return absl::DataLossError(StrCat(path, " has become shorter"));
+    return LineReader(path, *std::move(file), begin, size);
   }
-  std::string text(size - begin, '\0');
-  ASSIGN_OR_RETURN(const size_t count,
-                   (*file)->ReadAt(begin, std::as_writable_bytes(std::span(text))));
-  text.resize(count);
-  text.resize(text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1);
-  return text;
-}
+
+  // The next line without its end, valid until the next call; false after the last whole one.
+  absl::StatusOr<bool> Next(std::string_view& line) {
+    while (true) {
+      const size_t end = text_.find('\n', at_);
+      if (end != std::string::npos) {
+        line = std::string_view(text_).substr(at_, end - at_);
+        done_ += end + 1 - at_;
+        at_ = end + 1;
+        return true;
+      }
+      if (read_ == size_) return false;
+      RETURN_IF_ERROR(ReadMore());
+    }
+  }
+  // Where the line behind those that were given begins.
+  uint64_t end() const { return done_; }
+
+ private:
+  LineReader(std::string path, std::unique_ptr<File> file, uint64_t begin, uint64_t size)
+      : path_(std::move(path)), file_(std::move(file)), read_(begin), done_(begin), size_(size) {}
+
+  absl::Status ReadMore() {
+    text_.erase(0, at_);
+    at_ = 0;
+    if (text_.size() > kLineLimits.text.value()) {
+      return absl::DataLossError(StrCat(path_, " has a line of more than ",
+                                        ToString(kLineLimits.text), " at byte ", done_, "; ",
+                                        kWhatToDo));
+    }
+    const size_t before = text_.size();
+    text_.resize(before + std::min<uint64_t>(kReadBytes, size_ - read_));
+    ASSIGN_OR_RETURN(
+        const size_t count,
+        file_->ReadAt(read_, std::as_writable_bytes(std::span(text_).subspan(before))));
+    text_.resize(before + count);
+    read_ += count;
+    if (count == 0) size_ = read_;  // it was cut meanwhile
+    return absl::OkStatus();
+  }
+
+  std::string path_;
+  std::unique_ptr<File> file_;
+  std::string text_;  // read, from the line at at_ on not yet given
+  size_t at_ = 0;
+  uint64_t read_;
+  uint64_t done_;
+  uint64_t size_;
+};
 
 // An error of a file's content: the folder is torn.
 absl::Status Torn(const absl::Status& status, std::string_view what_to_do) {
   return absl::DataLossError(StrCat(std::string(status.message()), "; ", what_to_do));
 }
 
-constexpr std::string_view kWhatToDo =
-    "two runs may have written it, or the disk has lost a part: move the file away to see the rest";
-
 enum class Steps { kByOne, kAscending };
 
 template <typename Line, typename Read>
-absl::StatusOr<StepLines<Line>> Load(Io& io, const std::string& path, uint64_t begin, int64_t after,
-                                     Steps steps, Read read) {
-  ASSIGN_OR_RETURN(const std::string text, ReadWholeLines(io, path, begin));
-  StepLines<Line> result{.end = begin + text.size()};
+absl::StatusOr<uint64_t> Visit(Io& io, const std::string& path, uint64_t begin, int64_t after,
+                               Steps steps, Read read, const std::function<void(Line)>& take) {
+  ASSIGN_OR_RETURN(LineReader reader, LineReader::Open(io, path, begin));
   int64_t last = after;
   int64_t number = 0;
-  for (size_t from = 0; from < text.size();) {
-    const size_t end = text.find('\n', from);
-    const std::string_view line = std::string_view(text).substr(from, end - from);
-    from = end + 1;
+  std::string_view line;
+  while (true) {
+    ASSIGN_OR_RETURN(const bool found, reader.Next(line));
+    if (!found) return reader.end();
     ++number;
     const std::string place = begin == 0 ? StrCat(path, " line ", number) : path;
     absl::StatusOr<Line> parsed = read(place, line);
@@ -73,9 +115,8 @@ absl::StatusOr<StepLines<Line>> Load(Io& io, const std::string& path, uint64_t b
           kWhatToDo);
     }
     last = parsed->step;
-    result.lines.push_back(*std::move(parsed));
+    take(*std::move(parsed));
   }
-  return result;
 }
 
 void Step(ObjectReader& reader, int64_t& step) {
@@ -115,13 +156,15 @@ absl::StatusOr<EvaluationLine> ReadEvaluationLine(const std::string& place, std:
   return evaluation;
 }
 
-absl::StatusOr<StepLines<StepMetrics>> LoadMetrics(Io& io, const std::string& path, uint64_t begin,
-                                                   int64_t after) {
-  return Load<StepMetrics>(io, path, begin, after, Steps::kByOne, ReadMetricsLine);
+absl::StatusOr<uint64_t> VisitMetrics(Io& io, const std::string& path, uint64_t begin,
+                                      int64_t after, const std::function<void(StepMetrics)>& take) {
+  return Visit<StepMetrics>(io, path, begin, after, Steps::kByOne, ReadMetricsLine, take);
 }
 
-absl::StatusOr<StepLines<EvaluationLine>> LoadEvaluations(Io& io, const std::string& path) {
-  return Load<EvaluationLine>(io, path, 0, -1, Steps::kAscending, ReadEvaluationLine);
+absl::StatusOr<uint64_t> VisitEvaluations(Io& io, const std::string& path, uint64_t begin,
+                                          int64_t after,
+                                          const std::function<void(EvaluationLine)>& take) {
+  return Visit<EvaluationLine>(io, path, begin, after, Steps::kAscending, ReadEvaluationLine, take);
 }
 
 }  // namespace horizon

@@ -1,8 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "common/io.h"
@@ -13,18 +14,15 @@ namespace horizon {
 // The files of a run that grow by a line: metrics.jsonl and eval.jsonl, read while they grow. A
 // line that has not been ended is left out.
 
-template <typename Line>
-struct StepLines {
-  std::vector<Line> lines;
-  uint64_t end = 0;  // bytes that were read: where the next line begins
-};
-
-// The lines from byte `begin` on, which follow step `after` (-1: any). A missing file has none.
-// Gradient norms are left out. DataLoss, with file and line, for a line that is not one, and for
-// steps that do not ascend (metrics: by one).
-absl::StatusOr<StepLines<StepMetrics>> LoadMetrics(Io& io, const std::string& path,
-                                                   uint64_t begin = 0, int64_t after = -1);
-absl::StatusOr<StepLines<EvaluationLine>> LoadEvaluations(Io& io, const std::string& path);
+// Calls `take` for each line from byte `begin` on, which follow step `after` (-1: any), in memory
+// for the longest line and a read. The answer is how many bytes of the file were read then: where
+// the next line begins. A missing file has no lines. Gradient norms are left out. DataLoss, with
+// file and line, for a line that is not one, and for steps that do not ascend (metrics: by one).
+absl::StatusOr<uint64_t> VisitMetrics(Io& io, const std::string& path, uint64_t begin,
+                                      int64_t after, const std::function<void(StepMetrics)>& take);
+absl::StatusOr<uint64_t> VisitEvaluations(Io& io, const std::string& path, uint64_t begin,
+                                          int64_t after,
+                                          const std::function<void(EvaluationLine)>& take);
 
 // One line each; `place` ("FILE:LINE") is for messages. InvalidArgument for what is not one.
 absl::StatusOr<StepMetrics> ReadMetricsLine(const std::string& place, std::string_view line);

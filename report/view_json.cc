@@ -15,9 +15,6 @@
 namespace horizon {
 namespace {
 
-// Points of a curve that a page can show; of a longer run every n-th step is shown.
-constexpr size_t kMostPoints = 4000;
-
 void WriteFigure(std::string_view key, const ComparedFigure& figure, bool measured,
                  JsonWriter& json) {
   json.Key(key).BeginObject().Key("predicted").Number(figure.predicted);
@@ -292,14 +289,12 @@ class ViewWriter {
   }
 
   void WriteMetrics() {
-    const size_t every =
-        std::max<size_t>(1, (view_.metrics.size() + kMostPoints - 1) / kMostPoints);
     std::vector<const StepMetrics*> shown;
-    for (size_t i = 0; i < view_.metrics.size(); ++i) {
-      // The last one is always there.
-      if ((view_.metrics.size() - 1 - i) % every == 0) shown.push_back(&view_.metrics[i]);
-    }
-    json_.Key("metrics").BeginObject().Key("every").Unsigned(every);
+    for (const StepMetrics& line : view_.metrics.lines()) shown.push_back(&line);
+    // While a run goes on its curves only grow, so that followers get what is new and no more: of a
+    // long one, the step that is not going to be kept is left out until the end.
+    if (view_.state == RunState::kRunning && !view_.metrics.last_is_kept()) shown.pop_back();
+    json_.Key("metrics").BeginObject().Key("every").Unsigned(view_.metrics.every());
     const auto write = [&](std::string_view key, auto value) {
       WriteList(key, shown, json_, [&](const StepMetrics* line) { value(*line); });
     };
@@ -314,7 +309,7 @@ class ViewWriter {
     write("device_bytes",
           [&](const StepMetrics& line) { json_.Unsigned(line.device_bytes.value()); });
     json_.EndObject();
-    WriteList("evaluations", view_.evaluations, json_, [&](const EvaluationLine& line) {
+    WriteList("evaluations", view_.evaluations.lines(), json_, [&](const EvaluationLine& line) {
       json_.BeginObject().Key("step").Integer(line.step).Key("loss").Number(line.loss);
       json_.Key("perplexity").Number(line.perplexity).EndObject();
     });

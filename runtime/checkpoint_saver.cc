@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/check.h"
+#include "common/start_thread.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "runtime/checkpoint/retention.h"
@@ -53,37 +54,70 @@ CheckpointSaver::CheckpointSaver(const Schedule& schedule, const ParameterStore&
   }
 }
 
-CheckpointSaver::~CheckpointSaver() { Finish(); }
+absl::StatusOr<std::unique_ptr<CheckpointSaver>> CheckpointSaver::Create(
+    const Schedule& schedule, const ParameterStore& store, const Options& options) {
+  std::unique_ptr<CheckpointSaver> saver(new CheckpointSaver(schedule, store, options));
+  ASSIGN_OR_RETURN(saver->thread_, StartThread("saver", [saver = saver.get()] { saver->Serve(); }));
+  return saver;
+}
 
-CheckpointSaver::Save& CheckpointSaver::Start(int64_t step) {
+CheckpointSaver::~CheckpointSaver() {
+  if (!thread_.joinable()) return;  // it could not be started
+  Finish();
+  const std::scoped_lock lock(mutex_);
+  closing_ = true;
+  changed_.notify_all();
+}
+
+CheckpointSaver::Save& CheckpointSaver::Add(int64_t step) {
   auto save = std::make_shared<Save>();
   save->step = step;
   save->chunks = first_states_;
   save->written = frozen_;
   saves_.push_back(std::move(save));
-  Save& started = *saves_.back();
-  started.thread = std::jthread([this, &started] { Run(started); });
-  return started;
+  changed_.notify_all();
+  return *saves_.back();
+}
+
+// The thread: one save after the other. Only one writes at a time, since a writer begins by
+// removing what others left unfinished.
+void CheckpointSaver::Serve() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    std::shared_ptr<Save> next;
+    changed_.wait(lock, [&] {
+      const auto open =
+          std::find_if(saves_.begin(), saves_.end(), [](const auto& save) { return !save->ended; });
+      next = open == saves_.end() ? nullptr : *open;
+      return next != nullptr || closing_;
+    });
+    if (next == nullptr) return;
+    lock.unlock();
+    Run(*next);
+    lock.lock();
+  }
 }
 
 void CheckpointSaver::Begin(int64_t step) {
   std::unique_lock lock(mutex_);
-  Join(lock, 1);
-  Start(step);
+  Await(lock, 1);
+  Add(step);
 }
 
 void CheckpointSaver::Provide(int64_t step, CheckpointFacts facts) {
   const std::scoped_lock lock(mutex_);
   for (const std::shared_ptr<Save>& save : saves_) {
-    if (save->step == step) save->facts = std::move(facts);
+    if (save->step != step) continue;
+    save->facts = std::move(facts);
+    break;
   }
   changed_.notify_all();
 }
 
 SaveReport CheckpointSaver::SaveNow(int64_t step, CheckpointFacts facts) {
   std::unique_lock lock(mutex_);
-  Join(lock, 0);
-  Save& save = Start(step);
+  Await(lock, 0);
+  Save& save = Add(step);
   for (int32_t c = 0; c < chunk_count_; ++c) {
     if (first_states_[static_cast<size_t>(c)] == ChunkState::kWritten) continue;
     save.chunks[static_cast<size_t>(c)] = ChunkState::kReady;
@@ -91,7 +125,7 @@ SaveReport CheckpointSaver::SaveNow(int64_t step, CheckpointFacts facts) {
   }
   save.facts = std::move(facts);
   changed_.notify_all();
-  Join(lock, 0);
+  Await(lock, 0);
   SaveReport report = std::move(reports_.back());
   reports_.pop_back();
   return report;
@@ -131,7 +165,6 @@ void CheckpointSaver::AfterUpdate(int64_t step, int32_t chunk) {
 std::vector<SaveReport> CheckpointSaver::TakeReports() {
   const std::scoped_lock lock(mutex_);
   while (!saves_.empty() && saves_.front()->ended) {
-    saves_.front()->thread.join();
     reports_.push_back(std::move(saves_.front()->report));
     saves_.pop_front();
   }
@@ -146,16 +179,15 @@ std::vector<SaveReport> CheckpointSaver::Finish() {
     save->dropped = !whole || !save->facts.has_value();
   }
   changed_.notify_all();
-  Join(lock, 0);
+  Await(lock, 0);
   return std::exchange(reports_, {});
 }
 
 // Waits until no more than so many saves are under way, oldest first.
-void CheckpointSaver::Join(std::unique_lock<std::mutex>& lock, size_t most_under_way) {
+void CheckpointSaver::Await(std::unique_lock<std::mutex>& lock, size_t most_under_way) {
   while (saves_.size() > most_under_way) {
     Save& oldest = *saves_.front();
     changed_.wait(lock, [&] { return oldest.ended; });
-    oldest.thread.join();
     reports_.push_back(std::move(oldest.report));
     saves_.pop_front();
   }
@@ -173,17 +205,8 @@ void CheckpointSaver::Run(Save& save) {
 }
 
 absl::Status CheckpointSaver::Write(Save& save) {
-  {
-    // One at a time writes: a writer begins by removing what others left unfinished.
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] {
-      return std::none_of(saves_.begin(), saves_.end(), [&](const std::shared_ptr<Save>& other) {
-        return other->step < save.step && !other->ended;
-      });
-    });
-  }
   if (options_.replace) {
-    const absl::Status removed = RemoveCheckpoint(options_.io, options_.lock, save.step);
+    absl::Status removed = RemoveCheckpoint(options_.io, options_.lock, save.step);
     if (!removed.ok() && !absl::IsNotFound(removed)) return removed;
   }
   ASSIGN_OR_RETURN(
@@ -227,7 +250,7 @@ absl::Status CheckpointSaver::WriteChunk(CheckpointWriter& writer, int64_t step,
     const size_t first = tensor_of_[p] * options_.layout.entries_per_tensor();
     for (size_t e = first; e < first + options_.layout.entries_per_tensor(); ++e) {
       const StatePart part = options_.layout.entries[e].part;
-      const uint64_t bytes = store_.StateBytes(place, part);
+      const uint64_t bytes = store_.StateBytes(place, part).value();
       const uint64_t offset = OffsetInTensor(place.slice, part, options_.layout.format);
       for (uint64_t done = 0; done < bytes; done += kPieceBytes) {
         const std::span<std::byte> now =

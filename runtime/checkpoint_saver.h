@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "common/clock.h"
 #include "common/io.h"
+#include "common/units.h"
 #include "runtime/checkpoint/checkpoint_layout.h"
 #include "runtime/checkpoint/checkpoint_writer.h"
 #include "runtime/checkpoint/manifest.h"
@@ -30,17 +31,19 @@ struct SaveReport {
   int64_t step = 0;
   absl::Status status;
   std::string path;
-  uint64_t bytes = 0;
+  Bytes bytes;
   double seconds = 0;
-  double waited = 0;  // that updates stood still for it
+  double waited = 0;    // that updates stood still for it
+  bool at_end = false;  // of the run: nothing is tried again
 };
 
 // Saves the state after a step while later steps run.
 //
 // The state after step N exists chunk by chunk, from the chunk's update of step N to its update of
 // step N + 1, and not for all chunks at one moment: with updates behind forward the first chunks
-// are a step ahead of the last. So a thread of its own writes each chunk when its update N is made,
-// and the chunk's update N + 1 waits until it is written; chunks that are waited for go first.
+// are a step ahead of the last. So a thread of its own, one for all saves of a run, writes each
+// chunk when its update N is made, and the chunk's update N + 1 waits until it is written; chunks
+// that are waited for go first.
 // Where the disk is quick nothing ever waits, and no second copy of the state is made: a piece is
 // copied out, its checksum taken, and written.
 //
@@ -66,7 +69,11 @@ class CheckpointSaver final : public UpdateWatch {
     // comes past it again, with the same bits.
     bool replace = false;
   };
-  CheckpointSaver(const Schedule& schedule, const ParameterStore& store, const Options& options);
+  // Starts the thread that writes: what a save needs of the system is had before the first step.
+  // ResourceExhausted where there is no thread to be had.
+  static absl::StatusOr<std::unique_ptr<CheckpointSaver>> Create(const Schedule& schedule,
+                                                                 const ParameterStore& store,
+                                                                 const Options& options);
   ~CheckpointSaver() override;  // Finish()
 
   // From now on the state after `step` is being saved. Errors come as a report.
@@ -95,14 +102,15 @@ class CheckpointSaver final : public UpdateWatch {
     bool dropped = false;
     bool ended = false;
     SaveReport report;
-    std::jthread thread;
   };
 
-  Save& Start(int64_t step);
+  CheckpointSaver(const Schedule& schedule, const ParameterStore& store, const Options& options);
+  Save& Add(int64_t step);
+  void Serve();
   void Run(Save& save);
   absl::Status Write(Save& save);
   absl::Status WriteChunk(CheckpointWriter& writer, int64_t step, int32_t chunk);
-  void Join(std::unique_lock<std::mutex>& lock, size_t most_under_way);
+  void Await(std::unique_lock<std::mutex>& lock, size_t most_under_way);
 
   const ParameterStore& store_;
   const Options options_;
@@ -113,8 +121,11 @@ class CheckpointSaver final : public UpdateWatch {
 
   std::mutex mutex_;  // guards all below, and what is in a Save
   std::condition_variable changed_;
-  std::deque<std::shared_ptr<Save>> saves_;  // in order of steps
+  std::deque<std::shared_ptr<Save>> saves_;  // in order of steps; those that ended come first
   std::vector<SaveReport> reports_;
+  bool closing_ = false;
+
+  std::jthread thread_;  // Serve(); the last member, joined first
 };
 
 // The trained tensors of a model as a checkpoint lists them.

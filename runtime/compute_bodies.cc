@@ -44,7 +44,7 @@ absl::Status OperationBodies::Body::ForwardChunk() const {
     Values output = out == nullptr ? Values() : Activations(*out);
     std::span<std::byte> next_kept;
     if (i + 1 < pieces.size() && !kept.empty()) {
-      next_kept = kept.subspan(static_cast<size_t>(o_.templates_.Of(stage.kind).kept_bytes()));
+      next_kept = kept.subspan(o_.templates_.Of(stage.kind).kept_bytes().value());
       output = {next_kept.data(), activations_};
     }
     RETURN_IF_ERROR(ForwardOfStage(shapes,
@@ -85,9 +85,11 @@ absl::Status OperationBodies::Body::BackwardChunk() const {
     const Stage& stage = chunks_.stages[pieces[i].stage];
     const auto parameters = static_cast<int64_t>(ParametersInUnits(stage, pieces[i].units));
     const auto trained = static_cast<int64_t>(TrainedInUnits(stage, pieces[i].units));
-    begins[i + 1] = {.parameters = begins[i].parameters + parameters,
-                     .trained = begins[i].trained + trained,
-                     .kept = begins[i].kept + o_.templates_.Of(stage.kind).kept_bytes()};
+    begins[i + 1] = {
+        .parameters = begins[i].parameters + parameters,
+        .trained = begins[i].trained + trained,
+        .kept = begins[i].kept +
+                static_cast<int64_t>(o_.templates_.Of(stage.kind).kept_bytes().value())};
   }
   for (size_t i = pieces.size(); i-- > 0;) {
     const Stage& stage = chunks_.stages[pieces[i].stage];

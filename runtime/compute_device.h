@@ -37,7 +37,7 @@ struct ComputeDevice {
 
 struct ComputeDeviceOptions {
   DeviceName name;
-  uint64_t capacity = 0;               // bytes, exactly what runs on it needs
+  Bytes capacity;                      // exactly what runs on it needs
   std::optional<BytesPerSecond> link;  // hold copies to this; host only (InvalidArgument)
   Clock& clock;                        // outlives the device
   Log* log = nullptr;                  // that a CUDA device warns on; outlives it too

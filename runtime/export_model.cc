@@ -47,6 +47,7 @@ constexpr std::array<std::string_view, 14> kCompanions = {"added_tokens.json",
                                                           "tokenizer_config.json",
                                                           "vocab.json",
                                                           "vocab.txt"};
+constexpr std::string_view kMoreTemplates = "additional_chat_templates";
 constexpr std::array<std::string_view, 3> kProcessorFiles = {
     "preprocessor_config.json", "processor_config.json", "video_preprocessor_config.json"};
 
@@ -66,7 +67,7 @@ std::string NameOf(const std::string& path) { return path.substr(path.rfind('/')
 absl::Status CheckCopies(const std::vector<std::string>& copies) {
   std::vector<std::string> names;
   for (const std::string& path : copies) {
-    const std::string name = NameOf(path);
+    const std::string name = CompanionName(path);
     const bool of_model = name.empty() || name == kConfigFile || name.ends_with(".safetensors") ||
                           name.ends_with(".safetensors.index.json");
     if (of_model || std::find(names.begin(), names.end(), name) != names.end()) {
@@ -128,11 +129,11 @@ class Weights {
   const std::vector<TensorDeclaration>& declarations() const { return declarations_; }
 
   Bytes bytes() const {
-    CheckedU64 total;
+    Bytes total;
     for (const TensorDeclaration& tensor : declarations_) {
-      total += TensorBytes(tensor.dtype, tensor.shape).value_or(0);
+      total += TensorBytes(tensor.dtype, tensor.shape).value_or(0_B);
     }
-    return Bytes(total);
+    return total;
   }
 
   absl::Status Read(const TensorDeclaration& declared, uint64_t offset, std::span<std::byte> into) {
@@ -248,7 +249,11 @@ absl::Status WriteAll(Io& io, const std::string& folder, const std::string& conf
                       Weights& weights, const ExportOptions& options) {
   RETURN_IF_ERROR(CheckSpace(io, folder, weights.bytes()));
   for (const std::string& path : options.copies) {
-    RETURN_IF_ERROR(CopyFile(io, path, JoinPath(folder, NameOf(path))));
+    const std::string target = JoinPath(folder, CompanionName(path));
+    const absl::Status made =
+        ParentOf(target) == folder ? absl::OkStatus() : io.MakeDirectory(ParentOf(target));
+    if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
+    RETURN_IF_ERROR(CopyFile(io, path, target));
   }
   RETURN_IF_ERROR(WriteModelFolder(
       io, folder, weights.declarations(),
@@ -264,7 +269,14 @@ absl::Status WriteAll(Io& io, const std::string& folder, const std::string& conf
 void RemoveAll(Io& io, const std::string& folder, bool remove_folder) {
   const absl::StatusOr<std::vector<std::string>> names = io.List(folder);
   if (!names.ok()) return;
-  for (const std::string& name : *names) io.Unlink(JoinPath(folder, name)).IgnoreError();
+  for (const std::string& name : *names) {
+    const std::string path = JoinPath(folder, name);
+    if (name == kMoreTemplates) {
+      RemoveAll(io, path, /*remove_folder=*/true);
+    } else {
+      io.Unlink(path).IgnoreError();
+    }
+  }
   if (remove_folder) io.RemoveDirectory(folder).IgnoreError();
 }
 
@@ -350,15 +362,37 @@ bool IsProcessorFile(const std::string& path) {
          kProcessorFiles.end();
 }
 
+std::string CompanionName(const std::string& path) {
+  const std::string name = NameOf(path);
+  return NameOf(ParentOf(path)) == kMoreTemplates ? JoinPath(std::string(kMoreTemplates), name)
+                                                  : name;
+}
+
+bool IsChatTemplate(const std::string& name) {
+  return name == kChatTemplateFile || name.starts_with(StrCat(kMoreTemplates, "/"));
+}
+
 absl::StatusOr<std::vector<std::string>> CompanionFiles(Io& io, const std::string& folder) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, io.List(folder));
   std::vector<std::string> paths;
-  for (const std::string& name : names) {
-    const bool known = std::find(kCompanions.begin(), kCompanions.end(), name) != kCompanions.end();
-    if (!known && !IsProcessorFile(name)) continue;
-    const std::string path = JoinPath(folder, name);
+  const auto take = [&](const std::string& path) -> absl::Status {
     ASSIGN_OR_RETURN(const FileInfo info, io.Info(path));
     if (info.kind == FileKind::kRegular) paths.push_back(path);
+    return absl::OkStatus();
+  };
+  for (const std::string& name : names) {
+    const std::string path = JoinPath(folder, name);
+    if (name == kMoreTemplates) {
+      ASSIGN_OR_RETURN(const FileInfo info, io.Info(path));
+      if (info.kind != FileKind::kDirectory) continue;
+      ASSIGN_OR_RETURN(const std::vector<std::string> templates, io.List(path));
+      for (const std::string& each : templates) {
+        if (each.ends_with(".jinja")) RETURN_IF_ERROR(take(JoinPath(path, each)));
+      }
+      continue;
+    }
+    const bool known = std::find(kCompanions.begin(), kCompanions.end(), name) != kCompanions.end();
+    if (known || IsProcessorFile(name)) RETURN_IF_ERROR(take(path));
   }
   return paths;
 }

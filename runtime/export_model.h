@@ -99,9 +99,15 @@ absl::Status CopyFileAtomically(Io& io, const std::string& from, const std::stri
 absl::Status CheckExportFolder(Io& io, const std::string& folder);
 
 // The paths of the files in a model folder that belong to the model besides weights and config:
-// tokenizer, chat template, generation_config.json, and what a multimodal model's images and videos
-// are prepared with. Regular files (or links to such) only, in order of name.
+// tokenizer, chat templates, generation_config.json, and what a multimodal model's images and
+// videos are prepared with. Regular files (or links to such) only, in order of name.
 absl::StatusOr<std::vector<std::string>> CompanionFiles(Io& io, const std::string& folder);
+// What such a path is called within its folder: "tokenizer.json",
+// "additional_chat_templates/tool_use.jinja".
+std::string CompanionName(const std::string& path);
+inline constexpr char kChatTemplateFile[] = "chat_template.jinja";
+// Whether a companion of that name is a chat template in a file of its own.
+bool IsChatTemplate(const std::string& name);
 // Whether a companion is of use to a multimodal model only.
 bool IsProcessorFile(const std::string& path);
 

@@ -19,9 +19,7 @@ constexpr std::array<EnumWord<FinishReason>, 4> kReasons = {
      {FinishReason::kContextFull, "context_full"},
      {FinishReason::kStopped, "stopped"}}};
 
-uint64_t AlignUp(uint64_t bytes) {
-  return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
-}
+Bytes AlignUp(Bytes bytes) { return bytes.RoundedUp(kBufferAlignment); }
 
 // Prompts of nearly the same length share a pass.
 constexpr int64_t kPrefillStep = 16;
@@ -54,12 +52,12 @@ absl::Status CheckSetup(const GenerationSetup& setup) {
 }
 
 struct Sizes {
-  uint64_t decode = 0;  // of the device
-  uint64_t spare = 0;   // for the prefill of the longest prompt beside it
-  uint64_t host = 0;
+  Bytes decode;  // of the device
+  Bytes spare;   // for the prefill of the longest prompt beside it
+  Bytes host;
 };
 
-uint64_t HostBytes(const Schedule& schedule) {
+Bytes HostBytes(const Schedule& schedule) {
   return schedule.memory.totals[static_cast<size_t>(Memory::kPinned)] +
          schedule.memory.totals[static_cast<size_t>(Memory::kHost)];
 }
@@ -72,7 +70,7 @@ absl::StatusOr<Sizes> SizesOf(const ModelSpec& spec, const GenerationSetup& setu
                    BuildSchedule(spec, JobOf(setup, PrefillTokens(setup, setup.longest_prompt)),
                                  setup.plan, PassKind::kPrefill));
   // Of the prefill's host memory only what holds no weights is its own.
-  uint64_t own = 0;
+  Bytes own;
   for (const Buffer& buffer : prefill.memory.buffers) {
     if (buffer.memory == Memory::kDevice || RunMemory::IsShared(prefill, buffer.kind)) continue;
     own += AlignUp(buffer.bytes);

@@ -27,7 +27,7 @@ class Search {
     ASSIGN_OR_RETURN(InferencePlan found, Resident());
     if (Fits(found.bytes)) return found;
     InferencePlan smallest;
-    for (const auto& [chunk_bytes, depth] : {std::pair<uint64_t, int64_t>{LayerBytes(), 2},
+    for (const auto& [chunk_bytes, depth] : {std::pair<Bytes, int64_t>{LayerBytes(), 2},
                                              {StageBytes(), 2},
                                              {MatrixBytes(), 2},
                                              {MatrixBytes(), 1}}) {
@@ -39,7 +39,7 @@ class Search {
 
  private:
   bool Fits(const InferenceBytes& bytes) const {
-    const auto within = [](uint64_t needed, const std::optional<uint64_t>& limit) {
+    const auto within = [](Bytes needed, const std::optional<Bytes>& limit) {
       return !limit.has_value() || needed <= *limit;
     };
     return within(bytes.device, limits_.device) && within(bytes.host, limits_.host) &&
@@ -60,21 +60,21 @@ class Search {
     found.plan.embedding_home = EmbeddingHome::kDevice;
     found.plan.recompute = false;
     ASSIGN_OR_RETURN(found.bytes, bytes_of_(found.plan));
-    found.summary = StrCat("all weights stay on the device: ", BytesText(found.bytes.device));
+    found.summary = StrCat("all weights stay on the device: ", ToString(found.bytes.device));
     return found;
   }
 
-  absl::StatusOr<InferencePlan> Streamed(uint64_t chunk_bytes, int64_t depth, int64_t resident) {
+  absl::StatusOr<InferencePlan> Streamed(Bytes chunk_bytes, int64_t depth, int64_t resident) {
     InferencePlan found{.plan = Begin()};
-    found.plan.chunk_bytes = Bytes(CheckedU64(chunk_bytes));
+    found.plan.chunk_bytes = chunk_bytes;
     found.plan.buffer_depth = depth;
     found.plan.resident_chunks = resident;
     ASSIGN_OR_RETURN(found.bytes, bytes_of_(found.plan));
     ASSIGN_OR_RETURN(const int64_t chunks, StreamableChunks(found.plan));
     found.summary =
         StrCat("weights stream through ", depth, depth == 1 ? " slot" : " slots", ", ", resident,
-               " of ", chunks, " chunks stay on the device: ", BytesText(found.bytes.device),
-               " there, ", BytesText(found.bytes.host), " beside it");
+               " of ", chunks, " chunks stay on the device: ", ToString(found.bytes.device),
+               " there, ", ToString(found.bytes.host), " beside it");
     return found;
   }
 
@@ -91,7 +91,7 @@ class Search {
     while (too_many - fits > 1) {
       const int64_t middle = fits + (too_many - fits) / 2;
       ASSIGN_OR_RETURN(InferencePlan tried,
-                       Streamed(best.plan.chunk_bytes.value(), best.plan.buffer_depth, middle));
+                       Streamed(best.plan.chunk_bytes, best.plan.buffer_depth, middle));
       if (Fits(tried.bytes)) {
         best = std::move(tried);
         fits = middle;
@@ -103,10 +103,10 @@ class Search {
   }
 
   // Of the layer, and of the stage of a layer, that has most; and the least a chunk can be.
-  uint64_t LayerBytes() const { return std::max(MatrixBytes(), LargestOf(2)); }
-  uint64_t StageBytes() const { return std::max(MatrixBytes(), LargestOf(1)); }
-  uint64_t MatrixBytes() const { return LeastChunkBytes(ListStages(spec_), job_).value(); }
-  uint64_t LargestOf(size_t count) const {
+  Bytes LayerBytes() const { return std::max(MatrixBytes(), LargestOf(2)); }
+  Bytes StageBytes() const { return std::max(MatrixBytes(), LargestOf(1)); }
+  Bytes MatrixBytes() const { return LeastChunkBytes(ListStages(spec_), job_); }
+  Bytes LargestOf(size_t count) const {
     const std::vector<Stage> stages = ListStages(spec_);
     uint64_t largest = 1;
     for (size_t i = 0; i < stages.size(); ++i) {
@@ -123,17 +123,18 @@ class Search {
 
   absl::Status Refusal(const InferenceBytes& least) const {
     std::string there;
-    const auto tell = [&](std::string_view where, const std::optional<uint64_t>& limit) {
+    const auto tell = [&](std::string_view where, const std::optional<Bytes>& limit) {
       if (!limit.has_value()) return;
-      there += StrCat(there.empty() ? "" : ", ", WithCommas(*limit), where);
+      there += StrCat(there.empty() ? "" : ", ", WithCommas(limit->value()), where);
     };
     tell(" on the device", limits_.device);
     tell(" beside it", limits_.host);
     tell(" together", limits_.sum);
-    return absl::FailedPreconditionError(StrCat(
-        spec_.name, " takes at least ", WithCommas(least.device), " bytes of the device and ",
-        WithCommas(least.host), " beside it, streamed matrix by matrix; there are ", there,
-        ". Raise --device-memory, or lower the batch or the number of tokens"));
+    return absl::FailedPreconditionError(
+        StrCat(spec_.name, " takes at least ", WithCommas(least.device.value()),
+               " bytes of the device and ", WithCommas(least.host.value()),
+               " beside it, streamed matrix by matrix; there are ", there,
+               ". Raise --device-memory, or lower the batch or the number of tokens"));
   }
 
   const ModelSpec& spec_;

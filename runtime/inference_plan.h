@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "common/units.h"
 #include "model/model_spec.h"
 #include "schedule/stream_plan.h"
 #include "schedule/training_job.h"
@@ -14,16 +15,16 @@ namespace horizon {
 
 // What work with a model that changes nothing (evaluation, generation) takes under a plan.
 struct InferenceBytes {
-  uint64_t device = 0;
-  uint64_t host = 0;  // beside the device
+  Bytes device;
+  Bytes host;  // beside the device
 };
 using InferenceBytesOf = std::function<absl::StatusOr<InferenceBytes>(const StreamPlan& plan)>;
 
 // Bytes; none: as many as it takes. Device `host` shares the sum, others have memory of their own.
 struct InferenceLimits {
-  std::optional<uint64_t> device;
-  std::optional<uint64_t> host;
-  std::optional<uint64_t> sum;  // of both
+  std::optional<Bytes> device;
+  std::optional<Bytes> host;
+  std::optional<Bytes> sum;  // of both
   int64_t threads = 1;
 };
 

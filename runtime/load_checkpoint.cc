@@ -37,13 +37,13 @@ class Loader {
  private:
   // Every byte of the store has one in the checkpoint, and the other way round.
   absl::Status CheckComplete() const {
-    std::map<std::pair<std::string, StatePart>, uint64_t> wanted;
+    std::map<std::pair<std::string, StatePart>, Bytes> wanted;
     for (const auto& [name, places] : places_) {
       for (const StatePart part :
            {StatePart::kHi, StatePart::kLo, StatePart::kFirstMoment, StatePart::kSecondMoment,
             StatePart::kFirstScale, StatePart::kSecondScale}) {
         for (const ParameterStore::Place* place : places) {
-          if (const uint64_t bytes = store_.StateBytes(*place, part); bytes > 0) {
+          if (const Bytes bytes = store_.StateBytes(*place, part); bytes > 0_B) {
             wanted[{name, part}] += bytes;
           }
         }
@@ -71,7 +71,7 @@ class Loader {
     if (tensor.part == StatePart::kHi) RETURN_IF_ERROR(CheckFinite(tensor, offset, bytes));
     for (const ParameterStore::Place* place : places_.at(tensor.name)) {
       const uint64_t begins = OffsetInTensor(place->slice, tensor.part, format_);
-      const uint64_t ends = begins + store_.StateBytes(*place, tensor.part);
+      const uint64_t ends = begins + store_.StateBytes(*place, tensor.part).value();
       const uint64_t first = std::max(begins, offset);
       const uint64_t last = std::min(ends, offset + bytes.size());
       if (first >= last) continue;

@@ -1,9 +1,9 @@
 #include "runtime/metrics.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -35,51 +35,11 @@ std::string MetricsLine(const StepMetrics& metrics) {
   return std::move(json).Finish();
 }
 
-absl::StatusOr<MetricsWriter> MetricsWriter::Open(Io& io, std::string path) {
-  ASSIGN_OR_RETURN(std::unique_ptr<File> file, io.Open(path, OpenMode::kAppend));
-  return MetricsWriter(io, std::move(path), std::move(file));
-}
-
-absl::StatusOr<bool> MetricsWriter::EndsInsideALine() {
-  // A file opened to append cannot be read.
-  ASSIGN_OR_RETURN(const std::unique_ptr<File> file, io_->Open(path_, OpenMode::kRead));
-  ASSIGN_OR_RETURN(const FileInfo info, file->Info());
-  const uint64_t size = info.size.value();
-  std::array<std::byte, 1> last = {std::byte{'\n'}};
-  if (size > 0) {
-    ASSIGN_OR_RETURN(const size_t count, file->ReadAt(size - 1, last));
-    if (count == 0) return absl::DataLossError("cannot read " + path_ + ": it has become shorter");
-  }
-  return last[0] != std::byte{'\n'};
-}
-
-absl::Status MetricsWriter::Append(const StepMetrics& metrics) {
-  std::string line = MetricsLine(metrics) + "\n";
-  if (!end_is_known_) {
-    ASSIGN_OR_RETURN(const bool inside, EndsInsideALine());
-    if (inside) line.insert(line.begin(), '\n');
-  }
-  end_is_known_ = false;
-  RETURN_IF_ERROR(file_->WriteAt(0, std::as_bytes(std::span(line))));
-  end_is_known_ = true;
-  return absl::OkStatus();
-}
-
-absl::Status MetricsWriter::Close() {
-  const absl::Status synced = file_->Sync();
-  const absl::Status closed = file_->Close();
-  return synced.ok() ? closed : synced;
-}
-
-absl::Status AppendEvaluation(Io& io, const std::string& path, const EvaluationLine& line) {
+std::string EvaluationText(const EvaluationLine& line) {
   JsonWriter json(JsonWriter::Style::kOneLine);
   json.BeginObject().Key("step").Integer(line.step).Key("loss").Number(line.loss);
   json.Key("perplexity").Number(line.perplexity).Key("tokens").Integer(line.counted).EndObject();
-  const std::string text = std::move(json).Finish() + "\n";
-  ASSIGN_OR_RETURN(const std::unique_ptr<File> file, io.Open(path, OpenMode::kAppend));
-  RETURN_IF_ERROR(file->WriteAt(0, std::as_bytes(std::span(text))));
-  RETURN_IF_ERROR(file->Sync());
-  return file->Close();
+  return std::move(json).Finish();
 }
 
 namespace {

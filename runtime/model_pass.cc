@@ -29,7 +29,7 @@ absl::Status ModelPass::Take(Schedule schedule) {
 
 absl::StatusOr<std::unique_ptr<ModelPass>> ModelPass::Create(const Work& work,
                                                              const RunEnvironment& environment,
-                                                             uint64_t spare_device_bytes) {
+                                                             Bytes spare_device_bytes) {
   ASSIGN_OR_RETURN(Schedule schedule, Build(work));
   return Create(work.spec, std::move(schedule), environment, spare_device_bytes);
 }
@@ -37,7 +37,7 @@ absl::StatusOr<std::unique_ptr<ModelPass>> ModelPass::Create(const Work& work,
 absl::StatusOr<std::unique_ptr<ModelPass>> ModelPass::Create(const ModelSpec& spec,
                                                              Schedule schedule,
                                                              const RunEnvironment& environment,
-                                                             uint64_t spare_device_bytes) {
+                                                             Bytes spare_device_bytes) {
   std::unique_ptr<ModelPass> pass(new ModelPass(spec, environment));
   RETURN_IF_ERROR(pass->Take(std::move(schedule)));
   ASSIGN_OR_RETURN(RunMemory memory,

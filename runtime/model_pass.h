@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/units.h"
 #include "model/model_spec.h"
 #include "runtime/executor.h"
 #include "runtime/lane_resources.h"
@@ -31,12 +32,12 @@ class ModelPass {
   // what the environment names, outlive the pass.
   static absl::StatusOr<std::unique_ptr<ModelPass>> Create(const Work& work,
                                                            const RunEnvironment& environment,
-                                                           uint64_t spare_device_bytes = 0);
+                                                           Bytes spare_device_bytes = {});
   // The same with a schedule that is built, such as the one a prediction was made from: it is
   // verified here, and is the object that runs.
   static absl::StatusOr<std::unique_ptr<ModelPass>> Create(const ModelSpec& spec, Schedule schedule,
                                                            const RunEnvironment& environment,
-                                                           uint64_t spare_device_bytes = 0);
+                                                           Bytes spare_device_bytes = {});
   // A pass over the same parameters (run_memory.h). `first` outlives it; the two never run at once.
   static absl::StatusOr<std::unique_ptr<ModelPass>> CreateBeside(const Work& work,
                                                                  const ModelPass& first);

@@ -39,11 +39,12 @@ std::array<MomentPart, 4> MomentLayout::PartsOf(const TensorSlice& slice) const 
   const bool scaled = type_ == MomentType::k8Bit;
   const uint64_t scales = scaled ? 8 * chunk.moment_blocks : 0;
   const uint64_t before = scaled ? 4 * BlocksBefore(slice) : 0;
-  const uint64_t scale_bytes = scaled ? 4 * BlocksIn(slice.count) : 0;
-  return {MomentPart{scales + each * slice.trained_offset, each * slice.count},
-          MomentPart{scales + each * (chunk.trained + slice.trained_offset), each * slice.count},
-          MomentPart{before, scale_bytes},
-          MomentPart{4 * chunk.moment_blocks * (scaled ? 1 : 0) + before, scale_bytes}};
+  const Bytes scale_bytes = scaled ? 4_B * BlocksIn(slice.count) : 0_B;
+  return {
+      MomentPart{scales + each * slice.trained_offset, Bytes(each * slice.count)},
+      MomentPart{scales + each * (chunk.trained + slice.trained_offset), Bytes(each * slice.count)},
+      MomentPart{before, scale_bytes},
+      MomentPart{4 * chunk.moment_blocks * (scaled ? 1 : 0) + before, scale_bytes}};
 }
 
 }  // namespace horizon

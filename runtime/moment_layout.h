@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 
+#include "common/units.h"
 #include "kernels/adam.h"
 #include "schedule/chunk_tensors.h"
 #include "schedule/schedule.h"
@@ -14,7 +15,7 @@ namespace horizon {
 // each block of kMomentBlock parameters of a tensor.
 struct MomentPart {
   uint64_t offset = 0;  // bytes, in the buffer
-  uint64_t bytes = 0;
+  Bytes bytes;
 };
 
 class MomentLayout {

@@ -12,10 +12,10 @@
 namespace horizon {
 namespace {
 
-static_assert(sizeof(TokenRecord) == kTokenBytes);
-static_assert(sizeof(TokenSums) == kTokenSumBytes);
-static_assert(sizeof(LossSum) == kLossBytes);
-static_assert(sizeof(ClipRecord) == kClipFactorBytes);
+static_assert(Bytes(sizeof(TokenRecord)) == kTokenBytes);
+static_assert(Bytes(sizeof(TokenSums)) == kTokenSumBytes);
+static_assert(Bytes(sizeof(LossSum)) == kLossBytes);
+static_assert(Bytes(sizeof(ClipRecord)) == kClipFactorBytes);
 static_assert(kLossTileTokens == kLossTile);
 static_assert(CudaLogitStride(1) == LogitStride(DeviceKind::kCuda, 1));
 
@@ -34,8 +34,8 @@ OperationBodies::OperationBodies(const ModelSpec& spec, const Schedule& schedule
       each_(BytesOfParameter(schedule.job)),
       templates_(spec, TokensOf(schedule), ActivationTypeOf(schedule.job)) {
   const BufferId rotary = memory.Find(BufferKind::kRotaryTable, 0);
-  positions_ =
-      static_cast<int64_t>(memory.BytesOf(rotary) / sizeof(float)) / RotaryTablesWidth(spec);
+  positions_ = static_cast<int64_t>(memory.BytesOf(rotary).value() / sizeof(float)) /
+               RotaryTablesWidth(spec);
   for (int32_t c = 0; c < static_cast<int32_t>(schedule.chunks.chunks.size()); ++c) {
     ForEachTrainedSlice(schedule.chunks, c, [&](const TensorSlice& slice) {
       if (slice.first == 0) tensor_names_.push_back(slice.tensor->name);
@@ -51,7 +51,7 @@ absl::Status OperationBodies::Run(const Call& call, const KernelTable& kernels,
 bool OperationBodies::IsTransfer(OperationKind kind) const {
   switch (kind) {
     case OperationKind::kLoadChunk:
-      return each_.slot == 2;  // the device computes with the high half as it is
+      return each_.slot == 2_B;  // the device computes with the high half as it is
     case OperationKind::kLoadTokens:
     case OperationKind::kLoadRows:
     case OperationKind::kLoadAnchor:
@@ -87,7 +87,7 @@ std::vector<KernelMemory> OperationBodies::DeviceMemoryOf(const Call& call) cons
       return one.memory.data() == place.begin;
     });
     if (known == declared.end()) {
-      known = declared.insert(known, {.memory = {place.begin, place.bytes}});
+      known = declared.insert(known, {.memory = {place.begin, place.bytes.value()}});
     }
     (access.mode == AccessMode::kRead ? known->reads : known->writes) = true;
   }
@@ -100,7 +100,7 @@ std::span<std::byte> OperationBodies::ScratchOf(Lane lane) const {
       if (operation.lane != lane) continue;
       for (const Access& access : phase->AccessesOf(operation)) {
         if (access.content.kind != ContentKind::kTileScratch) continue;
-        return {places_[access.buffer].begin, places_[access.buffer].bytes};
+        return {places_[access.buffer].begin, places_[access.buffer].bytes.value()};
       }
     }
   }

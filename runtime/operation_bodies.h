@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "common/kernel_context.h"
+#include "common/units.h"
 #include "kernels/kernel_table.h"
 #include "model/model_spec.h"
 #include "runtime/device/device.h"
@@ -41,7 +42,7 @@ class OperationBodies {
   struct Transfer {
     std::byte* device = nullptr;
     std::byte* host = nullptr;
-    uint64_t bytes = 0;
+    Bytes bytes;
   };
   bool IsTransfer(OperationKind kind) const;
   Transfer TransferOf(const Call& call) const;

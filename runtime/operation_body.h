@@ -15,7 +15,7 @@
 namespace horizon {
 
 inline ValueType ActivationTypeOf(const TrainingJob& job) {
-  return ActivationBytes(job) == 4 ? ValueType::kFp32 : ValueType::kBf16;
+  return ActivationBytes(job) == 4_B ? ValueType::kFp32 : ValueType::kBf16;
 }
 
 // One call: the accesses of its operation, looked up by what they hold.
@@ -36,7 +36,7 @@ class OperationBodies::Body {
         tokens_(job_.micro_batch * sequence_),
         hidden_(owner.spec_.hidden),
         activations_(ActivationTypeOf(job_)),
-        weights_(owner.each_.slot == 4 ? ValueType::kFp32 : ValueType::kBf16) {}
+        weights_(owner.each_.slot == 4_B ? ValueType::kFp32 : ValueType::kBf16) {}
 
   absl::Status Run();
 
@@ -61,7 +61,7 @@ class OperationBodies::Body {
   }
   std::span<std::byte> MemoryOf(const Access& access) const {
     const BufferPlace& place = o_.places_[access.buffer];
-    return {place.begin, place.bytes};
+    return {place.begin, place.bytes.value()};
   }
   template <typename T>
   T* At(const Access& access) const {
@@ -107,13 +107,13 @@ class OperationBodies::Body {
     uint16_t* bf16 = nullptr;
   };
   GradientView GradientAt(const Access& access) const {
-    uint64_t bytes = o_.each_.gradient;
+    Bytes bytes = o_.each_.gradient;
     if (KindOf(access) == BufferKind::kKeptGradient) {
       bytes = o_.each_.kept_gradient;
     } else if (KindOf(access) == BufferKind::kEmbeddingGradient || SummedOnDevice()) {
-      bytes = 4;
+      bytes = 4_B;
     }
-    if (bytes == 4) return {.fp32 = At<float>(access)};
+    if (bytes == 4_B) return {.fp32 = At<float>(access)};
     return {.bf16 = At<uint16_t>(access)};
   }
 

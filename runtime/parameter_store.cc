@@ -166,7 +166,7 @@ ParameterStore::Range ParameterStore::RangeOf(const Place& place, StatePart part
         memory_.Find(high ? BufferKind::kWeightsHi : BufferKind::kWeightsLo, place.chunk);
     if (buffer < 0) return {};
     const uint64_t begin = high ? place.slice.offset : LowHalfOffset(schedule_.job, place.slice);
-    return {buffer, 2 * begin, 2 * place.slice.count};
+    return {buffer, 2 * begin, 2_B * place.slice.count};
   }
   const BufferId moments = memory_.Find(BufferKind::kMoments, place.chunk);
   if (moments < 0) return {};
@@ -175,21 +175,21 @@ ParameterStore::Range ParameterStore::RangeOf(const Place& place, StatePart part
   return {moments, found.offset, found.bytes};
 }
 
-uint64_t ParameterStore::StateBytes(const Place& place, StatePart part) const {
+Bytes ParameterStore::StateBytes(const Place& place, StatePart part) const {
   return RangeOf(place, part).bytes;
 }
 
 absl::Status ParameterStore::ReadState(const Place& place, StatePart part, uint64_t offset,
                                        std::span<std::byte> into) const {
   const Range range = RangeOf(place, part);
-  CHECK(offset + into.size() <= range.bytes);
+  CHECK(offset + into.size() <= range.bytes.value());
   return memory_.Get(range.buffer, range.offset + offset, into);
 }
 
 absl::Status ParameterStore::WriteState(const Place& place, StatePart part, uint64_t offset,
                                         std::span<const std::byte> from) {
   const Range range = RangeOf(place, part);
-  CHECK(offset + from.size() <= range.bytes);
+  CHECK(offset + from.size() <= range.bytes.value());
   return memory_.Put(range.buffer, range.offset + offset, from);
 }
 
@@ -198,7 +198,7 @@ absl::Status ParameterStore::ClearMoments() {
   for (int32_t c = 0; c < static_cast<int32_t>(schedule_.chunks.chunks.size()); ++c) {
     const BufferId moments = memory_.Find(BufferKind::kMoments, c);
     if (moments < 0) continue;
-    const uint64_t bytes = memory_.buffer(moments).bytes;
+    const uint64_t bytes = memory_.buffer(moments).bytes.value();
     for (uint64_t done = 0; done < bytes; done += kPiece) {
       RETURN_IF_ERROR(
           memory_.Put(moments, done, std::span(zeros).first(std::min(kPiece, bytes - done))));
@@ -279,7 +279,7 @@ absl::StatusOr<uint64_t> ParameterStore::Digest() const {
   std::vector<std::byte> bytes(kPiece);
   for (const Place& place : places_) {
     for (size_t p = 0; p < kStateParts.size(); ++p) {
-      const uint64_t length = StateBytes(place, kStateParts[p]);
+      const uint64_t length = StateBytes(place, kStateParts[p]).value();
       for (uint64_t done = 0; done < length; done += kPiece) {
         const std::span piece = WritableBytesOf(bytes, std::min(kPiece, length - done));
         RETURN_IF_ERROR(ReadState(place, kStateParts[p], done, piece));

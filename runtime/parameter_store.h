@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "common/units.h"
 #include "runtime/checkpoint/frozen_tensor.h"
 #include "runtime/checkpoint/state_part.h"
 #include "runtime/parameter_source.h"
@@ -49,7 +50,7 @@ class ParameterStore {
   // neither has a frozen tensor. Reading is allowed while steps run if the state is on the host and
   // the caller keeps updates of the chunk away; writing is not, and RebuildCopies comes after the
   // last write.
-  uint64_t StateBytes(const Place& place, StatePart part) const;
+  Bytes StateBytes(const Place& place, StatePart part) const;
   absl::Status ReadState(const Place& place, StatePart part, uint64_t offset,
                          std::span<std::byte> into) const;
   absl::Status WriteState(const Place& place, StatePart part, uint64_t offset,
@@ -70,7 +71,7 @@ class ParameterStore {
   struct Range {
     BufferId buffer = -1;
     uint64_t offset = 0;
-    uint64_t bytes = 0;
+    Bytes bytes;
   };
   Range RangeOf(const Place& place, StatePart part) const;
   // The buffer that only `resident` has, of a chunk; -1: none.

@@ -11,7 +11,7 @@
 namespace horizon {
 namespace {
 
-constexpr uint64_t kStageBytes = uint64_t{1} << 20;
+constexpr Bytes kStageBytes = 1_MiB;
 
 uint64_t AlignUp(uint64_t offset) {
   return (offset + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
@@ -66,12 +66,13 @@ RunMemory::RunMemory(const Schedule& schedule, Device& device)
 }
 
 absl::StatusOr<RunMemory> RunMemory::Create(const Schedule& schedule, Device& device,
-                                            uint64_t spare_device_bytes) {
+                                            Bytes spare_device_bytes) {
   RunMemory memory(schedule, device);
   const auto total = [&](Memory kind) { return schedule.memory.totals[static_cast<size_t>(kind)]; };
   absl::StatusOr<DeviceMemory> on_device = device.Allocate(
-      spare_device_bytes == 0 ? total(Memory::kDevice)
-                              : AlignUp(total(Memory::kDevice)) + spare_device_bytes);
+      spare_device_bytes == 0_B
+          ? total(Memory::kDevice)
+          : total(Memory::kDevice).RoundedUp(kBufferAlignment) + spare_device_bytes);
   RETURN_IF_ERROR(Annotate(on_device.status(), "reserving the device's memory"));
   memory.device_memory_ = *std::move(on_device);
   RETURN_IF_ERROR(memory.ReserveHost(total(Memory::kPinned), total(Memory::kHost)));
@@ -87,20 +88,20 @@ absl::StatusOr<RunMemory> RunMemory::Create(const Schedule& schedule, Device& de
 absl::StatusOr<RunMemory> RunMemory::CreateBeside(const Schedule& schedule,
                                                   const RunMemory& first) {
   RunMemory memory(schedule, *first.device_);
-  uint64_t pinned = 0;
-  uint64_t plain = 0;
+  Bytes pinned;
+  Bytes plain;
   for (const Buffer& buffer : schedule.memory.buffers) {
     if (IsShared(schedule, buffer.kind)) continue;
-    if (buffer.memory == Memory::kPinned) pinned += AlignUp(buffer.bytes);
-    if (buffer.memory == Memory::kHost) plain += AlignUp(buffer.bytes);
+    if (buffer.memory == Memory::kPinned) pinned += buffer.bytes.RoundedUp(kBufferAlignment);
+    if (buffer.memory == Memory::kHost) plain += buffer.bytes.RoundedUp(kBufferAlignment);
   }
   RETURN_IF_ERROR(memory.ReserveHost(pinned, plain));
   RETURN_IF_ERROR(memory.PlaceBeside(first));
   return memory;
 }
 
-absl::Status RunMemory::ReserveHost(uint64_t pinned, uint64_t plain) {
-  const auto reserve = [](HostMemory& into, uint64_t bytes, const char* what) {
+absl::Status RunMemory::ReserveHost(Bytes pinned, Bytes plain) {
+  const auto reserve = [](HostMemory& into, Bytes bytes, const char* what) {
     absl::StatusOr<HostMemory> reserved = HostMemory::Create(bytes);
     absl::Status status = Annotate(reserved.status(), what);
     if (status.ok()) into = *std::move(reserved);
@@ -138,20 +139,20 @@ bool RunMemory::IsShared(const Schedule& schedule, BufferKind kind) {
   }
 }
 
-uint64_t RunMemory::DeviceBytesBeside(const Schedule& schedule) {
-  uint64_t bytes = 0;
+Bytes RunMemory::DeviceBytesBeside(const Schedule& schedule) {
+  Bytes bytes;
   for (const Buffer& buffer : schedule.memory.buffers) {
     if (buffer.memory != Memory::kDevice || IsShared(schedule, buffer.kind)) continue;
-    bytes += AlignUp(buffer.bytes);
+    bytes += buffer.bytes.RoundedUp(kBufferAlignment);
   }
   return bytes;
 }
 
-uint64_t RunMemory::SpareBytesBeside(const Schedule& schedule, const Schedule& first) {
-  uint64_t bytes = 0;
+Bytes RunMemory::SpareBytesBeside(const Schedule& schedule, const Schedule& first) {
+  Bytes bytes;
   for (const Buffer& buffer : schedule.memory.buffers) {
     if (buffer.memory != Memory::kDevice || IsShared(schedule, buffer.kind)) continue;
-    if (TwinOf(buffer, first) == nullptr) bytes += AlignUp(buffer.bytes);
+    if (TwinOf(buffer, first) == nullptr) bytes += buffer.bytes.RoundedUp(kBufferAlignment);
   }
   return bytes;
 }
@@ -165,7 +166,7 @@ absl::Status RunMemory::PlaceBeside(const RunMemory& first) {
     if (buffer.memory != Memory::kDevice) continue;
     if (!IsShared(*first.schedule_, buffer.kind) && TwinOf(buffer, *schedule_) == nullptr) continue;
     gaps.back().second = buffer.offset;
-    gaps.emplace_back(AlignUp(buffer.offset + buffer.bytes), first.device_memory_.size());
+    gaps.emplace_back(AlignUp(buffer.offset + buffer.bytes.value()), first.device_memory_.size());
   }
   uint64_t pinned = 0;
   uint64_t plain = 0;
@@ -179,23 +180,24 @@ absl::Status RunMemory::PlaceBeside(const RunMemory& first) {
       place.begin = first.device_memory_.data() + twin->offset;
     } else if (buffer.memory == Memory::kDevice) {
       for (auto& [begin, end] : gaps) {
-        if (begin + buffer.bytes > end) continue;
+        if (begin + buffer.bytes.value() > end) continue;
         place.begin = first.device_memory_.data() + begin;
-        begin = AlignUp(begin + buffer.bytes);
+        begin = AlignUp(begin + buffer.bytes.value());
         break;
       }
     } else {
       uint64_t& used = buffer.memory == Memory::kPinned ? pinned : plain;
       place.begin = (buffer.memory == Memory::kPinned ? pinned_ : host_).data() + used;
-      used += AlignUp(buffer.bytes);
+      used += AlignUp(buffer.bytes.value());
     }
     if (place.begin == nullptr) {
-      return absl::FailedPreconditionError(StrCat(
-          "a pass of kind ", ToString(schedule_->kind), " takes ", DeviceBytesBeside(*schedule_),
-          " bytes of the device beside the model; no room is "
-          "left for ",
-          schedule_->NameOf(buffer), " of ", buffer.bytes, " bytes among the ",
-          first.device_memory_.size(), " that were reserved"));
+      return absl::FailedPreconditionError(
+          StrCat("a pass of kind ", ToString(schedule_->kind), " takes ",
+                 DeviceBytesBeside(*schedule_).value(),
+                 " bytes of the device beside the model; no room is "
+                 "left for ",
+                 schedule_->NameOf(buffer), " of ", buffer.bytes.value(), " bytes among the ",
+                 first.device_memory_.size(), " that were reserved"));
     }
     places_.push_back(place);
   }
@@ -218,37 +220,38 @@ BufferId RunMemory::Find(BufferKind kind, int32_t index) const {
 }
 
 absl::Status RunMemory::Put(BufferId id, uint64_t offset, std::span<const std::byte> values) {
-  CHECK(offset + values.size() <= buffer(id).bytes);
+  CHECK(offset + values.size() <= buffer(id).bytes.value());
   std::byte* target = At(id) + offset;
   if (buffer(id).memory != Memory::kDevice) {
     std::memcpy(target, values.data(), values.size());
     return absl::OkStatus();
   }
-  for (uint64_t done = 0; done < values.size(); done += kStageBytes) {
-    const uint64_t bytes = std::min<uint64_t>(kStageBytes, values.size() - done);
+  for (uint64_t done = 0; done < values.size(); done += kStageBytes.value()) {
+    const uint64_t bytes = std::min<uint64_t>(kStageBytes.value(), values.size() - done);
     std::memcpy(stage_.data(), values.data() + done, bytes);
     RETURN_IF_ERROR(
-        CopyThroughStage(target + done, stage_.data(), bytes, LinkDirection::kToDevice));
+        CopyThroughStage(target + done, stage_.data(), Bytes(bytes), LinkDirection::kToDevice));
   }
   return absl::OkStatus();
 }
 
 absl::Status RunMemory::Get(BufferId id, uint64_t offset, std::span<std::byte> values) {
-  CHECK(offset + values.size() <= buffer(id).bytes);
+  CHECK(offset + values.size() <= buffer(id).bytes.value());
   std::byte* source = At(id) + offset;
   if (buffer(id).memory != Memory::kDevice) {
     std::memcpy(values.data(), source, values.size());
     return absl::OkStatus();
   }
-  for (uint64_t done = 0; done < values.size(); done += kStageBytes) {
-    const uint64_t bytes = std::min<uint64_t>(kStageBytes, values.size() - done);
-    RETURN_IF_ERROR(CopyThroughStage(source + done, stage_.data(), bytes, LinkDirection::kToHost));
+  for (uint64_t done = 0; done < values.size(); done += kStageBytes.value()) {
+    const uint64_t bytes = std::min<uint64_t>(kStageBytes.value(), values.size() - done);
+    RETURN_IF_ERROR(
+        CopyThroughStage(source + done, stage_.data(), Bytes(bytes), LinkDirection::kToHost));
     std::memcpy(values.data() + done, stage_.data(), bytes);
   }
   return absl::OkStatus();
 }
 
-absl::Status RunMemory::CopyThroughStage(std::byte* device, std::byte* host, uint64_t bytes,
+absl::Status RunMemory::CopyThroughStage(std::byte* device, std::byte* host, Bytes bytes,
                                          LinkDirection direction) {
   const absl::Status copied = direction == LinkDirection::kToDevice
                                   ? device_->CopyToDevice(stream_, device, host, bytes)

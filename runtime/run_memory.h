@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/host_memory.h"
+#include "common/units.h"
 #include "runtime/device/device.h"
 #include "schedule/schedule.h"
 
@@ -15,7 +16,7 @@ namespace horizon {
 // Address and size of a buffer. A buffer that two passes share has the size the first one gave it.
 struct BufferPlace {
   std::byte* begin = nullptr;
-  uint64_t bytes = 0;
+  Bytes bytes;
 };
 
 // All memory of a pass, taken once, exactly as the layout says: one piece of the device, one of
@@ -31,7 +32,7 @@ class RunMemory {
   // ResourceExhausted (bytes asked, bytes there) when one of the three does not fit.
   // `spare_device_bytes` are added on the device, for a pass that will be made beside this one.
   static absl::StatusOr<RunMemory> Create(const Schedule& schedule, Device& device,
-                                          uint64_t spare_device_bytes = 0);
+                                          Bytes spare_device_bytes = {});
   // Takes memory of the host only. FailedPrecondition when the device's memory of `first`, which
   // outlives the result, has too little room (DeviceBytesBeside) or lacks something shared.
   static absl::StatusOr<RunMemory> CreateBeside(const Schedule& schedule, const RunMemory& first);
@@ -39,10 +40,10 @@ class RunMemory {
   // `resident` computes with, rotary angles, keys and values.
   static bool IsShared(const Schedule& schedule, BufferKind kind);
   // Room a pass takes on the device beside another: all buffers that are not shared.
-  static uint64_t DeviceBytesBeside(const Schedule& schedule);
+  static Bytes DeviceBytesBeside(const Schedule& schedule);
   // What a pass takes beside `first` at most, when what both have in one size shares its place:
   // with this much spare memory behind the first one's, it always fits.
-  static uint64_t SpareBytesBeside(const Schedule& schedule, const Schedule& first);
+  static Bytes SpareBytesBeside(const Schedule& schedule, const Schedule& first);
   RunMemory(RunMemory&&) = default;
   RunMemory& operator=(RunMemory&&) = delete;
   ~RunMemory();
@@ -57,12 +58,12 @@ class RunMemory {
   std::span<const BufferPlace> places() const { return places_; }
   const Buffer& buffer(BufferId id) const { return schedule_->memory.buffers[id]; }
   // Its size, which for a shared one is that of the first pass.
-  uint64_t BytesOf(BufferId id) const { return places_[id].bytes; }
+  Bytes BytesOf(BufferId id) const { return places_[id].bytes; }
   // The buffer of a kind with this index (a chunk, as a rule); -1: the layout has none. For what
   // happens between passes (filling, saving); operations have accesses.
   BufferId Find(BufferKind kind, int32_t index) const;
-  uint64_t device_bytes() const { return device_memory_.size(); }
-  uint64_t host_bytes() const { return pinned_.size() + host_.size(); }
+  Bytes device_bytes() const { return Bytes(device_memory_.size()); }
+  Bytes host_bytes() const { return Bytes(pinned_.size()) + Bytes(host_.size()); }
   // The largest piece of the host's memory, for whoever needs memory when the run no longer does:
   // writing there destroys the parameters.
   std::span<std::byte> largest_host_piece() const {
@@ -76,9 +77,9 @@ class RunMemory {
 
  private:
   RunMemory(const Schedule& schedule, Device& device);
-  absl::Status ReserveHost(uint64_t pinned, uint64_t plain);
+  absl::Status ReserveHost(Bytes pinned, Bytes plain);
   absl::Status PlaceBeside(const RunMemory& first);
-  absl::Status CopyThroughStage(std::byte* device, std::byte* host, uint64_t bytes,
+  absl::Status CopyThroughStage(std::byte* device, std::byte* host, Bytes bytes,
                                 LinkDirection direction);
 
   const Schedule* schedule_;

@@ -37,10 +37,10 @@ Values StageArrays::Find(ArrayRole role, bool required) {
     return {};
   }
   const std::span<std::byte> memory = in_kept ? kept_ : workspace_;
-  if (place.offset > memory.size() || place.bytes > memory.size() - place.offset) {
-    Fail(role,
-         StrCat("its ", place.bytes, " bytes at offset ", place.offset, " do not lie inside the ",
-                memory.size(), " bytes of the ", in_kept ? "activations" : "workspace"));
+  if (place.offset > memory.size() || place.bytes.value() > memory.size() - place.offset) {
+    Fail(role, StrCat("its ", place.bytes.value(), " bytes at offset ", place.offset,
+                      " do not lie inside the ", memory.size(), " bytes of the ",
+                      in_kept ? "activations" : "workspace"));
     return {};
   }
   return {memory.data() + place.offset,

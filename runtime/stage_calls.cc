@@ -107,7 +107,7 @@ absl::Status StageCalls::NormBackward(const NormShape& shape, ConstValues x,
 }
 
 Values StageCalls::KeptNormWeight(std::span<std::byte> kept) const {
-  const int64_t offset = template_.kept_bytes();
+  const auto offset = static_cast<int64_t>(template_.kept_bytes().value());
   CHECK(offset + hidden_ * BytesOf(weights_.type()) <= static_cast<int64_t>(kept.size()));
   return {kept.data() + offset, weights_.type()};
 }

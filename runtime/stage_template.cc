@@ -25,15 +25,15 @@ StageTemplate::StageTemplate(const ModelSpec& spec, StageKind kind, int64_t toke
   }
   const ArrayDescriptions arrays = ArraysOf(spec, kind);
   const CheckedU64 count = CheckedU64::FromSigned(tokens);
-  const auto value_bytes = static_cast<uint64_t>(BytesOf(activations));
+  const Bytes value_bytes(static_cast<uint64_t>(BytesOf(activations)));
   kept_ = ArrayLayout::Kept(arrays, count, value_bytes);
   for (const ScratchOf pass :
        {ScratchOf::kForward, ScratchOf::kKeepingForward, ScratchOf::kBackward}) {
     scratch_[static_cast<size_t>(pass)] = ArrayLayout::Scratch(arrays, pass, count, value_bytes);
   }
-  const CheckedU64 aligned = kept_.bytes().RoundedUp(kActivationAlignment);
+  const Bytes aligned = kept_.bytes().RoundedUp(kActivationAlignment);
   CHECK(aligned.ok());  // LayOutMemory has laid it out
-  kept_bytes_ = static_cast<int64_t>(aligned.value());
+  kept_bytes_ = aligned;
 }
 
 StageTemplates::StageTemplates(const ModelSpec& spec, int64_t tokens, ValueType activations) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/units.h"
 #include "kernels/values.h"
 #include "model/model_spec.h"
 #include "model/stages/array_layout.h"
@@ -32,14 +33,14 @@ class StageTemplate {
     return scratch_[static_cast<size_t>(pass)];
   }
   // What a whole stage uses of the activations: where the next stage's begin.
-  int64_t kept_bytes() const { return kept_bytes_; }
+  Bytes kept_bytes() const { return kept_bytes_; }
 
  private:
   std::array<TensorPlace, kTensorRoles> tensors_;
   std::vector<int64_t> unit_begins_;
   ArrayLayout kept_;
   std::array<ArrayLayout, 3> scratch_;
-  int64_t kept_bytes_ = 0;
+  Bytes kept_bytes_;
 };
 
 // The templates of a pass, by kind of stage.

@@ -10,10 +10,10 @@
 #include "common/str_cat.h"
 #include "runtime/even_sample.h"
 #include "runtime/learning_rate.h"
+#include "runtime/line_file.h"
 #include "runtime/metrics.h"
 #include "runtime/process_memory.h"
 #include "runtime/step_input.h"
-#include "schedule/trace_writer.h"
 
 namespace horizon {
 namespace {
@@ -33,7 +33,11 @@ constexpr size_t kSecondsToKeep = 8192;
 class Run {
  public:
   explicit Run(const TrainingRun& run)
-      : run_(run), job_(run.trainer.schedule().job), counters_(run.counters) {
+      : run_(run),
+        job_(run.trainer.schedule().job),
+        counters_(run.counters),
+        metrics_(run.io, run.folder + "/metrics.jsonl", [this](const auto& text) { Warn(text); }),
+        evaluations_(run.io, run.folder + "/eval.jsonl", [this](const auto& text) { Warn(text); }) {
     summary_.tokens_per_step = job_.accumulation * job_.micro_batch_tokens();
     summary_.steps = run.first_step - 1;
     summary_.skipped = counters_.skipped_steps;
@@ -43,23 +47,21 @@ class Run {
   }
 
   absl::StatusOr<RunSummary> Do() {
-    ASSIGN_OR_RETURN(MetricsWriter metrics,
-                     MetricsWriter::Open(run_.io, run_.folder + "/metrics.jsonl"));
+    RETURN_IF_ERROR(metrics_.Open());
     absl::Status trained = EvaluateWhereItBegan();
     while (trained.ok() && summary_.steps < job_.steps && !summary_.interrupted) {
-      trained = Segment(metrics);
+      trained = Segment();
     }
-    TellMeasured(true);
+    if (!FolderIsLost()) TellMeasured(true);
     // What was being saved when something went wrong is saved still, if its state is whole.
     if (run_.saving != nullptr) {
       for (const SaveReport& report : run_.saving->saver.Finish()) trained.Update(Heard(report));
     }
     RETURN_IF_ERROR(trained);
-    RETURN_IF_ERROR(metrics.Close());
-    RETURN_IF_ERROR(SaveTheEnd());
-    RETURN_IF_ERROR(WriteTrace(run_.trainer.schedule(), last_,
-                               StrCat("measured: step ", summary_.steps, " of ", job_.model),
-                               run_.io, run_.folder + "/timeline.json"));
+    if (!FolderIsLost()) SaveTheEnd();
+    // Only now: what the disk has room for goes to the state first.
+    metrics_.Close();
+    evaluations_.Close();
     // The first step has pages and caches to fill.
     const std::vector<double>& seconds = seconds_.values();
     summary_.step_seconds = Median(
@@ -86,7 +88,7 @@ class Run {
   }
 
   // Steps up to the next one after which everything has to stand still.
-  absl::Status Segment(MetricsWriter& metrics) {
+  absl::Status Segment() {
     const int64_t first = summary_.steps + 1;
     int64_t last = job_.steps;
     const auto stop_at = [&](int64_t every) {
@@ -96,7 +98,7 @@ class Run {
     if (run_.saving != nullptr && !SavesBesides()) stop_at(run_.saving->every);
     RETURN_IF_ERROR(run_.trainer.Train(
         first, last, [this](int64_t number) { return Input(number); },
-        [&](const Trainer::Report& report) { return OnStep(report, metrics); },
+        [&](const Trainer::Report& report) { return OnStep(report); },
         SavesBesides() ? &run_.saving->saver : nullptr));
     if (SaveIsDue(summary_.steps) && !SavesBesides()) {
       RETURN_IF_ERROR(Heard(run_.saving->saver.SaveNow(summary_.steps, FactsOf(summary_.steps))));
@@ -124,7 +126,7 @@ class Run {
     return input;
   }
 
-  absl::StatusOr<Trainer::Next> OnStep(const Trainer::Report& report, MetricsWriter& metrics) {
+  absl::StatusOr<Trainer::Next> OnStep(const Trainer::Report& report) {
     const StepResult& result = report.result;
     ASSIGN_OR_RETURN(const ProcessMemory memory, ReadProcessMemory(run_.io));
     const StepNews news{
@@ -136,21 +138,22 @@ class Run {
         .seconds = report.seconds,
         .tokens_per_second = static_cast<double>(summary_.tokens_per_step) / report.seconds,
         .host_bytes = memory.resident(),
-        .device_bytes = Bytes(CheckedU64(run_.device.used())),
+        .device_bytes = run_.device.used(),
         .skipped = SkippedBecause(result)};
-    RETURN_IF_ERROR(metrics.Append(MetricsOf(news, result)));
+    metrics_.Append(MetricsLine(MetricsOf(news, result)));
+    const bool lost = FolderIsLost();
     Count(news);
-    last_ = report.timeline;
-    StartAtZero(last_);
+    summary_.last_step = report.timeline;
+    StartAtZero(summary_.last_step);
     if (&report.phase == &run_.trainer.schedule().steady) {
       durations_.Add(DurationsOf(run_.trainer.schedule(), report.timeline, 0));
-      if (run_.on_measured) steady_ = last_;
+      if (run_.on_measured) steady_ = summary_.last_step;
       steady_step_ = result.number;
-      TellMeasured(false);
+      if (!lost) TellMeasured(false);
     }
     if (run_.on_step) run_.on_step(news);
-    if (run_.saving != nullptr) RETURN_IF_ERROR(AfterStep(result.number, metrics));
-    const bool stop = run_.stop_requested && run_.stop_requested();
+    if (run_.saving != nullptr) RETURN_IF_ERROR(AfterStep(result.number));
+    const bool stop = lost || (run_.stop_requested && run_.stop_requested());
     if (stop && result.number < job_.steps) summary_.interrupted = true;
     return stop ? Trainer::Next::kStop : Trainer::Next::kGoOn;
   }
@@ -161,9 +164,18 @@ class Run {
         {.step = steady_step_, .timeline = steady_, .durations = durations_, .last = last});
   }
 
-  absl::Status AfterStep(int64_t step, MetricsWriter& metrics) {
+  void Warn(const std::string& text) const {
+    if (run_.on_warning) run_.on_warning(text);
+  }
+
+  bool FolderIsLost() {
+    if (summary_.folder_lost.ok() && run_.check_folder) summary_.folder_lost = run_.check_folder();
+    return !summary_.folder_lost.ok();
+  }
+
+  absl::Status AfterStep(int64_t step) {
     if (SaveIsDue(step)) {
-      RETURN_IF_ERROR(metrics.Sync());
+      metrics_.Sync();
       if (SavesBesides()) run_.saving->saver.Provide(step, FactsOf(step));
     }
     for (const SaveReport& report : run_.saving->saver.TakeReports()) {
@@ -185,16 +197,17 @@ class Run {
             .metrics_lines = step};
   }
 
-  // The state the run ends in, unless that very one was saved before.
-  absl::Status SaveTheEnd() {
-    if (run_.saving == nullptr || summary_.steps < run_.first_step) return absl::OkStatus();
-    if (summary_.saved.has_value() && summary_.saved->step == summary_.steps) {
-      return absl::OkStatus();
-    }
-    const SaveReport report = run_.saving->saver.SaveNow(summary_.steps, FactsOf(summary_.steps));
-    RETURN_IF_ERROR(Heard(report));
-    // A run that was stopped is lost without it.
-    return summary_.interrupted ? report.status : absl::OkStatus();
+  // The state the run ends in, unless that very one was saved before. That it could not be saved is
+  // for whoever has the state to judge: it is still in the store.
+  void SaveTheEnd() {
+    if (run_.saving == nullptr || summary_.steps < run_.first_step) return;
+    if (summary_.saved.has_value() && summary_.saved->step == summary_.steps) return;
+    metrics_.Sync();
+    evaluations_.Sync();
+    SaveReport report = run_.saving->saver.SaveNow(summary_.steps, FactsOf(summary_.steps));
+    report.at_end = true;
+    if (report.path.empty()) summary_.end_not_saved = report.status;
+    Heard(report).IgnoreError();
   }
 
   absl::Status Heard(const SaveReport& report) {
@@ -227,11 +240,11 @@ class Run {
       return absl::OkStatus();
     }
     summary_.evaluation = evaluation;
-    RETURN_IF_ERROR(AppendEvaluation(run_.io, run_.folder + "/eval.jsonl",
-                                     {.step = summary_.steps,
-                                      .loss = evaluation.loss(),
-                                      .perplexity = evaluation.perplexity(),
-                                      .counted = evaluation.counted}));
+    evaluations_.Append(EvaluationText({.step = summary_.steps,
+                                        .loss = evaluation.loss(),
+                                        .perplexity = evaluation.perplexity(),
+                                        .counted = evaluation.counted}));
+    evaluations_.Sync();
     if (held_out.on_evaluation) held_out.on_evaluation(summary_.steps, evaluation);
     return absl::OkStatus();
   }
@@ -291,7 +304,8 @@ class Run {
   RunSummary summary_;
   EvenSample seconds_{kSecondsToKeep};
   MedianDurations durations_{StepsToKeep()};
-  Timeline last_;
+  LineFile metrics_;
+  LineFile evaluations_;
   Timeline steady_;  // of the last steady step
   int64_t steady_step_ = 0;
 };

@@ -69,7 +69,7 @@ struct TrainingRun {
   Device& device;
   Trainer& trainer;
   TokenSource& data;
-  std::string folder;  // exists; gets metrics.jsonl, eval.jsonl and timeline.json
+  std::string folder;  // exists; gets metrics.jsonl and eval.jsonl
   double predicted_step_seconds = 0;
   bool log_gradient_norms = false;
   // Of a run that goes on: the first step still to be done, and what it counted before.
@@ -78,7 +78,12 @@ struct TrainingRun {
   const RunSaving* saving = nullptr;
   const RunEvaluation* evaluation = nullptr;
   std::function<bool()> stop_requested;  // asked after each step
+  // Asked after each step and before the last save: an error where the folder is no longer the one
+  // the run began in. Then the steps end (RunSummary::folder_lost). May be missing.
+  std::function<absl::Status()> check_folder;
   std::function<void(const StepNews&)> on_step;
+  // Hears of what went wrong and does not end the run, in whole sentences; may be missing.
+  std::function<void(const std::string&)> on_warning;
   // Hears of every steady step, and of the last one again when the run ends, in whatever way.
   std::function<void(const MeasuredStep&)> on_measured;
 };
@@ -98,13 +103,17 @@ struct RunSummary {
   bool interrupted = false;
   std::optional<Evaluation> evaluation;  // the last one
   std::optional<SaveReport> saved;       // the last one that succeeded
+  absl::Status end_not_saved;            // why the state after the last step was not saved
+  absl::Status folder_lost;              // check_folder's error; the steps ended at it
+  Timeline last_step;                    // its operations, as they were measured
 };
 
-// Trains the steps of the trainer's job from `first_step` on, writing metrics.jsonl (a line a
-// step), eval.jsonl (a line an evaluation) and, at the end, timeline.json of the last step. The
-// store then holds the state after the last step. Updates are made and saved while steps run, where
-// the state is on the host; otherwise, and for evaluations, the steps stop meanwhile. What is done
-// when never changes a number.
+// Trains the steps of the trainer's job from `first_step` on, writing metrics.jsonl (a line a step)
+// and eval.jsonl (a line an evaluation), which wait in memory while the disk takes nothing
+// (LineFile). The store then holds the state after the last step, whether that could be saved or
+// not: errors are those of a state that is not whole, and of a save that must succeed. Updates are
+// made and saved while steps run, where the state is on the host; otherwise, and for evaluations,
+// the steps stop meanwhile. What is done when never changes a number.
 absl::StatusOr<RunSummary> RunTraining(const TrainingRun& run);
 
 }  // namespace horizon

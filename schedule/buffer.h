@@ -5,6 +5,7 @@
 #include <span>
 
 #include "common/enum_words.h"
+#include "common/units.h"
 
 namespace horizon {
 
@@ -68,12 +69,12 @@ struct Buffer {
   Memory memory = Memory::kDevice;
   int32_t index = 0;
   uint64_t offset = 0;
-  uint64_t bytes = 0;
+  Bytes bytes;
 };
 
 // Buffers start at multiples of this in their memory.
 inline constexpr uint64_t kBufferAlignment = 256;
 
-using MemoryTotals = std::array<uint64_t, kMemoryCount>;
+using MemoryTotals = std::array<Bytes, kMemoryCount>;
 
 }  // namespace horizon

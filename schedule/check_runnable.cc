@@ -20,7 +20,7 @@ absl::Status CheckStrategy(const TrainingJob& job, const StreamPlan& plan) {
         StrCat("strategy ", std::string(ToString(plan.strategy)),
                " is for comparison only: run horizon, reference or resident"));
   }
-  if (RulesOf(job, plan).clips_in_own_pass && BytesOfParameter(job).kept_gradient != 4) {
+  if (RulesOf(job, plan).clips_in_own_pass && BytesOfParameter(job).kept_gradient != 4_B) {
     return absl::FailedPreconditionError(
         "reference would round bf16 gradients twice as it clips: set gradient_type fp32");
   }

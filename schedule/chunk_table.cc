@@ -134,7 +134,7 @@ class Cutter {
 
   // The shards a stage is cut into: the fewest that fit chunk_bytes each.
   absl::StatusOr<std::vector<UnitRange>> ShardsOf(const Stage& stage) {
-    const uint64_t limit = plan_.chunk_bytes.value() / link_bytes_;
+    const uint64_t limit = (plan_.chunk_bytes / link_bytes_).value();
     if (!streams() || stage.parameters <= limit) return std::vector{UnitRange{0, stage.units}};
     const int64_t room = kMostChunks - next_chunk();
     const auto key = std::tuple(stage.kind, stage.parameters, stage.units);
@@ -144,10 +144,11 @@ class Cutter {
     }
     const uint64_t least = LargestUncut(stage);
     if (least > limit) {
-      return absl::FailedPreconditionError(StrCat(
-          "chunk_bytes ", WithCommas(plan_.chunk_bytes.value()),
-          " cannot hold the smallest part that ", stage.name,
-          " can be cut into: set chunk_bytes to at least ", WithCommas(least * link_bytes_)));
+      return absl::FailedPreconditionError(
+          StrCat("chunk_bytes ", WithCommas(plan_.chunk_bytes.value()),
+                 " cannot hold the smallest part that ", stage.name,
+                 " can be cut into: set chunk_bytes to at least ",
+                 WithCommas((least * link_bytes_).value())));
     }
     if (!IsTable(stage)) return shards_of_[key] = EvenRuns(stage, limit);
     const int64_t shards = FewestEqualRanges(stage, limit);
@@ -213,7 +214,7 @@ class Cutter {
 
   // Packs stages [begin, end) into chunks, none of which crosses `end`.
   absl::Status AddStages(int32_t begin, int32_t end) {
-    const uint64_t limit = plan_.chunk_bytes.value() / link_bytes_;
+    const uint64_t limit = (plan_.chunk_bytes / link_bytes_).value();
     bool open = false;  // the last chunk may take another stage
     for (int32_t s = begin; s < end; ++s) {
       const Stage& stage = table_.stages[s];
@@ -339,7 +340,7 @@ class Cutter {
   const TrainingJob& job_;
   const StreamPlan& plan_;
   const StrategyRules rules_;
-  const uint64_t link_bytes_;
+  const Bytes link_bytes_;
   int32_t first_differentiated_ = 0;  // stage
   ChunkTable table_;
   std::map<std::tuple<StageKind, uint64_t, int64_t>, std::vector<UnitRange>> shards_of_;
@@ -366,7 +367,7 @@ uint64_t LargestOfShards(const Stage& stage, int64_t shards) {
 Bytes LeastChunkBytes(const std::vector<Stage>& stages, const TrainingJob& job) {
   uint64_t least = 0;
   for (const Stage& stage : stages) least = std::max(least, LargestUncut(stage));
-  return Bytes(CheckedU64(least) * BytesOfParameter(job).link);
+  return least * BytesOfParameter(job).link;
 }
 
 int32_t ChunkTable::LargestBlock() const {

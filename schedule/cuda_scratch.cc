@@ -17,43 +17,41 @@ constexpr int64_t kCachePlaces = 256;
 constexpr uint64_t kRoundedElements = uint64_t{8} << 20;
 constexpr uint64_t kRoundedRows = 128;
 
-CheckedU64 Part(CheckedU64 bytes) { return bytes.RoundedUp(kPartAlignment); }
+Bytes Part(Bytes bytes) { return bytes.RoundedUp(kPartAlignment); }
 
 CheckedU64 Count(int64_t count) { return CheckedU64::FromSigned(count); }
 
-CheckedU64 AttentionBytes(const ModelSpec& spec, TokenBatch batch) {
+Bytes AttentionBytes(const ModelSpec& spec, TokenBatch batch) {
   const CheckedU64 rows = Count(spec.heads) * Count(std::min(batch.sequence, kQueryTile));
   const CheckedU64 width = Count(spec.head_dim);
   const CheckedU64 keys = Count(batch.sequence) * Count(spec.kv_heads) * width;
-  return Part(rows * width * 2) * 2 + Part(rows * kKeyTile * 4) * 2 + Part(rows * width * 4) +
-         Part(keys * 4) * 2 + Part(rows * 4) * 2;
+  return Part(rows * width * 2_B) * 2 + Part(rows * kKeyTile * 4_B) * 2 + Part(rows * width * 4_B) +
+         Part(keys * 4_B) * 2 + Part(rows * 4_B) * 2;
 }
 
 // Of a token that is decoded: all places of the longest cache in tiles.
-CheckedU64 CacheBytes(const ModelSpec& spec, const TrainingJob& job) {
+Bytes CacheBytes(const ModelSpec& spec, const TrainingJob& job) {
   const CheckedU64 tiles = Count(job.micro_batch) * Count(spec.heads) *
                            Count((job.sequence + kCachePlaces - 1) / kCachePlaces);
-  return Part(tiles * 4) * 2 + Part(tiles * Count(spec.head_dim) * 4);
+  return Part(tiles * 4_B) * 2 + Part(tiles * Count(spec.head_dim) * 4_B);
 }
 
-CheckedU64 RoundedGradientBytes(const ModelSpec& spec, const TrainingJob& job,
-                                const StreamPlan& plan) {
-  if (SummedOnDevice(job, plan) <= 1 || job.gradient_type != NumberType::kBf16) return 0;
+Bytes RoundedGradientBytes(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan) {
+  if (SummedOnDevice(job, plan) <= 1 || job.gradient_type != NumberType::kBf16) return 0_B;
   const CheckedU64 widest =
       Count(std::max({spec.hidden, spec.intermediate, spec.heads * spec.head_dim}));
-  return std::max(CheckedU64(kRoundedElements), widest * kRoundedRows) * 2;
+  return std::max(CheckedU64(kRoundedElements), widest * kRoundedRows) * 2_B;
 }
 
 }  // namespace
 
-CheckedU64 CudaScratchBytes(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan,
-                            const ChunkTable& chunks, TokenBatch batch) {
+Bytes CudaScratchBytes(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan,
+                       const ChunkTable& chunks, TokenBatch batch) {
   const int64_t loss_tokens = std::min(plan.loss_chunk_tokens, batch.tokens());
-  const CheckedU64 loss =
-      chunks.head.size() > 1 ? CheckedU64(0) : Count(loss_tokens) * Count(spec.hidden) * 4;
-  const CheckedU64 columns =
-      Count(std::max({spec.hidden, spec.intermediate, spec.heads * spec.head_dim})) * 12 + 16;
-  return CheckedU64(kGemmWorkspaceBytes) +
+  const Bytes loss = chunks.head.size() > 1 ? 0_B : Count(loss_tokens) * Count(spec.hidden) * 4_B;
+  const Bytes columns =
+      Count(std::max({spec.hidden, spec.intermediate, spec.heads * spec.head_dim})) * 12_B + 16_B;
+  return Bytes(kGemmWorkspaceBytes) +
          std::max({AttentionBytes(spec, batch), CacheBytes(spec, job), loss,
                    RoundedGradientBytes(spec, job, plan), columns});
 }

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "common/checked.h"
+#include "common/units.h"
 #include "model/model_spec.h"
 #include "model/stage_work.h"
 #include "schedule/chunk_table.h"
@@ -18,7 +18,7 @@ namespace horizon {
 //
 // Kernels check what they get against functions of their own (kernels/*.h: ...WorkspaceBytes); a
 // test holds both together.
-CheckedU64 CudaScratchBytes(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan,
-                            const ChunkTable& chunks, TokenBatch batch);
+Bytes CudaScratchBytes(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan,
+                       const ChunkTable& chunks, TokenBatch batch);
 
 }  // namespace horizon

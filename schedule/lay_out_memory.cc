@@ -101,25 +101,22 @@ class Layout {
     return absl::OkStatus();
   }
 
-  BufferId Add(BufferKind kind, Memory memory, int32_t index, CheckedU64 bytes) {
-    uint64_t& end = memory_.totals[static_cast<size_t>(memory)];
-    const CheckedU64 offset = CheckedU64(end).RoundedUp(kBufferAlignment);
-    const CheckedU64 next = offset + bytes;
+  BufferId Add(BufferKind kind, Memory memory, int32_t index, Bytes bytes) {
+    Bytes& end = memory_.totals[static_cast<size_t>(memory)];
+    const Bytes offset = end.RoundedUp(kBufferAlignment);
+    const Bytes next = offset + bytes;
     if (!next.ok() || next.value() >= uint64_t{1} << 63) {
       overflowed_ = true;
       return 0;
     }
-    end = next.value();
-    memory_.buffers.push_back({.kind = kind,
-                               .memory = memory,
-                               .index = index,
-                               .offset = offset.value(),
-                               .bytes = bytes.value()});
+    end = next;
+    memory_.buffers.push_back(
+        {.kind = kind, .memory = memory, .index = index, .offset = offset.value(), .bytes = bytes});
     return static_cast<BufferId>(memory_.buffers.size()) - 1;
   }
 
   void AddPool(std::vector<BufferId>& pool, BufferKind kind, Memory memory, int64_t count,
-               CheckedU64 bytes) {
+               Bytes bytes) {
     for (int64_t i = 0; i < count && !overflowed_; ++i) {
       pool.push_back(Add(kind, memory, static_cast<int32_t>(i), bytes));
     }
@@ -130,7 +127,7 @@ class Layout {
   void AddPerChunk(std::vector<BufferId>& buffers, BufferKind kind, Memory memory, Size bytes) {
     buffers.assign(chunk_count(), -1);
     for (int32_t c = 0; c < chunk_count() && !overflowed_; ++c) {
-      if (const CheckedU64 size = bytes(c); size != CheckedU64(0)) {
+      if (const Bytes size = bytes(c); size != 0_B) {
         buffers[c] = Add(kind, memory, c, size);
       }
     }
@@ -141,14 +138,14 @@ class Layout {
     const bool updates = kind_ == PassKind::kTrain;
     // Where a copy on the device is what compute reads, the halves are for updates alone.
     const auto is_kept = [&](int32_t c) {
-      return !rules_.all_on_device || each_.slot == 2 || (updates && trained(c) > 0);
+      return !rules_.all_on_device || each_.slot == 2_B || (updates && trained(c) > 0);
     };
     AddPerChunk(map_.weights_hi, BufferKind::kWeightsHi, rules_.weights,
-                [&](int32_t c) { return CheckedU64(is_kept(c) ? 2 : 0) * parameters(c); });
+                [&](int32_t c) { return (is_kept(c) ? 2_B : 0_B) * parameters(c); });
     AddPerChunk(map_.weights_lo, BufferKind::kWeightsLo, loads_low ? rules_.weights : rules_.state,
                 [&](int32_t c) {
                   const uint64_t halves = loads_low ? parameters(c) : updates ? trained(c) : 0;
-                  return CheckedU64(is_kept(c) ? each_.low_half : 0) * halves;
+                  return (is_kept(c) ? each_.low_half : 0_B) * halves;
                 });
   }
 
@@ -160,17 +157,17 @@ class Layout {
 
   void AddFrameworkCopies() {
     AddPerChunk(map_.framework_copy, BufferKind::kFrameworkCopy, Memory::kPinned,
-                [&](int32_t c) { return CheckedU64(rules_.framework_bytes) * parameters(c); });
+                [&](int32_t c) { return rules_.framework_bytes * parameters(c); });
   }
 
   void AddStreaming() {
     // The high half is what compute reads.
-    const bool in_place = rules_.all_on_device && each_.slot == 2;
+    const bool in_place = rules_.all_on_device && each_.slot == 2_B;
     AddPerChunk(map_.resident_weights, BufferKind::kResidentWeights, Memory::kDevice,
                 [&](int32_t c) {
                   const bool held =
                       chunks_.chunks[c].resident && !in_place && IsUsedOnDevice(chunks_, plan_, c);
-                  return CheckedU64(held ? each_.slot : 0) * parameters(c);
+                  return (held ? each_.slot : 0_B) * parameters(c);
                 });
     uint64_t largest = 0;
     int64_t streamed = 0;
@@ -181,11 +178,9 @@ class Layout {
       }
     }
     const int64_t depth = std::min(plan_.buffer_depth, streamed);
-    AddPool(map_.ring, BufferKind::kRingSlot, Memory::kDevice, depth,
-            CheckedU64(largest) * each_.slot);
+    AddPool(map_.ring, BufferKind::kRingSlot, Memory::kDevice, depth, largest * each_.slot);
     if (rules_.packs_before_loading) {
-      AddPool(map_.pack_slabs, BufferKind::kPackSlab, Memory::kPinned, depth,
-              CheckedU64(largest) * each_.link);
+      AddPool(map_.pack_slabs, BufferKind::kPackSlab, Memory::kPinned, depth, largest * each_.link);
     }
   }
 
@@ -237,11 +232,11 @@ class Layout {
       rows = std::max(rows, units.end - units.begin);
       largest = std::max(largest, trained(c));
     }
-    const CheckedU64 fp32 = 4;
+    const Bytes fp32 = 4_B;
     const CheckedU64 tokens = CheckedU64::FromSigned(batch_.tokens());
     if (kind_ == PassKind::kPrefill || kind_ == PassKind::kDecode) {
-      const CheckedU64 all = fp32 * CheckedU64::FromSigned(job_.micro_batch) *
-                             CheckedU64::FromSigned(LogitStride(job_.device, spec_.vocab));
+      const Bytes all = fp32 * CheckedU64::FromSigned(job_.micro_batch) *
+                        CheckedU64::FromSigned(LogitStride(job_.device, spec_.vocab));
       map_.logits = Add(BufferKind::kLogits, Memory::kDevice, 0, all);
       map_.logits_pinned = Add(BufferKind::kLogitsPinned, Memory::kPinned, 0, all);
       return;
@@ -249,9 +244,8 @@ class Layout {
     const int64_t chunk_tokens = std::min(plan_.loss_chunk_tokens, batch_.tokens());
     // A head in one piece has the sums of its tokens beside their logits.
     const CheckedU64 stride = CheckedU64::FromSigned(LogitStride(job_.device, rows));
-    map_.logits =
-        Add(BufferKind::kLogits, Memory::kDevice, 0,
-            CheckedU64::FromSigned(chunk_tokens) * (fp32 * stride + CheckedU64(kTokenSumBytes)));
+    map_.logits = Add(BufferKind::kLogits, Memory::kDevice, 0,
+                      CheckedU64::FromSigned(chunk_tokens) * (fp32 * stride + kTokenSumBytes));
     const bool train = kind_ == PassKind::kTrain;
     if (!train || chunks_.head.size() > 1) {
       AddPool(map_.log_sum_exp, BufferKind::kLogSumExp, Memory::kDevice, map_.in_flight,
@@ -260,22 +254,21 @@ class Layout {
     if (train) {
       AddPool(map_.losses, BufferKind::kLoss, Memory::kDevice, map_.in_flight, kLossBytes);
       if (largest > 0) {
-        map_.head_gradient =
-            Add(BufferKind::kHeadGradient, Memory::kDevice, 0, fp32 * CheckedU64(largest));
+        map_.head_gradient = Add(BufferKind::kHeadGradient, Memory::kDevice, 0, fp32 * largest);
       }
-      if (activation_ < 4 && chunks_.head.size() > 1 && chunks_.WantsHiddenGradient(link_count())) {
+      if (activation_ < 4_B && chunks_.head.size() > 1 &&
+          chunks_.WantsHiddenGradient(link_count())) {
         AddPool(map_.head_input_sums, BufferKind::kHeadInputSum, Memory::kDevice, map_.in_flight,
                 fp32 * tokens * CheckedU64::FromSigned(spec_.hidden));
       }
     }
     // Training returns the sum of a micro-batch, evaluation the loss of each token.
     AddPool(map_.loss_pinned, BufferKind::kLossPinned, Memory::kPinned,
-            train ? job_.accumulation : 1,
-            train ? CheckedU64(kLossBytes) : tokens * kTokenSumBytes);
+            train ? job_.accumulation : 1, train ? kLossBytes : tokens * kTokenSumBytes);
   }
 
   void AddWorkspace() {
-    CheckedU64 largest = 1;
+    Bytes largest = 1_B;
     for (const KindInUse& use : KindsOfStages()) {
       const PassesOver passes = kind_ == PassKind::kTrain && use.differentiated
                                     ? PassesOver::kTraining
@@ -283,13 +276,13 @@ class Layout {
       largest = std::max(largest, WorkspaceBytes(spec_, use.kind, batch_, activation_, passes));
     }
     map_.workspace = Add(BufferKind::kWorkspace, Memory::kDevice, 0, largest);
-    const CheckedU64 scratch =
+    const Bytes scratch =
         job_.device == DeviceKind::kHost
-            ? CheckedU64::FromSigned(plan_.compute_threads) * kWorkerScratchBytes
+            ? CheckedU64::FromSigned(plan_.compute_threads) * Bytes(kWorkerScratchBytes)
             : CudaScratchBytes(spec_, job_, plan_, chunks_, batch_);
     map_.tile_scratch = Add(BufferKind::kTileScratch, Memory::kDevice, 0, scratch);
     map_.rotary_table = Add(BufferKind::kRotaryTable, Memory::kDevice, 0,
-                            CheckedU64(4) * CheckedU64::FromSigned(job_.sequence) *
+                            4_B * CheckedU64::FromSigned(job_.sequence) *
                                 CheckedU64::FromSigned(RotaryTablesWidth(spec_)));
   }
 
@@ -306,14 +299,14 @@ class Layout {
     AddPerChunk(map_.kept_gradient, BufferKind::kKeptGradient, rules_.kept_gradients,
                 [&](int32_t c) {
                   const bool kept = KeepsGradient(chunks_, job_, plan_, c);
-                  return CheckedU64(kept ? each_.kept_gradient : 0) * trained(c);
+                  return (kept ? each_.kept_gradient : 0_B) * trained(c);
                 });
     const bool two_sums = chunks_.tied && job_.accumulation > 1;
     AddPerChunk(map_.embedding_gradient, BufferKind::kEmbeddingGradient, rules_.state,
                 [&](int32_t c) {
-                  return CheckedU64(two_sums && chunks_.embedding.contains(c) ? 4 : 0) * trained(c);
+                  return (two_sums && chunks_.embedding.contains(c) ? 4_B : 0_B) * trained(c);
                 });
-    const auto partials = [&](int32_t c) { return CheckedU64(8) * chunks_.chunks[c].norm_blocks; };
+    const auto partials = [&](int32_t c) { return 8_B * chunks_.chunks[c].norm_blocks; };
     AddPerChunk(map_.norm_partials, BufferKind::kNormPartials, rules_.norm_partials, partials);
     // The host takes the clip factor from these, wherever they were made.
     map_.norm_partials_on_host = map_.norm_partials;
@@ -322,7 +315,7 @@ class Layout {
                   partials);
     }
     const auto faults = [&](int32_t c) {
-      return CheckedU64(rules_.update_faults_come_late ? 8 : 0) * TrainedSlicesOf(chunks_, c);
+      return (rules_.update_faults_come_late ? 8_B : 0_B) * TrainedSlicesOf(chunks_, c);
     };
     AddPerChunk(map_.update_faults, BufferKind::kUpdateFaults, Memory::kDevice, faults);
     AddPerChunk(map_.update_faults_pinned, BufferKind::kUpdateFaultsPinned, Memory::kPinned,
@@ -352,19 +345,18 @@ class Layout {
       add(all, c);
       if (!has_table_slab(c)) add(pooled, c);
     }
-    const uint64_t each = summed ? 4 : each_.gradient;
+    const Bytes each = summed ? 4_B : each_.gradient;
     // A block's sums stay until its last micro-batch; one more lets the next block start.
     const int64_t on_device =
         summed ? chunks_.LargestBlock() + 1
                : (rules_.gradients_leave ? std::min<int64_t>(2, plan_.gradient_slabs) : 1);
     AddPool(map_.gradients, BufferKind::kGradient, Memory::kDevice, std::min(on_device, all.count),
-            CheckedU64(each) * all.largest);
+            each * all.largest);
     if (!rules_.gradients_leave) return;
     AddPool(map_.gradient_slabs, BufferKind::kGradientSlab, Memory::kPinned,
-            std::min(plan_.gradient_slabs, pooled.count), CheckedU64(each) * pooled.largest);
+            std::min(plan_.gradient_slabs, pooled.count), each * pooled.largest);
     AddPerChunk(map_.table_slabs, BufferKind::kTableSlab, Memory::kPinned, [&](int32_t c) {
-      return CheckedU64(has_table_slab(c) && IsUsedOnDevice(chunks_, plan_, c) ? each : 0) *
-             trained(c);
+      return (has_table_slab(c) && IsUsedOnDevice(chunks_, plan_, c) ? each : 0_B) * trained(c);
     });
   }
 
@@ -389,9 +381,9 @@ class Layout {
 
   // Every stage's part begins at a multiple of kActivationAlignment. A stage in shards also keeps
   // the weights of its norm: backward needs them before it comes to the shard that has them.
-  CheckedU64 KeptBytesOf(int32_t link) const {
+  Bytes KeptBytesOf(int32_t link) const {
     const Chunk& first = chunks_.chunks[chunks_.links[link].begin];
-    CheckedU64 bytes = 0;
+    Bytes bytes;
     for (const ChunkPiece& piece : chunks_.PiecesOf(first)) {
       const Stage& stage = chunks_.stages[piece.stage];
       bytes += kept_bytes_[static_cast<size_t>(stage.kind)].RoundedUp(kActivationAlignment);
@@ -422,13 +414,13 @@ class Layout {
     for (const KindInUse& use : KindsOfStages()) {
       kept_bytes_[static_cast<size_t>(use.kind)] = KeptBytes(spec_, use.kind, batch_, activation_);
     }
-    std::vector<CheckedU64> sizes;
-    const auto enlarge = [&](size_t place, CheckedU64 bytes) {
+    std::vector<Bytes> sizes;
+    const auto enlarge = [&](size_t place, Bytes bytes) {
       if (sizes.size() <= place) sizes.resize(place + 1);
       sizes[place] = std::max(sizes[place], bytes);
     };
     for (int32_t link = chunks_.first_differentiated_link; link < link_count(); ++link) {
-      const CheckedU64 bytes = KeptBytesOf(link);
+      const Bytes bytes = KeptBytesOf(link);
       if (!plan_.recompute) {
         sizes.insert(sizes.end(), map_.in_flight, bytes);
       } else if (rules_.recomputes_layer_by_layer) {
@@ -438,7 +430,7 @@ class Layout {
         enlarge(static_cast<size_t>(link - chunks_.blocks[block].links.begin), bytes);
       }
     }
-    for (const CheckedU64 size : sizes) {
+    for (const Bytes size : sizes) {
       if (overflowed_) return;
       map_.activations.push_back(Add(BufferKind::kActivations, Memory::kDevice,
                                      static_cast<int32_t>(map_.activations.size()), size));
@@ -448,7 +440,7 @@ class Layout {
   // Of a stage in shards the one that attends has the cache.
   void AddKvCache() {
     AddPerChunk(map_.kv_cache, BufferKind::kKvCache, Memory::kDevice, [&](int32_t c) {
-      CheckedU64 bytes = 0;
+      Bytes bytes;
       for (const ChunkPiece& piece : chunks_.PiecesOf(chunks_.chunks[c])) {
         const Stage& stage = chunks_.stages[piece.stage];
         if (stage.kind != StageKind::kAttention || piece.units.end != stage.units) continue;
@@ -469,12 +461,12 @@ class Layout {
   const PassKind kind_;
   const StrategyRules rules_;
   const ParameterBytes each_;
-  const uint64_t activation_;
+  const Bytes activation_;
   TokenBatch batch_;
-  CheckedU64 hidden_bytes_;
+  Bytes hidden_bytes_;
   MemoryLayout memory_;
   BufferMap map_;
-  std::array<CheckedU64, kStageKinds> kept_bytes_;  // of a stage, by its kind
+  std::array<Bytes, kStageKinds> kept_bytes_;  // of a stage, by its kind
   bool overflowed_ = false;
 };
 

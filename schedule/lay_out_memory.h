@@ -85,9 +85,9 @@ absl::StatusOr<MemoryLayout> LayOutMemory(const ModelSpec& spec, const TrainingJ
 // Rules that layout and builders share.
 
 // A token as every memory holds it: id, label, where the same id comes next, place in its sample.
-inline constexpr uint64_t kTokenBytes = 20;
+inline constexpr Bytes kTokenBytes = 20_B;
 // What is known of a token's logits so far: largest, sum of exponentials, the label's.
-inline constexpr uint64_t kTokenSumBytes = 12;
+inline constexpr Bytes kTokenSumBytes = 12_B;
 // Elements (fp32) from the logits of one token to those of the next, of `rows` rows of the
 // vocabulary: on a CUDA device each begins at a multiple of 32 bytes (kernels/head_loss.h has the
 // same).
@@ -95,12 +95,12 @@ constexpr int64_t LogitStride(DeviceKind device, int64_t rows) {
   return device == DeviceKind::kCuda ? (rows + 7) / 8 * 8 : rows;
 }
 // Sum of losses and number of counted tokens of a micro-batch.
-inline constexpr uint64_t kLossBytes = 16;
+inline constexpr Bytes kLossBytes = 16_B;
 // The activations a stage keeps begin at a multiple of this: what the widest load of a device
 // wants.
 inline constexpr uint64_t kActivationAlignment = 16;
 // Norm, factor, and whether the step may be taken.
-inline constexpr uint64_t kClipFactorBytes = 16;
+inline constexpr Bytes kClipFactorBytes = 16_B;
 
 // The gradient of a chunk is kept on the host between its arrival and its update.
 bool KeepsGradient(const ChunkTable& chunks, const TrainingJob& job, const StreamPlan& plan,

@@ -21,8 +21,8 @@ std::vector<MemoryChange> MemoryOverTime(const Schedule& schedule, const Timelin
   const auto close = [&](size_t b, Span& span) {
     if (!span.open) return;
     const size_t memory = static_cast<size_t>(buffers[b].memory);
-    deltas[span.begin][memory] += static_cast<int64_t>(buffers[b].bytes);
-    if (!lasting[b]) deltas[span.end][memory] -= static_cast<int64_t>(buffers[b].bytes);
+    deltas[span.begin][memory] += static_cast<int64_t>(buffers[b].bytes.value());
+    if (!lasting[b]) deltas[span.end][memory] -= static_cast<int64_t>(buffers[b].bytes.value());
     span.open = false;
   };
 
@@ -64,7 +64,7 @@ std::vector<MemoryChange> MemoryOverTime(const Schedule& schedule, const Timelin
     MemoryChange change{.time_ns = time};
     for (size_t m = 0; m < kMemoryCount; ++m) {
       now[m] += delta[m];
-      change.bytes[m] = static_cast<uint64_t>(now[m]);
+      change.bytes[m] = Bytes(static_cast<uint64_t>(now[m]));
     }
     changes.push_back(change);
   }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "common/units.h"
 #include "schedule/stream_plan.h"
 
 namespace horizon {
@@ -14,18 +15,18 @@ struct OffloadBaseline {
   Strategy strategy;
   // Pinned bytes the framework keeps of each parameter beyond what the job's state format gives.
   // Adam writes them, loads read them.
-  uint64_t framework_bytes;
+  Bytes framework_bytes;
 };
 
 inline constexpr OffloadBaseline kOffloadBaselines[] = {
     // DeepSpeed ZeRO-3 with parameters and optimizer on the host: a bf16 copy next to the fp32
     // master.
-    {.strategy = Strategy::kZero3Offload, .framework_bytes = 2},
+    {.strategy = Strategy::kZero3Offload, .framework_bytes = 2_B},
     // PyTorch FSDP with CPU offload: a bf16 copy, and pinned fp32 copies of parameters and
     // gradients.
-    {.strategy = Strategy::kFsdpOffload, .framework_bytes = 2 + 4 + 4},
+    {.strategy = Strategy::kFsdpOffload, .framework_bytes = 2_B + 4_B + 4_B},
     // Colossal-AI Gemini: bf16 chunks next to the fp32 master.
-    {.strategy = Strategy::kGemini, .framework_bytes = 2},
+    {.strategy = Strategy::kGemini, .framework_bytes = 2_B},
 };
 
 // nullptr for a strategy that is none of them.
@@ -37,9 +38,9 @@ constexpr const OffloadBaseline* FindOffloadBaseline(Strategy strategy) {
 }
 
 // 0 for a strategy that is none of them.
-constexpr uint64_t FrameworkBytes(Strategy strategy) {
+constexpr Bytes FrameworkBytes(Strategy strategy) {
   const OffloadBaseline* baseline = FindOffloadBaseline(strategy);
-  return baseline == nullptr ? 0 : baseline->framework_bytes;
+  return baseline == nullptr ? 0_B : baseline->framework_bytes;
 }
 
 }  // namespace horizon

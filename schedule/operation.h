@@ -126,8 +126,8 @@ struct Operation {
   int16_t threads = 1;  // of the host, where it works there
   int32_t chunk = -1;   // -1: not about a chunk
   int32_t micro_batch = -1;
-  int32_t part = -1;   // loss chunk, or block of an anchor
-  uint64_t bytes = 0;  // moved over the link, or through host memory
+  int32_t part = -1;  // loss chunk, or block of an anchor
+  Bytes bytes;        // moved over the link, or through host memory
   uint64_t flops = 0;
   PoolRange accesses;
   PoolRange waits;

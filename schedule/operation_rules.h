@@ -85,7 +85,7 @@ class OperationRules : private OperationView {
     return schedule_.plan.accumulation_order == AccumulationOrder::kChunkMajor &&
            accumulation() > 1;
   }
-  uint64_t LeavingBytes() const { return (SumsOnDevice() ? 4 : each_.gradient) * chunk().trained; }
+  Bytes LeavingBytes() const { return (SumsOnDevice() ? 4_B : each_.gradient) * chunk().trained; }
   int32_t FullContributions() const { return accumulation() * (tied_table() ? 2 : 1); }
   // The operation adds its part to the content, after the `done` parts that are there already.
   void Continues(Content content, int32_t done, Places places) {

@@ -28,7 +28,7 @@ void OperationRules::CheckEmbedding() {
 }
 
 void OperationRules::CheckLoad() {
-  const uint64_t bytes = each_.link * chunk().parameters;
+  const Bytes bytes = each_.link * chunk().parameters;
   const bool packs = op_->kind == OperationKind::kPack;
   const Access* packed =
       Find(AccessMode::kRead, {ContentKind::kWeights, op_->chunk, -1, -1}, {BufferKind::kPackSlab});
@@ -38,7 +38,7 @@ void OperationRules::CheckLoad() {
       Reads({ContentKind::kLowHalf, op_->chunk, -1, -1}, {BufferKind::kWeightsLo});
     }
   }
-  if (const uint64_t copy = FrameworkBytes(schedule_.plan.strategy); copy > 0) {
+  if (const Bytes copy = FrameworkBytes(schedule_.plan.strategy); copy > 0_B) {
     Fits(Reads({ContentKind::kWeights, op_->chunk, -1, -1}, {BufferKind::kFrameworkCopy}),
          copy * chunk().parameters);
   }
@@ -135,7 +135,7 @@ void OperationRules::CheckHead() {
   }
   Writes({ContentKind::kLoss, -1, op_->micro_batch, done + 1});
   // A gradient of bf16 is summed over the shards in fp32.
-  if (hands_on && table_.head.size() > 1 && ActivationBytes(schedule_.job) < 4) {
+  if (hands_on && table_.head.size() > 1 && ActivationBytes(schedule_.job) < 4_B) {
     Continues({ContentKind::kHeadInputSum, -1, op_->micro_batch, -1}, done,
               {BufferKind::kHeadInputSum});
   }

@@ -48,7 +48,7 @@ void OperationRules::CheckContribution() {
   const ContentKind kind = apart ? ContentKind::kEmbeddingGradient : ContentKind::kGradient;
   const BufferKind place = apart ? BufferKind::kEmbeddingGradient : BufferKind::kKeptGradient;
   const Access* sum = Writes({kind, op_->chunk, -1, -1}, {place});
-  Fits(sum, (apart ? 4 : each_.kept_gradient) * chunk().trained);
+  Fits(sum, (apart ? 4_B : each_.kept_gradient) * chunk().trained);
   if (sum != nullptr && sum->content.n > came) {
     Reads({kind, op_->chunk, -1, sum->content.n - came}, {place});
   }
@@ -72,11 +72,11 @@ void OperationRules::CheckNorm() {
   if (op_->kind == OperationKind::kOffloadNorms) {
     Reads(partials, {BufferKind::kNormPartials});
     Writes(partials, {BufferKind::kNormPartialsPinned});
-    return Moves(8 * chunk().norm_blocks);
+    return Moves(8_B * chunk().norm_blocks);
   }
   Reads({ContentKind::kGradient, op_->chunk, -1, FullContributions()});
   if (op_->kind == OperationKind::kNorm) {
-    Fits(Writes(partials, {BufferKind::kNormPartials}), 8 * chunk().norm_blocks);
+    Fits(Writes(partials, {BufferKind::kNormPartials}), 8_B * chunk().norm_blocks);
   } else {
     Reads({ContentKind::kClipFactor, -1, -1, -1});
     Writes({ContentKind::kClippedGradient, op_->chunk, -1, -1});
@@ -92,12 +92,12 @@ void OperationRules::CheckAdam() {
   }
   const uint64_t parameters = chunk().parameters;
   const uint64_t trained = chunk().trained;
-  const auto updates = [&](ContentKind kind, BufferKind place, uint64_t bytes) {
+  const auto updates = [&](ContentKind kind, BufferKind place, Bytes bytes) {
     Reads({kind, op_->chunk, -1, -1}, {place});
     Fits(Writes({kind, op_->chunk, -1, -1}, {place}), bytes);
   };
-  updates(ContentKind::kWeights, BufferKind::kWeightsHi, 2 * parameters);
-  if (each_.low_half > 0) {
+  updates(ContentKind::kWeights, BufferKind::kWeightsHi, 2_B * parameters);
+  if (each_.low_half > 0_B) {
     // Loads of fp32 weights read the low halves of frozen tensors too.
     const bool loaded = schedule_.job.compute_type == NumberType::kFp32;
     updates(ContentKind::kLowHalf, BufferKind::kWeightsLo,
@@ -106,14 +106,14 @@ void OperationRules::CheckAdam() {
   const bool late = resident() && schedule_.job.device == DeviceKind::kCuda;
   if (late) {
     Fits(Writes({ContentKind::kUpdateFaults, op_->chunk, -1, -1}, {BufferKind::kUpdateFaults}),
-         8 * TrainedSlicesOf(table_, op_->chunk));
+         8_B * TrainedSlicesOf(table_, op_->chunk));
   }
   updates(ContentKind::kMoments, BufferKind::kMoments,
           MomentBytes(schedule_.job.state_format, trained, chunk().moment_blocks));
-  if (resident() && each_.slot != 2) {
+  if (resident() && each_.slot != 2_B) {
     updates(ContentKind::kWeights, BufferKind::kResidentWeights, each_.slot * parameters);
   }
-  if (const uint64_t copy = FrameworkBytes(schedule_.plan.strategy); copy > 0) {
+  if (const Bytes copy = FrameworkBytes(schedule_.plan.strategy); copy > 0_B) {
     Fits(Writes({ContentKind::kWeights, op_->chunk, -1, -1}, {BufferKind::kFrameworkCopy}),
          copy * parameters);
   }
@@ -127,7 +127,7 @@ void OperationRules::CheckFaults() {
   } else {
     Reads(faults, {BufferKind::kUpdateFaultsPinned});
   }
-  Moves(8 * TrainedSlicesOf(table_, op_->chunk));
+  Moves(8_B * TrainedSlicesOf(table_, op_->chunk));
 }
 
 }  // namespace horizon

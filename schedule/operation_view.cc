@@ -57,7 +57,7 @@ const Access* OperationView::Writes(Content wanted, Places places) {
   return Demand(AccessMode::kWrite, wanted, places);
 }
 
-void OperationView::Moves(uint64_t bytes) {
+void OperationView::Moves(Bytes bytes) {
   if (op_->bytes == bytes) return;
   std::string into;
   for (const Access& access : accesses_) {
@@ -65,15 +65,16 @@ void OperationView::Moves(uint64_t bytes) {
       into = StrCat(" into ", schedule_.NameOf(schedule_.memory.buffers[access.buffer]));
     }
   }
-  Problem(StrCat("moves ", op_->bytes, " bytes", into, ", but ", bytes, " are due"));
+  Problem(
+      StrCat("moves ", op_->bytes.value(), " bytes", into, ", but ", bytes.value(), " are due"));
 }
 
-void OperationView::Fits(const Access* access, uint64_t bytes) {
+void OperationView::Fits(const Access* access, Bytes bytes) {
   if (access == nullptr) return;
   const Buffer& buffer = schedule_.memory.buffers[access->buffer];
   if (buffer.bytes >= bytes) return;
-  Problem(StrCat("needs ", bytes, " bytes in ", schedule_.NameOf(buffer), ", which has ",
-                 buffer.bytes));
+  Problem(StrCat("needs ", bytes.value(), " bytes in ", schedule_.NameOf(buffer), ", which has ",
+                 buffer.bytes.value()));
 }
 
 }  // namespace horizon

@@ -29,9 +29,9 @@ class OperationView {
   const Access* Reads(Content wanted, Places places = {});
   const Access* Writes(Content wanted, Places places = {});
   // A problem if the operation moves another number of bytes.
-  void Moves(uint64_t bytes);
+  void Moves(Bytes bytes);
   // A problem if the accessed buffer is smaller than `bytes`. `access` may be nullptr.
-  void Fits(const Access* access, uint64_t bytes);
+  void Fits(const Access* access, Bytes bytes);
 
  protected:
   const Schedule& schedule_;

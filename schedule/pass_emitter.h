@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "common/units.h"
 #include "model/model_spec.h"
 #include "model/stage_work.h"
 #include "schedule/compute_order.h"
@@ -97,7 +98,7 @@ class PassEmitter {
   int32_t links() const { return static_cast<int32_t>(chunks_.links.size()); }
   int32_t flight(int32_t mb) const { return map_.in_flight > 1 ? mb : 0; }
 
-  uint64_t LogitBytes() const;
+  Bytes LogitBytes() const;
   void Report(BufferId buffer, Content content, int32_t mb);
 
   // Where the state of a micro-batch lies.
@@ -130,7 +131,7 @@ class PassEmitter {
   struct Arrived {  // a gradient where the host (or `resident` compute) can read it
     BufferId buffer = -1;
     Content content;
-    uint64_t bytes = 0;
+    Bytes bytes;
   };
   void Accumulate(int32_t chunk, int32_t mb, const Arrived& arrived, Use use);
   void AddContribution(Draft& draft, int32_t chunk, int32_t count, Use use);
@@ -149,7 +150,7 @@ class PassEmitter {
   const StrategyRules rules_;
   const ParameterBytes each_;
   const TokenBatch batch_;
-  const uint64_t hidden_bytes_;
+  const Bytes hidden_bytes_;
   const int32_t loss_parts_;
   const uint8_t weights_age_;             // of chunks that are updated
   std::vector<char> has_attention_;       // by chunk

@@ -11,7 +11,7 @@ void PassEmitter::FetchBatch(int32_t mb) {
   const Content tokens{ContentKind::kTokens, 0, mb};
   const size_t place = mb % map_.tokens_pinned.size();
   const BufferId pinned = map_.tokens_pinned[place];
-  const uint64_t bytes = static_cast<uint64_t>(batch_.tokens()) * kTokenBytes;
+  const Bytes bytes = static_cast<uint64_t>(batch_.tokens()) * kTokenBytes;
   Draft next = Begin(OperationKind::kNextBatch, Lane::kHost, -1, mb);
   next.Writes(pinned, tokens).operation.bytes = bytes;
   const std::array<int64_t, 1> updated = {std::exchange(before_batch_, -1)};
@@ -287,8 +287,8 @@ void PassEmitter::OffloadLoss(int32_t mb) {
 }
 
 // As they lie in memory.
-uint64_t PassEmitter::LogitBytes() const {
-  return static_cast<uint64_t>(4 * job_.micro_batch * LogitStride(job_.device, spec_.vocab));
+Bytes PassEmitter::LogitBytes() const {
+  return 4_B * static_cast<uint64_t>(job_.micro_batch * LogitStride(job_.device, spec_.vocab));
 }
 
 // The buffer is read before the next step writes it.

@@ -22,7 +22,7 @@ BufferId PassEmitter::NextSlab(int32_t c) {
 }
 
 void PassEmitter::SendGradient(int32_t c, int32_t mb, Use use) {
-  const uint64_t each = SummedOnDevice(job_, plan_) > 1 ? 4 : each_.gradient;
+  const Bytes each = SummedOnDevice(job_, plan_) > 1 ? 4_B : each_.gradient;
   Arrived arrived{.buffer = gradient_of_[c],
                   .content = {ContentKind::kGradient, c, mb, summed_[c]},
                   .bytes = each * trained(c)};
@@ -59,7 +59,7 @@ void PassEmitter::AddContribution(Draft& draft, int32_t c, int32_t count, Use us
   const BufferId target = apart ? map_.embedding_gradient[c] : map_.kept_gradient[c];
   const ContentKind kind = apart ? ContentKind::kEmbeddingGradient : ContentKind::kGradient;
   int32_t& sum = apart ? embedding_sum_[c] : kept_[c];
-  const uint64_t bytes = (apart ? 4 : each_.kept_gradient) * trained(c);
+  const Bytes bytes = (apart ? 4_B : each_.kept_gradient) * trained(c);
   if (sum > 0) {
     draft.Reads(target, {kind, c, 0, sum});
     draft.operation.bytes += bytes;
@@ -103,7 +103,7 @@ void PassEmitter::SendRows(int32_t mb) {
     const bool clears =
         kept_[c] == 0 || (map_.embedding_gradient[c] >= 0 && embedding_sum_[c] == 0);
     AddContribution(scatter, c, 1, Use::kEmbedding);
-    scatter.operation.bytes = 2 * hidden_bytes_ + (clears ? each_.kept_gradient * trained(c) : 0);
+    scatter.operation.bytes = 2 * hidden_bytes_ + (clears ? each_.kept_gradient * trained(c) : 0_B);
     Append(scatter);
     AfterContribution(c);
   }
@@ -115,7 +115,7 @@ void PassEmitter::SumTiedTable() {
     Draft sum = Begin(OperationKind::kTiedSum, rules_.gradient_lane, c, -1);
     sum.Reads(map_.embedding_gradient[c],
               {ContentKind::kEmbeddingGradient, c, 0, embedding_sum_[c]});
-    sum.operation.bytes = 4 * trained(c);
+    sum.operation.bytes = 4_B * trained(c);
     AddContribution(sum, c, embedding_sum_[c], Use::kModel);
     Append(sum);
     AfterContribution(c);
@@ -132,7 +132,7 @@ void PassEmitter::Norm(int32_t c, const Arrived& gradient) {
   const Content partials{ContentKind::kNormPartials, c};
   Draft offload = Begin(OperationKind::kOffloadNorms, Lane::kD2h, c, -1);
   offload.Reads(map_.norm_partials[c], partials).Writes(map_.norm_partials_on_host[c], partials);
-  offload.operation.bytes = 8 * chunk(c).norm_blocks;
+  offload.operation.bytes = 8_B * chunk(c).norm_blocks;
   Append(offload);
 }
 
@@ -142,7 +142,7 @@ void PassEmitter::ClipFactor() {
     if (chunks_.chunks[c].frozen()) continue;
     factor.Reads(map_.norm_partials_on_host[c],
                  {ContentKind::kNormPartials, static_cast<int32_t>(c)});
-    factor.operation.bytes += 8 * chunks_.chunks[c].norm_blocks;
+    factor.operation.bytes += 8_B * chunks_.chunks[c].norm_blocks;
   }
   // A loss that is not finite must stop the update too.
   for (int32_t mb = 0; mb < static_cast<int32_t>(job_.accumulation); ++mb) {
@@ -186,8 +186,8 @@ void PassEmitter::Update(int32_t c, const Arrived& gradient, uint8_t age) {
   update(map_.weights_lo[c], ContentKind::kLowHalf);
   update(map_.moments[c], ContentKind::kMoments);
   if (rules_.all_on_device) update(map_.resident_weights[c], ContentKind::kWeights);
-  const uint64_t state = (2 + each_.low_half) * trained(c) +
-                         MomentBytes(job_.state_format, trained(c), chunk(c).moment_blocks);
+  const Bytes state = (2_B + each_.low_half) * trained(c) +
+                      MomentBytes(job_.state_format, trained(c), chunk(c).moment_blocks);
   adam.operation.bytes = gradient.bytes + 2 * state;
   if (const BufferId copy = map_.framework_copy[c]; copy >= 0) {
     adam.Writes(copy, {ContentKind::kWeights, c});
@@ -198,7 +198,7 @@ void PassEmitter::Update(int32_t c, const Arrived& gradient, uint8_t age) {
   if (late) adam.Writes(map_.update_faults[c], faults);
   last_update_ = Append(adam);
   if (!late) return;
-  const uint64_t bytes = 8 * TrainedSlicesOf(chunks_, c);
+  const Bytes bytes = 8_B * TrainedSlicesOf(chunks_, c);
   Draft offload = Begin(OperationKind::kOffloadFaults, Lane::kD2h, c, -1);
   offload.Reads(map_.update_faults[c], faults).Writes(map_.update_faults_pinned[c], faults);
   offload.operation.bytes = bytes;

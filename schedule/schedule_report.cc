@@ -18,7 +18,7 @@ const Phase& UsualPhase(const Schedule& schedule) {
 
 struct LaneSum {
   int64_t operations = 0;
-  uint64_t bytes = 0;
+  Bytes bytes;
   uint64_t flops = 0;
 };
 
@@ -33,7 +33,7 @@ std::array<LaneSum, kLaneCount> SumLanes(const Phase& phase) {
   return sums;
 }
 
-using BufferSums = std::map<std::pair<Memory, BufferKind>, std::pair<int64_t, uint64_t>>;
+using BufferSums = std::map<std::pair<Memory, BufferKind>, std::pair<int64_t, Bytes>>;
 
 BufferSums SumBuffers(const MemoryLayout& memory) {
   BufferSums sums;
@@ -44,8 +44,6 @@ BufferSums SumBuffers(const MemoryLayout& memory) {
   }
   return sums;
 }
-
-Bytes InBytes(uint64_t count) { return Bytes(CheckedU64(count)); }
 
 // "2.00 times" of the weights of these chunks.
 std::string Times(const Crossings& crossings) {
@@ -58,18 +56,18 @@ std::string Times(const Crossings& crossings) {
 void AddTraffic(TextTable& table, const std::string& what, const Crossings& crossings) {
   if (crossings.chunks == 0) return;
   table.AddRow({what, StrCat(crossings.chunks), StrCat(crossings.loads), Times(crossings),
-                ToString(InBytes(crossings.bytes))});
+                ToString(crossings.bytes)});
 }
 
 std::string MemoryTable(const Schedule& schedule) {
   TextTable table({"memory", "what", "buffers", "bytes"});
   for (const EnumWord<Memory>& memory : WordsOf(Memory{})) {
-    const uint64_t total = schedule.memory.totals[static_cast<size_t>(memory.value)];
-    table.AddRow({std::string(memory.word), "peak", "", ToString(InBytes(total))});
+    const Bytes total = schedule.memory.totals[static_cast<size_t>(memory.value)];
+    table.AddRow({std::string(memory.word), "peak", "", ToString(total)});
     for (const auto& [key, sum] : SumBuffers(schedule.memory)) {
       if (key.first != memory.value) continue;
-      table.AddRow({"", std::string(ToString(key.second)), StrCat(sum.first),
-                    ToString(InBytes(sum.second))});
+      table.AddRow(
+          {"", std::string(ToString(key.second)), StrCat(sum.first), ToString(sum.second)});
     }
   }
   return std::move(table).Finish();
@@ -121,7 +119,7 @@ std::string ScheduleReportText(const ModelSpec& spec, const Schedule& schedule) 
   for (const EnumWord<Lane>& lane : WordsOf(Lane{})) {
     const LaneSum& sum = sums[static_cast<size_t>(lane.value)];
     if (sum.operations == 0) continue;
-    lanes.AddRow({std::string(lane.word), StrCat(sum.operations), ToString(InBytes(sum.bytes)),
+    lanes.AddRow({std::string(lane.word), StrCat(sum.operations), ToString(sum.bytes),
                   sum.flops == 0 ? "" : FlopsText(sum.flops)});
   }
   text += StrCat(std::move(lanes).Finish(), "\n");

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "common/units.h"
 #include "model/model_spec.h"
 #include "schedule/schedule.h"
 
@@ -14,15 +15,15 @@ namespace horizon {
 struct Crossings {
   int64_t chunks = 0;
   int64_t loads = 0;
-  uint64_t bytes = 0;
+  Bytes bytes;
 };
 struct LinkTraffic {
   Crossings layers;
   Crossings head;       // the tied table too
   Crossings embedding;  // untied only
   Crossings resident;   // refreshed after their update
-  uint64_t h2d_bytes = 0;
-  uint64_t d2h_bytes = 0;
+  Bytes h2d_bytes;
+  Bytes d2h_bytes;
 };
 LinkTraffic CountTraffic(const Schedule& schedule);
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "common/units.h"
 #include "schedule/buffer.h"
 #include "schedule/operation.h"
 #include "schedule/stream_plan.h"
@@ -21,7 +22,7 @@ struct StrategyRules {
   Memory norm_partials = Memory::kHost;
   bool head_on_device = false;  // it stays there within a pass
   // Of each parameter: what a framework keeps in pinned memory beside the state.
-  uint64_t framework_bytes = 0;
+  Bytes framework_bytes;
 
   // --- how the model is cut ---
   // Stages are packed into chunks of chunk_bytes, and cut where they are larger. Otherwise each

@@ -1,6 +1,7 @@
 #include "schedule/stream_plan.h"
 
 #include "absl/strings/str_format.h"
+#include "common/either_spelling.h"
 #include "common/json.h"
 #include "common/record.h"
 #include "common/status_macros.h"
@@ -260,7 +261,7 @@ absl::Status ValidatePlan(const ModelSpec& spec, const TrainingJob& job, const S
 absl::StatusOr<StreamPlan> ReadPlan(const Document& document) {
   StreamPlan plan;
   ObjectReader reader(document, document.root);
-  RecordReader visit(reader);
+  EitherSpellingReader visit(reader);
   VisitFields(plan, visit);
   RETURN_IF_ERROR(reader.Finish());
   return plan;

@@ -74,12 +74,13 @@ int64_t NominalNanoseconds(const Operation& operation) {
   switch (operation.lane) {
     case Lane::kH2d:
     case Lane::kD2h:
-      return kEach + static_cast<int64_t>(operation.bytes / kLink);
+      return kEach + static_cast<int64_t>(operation.bytes.value() / kLink);
     case Lane::kCompute:
-      return kEach + static_cast<int64_t>(operation.flops / kFlops + operation.bytes / kHost);
+      return kEach +
+             static_cast<int64_t>(operation.flops / kFlops + operation.bytes.value() / kHost);
     case Lane::kHost:
     case Lane::kOptimizer:
-      return kEach + static_cast<int64_t>(operation.bytes / kHost);
+      return kEach + static_cast<int64_t>(operation.bytes.value() / kHost);
   }
   return kEach;
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "common/units.h"
 #include "schedule/schedule.h"
 
 namespace horizon {
@@ -17,7 +18,7 @@ struct TimelineEntry {
   Lane lane = Lane::kCompute;
   int64_t start_ns = 0;
   int64_t end_ns = 0;
-  uint64_t bytes = 0;
+  Bytes bytes;
 };
 
 enum class StepKind : uint8_t { kFirst, kSteady, kDrain };

@@ -130,7 +130,7 @@ class TraceWriter {
 
   absl::Status Counters() {
     MemoryTotals shown;
-    shown.fill(UINT64_MAX);
+    shown.fill(Bytes(CheckedU64::Overflowed()));
     for (const MemoryChange& change : MemoryOverTime(schedule_, timeline_)) {
       for (const EnumWord<Memory>& memory : WordsOf(Memory{})) {
         const size_t m = static_cast<size_t>(memory.value);

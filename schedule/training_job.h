@@ -11,6 +11,7 @@
 #include "common/document.h"
 #include "common/enum_words.h"
 #include "common/json.h"
+#include "common/units.h"
 #include "model/model_spec.h"
 
 namespace horizon {
@@ -85,21 +86,21 @@ std::string JobFieldTable();
 // Bytes one parameter takes: on the link, in a slot of the device, as a leaving gradient, as a
 // gradient kept on the host, and of optimizer state.
 struct ParameterBytes {
-  uint64_t link = 0;
-  uint64_t slot = 0;
-  uint64_t gradient = 0;
-  uint64_t kept_gradient = 0;
-  uint64_t low_half = 0;
+  Bytes link;
+  Bytes slot;
+  Bytes gradient;
+  Bytes kept_gradient;
+  Bytes low_half;
 };
 ParameterBytes BytesOfParameter(const TrainingJob& job);
 // Both moments of `parameters` parameters: 8, 4 or 2 bytes each, with one fp32 scale for each
 // moment and block of kMomentBlock parameters of a tensor in the 8-bit format. Without `blocks`: as
 // if all were one tensor.
 inline constexpr uint64_t kMomentBlock = 256;
-uint64_t MomentBytes(StateFormat format, uint64_t parameters, uint64_t blocks);
-uint64_t MomentBytes(StateFormat format, uint64_t parameters);
+Bytes MomentBytes(StateFormat format, uint64_t parameters, uint64_t blocks);
+Bytes MomentBytes(StateFormat format, uint64_t parameters);
 // Sets the device and the type that activations have there.
 void PlaceOn(DeviceKind device, TrainingJob& job);
-uint64_t ActivationBytes(const TrainingJob& job);  // of one activation value
+Bytes ActivationBytes(const TrainingJob& job);  // of one activation value
 
 }  // namespace horizon

@@ -21,30 +21,30 @@ absl::Status CheckPlaces(const Schedule& schedule) {
     }
     std::sort(sorted.begin(), sorted.end(),
               [](const Buffer* a, const Buffer* b) { return a->offset < b->offset; });
-    uint64_t end = 0;
+    Bytes end;
     const Buffer* last = nullptr;
     for (const Buffer* buffer : sorted) {
-      if (buffer->bytes == 0) {
+      if (buffer->bytes == 0_B) {
         return Broken(StrCat(schedule.NameOf(*buffer), " has no bytes"));
       }
       if (buffer->offset % kBufferAlignment != 0) {
         return Broken(StrCat(schedule.NameOf(*buffer), " at ", buffer->offset, " is not aligned"));
       }
-      if (buffer->offset < end) {
+      if (Bytes(buffer->offset) < end) {
         return Broken(StrCat(schedule.NameOf(*last), " and ", schedule.NameOf(*buffer),
                              " overlap at ", buffer->offset));
       }
-      if (buffer->bytes > UINT64_MAX - buffer->offset) {
+      end = Bytes(buffer->offset) + buffer->bytes;
+      if (!end.ok()) {
         return Broken(StrCat(schedule.NameOf(*buffer), " ends past 2^64"));
       }
-      end = buffer->offset + buffer->bytes;
       last = buffer;
     }
     if (end != schedule.memory.totals[m]) {
       return Broken(StrCat("the ", ToString(static_cast<Memory>(m)), " memory is said to hold ",
-                           schedule.memory.totals[m], " bytes, but its last buffer",
+                           schedule.memory.totals[m].value(), " bytes, but its last buffer",
                            last == nullptr ? "" : StrCat(", ", schedule.NameOf(*last), ","),
-                           " ends at ", end));
+                           " ends at ", end.value()));
     }
   }
   return absl::OkStatus();

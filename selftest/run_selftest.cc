@@ -20,7 +20,7 @@
 namespace horizon {
 namespace {
 
-constexpr uint64_t kHostMatrixBytes = uint64_t{8} << 20;
+constexpr Bytes kHostMatrixBytes = 8_MiB;
 
 class Run {
  public:
@@ -48,7 +48,7 @@ class Run {
     report_.sections.push_back(std::move(section));
   }
 
-  absl::StatusOr<ComputeDevice> Open(uint64_t capacity) const {
+  absl::StatusOr<ComputeDevice> Open(Bytes capacity) const {
     return OpenComputeDevice(
         {.name = o_.device, .capacity = capacity, .clock = o_.clock, .log = &o_.log});
   }
@@ -91,7 +91,7 @@ class Run {
   void Conformance(SelftestSection& section) const {
     const DeviceFactory factory{
         .name = ToString(o_.device),
-        .create = [this](uint64_t capacity, Clock* clock,
+        .create = [this](Bytes capacity, Clock* clock,
                          uint64_t /*seed*/) -> absl::StatusOr<std::unique_ptr<Device>> {
           if (on_cuda()) {
             return MakeCudaDevice({.index = o_.device.index, .capacity = capacity, .clock = clock});

@@ -12,17 +12,17 @@
 namespace horizon {
 namespace {
 
-constexpr uint64_t kArrayBytes = uint64_t{16} << 20;
-constexpr uint64_t kCudaScratchBytes = uint64_t{16} << 20;  // behind what products take
-constexpr double kUnit = 1.0 / 256;                         // of the last place of bf16
+constexpr Bytes kArrayBytes = 16_MiB;
+constexpr Bytes kCudaScratchBytes = 16_MiB;  // behind what products take
+constexpr double kUnit = 1.0 / 256;          // of the last place of bf16
 
 uint64_t Aligned(uint64_t bytes) {
   return (bytes + kDeviceAlignment - 1) / kDeviceAlignment * kDeviceAlignment;
 }
 
-uint64_t ScratchBytes(DeviceKind kind, int threads) {
-  return kind == DeviceKind::kHost ? static_cast<uint64_t>(threads) * kWorkerScratchBytes
-                                   : kGemmWorkspaceBytes + kCudaScratchBytes;
+Bytes ScratchBytes(DeviceKind kind, int threads) {
+  return kind == DeviceKind::kHost ? Bytes(kWorkerScratchBytes) * threads
+                                   : Bytes(kGemmWorkspaceBytes) + kCudaScratchBytes;
 }
 
 uint16_t Bf16Of(float value) { return static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16); }
@@ -30,7 +30,7 @@ float FloatOf(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16)
 
 }  // namespace
 
-uint64_t KernelWorld::DeviceBytes(DeviceKind kind, int threads) {
+Bytes KernelWorld::DeviceBytes(DeviceKind kind, int threads) {
   return kArrayBytes + ScratchBytes(kind, threads);
 }
 
@@ -49,7 +49,7 @@ absl::StatusOr<std::unique_ptr<KernelWorld>> KernelWorld::Create(const ComputeDe
                                         .scratch = {world->scratch_.data(), world->scratch_.size()},
                                         .device_context = device.context.get()}));
   ASSIGN_OR_RETURN(world->event_, device.device->CreateEvent());
-  ASSIGN_OR_RETURN(world->host_scratch_, HostMemory::Create(kWorkerScratchBytes));
+  ASSIGN_OR_RETURN(world->host_scratch_, HostMemory::Create(Bytes(kWorkerScratchBytes)));
   ASSIGN_OR_RETURN(world->workers_, Workers::Create("selftest", 1));
   return world;
 }
@@ -117,18 +117,18 @@ absl::Status TwoSides::RunOnDevice(Call call) {
   side.values_ = world_.values_;
   uint64_t end = 0;
   for (const Kept& kept : arrays_) {
-    CHECK(end + kept.device.size() <= kArrayBytes);
+    CHECK(end + kept.device.size() <= kArrayBytes.value());
     std::memcpy(world_.stage_.data() + end, kept.device.data(), kept.device.size());
     side.begins_.push_back(world_.arrays_.data() + end);
     end += Aligned(kept.device.size());
   }
   RETURN_IF_ERROR(
-      device.CopyToDevice(world_.stream_, world_.arrays_.data(), world_.stage_.data(), end));
+      device.CopyToDevice(world_.stream_, world_.arrays_.data(), world_.stage_.data(), Bytes(end)));
   RETURN_IF_ERROR(device.Launch(world_.stream_, {.name = name_}, [&](const KernelContext& context) {
     return call(*world_.device_.kernels, context, side);
   }));
   RETURN_IF_ERROR(
-      device.CopyToHost(world_.stream_, world_.stage_.data(), world_.arrays_.data(), end));
+      device.CopyToHost(world_.stream_, world_.stage_.data(), world_.arrays_.data(), Bytes(end)));
   RETURN_IF_ERROR(device.Record(world_.stream_, world_.event_));
   RETURN_IF_ERROR(device.Await(world_.event_));
   uint64_t begin = 0;

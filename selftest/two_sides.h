@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "common/host_memory.h"
 #include "common/kernel_context.h"
+#include "common/units.h"
 #include "common/workers.h"
 #include "kernels/kernel_table.h"
 #include "kernels/values.h"
@@ -41,7 +42,7 @@ namespace horizon {
 class KernelWorld {
  public:
   // The device's memory that a world takes.
-  static uint64_t DeviceBytes(DeviceKind kind, int threads);
+  static Bytes DeviceBytes(DeviceKind kind, int threads);
   static absl::StatusOr<std::unique_ptr<KernelWorld>> Create(const ComputeDevice& device,
                                                              DeviceKind kind, int threads);
   ~KernelWorld();

@@ -100,11 +100,11 @@ class UnbuiltStep {
 
   // Tokens go in and losses come out; so do rows of a table on the host and their gradients.
   void AddInputs() {
-    const auto add = [&](Lane lane, uint64_t bytes) {
+    const auto add = [&](Lane lane, Bytes bytes) {
       adder_.Add(lane, CopyOf(lane, bytes), job_.accumulation);
     };
-    add(Lane::kH2d, static_cast<int64_t>(kTokenBytes) * job_.micro_batch_tokens());
-    add(Lane::kD2h, 16);
+    add(Lane::kH2d, kTokenBytes * job_.micro_batch_tokens());
+    add(Lane::kD2h, 16_B);
     if (plan_.embedding_home != EmbeddingHome::kHost) return;
     add(Lane::kH2d, model_.hidden_bytes());
     if (!chunks_.chunks[chunks_.embedding.begin].frozen()) {
@@ -147,19 +147,19 @@ class UnbuiltStep {
     for (int32_t b = 0; b < static_cast<int32_t>(chunks_.blocks.size()); ++b) {
       if (!ForwardKeeps(chunks_, job_, plan_, in_flight, b)) anchors += job_.accumulation;
     }
-    const uint64_t bytes = model_.hidden_bytes();
+    const Bytes bytes = model_.hidden_bytes();
     adder_.Add(Lane::kD2h, CopyOf(Lane::kD2h, bytes), anchors);
     adder_.Add(Lane::kH2d, CopyOf(Lane::kH2d, bytes), anchors);
   }
 
   void AddGradients() {
-    const uint64_t each = ArrivingBytes();
+    const Bytes each = ArrivingBytes();
     const int64_t arrivals = SummedOnDevice(job_, plan_) > 1 ? 1 : job_.accumulation;
     for (int32_t c = 0; c < static_cast<int32_t>(chunks_.chunks.size()); ++c) {
       if (chunks_.chunks[c].frozen()) continue;
       const uint64_t trained = chunks_.chunks[c].trained;
       const bool kept = KeepsGradient(chunks_, job_, plan_, c);
-      const uint64_t gradient = KeptBytes(c);
+      const Bytes gradient = KeptBytes(c);
       if (IsUsedOnDevice(chunks_, plan_, c)) {
         // Both uses of a tied table have a gradient, unless rows make up the one.
         const bool both = chunks_.tied && chunks_.embedding.contains(c) &&
@@ -188,7 +188,7 @@ class UnbuiltStep {
 
     // Backward visits the shards of a layer from last to first, those of the table from the first.
     const int32_t last = table ? shards.end - 1 : shards.begin;
-    const uint64_t arrived = chunks_.chunks[last].trained * ArrivingBytes();
+    const Bytes arrived = chunks_.chunks[last].trained * ArrivingBytes();
     const int64_t gradient_left = Link(Lane::kD2h, arrived);
     const int64_t rows_left = gradient_left + fetched * Link(Lane::kD2h, model_.hidden_bytes());
     const Ends host = HostTurn(last, gradient_left, rows_left);
@@ -198,7 +198,7 @@ class UnbuiltStep {
     for (int32_t c = 0; after_step && c < static_cast<int32_t>(chunks_.chunks.size()); ++c) {
       batch += AdamOf(c).nanoseconds;
     }
-    const int64_t token_bytes = static_cast<int64_t>(kTokenBytes) * job_.micro_batch_tokens();
+    const Bytes token_bytes = kTokenBytes * job_.micro_batch_tokens();
     batch += Host(token_bytes);
     int64_t h2d = batch + fetched * Link(Lane::kH2d, token_bytes);
     // Updates go in forward order: a table on the host is updated before the first layer. In
@@ -218,7 +218,7 @@ class UnbuiltStep {
     } else if (last == shards.begin) {  // else it is updated while the last shard computes
       h2d = std::max(h2d, (table ? host.table : gradient_left) + update);
     }
-    const uint64_t first = each_.link * chunks_.chunks[shards.begin].parameters;
+    const Bytes first = each_.link * chunks_.chunks[shards.begin].parameters;
     adder_.SetTurn(h2d + Link(Lane::kH2d, first));
   }
 
@@ -243,33 +243,31 @@ class UnbuiltStep {
     for (int32_t c = chunks_.embedding.begin; c < chunks_.embedding.end && !table; ++c) {
       const bool clears = job_.accumulation == 1 && !chunks_.tied;
       ends.table = std::max(ends.norms, rows_left) +
-                   Host(2 * model_.hidden_bytes() + (clears ? KeptBytes(c) : 0));
+                   Host(2 * model_.hidden_bytes() + (clears ? KeptBytes(c) : 0_B));
       ends.norms = ends.table + (summed_apart ? 0 : norm(c));
     }
     for (int32_t c = chunks_.embedding.begin; c < chunks_.embedding.end && summed_apart; ++c) {
-      ends.norms += Host(4 * chunks_.chunks[c].trained + 2 * KeptBytes(c)) + norm(c);
+      ends.norms += Host(4_B * chunks_.chunks[c].trained + 2 * KeptBytes(c)) + norm(c);
     }
-    uint64_t partials = kLossBytes * static_cast<uint64_t>(job_.accumulation);
+    Bytes partials = kLossBytes * static_cast<uint64_t>(job_.accumulation);
     for (const Chunk& chunk : chunks_.chunks) {
-      partials += 8 * chunk.norm_blocks;
+      partials += 8_B * chunk.norm_blocks;
     }
     ends.norms += Host(partials);
     return ends;
   }
 
-  OperationCost CopyOf(Lane lane, uint64_t bytes) const {
+  OperationCost CopyOf(Lane lane, Bytes bytes) const {
     const int64_t threads = lane == Lane::kH2d ? plan_.h2d_threads : plan_.d2h_threads;
     return model_.Copy(lane, bytes, CostModel::Pages::kPinned, threads);
   }
-  int64_t Link(Lane lane, uint64_t bytes) const { return CopyOf(lane, bytes).nanoseconds; }
-  int64_t Host(uint64_t bytes) const {
-    return model_.HostPass(bytes, plan_.host_threads).nanoseconds;
-  }
+  int64_t Link(Lane lane, Bytes bytes) const { return CopyOf(lane, bytes).nanoseconds; }
+  int64_t Host(Bytes bytes) const { return model_.HostPass(bytes, plan_.host_threads).nanoseconds; }
   // A parameter's gradient as it arrives on the host.
-  uint64_t ArrivingBytes() const { return SummedOnDevice(job_, plan_) > 1 ? 4 : each_.gradient; }
+  Bytes ArrivingBytes() const { return SummedOnDevice(job_, plan_) > 1 ? 4_B : each_.gradient; }
   // What adding the last contribution to a chunk's gradient moves: it is read, and what is kept
   // written, and read before where it is not the first.
-  uint64_t AddedBytes(int32_t c) const {
+  Bytes AddedBytes(int32_t c) const {
     const uint64_t trained = chunks_.chunks[c].trained;
     const bool table = chunks_.embedding.contains(c);
     const bool first = table && chunks_.tied && job_.accumulation == 1
@@ -278,15 +276,15 @@ class UnbuiltStep {
     return ArrivingBytes() * trained + (first ? 1 : 2) * KeptBytes(c);
   }
   // A chunk's gradient as the norm and Adam read it.
-  uint64_t KeptBytes(int32_t c) const {
+  Bytes KeptBytes(int32_t c) const {
     const bool kept = KeepsGradient(chunks_, job_, plan_, c);
     return chunks_.chunks[c].trained * (kept ? each_.kept_gradient : ArrivingBytes());
   }
 
   OperationCost AdamOf(int32_t c) const {
     const uint64_t trained = chunks_.chunks[c].trained;
-    const uint64_t state = (2 + each_.low_half) * trained +
-                           MomentBytes(job_.state_format, trained, chunks_.chunks[c].moment_blocks);
+    const Bytes state = (2_B + each_.low_half) * trained +
+                        MomentBytes(job_.state_format, trained, chunks_.chunks[c].moment_blocks);
     return model_.Adam(trained, KeptBytes(c) + 2 * state, plan_.optimizer_threads);
   }
 
@@ -334,7 +332,7 @@ std::vector<Overlap> ForwardOverlaps(const Schedule& schedule, const CostModel& 
   std::vector<Overlap> overlaps;
   for (int32_t c = chunks.layers.begin + 1; c < chunks.layers.end; ++c) {
     if (chunks.chunks[c].resident) continue;
-    const uint64_t bytes = BytesOfParameter(schedule.job).link * chunks.chunks[c].parameters;
+    const Bytes bytes = BytesOfParameter(schedule.job).link * chunks.chunks[c].parameters;
     overlaps.push_back(
         {.chunk = c,
          .load_nanoseconds =

@@ -194,7 +194,7 @@ OperationCost CostModel::Loss(int32_t chunk, int64_t tokens, bool with_backward,
     work.kernels += backward.kernels;
   }
   // Logits are fp32 whatever the activations are.
-  work.element_values = work.element_values * 4 / activation_bytes_;
+  work.element_values = work.element_values * 4 / activation_bytes_.value();
   return ComputeCost(work, threads);
 }
 
@@ -205,10 +205,10 @@ OperationCost CostModel::EmbedBackward(int32_t chunk, int64_t threads) const {
 }
 
 OperationCost CostModel::HeadGradient(int32_t chunk, int64_t threads) const {
-  return Elements(chunks_.chunks[chunk].trained * (4 + BytesOfParameter(job_).gradient), threads);
+  return Elements(chunks_.chunks[chunk].trained * (4_B + BytesOfParameter(job_).gradient), threads);
 }
 
-OperationCost CostModel::Elements(uint64_t bytes, int64_t threads) const {
+OperationCost CostModel::Elements(Bytes bytes, int64_t threads) const {
   const double seconds =
       InRun(RateGroup::kCompute,
             std::max(static_cast<double>(bytes) / profile_.device.element_bytes_per_second.value /
@@ -217,15 +217,16 @@ OperationCost CostModel::Elements(uint64_t bytes, int64_t threads) const {
   return FinishCompute(seconds, threads, static_cast<double>(bytes));
 }
 
-OperationCost CostModel::Copy(Lane lane, uint64_t bytes, Pages pages, int64_t threads) const {
+OperationCost CostModel::Copy(Lane lane, Bytes bytes, Pages pages, int64_t threads) const {
   const LinkProfile& link = profile_.link;
   const bool in = lane == Lane::kH2d;
   const Curve& curve = pages == Pages::kPinned ? (in ? link.h2d_pinned : link.d2h_pinned)
                                                : (in ? link.h2d_pageable : link.d2h_pageable);
   const double size = static_cast<double>(bytes);
-  const double busy = InRun(in ? RateGroup::kCopiesIn : RateGroup::kCopiesOut,
-                            link.latency_seconds.value +
-                                (bytes == 0 ? 0 : size / (curve.At(size) * software_.link_share)));
+  const double busy =
+      InRun(in ? RateGroup::kCopiesIn : RateGroup::kCopiesOut,
+            link.latency_seconds.value +
+                (bytes == 0_B ? 0 : size / (curve.At(size) * software_.link_share)));
   const std::optional<Figure>& limit = link.limit_bytes_per_second;
   const double seconds = limit.has_value() ? std::max(busy, size / limit->value) : busy;
   // On device `host` a copy is a memcpy by our threads: both sides of it are DRAM. A core that
@@ -237,36 +238,36 @@ OperationCost CostModel::Copy(Lane lane, uint64_t bytes, Pages pages, int64_t th
   return cost;
 }
 
-OperationCost CostModel::HostPass(uint64_t bytes, int64_t threads) const {
+OperationCost CostModel::HostPass(Bytes bytes, int64_t threads) const {
   return PassAt(RateGroup::kPasses, profile_.host.dram, bytes, threads);
 }
 
-OperationCost CostModel::Norm(uint64_t bytes, int64_t threads) const {
+OperationCost CostModel::Norm(Bytes bytes, int64_t threads) const {
   return PassAt(RateGroup::kNorm, profile_.host.norm.value_or(profile_.host.dram), bytes, threads);
 }
 
-OperationCost CostModel::Accumulate(uint64_t bytes, int64_t threads) const {
-  const bool as_bf16 = BytesOfParameter(job_).kept_gradient == 2;
+OperationCost CostModel::Accumulate(Bytes bytes, int64_t threads) const {
+  const bool as_bf16 = BytesOfParameter(job_).kept_gradient == 2_B;
   return PassAt(
       RateGroup::kAccumulate,
       as_bf16 ? profile_.host.accumulate.value_or(profile_.host.dram) : profile_.host.dram, bytes,
       threads);
 }
 
-OperationCost CostModel::PassAt(RateGroup group, const Curve& curve, uint64_t bytes,
+OperationCost CostModel::PassAt(RateGroup group, const Curve& curve, Bytes bytes,
                                 int64_t threads) const {
   const auto size = static_cast<double>(bytes);
   return Finish(InRun(group, size / curve.At(static_cast<double>(threads))),
                 static_cast<double>(threads), size, 0);
 }
 
-OperationCost CostModel::Pack(uint64_t payload_bytes, int64_t threads) const {
+OperationCost CostModel::Pack(Bytes payload_bytes, int64_t threads) const {
   const auto size = static_cast<double>(payload_bytes);
   return Finish(size / profile_.host.pack.At(static_cast<double>(threads)),
                 static_cast<double>(threads), 2 * size, 0);
 }
 
-OperationCost CostModel::Adam(uint64_t parameters, uint64_t bytes, int64_t threads) const {
+OperationCost CostModel::Adam(uint64_t parameters, Bytes bytes, int64_t threads) const {
   const Curve& curve = profile_.host.adam[static_cast<size_t>(job_.state_format)];
   return Finish(
       InRun(RateGroup::kAdam, static_cast<double>(parameters) /
@@ -274,7 +275,7 @@ OperationCost CostModel::Adam(uint64_t parameters, uint64_t bytes, int64_t threa
       static_cast<double>(threads), static_cast<double>(bytes), 0);
 }
 
-uint64_t CostModel::hidden_bytes() const {
+Bytes CostModel::hidden_bytes() const {
   return static_cast<uint64_t>(batch_.tokens() * spec_.hidden) * activation_bytes_;
 }
 

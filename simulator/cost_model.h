@@ -28,9 +28,9 @@ inline constexpr int64_t kLongestNanoseconds = int64_t{1} << 42;  // 73 minutes
 
 // What a strategy's software makes of a machine, besides its schedule.
 struct Software {
-  double link_share = 1;       // of the link's rate
-  double adam_speed = 1;       // of its Adam, times the profile's
-  uint64_t process_bytes = 0;  // of the program itself on the host; 0: as the profile has it
+  double link_share = 1;  // of the link's rate
+  double adam_speed = 1;  // of its Adam, times the profile's
+  Bytes process_bytes;    // of the program itself on the host; 0: as the profile has it
   friend bool operator==(const Software&, const Software&) = default;
 };
 
@@ -61,15 +61,15 @@ class CostModel {
   // Of a table on the device: row gradients into a gradient of the whole, which is cleared first.
   OperationCost EmbedBackward(int32_t chunk, int64_t threads) const;
   OperationCost HeadGradient(int32_t chunk, int64_t threads) const;  // fp32 sum, rounded to leave
-  OperationCost Elements(uint64_t bytes, int64_t threads) const;     // a pass over device memory
+  OperationCost Elements(Bytes bytes, int64_t threads) const;        // a pass over device memory
   enum class Pages { kPinned, kPageable };
-  OperationCost Copy(Lane lane, uint64_t bytes, Pages pages, int64_t threads) const;
-  OperationCost HostPass(uint64_t bytes, int64_t threads) const;
-  OperationCost Norm(uint64_t bytes, int64_t threads) const;        // on the host
-  OperationCost Accumulate(uint64_t bytes, int64_t threads) const;  // on the host
-  OperationCost Pack(uint64_t payload_bytes, int64_t threads) const;
-  OperationCost Adam(uint64_t parameters, uint64_t bytes, int64_t threads) const;
-  uint64_t hidden_bytes() const;  // of the hidden states of a micro-batch: an anchor
+  OperationCost Copy(Lane lane, Bytes bytes, Pages pages, int64_t threads) const;
+  OperationCost HostPass(Bytes bytes, int64_t threads) const;
+  OperationCost Norm(Bytes bytes, int64_t threads) const;        // on the host
+  OperationCost Accumulate(Bytes bytes, int64_t threads) const;  // on the host
+  OperationCost Pack(Bytes payload_bytes, int64_t threads) const;
+  OperationCost Adam(uint64_t parameters, Bytes bytes, int64_t threads) const;
+  Bytes hidden_bytes() const;  // of the hidden states of a micro-batch: an anchor
 
  private:
   struct Work {
@@ -84,7 +84,7 @@ class CostModel {
   double GemmSeconds(const GemmShape& gemm) const;
   // Of the device, when it is the host and only some of its cores compute.
   double ThreadShare(int64_t threads) const;
-  OperationCost PassAt(RateGroup group, const Curve& curve, uint64_t bytes, int64_t threads) const;
+  OperationCost PassAt(RateGroup group, const Curve& curve, Bytes bytes, int64_t threads) const;
   OperationCost ComputeCost(const Work& work, int64_t threads) const;
   // What operations take in a run of this many seconds alone.
   double InRun(RateGroup group, double seconds) const;
@@ -98,8 +98,8 @@ class CostModel {
   const HardwareProfile& profile_;
   const Software software_;
   const TokenBatch batch_;
-  const uint64_t activation_bytes_;
-  const uint64_t slot_bytes_;
+  const Bytes activation_bytes_;
+  const Bytes slot_bytes_;
   std::vector<Work> forward_;   // by chunk
   std::vector<Work> backward_;  // by chunk
 };

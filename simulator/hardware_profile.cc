@@ -370,7 +370,9 @@ class ProfileTable {
   void operator()(std::string_view name, const T&, const FieldInfo& info) {
     std::string kind = "text";
     if constexpr (HasWords<T>) kind = WordChoices<T>();
-    if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, uint64_t>) kind = "integer";
+    if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, uint64_t> ||
+                  std::is_same_v<T, Bytes>)
+      kind = "integer";
     if constexpr (std::is_same_v<T, double>) kind = "number";
     if constexpr (std::is_same_v<T, bool>) kind = "true/false";
     if constexpr (std::is_same_v<T, Figure>) kind = "figure";

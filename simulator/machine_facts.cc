@@ -41,11 +41,11 @@ std::string DifferenceOf(const ProfiledHardware& here, const ProfiledHardware& t
   compare("hardware threads", StrCat(here.hardware_threads), StrCat(there.hardware_threads));
   if (here.memory_bytes != there.memory_bytes) {
     // The rounded text does not tell near sizes apart.
-    const uint64_t least = std::min(here.memory_bytes, there.memory_bytes);
-    const uint64_t most = std::max(here.memory_bytes, there.memory_bytes);
+    const Bytes least = std::min(here.memory_bytes, there.memory_bytes);
+    const Bytes most = std::max(here.memory_bytes, there.memory_bytes);
     const bool near = most - least < most / 100;
-    const auto text_of = [&](uint64_t bytes) {
-      return near ? StrCat(WithCommas(bytes), " bytes") : BytesText(bytes);
+    const auto text_of = [&](Bytes bytes) {
+      return near ? StrCat(WithCommas(bytes.value()), " bytes") : ToString(bytes);
     };
     compare("memory", text_of(here.memory_bytes), text_of(there.memory_bytes));
   }
@@ -56,7 +56,7 @@ std::string DifferenceOf(const ProfiledHardware& here, const ProfiledHardware& t
 
 std::string ToString(const ProfiledHardware& hardware) {
   return StrCat(hardware.processor.empty() ? "processor" : hardware.processor, ", ", hardware.cores,
-                hardware.cores == 1 ? " core, " : " cores, ", BytesText(hardware.memory_bytes),
+                hardware.cores == 1 ? " core, " : " cores, ", ToString(hardware.memory_bytes),
                 ", device ", hardware.device);
 }
 

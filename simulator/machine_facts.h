@@ -8,6 +8,7 @@
 
 #include "common/enum_words.h"
 #include "common/record.h"
+#include "common/units.h"
 
 namespace horizon {
 
@@ -20,7 +21,7 @@ struct ProfiledHardware {
   std::string processor;
   int64_t cores = 1;             // that the process may use
   int64_t hardware_threads = 1;  // that the machine has
-  uint64_t memory_bytes = 0;
+  Bytes memory_bytes;
   int64_t numa_nodes = 1;
   std::string device;  // "host", or what identifies a GPU: name, memory, driver
   friend bool operator==(const ProfiledHardware&, const ProfiledHardware&) = default;
@@ -40,8 +41,8 @@ struct MeasuredOn {
 
 struct NumaNode {
   int64_t number = 0;
-  uint64_t memory_bytes = 0;  // 0: a node of processors alone
-  int64_t cores = 0;          // physical ones; 0: a node of memory alone
+  Bytes memory_bytes;  // 0: a node of processors alone
+  int64_t cores = 0;   // physical ones; 0: a node of memory alone
   int64_t hardware_threads = 0;
   friend bool operator==(const NumaNode&, const NumaNode&) = default;
 };
@@ -51,8 +52,8 @@ struct HostTopology {
   int64_t sockets = 1;
   int64_t cores = 1;             // physical ones
   int64_t hardware_threads = 1;  // more than cores where each runs several
-  uint64_t l2_bytes = 0;         // of one cache; 0: not known or none
-  uint64_t l3_bytes = 0;
+  Bytes l2_bytes;                // of one cache; 0: not known or none
+  Bytes l3_bytes;
   int64_t l3_caches = 0;
   std::vector<NumaNode> nodes;
   friend bool operator==(const HostTopology&, const HostTopology&) = default;
@@ -64,16 +65,16 @@ std::span<const EnumWord<HugePageMode>> WordsOf(HugePageMode);
 
 // What the process was allowed to use when the profile was made.
 struct HostAllowance {
-  uint64_t total_memory_bytes = 0;
-  uint64_t swap_bytes = 0;
-  uint64_t swap_free_bytes = 0;
+  Bytes total_memory_bytes;
+  Bytes swap_bytes;
+  Bytes swap_free_bytes;
   // 0: no such limit.
-  uint64_t control_group_bytes = 0;
-  uint64_t address_space_bytes = 0;  // RLIMIT_AS
-  uint64_t locked_memory_bytes = 0;  // RLIMIT_MEMLOCK
+  Bytes control_group_bytes;
+  Bytes address_space_bytes;  // RLIMIT_AS
+  Bytes locked_memory_bytes;  // RLIMIT_MEMLOCK
   HugePageMode huge_pages = HugePageMode::kUnknown;
-  uint64_t huge_page_pool_bytes = 0;  // set aside for programs that ask for it
-  uint64_t huge_page_pool_free_bytes = 0;
+  Bytes huge_page_pool_bytes;  // set aside for programs that ask for it
+  Bytes huge_page_pool_free_bytes;
   int64_t hardware_threads = 1;  // of the machine that it may run on (affinity)
   double quota_cores = 0;        // cores' worth of time the control groups give it; 0: no quota
   friend bool operator==(const HostAllowance&, const HostAllowance&) = default;

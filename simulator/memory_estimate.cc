@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <utility>
 
@@ -15,25 +14,25 @@ constexpr EnumWord<Limit> kLimitWords[] = {{Limit::kDeviceMemory, "device memory
                                            {Limit::kPageLocking, "page-locking"}};
 
 // Arenas are mapped in pages of this size where the system allows; else the last one is part used.
-constexpr uint64_t kHugePage = uint64_t{2} << 20;
+constexpr Bytes kHugePage = 2_MiB;
 // Eight bytes for each page of 4 KiB, where no huge page could be had.
 constexpr uint64_t kMappedPerTableByte = 512;
 
-uint64_t RoundingOf(uint64_t bytes) { return (kHugePage - bytes % kHugePage) % kHugePage; }
+Bytes RoundingOf(Bytes bytes) { return bytes.RoundedUp(kHugePage.value()) - bytes; }
 
 // What a run costs besides its buffers.
 struct Overhead {
   Memory memory;
   std::string_view name;
-  uint64_t bytes;
+  Bytes bytes;
 };
 std::array<Overhead, 6> OverheadsOf(const MemoryTotals& layout, const HardwareProfile& profile,
                                     const Software& software) {
-  const uint64_t device = layout[static_cast<size_t>(Memory::kDevice)];
-  const uint64_t pinned = layout[static_cast<size_t>(Memory::kPinned)];
-  const uint64_t host = layout[static_cast<size_t>(Memory::kHost)];
+  const Bytes device = layout[static_cast<size_t>(Memory::kDevice)];
+  const Bytes pinned = layout[static_cast<size_t>(Memory::kPinned)];
+  const Bytes host = layout[static_cast<size_t>(Memory::kHost)];
   const auto whole = [](const Figure& figure) {
-    return static_cast<uint64_t>(std::ceil(figure.value));
+    return Bytes(static_cast<uint64_t>(std::ceil(figure.value)));
   };
   return {
       {{Memory::kDevice, "driver and libraries", whole(profile.device.reserved_bytes)},
@@ -41,17 +40,17 @@ std::array<Overhead, 6> OverheadsOf(const MemoryTotals& layout, const HardwarePr
        {Memory::kHost, "page rounding", RoundingOf(host)},
        {Memory::kHost, "page tables", (pinned + host) / kMappedPerTableByte},
        {Memory::kHost, "process",
-        software.process_bytes != 0 ? software.process_bytes : whole(profile.host.process_bytes)},
+        software.process_bytes != 0_B ? software.process_bytes : whole(profile.host.process_bytes)},
        // On device `host` the device's arena is RAM of the process too.
-       {Memory::kHost, "device arena", profile.device.kind == DeviceKind::kHost ? device : 0}}};
+       {Memory::kHost, "device arena", profile.device.kind == DeviceKind::kHost ? device : 0_B}}};
 }
 
 }  // namespace
 
 std::span<const EnumWord<Limit>> WordsOf(Limit) { return kLimitWords; }
 
-uint64_t MemoryEstimate::BytesOf(BufferKind kind) const {
-  uint64_t bytes = 0;
+Bytes MemoryEstimate::BytesOf(BufferKind kind) const {
+  Bytes bytes;
   for (const MemoryItem& item : items) {
     if (item.name == ToString(kind)) bytes += item.bytes;
   }
@@ -72,8 +71,8 @@ MemoryEstimate EstimateMemory(const MemoryLayout& layout, const HardwareProfile&
     sums[static_cast<size_t>(buffer.memory)] += buffer.bytes;
   }
   for (auto& [key, item] : items) estimate.items.push_back(std::move(item));
-  const auto add = [&](Memory memory, std::string_view name, uint64_t bytes) {
-    if (bytes == 0) return;
+  const auto add = [&](Memory memory, std::string_view name, Bytes bytes) {
+    if (bytes == 0_B) return;
     estimate.items.push_back(
         {.memory = memory, .name = std::string(name), .count = 1, .bytes = bytes});
   };
@@ -103,7 +102,7 @@ MemoryNeed EstimateNeed(const MemoryTotals& layout, const HardwareProfile& profi
   return need;
 }
 
-uint64_t Available(const HardwareProfile& profile, Limit limit, double margin) {
+Bytes Available(const HardwareProfile& profile, Limit limit, double margin) {
   double bytes = 0;
   switch (limit) {
     case Limit::kDeviceMemory:
@@ -115,18 +114,18 @@ uint64_t Available(const HardwareProfile& profile, Limit limit, double margin) {
     case Limit::kPageLocking:
       // The host device copies within RAM, where nothing has to be locked.
       if (!profile.host.memlock_bytes.has_value() || profile.device.kind == DeviceKind::kHost) {
-        return std::numeric_limits<uint64_t>::max();
+        return Bytes(CheckedU64::Overflowed());
       }
-      return static_cast<uint64_t>(profile.host.memlock_bytes->value);
+      return Bytes(static_cast<uint64_t>(profile.host.memlock_bytes->value));
   }
-  return static_cast<uint64_t>(bytes * (1 - margin));
+  return Bytes(static_cast<uint64_t>(bytes * (1 - margin)));
 }
 
 std::vector<Shortage> ShortagesOf(const MemoryNeed& need, const HardwareProfile& profile,
                                   double margin) {
   std::vector<Shortage> shortages;
-  const auto check = [&](Limit limit, uint64_t needed) {
-    const uint64_t available = Available(profile, limit, margin);
+  const auto check = [&](Limit limit, Bytes needed) {
+    const Bytes available = Available(profile, limit, margin);
     if (needed > available) {
       shortages.push_back({.limit = limit, .needed = needed, .available = available});
     }

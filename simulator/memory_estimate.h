@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "common/units.h"
 #include "schedule/schedule.h"
 #include "simulator/cost_model.h"
 #include "simulator/hardware_profile.h"
@@ -17,24 +18,22 @@ struct MemoryItem {
   Memory memory = Memory::kHost;
   std::string name;  // a BufferKind's word, or "process", "page tables", "driver and libraries"
   int64_t count = 0;
-  uint64_t bytes = 0;
+  Bytes bytes;
 };
 
 // Sums of the items.
 struct MemoryNeed {
   MemoryTotals totals{};
 
-  uint64_t device_bytes() const { return totals[static_cast<size_t>(Memory::kDevice)]; }
-  uint64_t pinned_bytes() const { return totals[static_cast<size_t>(Memory::kPinned)]; }
+  Bytes device_bytes() const { return totals[static_cast<size_t>(Memory::kDevice)]; }
+  Bytes pinned_bytes() const { return totals[static_cast<size_t>(Memory::kPinned)]; }
   // All RAM of the process, the pinned part included.
-  uint64_t host_bytes() const {
-    return totals[static_cast<size_t>(Memory::kHost)] + pinned_bytes();
-  }
+  Bytes host_bytes() const { return totals[static_cast<size_t>(Memory::kHost)] + pinned_bytes(); }
 };
 
 struct MemoryEstimate : MemoryNeed {
   std::vector<MemoryItem> items;  // by memory, largest first
-  uint64_t BytesOf(BufferKind kind) const;
+  Bytes BytesOf(BufferKind kind) const;
 };
 
 MemoryEstimate EstimateMemory(const MemoryLayout& layout, const HardwareProfile& profile,
@@ -49,13 +48,13 @@ std::span<const EnumWord<Limit>> WordsOf(Limit);
 
 struct Shortage {
   Limit limit = Limit::kHostMemory;
-  uint64_t needed = 0;
-  uint64_t available = 0;  // after the margin
+  Bytes needed;
+  Bytes available;  // after the margin
 };
 // Empty where all fits and `margin` (a share, 0.05: 5 %) of each memory stays free.
 std::vector<Shortage> ShortagesOf(const MemoryNeed& need, const HardwareProfile& profile,
                                   double margin);
-// The bytes a memory offers after the margin.
-uint64_t Available(const HardwareProfile& profile, Limit limit, double margin);
+// What a memory offers after the margin; overflowed where nothing limits it.
+Bytes Available(const HardwareProfile& profile, Limit limit, double margin);
 
 }  // namespace horizon

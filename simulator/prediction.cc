@@ -57,7 +57,7 @@ std::vector<RunLimit> LimitsOf(const Prediction& prediction, const HardwareProfi
     limits.push_back(
         {.what = std::string(kLaneLimits[lane]), .share = prediction.busy_share[lane]});
   }
-  const auto fill = [&](Limit limit, uint64_t bytes) {
+  const auto fill = [&](Limit limit, Bytes bytes) {
     limits.push_back(
         {.what = std::string(ToString(limit)),
          .share = static_cast<double>(bytes) / static_cast<double>(Available(profile, limit, 0)),

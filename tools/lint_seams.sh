@@ -23,7 +23,7 @@ token='report/live/access_token\.cc'
 short='open|creat|read|write|close|stat|truncate|dup|dup2|pipe|link|remove'
 rule 'file access goes through common/io.h' \
   "(^|[^A-Za-z0-9_>])::($short)[[:space:]]*\\(|$(call "$short")(fd|STD(IN|OUT|ERR)_FILENO)" \
-  "$posix_io|app/output\.cc|$terminal"
+  "$posix_io|app/output\.cc|common/signal_flag\.cc|$terminal"
 rule 'file access goes through common/io.h' \
   "$(call 'openat|pread|readv|pwrite|writev|fsync|fdatasync|ftruncate|rename|renameat2?|unlink|unlinkat|mkdir|mkdirat|rmdir|opendir|readdir|lstat|fstat|statvfs|msync|flock|lockf|fcntl|fopen|freopen|fdopen|tmpfile|mkstemp')" \
   "$posix_io|app/output\.cc"
@@ -34,7 +34,7 @@ rule 'file access goes through common/io.h' \
   "$(include 'fcntl\.h|dirent\.h|sys/stat\.h|sys/statvfs\.h|sys/file\.h|fstream|filesystem')|std::[io]?fstream|std::filesystem" \
   "$posix_io|app/output\.cc"
 rule 'the operating system is asked in few places' "$(include 'unistd\.h|sys/')" \
-  "$posix_io|$anonymous_memory|app/output\.cc|common/(io|log|progress|thread_pool|thread_turns)\.cc|$terminal|$token"
+  "$posix_io|$anonymous_memory|app/output\.cc|common/(io|log|progress|signal_flag|thread_pool|thread_turns)\.cc|$terminal|$token"
 rule 'time goes through common/clock.h' \
   "_clock::now|sleep_(for|until)|$(call 'time|gettimeofday|clock_gettime|usleep|nanosleep|sleep')|$(include 'ctime|time\.h|sys/time\.h')" \
   'common/clock\.cc'

@@ -52,21 +52,38 @@ ensure_packages() {
   fi
 }
 
+# The nvcc that the build uses, with links followed; nothing where there is none. It looks where
+# tools/cuda/find_cuda.bzl does.
+find_nvcc() {
+  local place
+  [[ ${HORIZON_NO_CUDA:-0} == 1 ]] && return 0
+  for place in "${CUDA_HOME:+$CUDA_HOME/bin/nvcc}" /usr/local/cuda/bin/nvcc \
+    "$(command -v nvcc || true)"; do
+    [[ -n $place && -e $place ]] || continue
+    readlink -f "$place"
+    return 0
+  done
+}
+
 # Runs Bazel in the repository. Its server outlives this call, so it gets no variable that may point
 # to a folder that will be gone (TMPDIR), and no option of the caller's shell changes the build.
+# What Bazel has built lies below the home folder: without HOME the one of the user's account is
+# taken, where it was built before.
 run_bazel() {
   local keep=(PATH="$PATH" LANG=C.UTF-8 TERM="${TERM:-dumb}" USER="${USER:-$(id -un)}")
-  local startup=()
-  if [[ -n ${HOME:-} && -w ${HOME:-} ]]; then
-    keep+=(HOME="$HOME")
+  local startup=() home=${HOME:-}
+  [[ -n $home && -w $home ]] || home=$(unset HOME; echo ~)
+  if [[ -n $home && -w $home ]]; then
+    keep+=(HOME="$home")
   else
     keep+=(HOME=/tmp)
     startup+=(--output_user_root="/tmp/horizon-bazel-$(id -u)")
   fi
-  local name
-  for name in CUDA_HOME JAVA_HOME; do
-    [[ -n ${!name:-} ]] && keep+=("$name=${!name}")
-  done
+  [[ -n ${JAVA_HOME:-} ]] && keep+=(JAVA_HOME="$JAVA_HOME")
+  # The toolkit that was found, not the caller's word for it: two names of one folder are one build.
+  local nvcc
+  nvcc=$(find_nvcc)
+  [[ $nvcc == */bin/nvcc ]] && keep+=(CUDA_HOME="${nvcc%/bin/nvcc}")
   # A name the caller did not set must not stay behind from an earlier run.
   local options=(--repo_env=HORIZON_NO_CUDA="${HORIZON_NO_CUDA:-0}")
   [[ -t 2 && -z ${NO_COLOR:-} ]] || options+=(--color=no --curses=no --noshow_progress)
@@ -77,11 +94,11 @@ run_bazel() {
 }
 
 # One line that changes whenever anything the program is built from changes: a file's content (by
-# its change time and size), a file more or less, the choice of toolkit.
+# its change time and size), a file more or less, the toolkit that is found.
 source_fingerprint() {
   {
     cd "$root"
-    printf '%s|' "${HORIZON_NO_CUDA:-0}" "${CUDA_HOME:-}"
+    printf '%s|' "${HORIZON_NO_CUDA:-0}" "$(find_nvcc)"
     find . \( -name .git -o -name '.c*' -o -path ./tests -o -path ./docs -o -name 'bazel-*' \) \
       -prune -o -type f ! -name '*.md' ! -name '*.swp' -printf '%p %C@ %s\n' | LC_ALL=C sort
   } | cksum

@@ -1,5 +1,7 @@
 #include "training/begin_training.h"
 
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "common/check.h"
@@ -12,6 +14,7 @@
 #include "runtime/process_memory.h"
 #include "runtime/text_part_config.h"
 #include "schedule/training_job.h"
+#include "training/data_settings.h"
 #include "training/frozen_weights.h"
 #include "training/initial_weights.h"
 #include "training/run_folder.h"
@@ -21,13 +24,23 @@
 namespace horizon {
 namespace {
 
-absl::StatusOr<RunLock> MakeAndLock(Io& io, const std::string& folder,
-                                    std::optional<RunLock> lock) {
+// The folder, made where it was missing, locked, and free of what an earlier start left.
+absl::StatusOr<RunFolder> MakeAndLock(Io& io, const std::string& folder,
+                                      std::optional<RunLock> lock) {
   absl::Status made = io.MakeDirectory(folder);
   if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
   if (made.ok()) RETURN_IF_ERROR(io.SyncDirectory(ParentFolder(folder)));
-  if (lock.has_value()) return *std::move(lock);
-  return RunLock::Acquire(io, folder);
+  if (!lock.has_value()) {
+    ASSIGN_OR_RETURN(lock, RunLock::Acquire(io, folder));
+  }
+  ASSIGN_OR_RETURN(OpenFolder open, OpenFolder::Open(folder));
+  RunFolder run{.lock = *std::move(lock), .open = std::move(open)};
+  ASSIGN_OR_RETURN(const bool begins, HoldsNoRun(io, folder));
+  if (!begins) return run;
+  RETURN_IF_ERROR(RemoveStartFiles(io, folder));
+  run.start = std::make_unique<StartGuard>(
+      io, folder, made.ok() ? StartGuard::Folder::kMade : StartGuard::Folder::kWasThere);
+  return run;
 }
 
 // What lies beside the high halves in a checkpoint is a text model in bf16 for whoever opens it.
@@ -104,21 +117,27 @@ absl::StatusOr<RunFolder> MakeRunFolder(const TrainingContext& context,
   Io& io = context.io;
   const std::string& folder = settings.folder;
   const ModelSpec& spec = model.config.spec;
-  ASSIGN_OR_RETURN(RunLock held, MakeAndLock(io, folder, std::move(lock)));
-  RETURN_IF_ERROR(KeepModelFiles(
-      io, folder, {.config_text = model.config_text, .model = settings.job.model, .spec = spec}));
+  ASSIGN_OR_RETURN(RunFolder run, MakeAndLock(io, folder, std::move(lock)));
+  // The job comes first: it tells a start that was killed from files of others (HoldsNoRun).
+  RETURN_IF_ERROR(WriteTextFile(io, folder + "/job.json", WriteJob(settings.job)));
+  RETURN_IF_ERROR(WriteTextFile(io, folder + "/train.yaml", settings.options_text));
+  ASSIGN_OR_RETURN(std::optional<std::string> chat_template,
+                   ChosenChatTemplate(io, settings.data, settings.job.model));
+  RETURN_IF_ERROR(KeepModelFiles(io, folder,
+                                 {.config_text = model.config_text,
+                                  .model = settings.job.model,
+                                  .spec = spec,
+                                  .chat_template = std::move(chat_template)}));
   if (!settings.job.trains_all()) {
     RETURN_IF_ERROR(KeepWeightSource(io, folder, settings.initial_weights));
   }
-  RETURN_IF_ERROR(WriteTextFile(io, folder + "/job.json", WriteJob(settings.job)));
-  RETURN_IF_ERROR(WriteTextFile(io, folder + "/train.yaml", settings.options_text));
-  ASSIGN_OR_RETURN(std::string config, CheckpointConfig(model));
+  ASSIGN_OR_RETURN(run.checkpoint_config, CheckpointConfig(model));
   // Said now too, while there is time to give the run another folder to begin with.
   ExportOptions unused;
   ASSIGN_OR_RETURN(const std::string warning,
                    TakeModelFiles(io, JoinPath(folder, kBaseFolder), spec, unused));
   if (!warning.empty()) context.log.Warning(warning);
-  return RunFolder{.lock = std::move(held), .checkpoint_config = std::move(config)};
+  return run;
 }
 
 absl::StatusOr<BegunTraining> BeginTraining(const TrainingContext& context,
@@ -137,8 +156,7 @@ absl::StatusOr<BegunTraining> BeginTraining(const TrainingContext& context,
   ASSIGN_OR_RETURN(RunFolder folder,
                    MakeRunFolder(context, settings, model, std::move(prepared.lock)));
   RETURN_IF_ERROR(WriteRunRecord(io, settings.folder, spec, plan));
-  ASSIGN_OR_RETURN(const std::string saving,
-                   DescribeSaving(io, context.clock, settings, layout, plan));
+  const std::string saving = DescribeSaving(io, context.clock, settings, layout, plan);
   if (!saving.empty()) context.log.Info(saving);
   BegunTraining begun{.plan = std::move(plan),
                       .folder = std::move(folder),
@@ -148,6 +166,7 @@ absl::StatusOr<BegunTraining> BeginTraining(const TrainingContext& context,
                       .data = std::move(prepared.data),
                       .resume = std::move(prepared.resume)};
   RETURN_IF_ERROR(LoadState(context, settings, spec, begun));
+  begun.folder.Keep();
   return begun;
 }
 

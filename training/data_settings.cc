@@ -5,11 +5,13 @@
 #include <thread>
 #include <utility>
 
+#include "common/check.h"
 #include "common/make_folders.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
 #include "common/units.h"
-#include "model/chat_format.h"
+#include "model/chat/built_in_format.h"
+#include "model/chat/chat_encoder.h"
 
 namespace horizon {
 namespace {
@@ -20,6 +22,12 @@ ModelTokenizer BytesAsTokens() {
   bytes.begin_id = bytes.tokenizer->IdOf("<|begin|>");
   bytes.end_id = bytes.tokenizer->IdOf("<|end|>");
   bytes.pad_id = bytes.tokenizer->IdOf("<|pad|>");
+  // A question, a newline, the answer, the end.
+  const absl::StatusOr<ChatTemplateText> plain = BuiltInTemplate(BuiltInFormat::kPlain, bytes);
+  CHECK(plain.ok());
+  bytes.chat_templates = {*plain};
+  bytes.special_tokens = {
+      {"bos_token", "<|begin|>"}, {"eos_token", "<|end|>"}, {"pad_token", "<|pad|>"}};
   return bytes;
 }
 
@@ -29,6 +37,9 @@ std::string Describe(const DataStatistics& found, int64_t sequence) {
       "data: ", count(found.samples), " samples, ", count(found.tokens), " tokens, ",
       count(found.trained_tokens), " of them trained",
       found.truncated > 0 ? StrCat(", ", found.truncated, " cut at ", sequence, " tokens") : "",
+      found.cut_before_end > 0
+          ? StrCat(" (", found.cut_before_end, " of them before the token that ends the answer)")
+          : "",
       found.dropped > 0 ? StrCat(", ", found.dropped, " with nothing to learn") : "",
       found.bad_lines > 0 ? StrCat(", ", found.bad_lines, " bad lines skipped") : "");
 }
@@ -51,15 +62,12 @@ absl::StatusOr<DataFiles> DataFilesFrom(const DataSettings& settings,
   DataFiles files;
   files.kind = settings.kind;
   files.on_bad_line = settings.on_bad_line;
-  // Bytes have no template: a question, a newline, the answer.
-  const bool plain = settings.tokenizer == TokenizerChoice::kByte && settings.chat_format == "auto";
-  files.tokenise = {
-      .tokenizer = tokenizer.tokenizer.get(),
-      .end_id = tokenizer.end_id,
-      .chat = ChooseChatFormat(plain ? "plain" : settings.chat_format, tokenizer.chat_template),
-      .vocab = vocab,
-      .sequence = sequence,
-      .train_on_prompt = settings.train_on_prompt};
+  files.tokenise = {.tokenizer = tokenizer.tokenizer.get(),
+                    .end_id = tokenizer.end_id,
+                    .chat = MakeChatEncoder(tokenizer, settings.chat),
+                    .vocab = vocab,
+                    .sequence = sequence,
+                    .train_on_prompt = settings.train_on_prompt};
   return files;
 }
 
@@ -91,14 +99,25 @@ absl::StatusOr<TrainingData> OpenJobData(Io& io, Clock& clock, Log& log,
   return data;
 }
 
+absl::StatusOr<std::optional<std::string>> ChosenChatTemplate(Io& io, const DataSettings& settings,
+                                                              const std::string& model) {
+  if (settings.tokenizer == TokenizerChoice::kByte) return std::nullopt;
+  if (settings.chat.own.has_value()) return settings.chat.own->text;
+  if (settings.chat.format == "auto") return std::nullopt;
+  ASSIGN_OR_RETURN(const ModelTokenizer tokenizer, TokenizerFor(io, settings.tokenizer, model));
+  if (tokenizer.tokenizer == nullptr) return std::nullopt;
+  ASSIGN_OR_RETURN(const BuiltInFormat format, ParseWord<BuiltInFormat>(settings.chat.format));
+  ASSIGN_OR_RETURN(ChatTemplateText chosen, BuiltInTemplate(format, tokenizer));
+  return std::move(chosen.text);
+}
+
 DataListener LoggingListener(Clock& clock, Log& log) {
   auto told = std::make_shared<Nanoseconds>(clock.Now());
   return {.progress =
-              [&clock, &log, told](std::string_view what, uint64_t done, uint64_t bytes) {
-                if (clock.Now() - *told >= std::chrono::seconds(2) && bytes > 0) {
+              [&clock, &log, told](std::string_view what, Bytes done, Bytes all) {
+                if (clock.Now() - *told >= std::chrono::seconds(2) && all > 0_B) {
                   *told = clock.Now();
-                  log.Info(StrCat(what, " the data: ", ToString(Bytes(CheckedU64(done))), " of ",
-                                  ToString(Bytes(CheckedU64(bytes)))));
+                  log.Info(StrCat(what, " the data: ", ToString(done), " of ", ToString(all)));
                 }
                 return absl::OkStatus();
               },

@@ -8,6 +8,7 @@
 #include "common/clock.h"
 #include "common/io.h"
 #include "common/log.h"
+#include "model/chat/chat_encoder.h"
 #include "model/model_spec.h"
 #include "model/tokenizer/load_tokenizer.h"
 #include "runtime/data/sample.h"
@@ -23,7 +24,7 @@ enum class TokenizerChoice { kModel, kByte };
 struct DataSettings {
   std::optional<DataKind> kind;  // none: by the keys of the first record
   TokenizerChoice tokenizer = TokenizerChoice::kModel;
-  std::string chat_format = "auto";  // a word of ChatMarkup, or auto: the model's chat_template
+  ChatChoice chat;  // how conversations are written down
   bool train_on_prompt = false;
   bool packing = true;
   OnBadLine on_bad_line = OnBadLine::kStop;
@@ -49,6 +50,11 @@ absl::StatusOr<DataFiles> DataFilesFrom(const DataSettings& settings,
 absl::StatusOr<DataOptions> DataOptionsFrom(Io& io, const DataSettings& settings,
                                             const ModelTokenizer& tokenizer, const ModelSpec& spec,
                                             int64_t sequence);
+
+// The text of the chat template that the settings choose in place of the model's own; nothing where
+// they choose none, or bytes are the tokens. For the model that is exported.
+absl::StatusOr<std::optional<std::string>> ChosenChatTemplate(Io& io, const DataSettings& settings,
+                                                              const std::string& model);
 
 // The data of a job, opened; the log says what was found. Errors of the above and of
 // OpenTrainingData. `io` outlives the result.

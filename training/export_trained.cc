@@ -9,30 +9,39 @@
 
 namespace horizon {
 
+absl::Status ExportInto(const TrainingContext& context, const TrainingSettings& settings,
+                        const LoadedModel& model, ModelValues& values, const ExportPlace& place) {
+  Io& io = context.io;
+  const ModelSpec& spec = model.config.spec;
+  ExportOptions to{
+      .folder = place.folder, .dtype = settings.export_type, .config_text = model.config_text};
+  if (!place.base.empty()) {
+    ASSIGN_OR_RETURN(const std::string warning, TakeModelFiles(io, place.base, spec, to));
+    if (!warning.empty()) context.log.Warning(warning);
+  }
+  ASSIGN_OR_RETURN(
+      to.frozen, OpenFrozen(io, settings.initial_weights, spec,
+                            {.path = settings.folder, .job = settings.job, .began = place.frozen}));
+  return ExportModel(io, spec, values, to);
+}
+
 absl::Status ExportTrained(const TrainingContext& context, const TrainingSettings& settings,
                            const LoadedModel& model, ModelValues& values,
                            const std::vector<FrozenTensor>& frozen) {
   Io& io = context.io;
-  const ModelSpec& spec = model.config.spec;
-  ExportOptions to{.folder = settings.folder + "/model",
-                   .dtype = settings.export_type,
-                   .config_text = model.config_text};
-  ASSIGN_OR_RETURN(const std::string warning,
-                   TakeModelFiles(io, JoinPath(settings.folder, kBaseFolder), spec, to));
-  if (!warning.empty()) context.log.Warning(warning);
-  ASSIGN_OR_RETURN(to.frozen,
-                   OpenFrozen(io, settings.initial_weights, spec,
-                              {.path = settings.folder, .job = settings.job, .began = frozen}));
+  const std::string folder = settings.folder + "/model";
   const std::string older = settings.folder + "/model.old";
-  const bool whole = io.Info(to.folder + "/config.json").ok();
+  const bool whole = io.Info(folder + "/config.json").ok();
   if (whole) {
     RETURN_IF_ERROR(RemoveFolder(io, older));
-    RETURN_IF_ERROR(io.Rename(to.folder, older));
+    RETURN_IF_ERROR(io.Rename(folder, older));
   } else {
-    RETURN_IF_ERROR(RemoveFolder(io, to.folder));  // of a process that was killed here
+    RETURN_IF_ERROR(RemoveFolder(io, folder));  // of a process that was killed here
   }
-  const absl::Status written = ExportModel(io, spec, values, to);
-  if (!written.ok() && whole) io.Rename(older, to.folder).IgnoreError();
+  const absl::Status written = ExportInto(
+      context, settings, model, values,
+      {.folder = folder, .base = JoinPath(settings.folder, kBaseFolder), .frozen = frozen});
+  if (!written.ok() && whole) io.Rename(older, folder).IgnoreError();
   RETURN_IF_ERROR(written);
   return RemoveFolder(io, older);
 }

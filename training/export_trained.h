@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -18,5 +19,15 @@ namespace horizon {
 absl::Status ExportTrained(const TrainingContext& context, const TrainingSettings& settings,
                            const LoadedModel& model, ModelValues& values,
                            const std::vector<FrozenTensor>& frozen);
+
+// The same into a new folder anywhere. `base` is a folder with the files that belong to the model
+// (RUN/base or the model's own), or empty: then there are none.
+struct ExportPlace {
+  const std::string& folder;
+  std::string base;
+  const std::vector<FrozenTensor>& frozen;
+};
+absl::Status ExportInto(const TrainingContext& context, const TrainingSettings& settings,
+                        const LoadedModel& model, ModelValues& values, const ExportPlace& place);
 
 }  // namespace horizon

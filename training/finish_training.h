@@ -21,16 +21,19 @@ struct TrainingAnswer {
 };
 
 struct FinishedTraining {
-  std::optional<TrainingAnswer> answer;  // none: it was stopped, and goes on from a checkpoint
-  absl::Status status;                   // Cancelled where it was stopped before its last step
+  std::optional<TrainingAnswer> answer;  // none: no model was exported
+  // Cancelled where the run was stopped before its last step. An I/O error, which says what is
+  // kept, where the last state could not be saved, the model not be exported, or the folder is
+  // lost.
+  absl::Status status;
 };
 
-// Exports the model and writes run.json, beside what was predicted. Of a run that was stopped and
-// can go on nothing is exported. A status that is not OK means that this could not be done.
-absl::StatusOr<FinishedTraining> FinishTraining(const TrainingContext& context,
-                                                const TrainingSettings& settings,
-                                                const LoadedModel& model, BegunTraining& begun,
-                                                const TrainedSteps& trained);
+// Exports the model, and after that writes run.json, beside what was predicted, and timeline.json.
+// Of a run that was stopped and can go on nothing is exported. What is written after the model may
+// fail: that is a warning in the log.
+FinishedTraining FinishTraining(const TrainingContext& context, const TrainingSettings& settings,
+                                const LoadedModel& model, BegunTraining& begun,
+                                const TrainedSteps& trained);
 
 // The end of a training whose steps were all done and saved before, as a scheduler finds it that
 // starts a run again until it is done: exports the model unless it is there.

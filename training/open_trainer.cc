@@ -24,7 +24,7 @@ absl::StatusOr<OpenedTrainer> OpenTrainer(const ModelSpec& spec, Schedule schedu
   return opened;
 }
 
-uint64_t ArenaBytes(const Schedule& schedule) {
+Bytes ArenaBytes(const Schedule& schedule) {
   return schedule.memory.totals[static_cast<size_t>(Memory::kDevice)];
 }
 

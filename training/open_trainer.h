@@ -45,6 +45,6 @@ absl::StatusOr<OpenedTrainer> OpenTrainer(const ModelSpec& spec, Schedule schedu
                                           const TrainerSettings& settings);
 
 // The bytes of the device that a schedule lays out.
-uint64_t ArenaBytes(const Schedule& schedule);
+Bytes ArenaBytes(const Schedule& schedule);
 
 }  // namespace horizon

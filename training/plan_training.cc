@@ -77,12 +77,12 @@ absl::StatusOr<SimulatedRun> FollowPlan(Io& io, const std::string& file, const M
   return SimulatedRun{.schedule = std::move(schedule), .predicted = std::move(predicted)};
 }
 
-absl::Status CheckDeviceMemory(uint64_t arena_bytes, const PlanSettings& settings) {
-  if (!settings.device_memory.has_value() || arena_bytes <= settings.device_memory->value()) {
+absl::Status CheckDeviceMemory(Bytes arena_bytes, const PlanSettings& settings) {
+  if (!settings.device_memory.has_value() || arena_bytes <= *settings.device_memory) {
     return absl::OkStatus();
   }
   return absl::FailedPreconditionError(
-      StrCat("the plan needs ", WithCommas(arena_bytes), " bytes of device memory, ",
+      StrCat("the plan needs ", WithCommas(arena_bytes.value()), " bytes of device memory, ",
              "--device-memory is ", WithCommas(settings.device_memory->value()),
              ": raise it, or let the planner choose with --plan auto"));
 }
@@ -98,27 +98,26 @@ absl::StatusOr<SimulatedRun> PlanAt(Io& io, const TrainingSettings& settings, co
 struct RunNeed {
   Software software;
   MemoryEstimate memory;
-  uint64_t more = 0;  // beyond what the process has now
+  Bytes more;  // beyond what the process has now
 };
 absl::StatusOr<RunNeed> NeedOf(Io& io, const Schedule& schedule, const HardwareProfile& profile,
                                DeviceKind device) {
   ASSIGN_OR_RETURN(const ProcessMemory now, ReadProcessMemory(io));
   RunNeed need{.software = SoftwareOfRun(now, schedule.plan, device)};
   need.memory = EstimateMemory(schedule.memory, profile, need.software);
-  need.more = need.memory.host_bytes() - now.resident().value();
+  need.more = need.memory.host_bytes() - now.resident();
   return need;
 }
 
 // Whatever the profile says, this process must find the memory on this machine.
-absl::Status CheckFreeMemory(Io& io, const ModelSpec& spec, uint64_t needed) {
+absl::Status CheckFreeMemory(Io& io, const ModelSpec& spec, Bytes needed) {
   ASSIGN_OR_RETURN(const HostLimits limits, ReadHostLimits(io));
   const Bytes free = limits.free_memory();
-  if (needed <= free.value()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      StrCat(spec.name, " needs ", BytesText(needed), " more of this machine's memory and ",
-             ToString(free),
-             " are free: use a smaller model, --micro-batch or --sequence, or --state "
-             "8bit-moments; `horizon plan` tells what a machine would need"));
+  if (needed <= free) return absl::OkStatus();
+  return absl::FailedPreconditionError(StrCat(
+      spec.name, " needs ", ToString(needed), " more of this machine's memory and ", ToString(free),
+      " are free: use a smaller model, --micro-batch or --sequence, or --state "
+      "8bit-moments; `horizon plan` tells what a machine would need"));
 }
 
 // Five lines, before anything is allocated.
@@ -126,15 +125,15 @@ void LogPlan(Log& log, const TrainingPlan& planned, const TrainingJob& job) {
   const StreamPlan& plan = planned.plan;
   const Prediction& prediction = planned.prediction;
   log.Info(StrCat("plan: strategy ", std::string(ToString(plan.strategy)), ", chunks of ",
-                  BytesText(plan.chunk_bytes.value()), ", depth ", plan.buffer_depth, ", K ",
+                  ToString(plan.chunk_bytes), ", depth ", plan.buffer_depth, ", K ",
                   plan.anchor_interval, ", recompute ", plan.recompute ? "on" : "off", ", threads ",
                   plan.compute_threads));
   log.Info(StrCat("batch: micro-batch ", job.micro_batch, " x ", job.sequence, " tokens, ",
                   job.accumulation, " a step, ", prediction.operations, " operations"));
   log.Info(StrCat("predicted: ", ShortNumber(prediction.step_seconds), " s a step, ",
                   ShortNumber(prediction.tokens_per_second), " tokens/s"));
-  const std::string arena = BytesText(planned.arena_bytes);
-  log.Info(StrCat("memory: ", BytesText(prediction.memory.host_bytes()), " of host memory",
+  const std::string arena = ToString(planned.arena_bytes);
+  log.Info(StrCat("memory: ", ToString(prediction.memory.host_bytes()), " of host memory",
                   job.device == DeviceKind::kCuda
                       ? StrCat(", ", arena, " of the device's")
                       : StrCat(" (", arena, " of it the device's arena)")));
@@ -158,6 +157,9 @@ absl::StatusOr<PlannedTraining> PlanTraining(const TrainingContext& context,
     if (!problem.empty()) context.log.Warning(problem);
   }
   HardwareProfile profile = WithSettings(measured, settings.plan);
+  if (settings.plan.device_memory || settings.plan.link || settings.plan.cores) {
+    context.log.Info(StrCat("machine: ", profile.name, " (", profile.summary, ")"));
+  }
   // What does not fit is refused before anything is measured: memory does not depend on speed.
   ASSIGN_OR_RETURN(SimulatedRun run, PlanAt(io, settings, spec, profile));
   RETURN_IF_ERROR(CheckDeviceMemory(ArenaBytes(run.schedule), settings.plan));

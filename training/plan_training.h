@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
+#include "common/units.h"
 #include "model/model_spec.h"
 #include "report/step_timelines.h"
 #include "schedule/compare_timelines.h"
@@ -21,10 +22,10 @@ struct TrainingPlan {
   HardwareProfile profile;
   StreamPlan plan;
   Prediction prediction;
-  Software software;         // that it was made with
-  uint64_t arena_bytes = 0;  // of the device
-  StepDurations durations;   // of the operations of a steady step, as predicted
-  StepTimelines timelines;   // of that step, nothing measured
+  Software software;        // that it was made with
+  Bytes arena_bytes;        // of the device
+  StepDurations durations;  // of the operations of a steady step, as predicted
+  StepTimelines timelines;  // of that step, nothing measured
 };
 
 // The same with the one schedule of the training: the prediction was made from it, and it is the

@@ -10,6 +10,7 @@
 #include "model/carried_tensors.h"
 #include "model/load_model_spec.h"
 #include "runtime/checkpoint/checkpoint_names.h"
+#include "training/start_files.h"
 
 namespace horizon {
 namespace {
@@ -48,13 +49,6 @@ absl::StatusOr<std::optional<CarriedTensors>> FindCarried(Io& io, const std::str
   return std::nullopt;
 }
 
-absl::StatusOr<bool> IsEmpty(Io& io, const std::string& folder) {
-  const absl::StatusOr<std::vector<std::string>> names = io.List(folder);
-  if (absl::IsNotFound(names.status())) return true;
-  RETURN_IF_ERROR(names.status());
-  return names->empty();
-}
-
 }  // namespace
 
 std::string ParentFolder(const std::string& path) {
@@ -71,7 +65,7 @@ std::string RunOfCheckpoint(const std::string& checkpoint) {
 absl::StatusOr<std::optional<Checkpoint>> FindResume(Io& io,
                                                      const std::optional<std::string>& resume,
                                                      const std::string& run_folder) {
-  ASSIGN_OR_RETURN(const bool empty, IsEmpty(io, run_folder));
+  ASSIGN_OR_RETURN(const bool empty, HoldsNoRun(io, run_folder));
   if (!resume.has_value()) {
     if (empty) return std::nullopt;
     return absl::InvalidArgumentError(
@@ -108,7 +102,12 @@ absl::Status KeepModelFiles(Io& io, const std::string& run_folder, const BeganWi
   if (IsModelFolder(io, began.model)) {
     ASSIGN_OR_RETURN(const std::vector<std::string> companions, CompanionFiles(io, began.model));
     for (const std::string& path : companions) {
-      const std::string name = path.substr(path.rfind('/') + 1);
+      const std::string name = CompanionName(path);
+      if (began.chat_template.has_value() && IsChatTemplate(name)) continue;
+      if (name.find('/') != std::string::npos) {
+        made = io.MakeDirectory(ParentFolder(JoinPath(base, name)));
+        if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
+      }
       RETURN_IF_ERROR(CopyFileAtomically(io, path, JoinPath(base, name)));
     }
     if (!began.spec.wrapper.empty()) {
@@ -118,6 +117,9 @@ absl::Status KeepModelFiles(Io& io, const std::string& run_folder, const BeganWi
         RETURN_IF_ERROR(SaveCarriedTensors(io, JoinPath(base, kCarriedFile), *carried));
       }
     }
+  }
+  if (began.chat_template.has_value()) {
+    RETURN_IF_ERROR(WriteTextFile(io, JoinPath(base, kChatTemplateFile), *began.chat_template));
   }
   return WriteTextFile(io, base + "/config.json", began.config_text);
 }

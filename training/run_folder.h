@@ -31,9 +31,10 @@ std::string ParentFolder(const std::string& path);
 std::string RunOfCheckpoint(const std::string& checkpoint);
 
 // Which checkpoint a run begins from. `resume` is --resume: nothing, "auto" (the newest of the run
-// folder, or none) or the path of a run or of one checkpoint. AlreadyExists when the run folder
-// holds something and nothing was said about resuming; NotFound, with what is there, when a path
-// names no checkpoint; errors of the newest checkpoint itself as OpenNewestCheckpoint has them.
+// folder, or none) or the path of a run or of one checkpoint. InvalidArgument when the run folder
+// holds steps or anything else (HoldsNoRun) and nothing was said about resuming; NotFound, with
+// what is there, when a path names no checkpoint; errors of the newest checkpoint itself as
+// OpenNewestCheckpoint has them.
 absl::StatusOr<std::optional<Checkpoint>> FindResume(Io& io,
                                                      const std::optional<std::string>& resume,
                                                      const std::string& run_folder);
@@ -45,6 +46,8 @@ struct BeganWith {
   const std::string& config_text;
   const std::string& model;  // as it was named
   const ModelSpec& spec;
+  // The chat template that the run is told to use in place of the model's own.
+  std::optional<std::string> chat_template = std::nullopt;
 };
 absl::Status KeepModelFiles(Io& io, const std::string& run_folder, const BeganWith& model);
 

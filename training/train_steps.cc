@@ -1,11 +1,14 @@
 #include "training/train_steps.h"
 
+#include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "common/status_macros.h"
 #include "runtime/checkpoint/resume_check.h"
 #include "runtime/checkpoint_saver.h"
+#include "training/check_folder.h"
 #include "training/run_log.h"
 #include "training/run_record.h"
 
@@ -45,19 +48,23 @@ absl::StatusOr<TrainedSteps> TrainSteps(const TrainingContext& context,
   Trainer& trainer = begun.trainer();
   const ModelSpec& spec = trainer.pass().spec();
   RunLog log(context.log, context.clock, spec, begun.plan);
-  CheckpointSaver saver(trainer.schedule(), trainer.store(),
-                        SaverOptions(context, settings, begun));
   SavingCost cost;
-  const RunSaving saving{.saver = saver,
-                         .every = settings.save.every,
-                         .must_succeed = settings.save.must_succeed,
-                         .model_fingerprint = FingerprintOf(spec),
-                         .frozen = begun.frozen,
-                         .data_fingerprint = begun.data.fingerprint,
-                         .on_save = [&](const SaveReport& report) {
-                           cost.Add(report);
-                           LogSave(context.log, report, settings.save);
-                         }};
+  std::unique_ptr<CheckpointSaver> saver;
+  std::optional<RunSaving> saving;
+  if (settings.save.mode.has_value()) {
+    ASSIGN_OR_RETURN(saver, CheckpointSaver::Create(trainer.schedule(), trainer.store(),
+                                                    SaverOptions(context, settings, begun)));
+    saving.emplace(RunSaving{.saver = *saver,
+                             .every = settings.save.every,
+                             .must_succeed = settings.save.must_succeed,
+                             .model_fingerprint = FingerprintOf(spec),
+                             .frozen = begun.frozen,
+                             .data_fingerprint = begun.data.fingerprint,
+                             .on_save = [&](const SaveReport& report) {
+                               cost.Add(report);
+                               LogSave(context.log, report, settings.save, settings.job.steps);
+                             }});
+  }
   const std::optional<RunEvaluation> evaluation = EvaluationOf(settings, begun, log);
   TimelineRecorder recorder(context.io, context.clock, context.log, settings.folder,
                             trainer.schedule(), begun.plan.timelines);
@@ -69,10 +76,12 @@ absl::StatusOr<TrainedSteps> TrainSteps(const TrainingContext& context,
                   .folder = settings.folder,
                   .predicted_step_seconds = begun.plan.prediction.step_seconds,
                   .log_gradient_norms = settings.log_gradient_norms,
-                  .saving = settings.save.mode.has_value() ? &saving : nullptr,
+                  .saving = saving.has_value() ? &*saving : nullptr,
                   .evaluation = evaluation.has_value() ? &*evaluation : nullptr,
                   .stop_requested = stop_requested,
+                  .check_folder = [&] { return CheckRunFolder(context.io, begun.folder.open); },
                   .on_step = [&](const StepNews& news) { log.OnStep(news); },
+                  .on_warning = [&](const std::string& text) { context.log.Warning(text); },
                   .on_measured = [&](const MeasuredStep& step) { recorder.Record(step); }};
   if (begun.resume.has_value()) {
     run.first_step = begun.resume->manifest().step + 1;

@@ -24,16 +24,15 @@ struct Row {
 
 std::vector<Row> RowsOf(const TrainingReport& report) {
   const Prediction& prediction = report.planned.prediction;
-  const auto number = [](uint64_t bytes) { return static_cast<double>(bytes); };
+  const auto number = [](Bytes bytes) { return static_cast<double>(bytes); };
   return {{"step, seconds", "step_seconds", {prediction.step_seconds, report.summary.step_seconds}},
           {"tokens/s",
            "tokens_per_second",
            {prediction.tokens_per_second,
-            number(static_cast<uint64_t>(report.summary.tokens_per_step)) /
-                report.summary.step_seconds}},
+            static_cast<double>(report.summary.tokens_per_step) / report.summary.step_seconds}},
           {"host memory, peak",
            "host_bytes",
-           {number(prediction.memory.host_bytes()), number(report.memory.peak_resident.value())},
+           {number(prediction.memory.host_bytes()), number(report.memory.peak_resident)},
            true},
           {"device arena",
            "device_bytes",
@@ -128,7 +127,7 @@ std::string TrainingReport::Text() const {
                    Percent(speed->change.memory));
   }
   if (saving.saves > 0) {
-    text += StrCat("\nsaves:    ", saving.saves, ", ", BytesText(saving.bytes), " in ",
+    text += StrCat("\nsaves:    ", saving.saves, ", ", ToString(saving.bytes), " in ",
                    ShortNumber(saving.seconds), " s, updates waited ", ShortNumber(saving.waited),
                    " s for them");
     if (saving.failed > 0) text += StrCat(", ", saving.failed, " failed");

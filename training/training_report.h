@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "common/units.h"
 #include "runtime/process_memory.h"
 #include "runtime/training_run.h"
 #include "schedule/schedule.h"
@@ -20,7 +21,7 @@ struct TrainingReport {
   const RunSummary& summary;
   const SavingCost& saving;
   ProcessMemory memory;
-  uint64_t device_peak = 0;
+  Bytes device_peak;
   std::string folder;                // of the run
   bool exported = true;              // a model is in it
   std::optional<SpeedDuring> speed;  // none: not looked at

@@ -59,7 +59,7 @@ StreamPlan PlanOf(const ModelSpec& spec, const TrainingJob& job, Strategy strate
   // As little as possible stays: chunks hold one stage, and anchors leave the device too.
   uint64_t largest = 0;
   for (const Stage& stage : ListStages(spec)) largest = std::max(largest, stage.parameters);
-  plan.chunk_bytes = Bytes(CheckedU64(largest * BytesOfParameter(job).link));
+  plan.chunk_bytes = largest * BytesOfParameter(job).link;
   plan.anchor_home = AnchorHome::kHost;
   return plan;
 }

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "common/clock.h"
 #include "common/io.h"
+#include "common/units.h"
 #include "model/model_spec.h"
 #include "schedule/stream_plan.h"
 #include "schedule/training_job.h"
@@ -54,7 +55,7 @@ struct AccuracyRow {
   std::optional<Strategy> strategy;
   NumberType compute = NumberType::kBf16;
   StateFormat state = StateFormat::kFp32;
-  uint64_t device_bytes = 0;      // while training
+  Bytes device_bytes;             // while training
   std::vector<AccuracyRun> runs;  // one for each seed
 };
 

@@ -55,7 +55,7 @@ std::vector<std::string> CellsOf(const AccuracyResult& result, size_t index) {
   cells.push_back(StrCat(Percent(spread.least, 1), " - ", Percent(spread.most, 1)));
   const AccuracyRow* twin = TwinOf(result, index);
   cells.push_back(twin == nullptr ? "" : SameRuns(row, *twin) ? "every bit" : "NO");
-  cells.push_back(row.strategy.has_value() ? BytesText(row.device_bytes) : "");
+  cells.push_back(row.strategy.has_value() ? ToString(row.device_bytes) : "");
   cells.push_back(row.strategy.has_value() ? absl::StrFormat("%.1f", MeanSeconds(row)) : "");
   return cells;
 }
@@ -104,7 +104,7 @@ CsvTable RunsCsv(const AccuracyResult& result) {
                                    twin == nullptr ? ""
                                    : same          ? "yes"
                                                    : "no",
-                                   StrCat(row.device_bytes), StrCat(run.seconds)});
+                                   StrCat(row.device_bytes.value()), StrCat(run.seconds)});
       } else {
         cells.resize(table.header.size());
       }

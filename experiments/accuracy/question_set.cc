@@ -10,8 +10,6 @@
 #include "common/json.h"
 #include "common/status_macros.h"
 #include "experiments/arithmetic_stories.h"
-#include "model/chat_format.h"
-#include "runtime/data/encode_chat.h"
 
 namespace horizon {
 namespace {
@@ -37,9 +35,10 @@ absl::StatusOr<QuestionSet> QuestionSet::Write(Io& io, const std::string& folder
   CHECK(sizes.problems >= 1 && sizes.held_out >= 1);
   QuestionSet set;
   set.folder_ = folder;
-  const std::optional<int32_t> end = set.tokenizer_->IdOf("<|end|>");
-  CHECK(end.has_value());
-  set.end_id_ = *end;
+  set.bytes_.tokenizer = MakeByteTokenizer();
+  set.bytes_.end_id = set.bytes_.tokenizer->IdOf("<|end|>");
+  CHECK(set.bytes_.end_id.has_value());
+  ASSIGN_OR_RETURN(set.chat_, MakeChatEncoder(set.bytes_, {.format = "plain"}));
   std::unordered_set<std::string> questions;
   std::string text;
   for (int64_t i = 0; i < sizes.problems; ++i) {
@@ -63,13 +62,11 @@ absl::StatusOr<QuestionSet> QuestionSet::Write(Io& io, const std::string& folder
 }
 
 absl::Status QuestionSet::AddHeldOut(const std::string& question, int64_t result) {
-  const ChatFormat plain;
-  const ChatTurn turn{.role = ChatRole::kUser, .content = question};
   HeldOut asked{.result = result};
-  std::vector<bool> is_answer;
-  RETURN_IF_ERROR(EncodeChat({.tokenizer = *tokenizer_, .format = plain, .end_id = end_id_},
-                             RenderChatPrompt(plain, std::span(&turn, 1)), asked.prompt,
-                             is_answer));
+  Conversation conversation;
+  conversation.messages.push_back(TextMessage("user", question));
+  ASSIGN_OR_RETURN(EncodedChat prompt, chat_->Encode(conversation, GenerationPrompt::kWith));
+  asked.prompt = std::move(prompt.ids);
   held_out_.push_back(std::move(asked));
   return absl::OkStatus();
 }
@@ -78,9 +75,10 @@ absl::StatusOr<TrainingData> QuestionSet::Open(Io& io, int64_t sequence, int64_t
   DataOptions options;
   options.files.paths = {JoinPath(folder_, "problems.jsonl")};
   options.files.kind = DataKind::kQa;
-  options.files.tokenise.tokenizer = tokenizer_.get();
-  options.files.tokenise.end_id = end_id_;
-  options.files.tokenise.vocab = tokenizer_->id_limit();
+  options.files.tokenise.tokenizer = &tokenizer();
+  options.files.tokenise.end_id = bytes_.end_id;
+  options.files.tokenise.chat = *chat_;
+  options.files.tokenise.vocab = tokenizer().id_limit();
   options.files.tokenise.sequence = sequence;
   options.seed = seed;
   options.cache_folder = JoinPath(folder_, "tokens");

@@ -1,13 +1,15 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/io.h"
+#include "model/chat/chat_encoder.h"
+#include "model/tokenizer/load_tokenizer.h"
 #include "model/tokenizer/tokenizer.h"
 #include "runtime/data/training_data.h"
 
@@ -36,17 +38,17 @@ class QuestionSet {
   absl::StatusOr<TrainingData> Open(Io& io, int64_t sequence, int64_t seed) const;
 
   const std::vector<HeldOut>& held_out() const { return held_out_; }
-  const Tokenizer& tokenizer() const { return *tokenizer_; }
-  int32_t end_id() const { return end_id_; }  // ends an answer
-  int64_t longest_prompt() const;             // tokens
+  const Tokenizer& tokenizer() const { return *bytes_.tokenizer; }
+  int32_t end_id() const { return *bytes_.end_id; }  // ends an answer
+  int64_t longest_prompt() const;                    // tokens
   int64_t longest_answer() const { return longest_answer_; }
 
  private:
   absl::Status AddHeldOut(const std::string& question, int64_t result);
 
   std::string folder_;
-  std::unique_ptr<Tokenizer> tokenizer_ = MakeByteTokenizer();
-  int32_t end_id_ = 0;
+  ModelTokenizer bytes_;
+  std::optional<ChatEncoder> chat_;  // of the plain format; set by Write
   std::vector<HeldOut> held_out_;
   int64_t longest_answer_ = 0;  // tokens, with the one that ends it
 };

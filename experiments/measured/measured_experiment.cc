@@ -47,10 +47,10 @@ absl::StatusOr<std::vector<MeasuredCase>> CasesOf(const MeasuredConfig& config,
     if (!runnable.ok()) return Named(runnable, config, row.name);
     const absl::StatusOr<Schedule> schedule = BuildSchedule(made.spec, made.job, made.plan);
     if (!schedule.ok()) return Named(schedule.status(), config, row.name);
-    const uint64_t needed = schedule->memory.totals[static_cast<size_t>(Memory::kDevice)];
-    if (config.arena.has_value() && needed > config.arena->value()) {
+    const Bytes needed = schedule->memory.totals[static_cast<size_t>(Memory::kDevice)];
+    if (config.arena.has_value() && needed > *config.arena) {
       return Named(absl::FailedPreconditionError(
-                       StrCat("needs an arena of ", BytesText(needed), ", measured.json gives ",
+                       StrCat("needs an arena of ", ToString(needed), ", measured.json gives ",
                               ToString(*config.arena), ": give more, or a plan that needs less")),
                    config, row.name);
     }
@@ -230,16 +230,16 @@ std::vector<std::string> MeasuredExperiment::Violations() const {
       add(row, StrCat("losses are not those of ", twin->config.name, ", bit for bit"));
     }
     if (row.device_bytes != row.arena_bytes) {
-      add(row,
-          StrCat("the arena has ", row.arena_bytes, " bytes, ", row.device_bytes, " were used"));
+      add(row, StrCat("the arena has ", row.arena_bytes.value(), " bytes, ",
+                      row.device_bytes.value(), " were used"));
     }
     if (config.constant_arena && row.arena_bytes != rows.front().arena_bytes) {
-      add(row, StrCat("the arena has ", row.arena_bytes, " bytes, that of ",
-                      rows.front().config.name, " ", rows.front().arena_bytes));
+      add(row, StrCat("the arena has ", row.arena_bytes.value(), " bytes, that of ",
+                      rows.front().config.name, " ", rows.front().arena_bytes.value()));
     }
     if (row.host_bytes > row.simulated_host_bytes) {
-      add(row, StrCat("host memory reached ", BytesText(row.host_bytes), ", above the predicted ",
-                      BytesText(row.simulated_host_bytes)));
+      add(row, StrCat("host memory reached ", ToString(row.host_bytes), ", above the predicted ",
+                      ToString(row.simulated_host_bytes)));
     }
   }
   return violations;

@@ -28,17 +28,17 @@ struct MeasuredRow {
   int64_t operations = 0;  // of a steady step
   // Simulated.
   double simulated_seconds = 0;  // a step
-  uint64_t simulated_host_bytes = 0;
-  uint64_t arena_bytes = 0;  // laid out
+  Bytes simulated_host_bytes;
+  Bytes arena_bytes;  // laid out
   // Measured. Steps at the profile's speed of the machine (MeasuredRun::step_at_usual_speed), so
   // that rows made at different moments can be compared.
   std::vector<double> round_seconds;  // a step, by round
   std::vector<double> raw_seconds;    // as they were, by round
   double seconds = 0;                 // the median of round_seconds
-  uint64_t host_bytes = 0;            // largest peak, beside the simulated one of the same run
-  uint64_t device_bytes = 0;          // of the arena
-  uint64_t h2d_bytes = 0;             // over the link in a step
-  uint64_t d2h_bytes = 0;
+  Bytes host_bytes;                   // largest peak, beside the simulated one of the same run
+  Bytes device_bytes;                 // of the arena
+  Bytes h2d_bytes;                    // over the link in a step
+  Bytes d2h_bytes;
   std::vector<double> losses;
 
   double step_error() const { return seconds / simulated_seconds - 1; }

@@ -162,7 +162,7 @@ absl::Status MakeBursts(Trainer& trainer, const Predictor& predictor,
     ASSIGN_OR_RETURN(Steps made, MakeSteps(trainer, predictor.wanted, first, last));
     // Looking takes memory that is no part of the run.
     ASSIGN_OR_RETURN(const ProcessMemory memory, ReadProcessMemory(options.io));
-    run.host_peak_bytes = std::max(run.host_peak_bytes, memory.peak_resident.value());
+    run.host_peak_bytes = std::max(run.host_peak_bytes, memory.peak_resident);
     ASSIGN_OR_RETURN(const MachineSpeed now, Look(options, 1));
     ResetPeakMemory(options.io).IgnoreError();
     run.losses.insert(run.losses.end(), made.losses.begin(), made.losses.end());

@@ -61,12 +61,12 @@ struct MeasuredRun {
   std::vector<MeasuredBurst> bursts;  // at least one
   Prediction prediction;              // at the speed before the first burst
   double usual_step_seconds = 0;      // predicted at the profile's own speed
-  uint64_t host_peak_bytes = 0;
-  uint64_t predicted_host_bytes = 0;
-  uint64_t device_peak_bytes = 0;
-  uint64_t arena_bytes = 0;
-  uint64_t h2d_bytes = 0;  // over the link in a steady step
-  uint64_t d2h_bytes = 0;
+  Bytes host_peak_bytes;
+  Bytes predicted_host_bytes;
+  Bytes device_peak_bytes;
+  Bytes arena_bytes;
+  Bytes h2d_bytes;  // over the link in a steady step
+  Bytes d2h_bytes;
   Schedule schedule;
   Software software;        // that predictions were made with
   StepDurations durations;  // of a steady step, medians

@@ -97,10 +97,10 @@ HtmlTable MeasuredRowsTable(const MeasuredExperiment& experiment) {
     add(ChangeText(experiment.SimulatedChange(row)));
     add(ChangeText(experiment.MeasuredChange(row)));
     add(ChangeText(experiment.PublishedChange(row)));
-    add(BytesText(row.h2d_bytes + row.d2h_bytes));
-    add(BytesText(row.device_bytes));
-    add(BytesText(row.simulated_host_bytes));
-    add(BytesText(row.host_bytes));
+    add(ToString(row.h2d_bytes + row.d2h_bytes));
+    add(ToString(row.device_bytes));
+    add(ToString(row.simulated_host_bytes));
+    add(ToString(row.host_bytes));
     add(SignedPercent(row.host_error()), ToneOf(row.host_error()));
     cells.push_back(LossesCell(experiment, row));
     table.rows.push_back(std::move(cells));
@@ -165,12 +165,12 @@ CsvTable MeasuredRowsCsv(const MeasuredExperiment& experiment) {
                           row.config.compared_with,
                           StrCat(row.GflopsAt(row.simulated_seconds)),
                           StrCat(row.GflopsAt(row.seconds)),
-                          StrCat(row.h2d_bytes),
-                          StrCat(row.d2h_bytes),
-                          StrCat(row.arena_bytes),
-                          StrCat(row.device_bytes),
-                          StrCat(row.simulated_host_bytes),
-                          StrCat(row.host_bytes),
+                          StrCat(row.h2d_bytes.value()),
+                          StrCat(row.d2h_bytes.value()),
+                          StrCat(row.arena_bytes.value()),
+                          StrCat(row.device_bytes.value()),
+                          StrCat(row.simulated_host_bytes.value()),
+                          StrCat(row.host_bytes.value()),
                           row.config.losses_as,
                           row.config.losses_as.empty() ? "" : (equal ? "yes" : "no")});
   }
@@ -184,8 +184,8 @@ std::string MeasuredText(const MeasuredExperiment& experiment) {
     table.AddRow({row.config.name, SecondsText(row.simulated_seconds), SecondsText(row.seconds),
                   SignedPercent(row.step_error()), ChangeText(experiment.SimulatedChange(row)),
                   ChangeText(experiment.MeasuredChange(row)),
-                  ChangeText(experiment.PublishedChange(row)), BytesText(row.simulated_host_bytes),
-                  BytesText(row.host_bytes)});
+                  ChangeText(experiment.PublishedChange(row)), ToString(row.simulated_host_bytes),
+                  ToString(row.host_bytes)});
   }
   std::string text = std::move(table).Finish();
   text += StrCat("step off by ", Percent(experiment.median_error(), 1), " (median), ",
@@ -194,7 +194,7 @@ std::string MeasuredText(const MeasuredExperiment& experiment) {
     text += StrCat("; link held to ", GbPerSecond(*experiment.rows.front().link));
   }
   if (experiment.config.constant_arena) {
-    text += StrCat("; arena ", WithCommas(experiment.rows.front().device_bytes), " bytes");
+    text += StrCat("; arena ", WithCommas(experiment.rows.front().device_bytes.value()), " bytes");
   }
   text += "\n";
   for (const HostLine& line : experiment.HostLines()) {

@@ -26,7 +26,7 @@ namespace {
 constexpr double kApart = 0.05;
 
 // The least arena of any plan: what a search on a device without memory finds lacking.
-absl::StatusOr<uint64_t> LeastArena(const RankLimits& limits, const HardwareProfile& profile) {
+absl::StatusOr<Bytes> LeastArena(const RankLimits& limits, const HardwareProfile& profile) {
   const HardwareProfile none = WithOverrides(profile, {.device_memory = Bytes(CheckedU64(1))});
   const PlanSpace space = SpaceFor(limits.spec, limits.job, none, StreamPlan{}, {});
   const SearchResult result =
@@ -40,7 +40,7 @@ absl::StatusOr<uint64_t> LeastArena(const RankLimits& limits, const HardwareProf
 
 absl::StatusOr<RankCase> ChoosePlans(const RankLimits& limits, const RankOptions& options) {
   const HardwareProfile& profile = options.measured.profile;
-  ASSIGN_OR_RETURN(const uint64_t least, LeastArena(limits, profile));
+  ASSIGN_OR_RETURN(const Bytes least, LeastArena(limits, profile));
   const MeasuredCase plain{.name = limits.name, .spec = limits.spec, .job = limits.job};
   ASSIGN_OR_RETURN(const BytesPerSecond link, LinkForShare(plain, profile, limits.load_to_compute));
   const Bytes arena(

@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "common/clock.h"
 #include "common/io.h"
+#include "common/units.h"
 #include "planner/refit_profile.h"
 #include "simulator/hardware_profile.h"
 
@@ -26,7 +27,7 @@ struct RunsForProfile {
 };
 
 // What all of them take at most of host memory, the profile's own aside.
-inline constexpr uint64_t kRunsForProfileBytes = uint64_t{1} << 30;
+inline constexpr Bytes kRunsForProfileBytes = 1_GiB;
 
 // `profile` with its `in_runs` measured anew (figures of an earlier time play no part), and what
 // they were found from. Errors of the runs.

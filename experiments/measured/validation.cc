@@ -16,7 +16,7 @@ namespace horizon {
 namespace {
 
 constexpr double kMostBelowShare = 0.03;
-constexpr uint64_t kMostBelowBytes = uint64_t{64} << 20;
+constexpr Bytes kMostBelowBytes = 64_MiB;
 
 TrainingJob JobOf(int64_t sequence, int64_t micro_batch, int64_t accumulation = 1) {
   TrainingJob job;
@@ -37,19 +37,18 @@ StreamPlan PlanOf(int64_t threads, int64_t depth, int64_t interval, bool recompu
 
 std::string MemoryMiss(const MeasuredRun& run) {
   if (run.device_peak_bytes != run.arena_bytes) {
-    return StrCat("the arena has ", run.arena_bytes, " bytes, ", run.device_peak_bytes,
-                  " were used");
+    return StrCat("the arena has ", run.arena_bytes.value(), " bytes, ",
+                  run.device_peak_bytes.value(), " were used");
   }
   if (run.host_peak_bytes > run.predicted_host_bytes) {
-    return StrCat("host memory reached ", BytesText(run.host_peak_bytes), ", above the predicted ",
-                  BytesText(run.predicted_host_bytes));
+    return StrCat("host memory reached ", ToString(run.host_peak_bytes), ", above the predicted ",
+                  ToString(run.predicted_host_bytes));
   }
-  const uint64_t below = run.predicted_host_bytes - run.host_peak_bytes;
-  const auto allowed =
-      static_cast<uint64_t>(kMostBelowShare * static_cast<double>(run.predicted_host_bytes)) +
-      kMostBelowBytes;
-  if (below <= allowed) return "";
-  return StrCat("host memory stayed ", BytesText(below), " below the prediction");
+  const Bytes below = run.predicted_host_bytes - run.host_peak_bytes;
+  const Bytes share(
+      static_cast<uint64_t>(kMostBelowShare * static_cast<double>(run.predicted_host_bytes)));
+  if (below <= share + kMostBelowBytes) return "";
+  return StrCat("host memory stayed ", ToString(below), " below the prediction");
 }
 
 }  // namespace
@@ -157,8 +156,8 @@ std::string Validation::Text() const {
                                       ShortPercentChange(run.step_error()),
                                       ShortPercentChange(run.error_during()),
                                       ShortPercentChange(run.drift()),
-                                      BytesText(run.predicted_host_bytes),
-                                      BytesText(run.host_peak_bytes),
+                                      ToString(run.predicted_host_bytes),
+                                      ToString(run.host_peak_bytes),
                                       missed};
     if (!other.empty()) cells.insert(cells.begin() + 5, ShortPercentChange(run.other_error()));
     table.AddRow(std::move(cells));

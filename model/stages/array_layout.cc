@@ -6,8 +6,8 @@
 namespace horizon {
 namespace {
 
-CheckedU64 BytesOf(const ArrayDescription& array, CheckedU64 tokens, uint64_t value_bytes) {
-  constexpr uint64_t kFp32Bytes = 4;
+Bytes BytesOf(const ArrayDescription& array, CheckedU64 tokens, Bytes value_bytes) {
+  constexpr Bytes kFp32Bytes = 4_B;
   return tokens * CheckedU64::FromSigned(array.width) *
          (array.type == ArrayType::kActivation ? value_bytes : kFp32Bytes);
 }
@@ -24,9 +24,9 @@ Moments UseOf(const ArrayDescription& array, ScratchOf pass) {
 struct Placed {
   const ArrayDescription* array = nullptr;
   Moments use;
-  uint64_t bytes = 0;
+  Bytes bytes;
   uint64_t offset = 0;
-  uint64_t end() const { return offset + bytes; }
+  uint64_t end() const { return offset + bytes.value(); }
 };
 
 // The lowest place that no array in use at the same time has.
@@ -36,7 +36,7 @@ uint64_t LowestPlace(const std::vector<Placed>& placed, const Placed& next) {
     moved = false;
     for (const Placed& other : placed) {
       if (!other.use.Overlaps(next.use)) continue;
-      if (offset < other.end() && other.offset < offset + next.bytes) {
+      if (offset < other.end() && other.offset < offset + next.bytes.value()) {
         offset = other.end();
         moved = true;
       }
@@ -58,39 +58,39 @@ bool ComesBefore(const Placed& a, const Placed& b) {
 
 }  // namespace
 
-void ArrayLayout::Put(const ArrayDescription& array, CheckedU64 offset, CheckedU64 bytes) {
+void ArrayLayout::Put(const ArrayDescription& array, CheckedU64 offset, Bytes bytes) {
   places_[static_cast<size_t>(array.role)] = {
-      .laid_out = true, .type = array.type, .offset = offset.value(), .bytes = bytes.value()};
-  const CheckedU64 end = offset + bytes;
-  bytes_ = !bytes_.ok() || !end.ok() ? CheckedU64::Overflowed() : std::max(bytes_, end);
+      .laid_out = true, .type = array.type, .offset = offset.value(), .bytes = bytes};
+  const Bytes end = Bytes(offset) + bytes;
+  bytes_ = std::max(bytes_, end);
 }
 
 ArrayLayout ArrayLayout::Kept(const ArrayDescriptions& arrays, CheckedU64 tokens,
-                              uint64_t value_bytes) {
+                              Bytes value_bytes) {
   ArrayLayout layout;
   for (const bool scalars : {false, true}) {
     for (const ArrayDescription& array : arrays) {
       if (!array.kept || IsScalar(array) != scalars) continue;
-      layout.Put(array, layout.bytes_, BytesOf(array, tokens, value_bytes));
+      layout.Put(array, layout.bytes_.count(), BytesOf(array, tokens, value_bytes));
     }
   }
   return layout;
 }
 
 ArrayLayout ArrayLayout::Scratch(const ArrayDescriptions& arrays, ScratchOf pass, CheckedU64 tokens,
-                                 uint64_t value_bytes) {
+                                 Bytes value_bytes) {
   ArrayLayout layout;
   std::vector<Placed> waiting;
-  CheckedU64 all;
+  Bytes all;
   for (const ArrayDescription& array : arrays) {
     const Moments use = UseOf(array, pass);
     if (use.empty()) continue;
-    const CheckedU64 bytes = BytesOf(array, tokens, value_bytes);
+    const Bytes bytes = BytesOf(array, tokens, value_bytes);
     all += bytes;
-    waiting.push_back({.array = &array, .use = use, .bytes = bytes.value()});
+    waiting.push_back({.array = &array, .use = use, .bytes = bytes});
   }
   if (!all.ok()) {
-    layout.bytes_ = CheckedU64::Overflowed();
+    layout.bytes_ = all;
     return layout;
   }
   std::sort(waiting.begin(), waiting.end(), ComesBefore);

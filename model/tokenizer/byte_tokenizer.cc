@@ -66,6 +66,11 @@ class ByteTokenizer final : public Tokenizer {
   }
 
   bool IsSpecial(int32_t id) const override { return id >= kBytes && id < id_limit(); }
+  std::vector<int32_t> AddedIds() const override {
+    std::vector<int32_t> ids(kSpecial.size());
+    std::iota(ids.begin(), ids.end(), kBytes);
+    return ids;
+  }
   uint64_t fingerprint() const override { return kFingerprint; }
 
  private:

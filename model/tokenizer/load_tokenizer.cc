@@ -1,6 +1,7 @@
 #include "model/tokenizer/load_tokenizer.h"
 
-#include <initializer_list>
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "common/document.h"
@@ -14,6 +15,8 @@ namespace horizon {
 namespace {
 
 constexpr Bytes kLargestTokenizer = 64_MiB;
+constexpr std::string_view kChatTemplateFile = "chat_template.jinja";
+constexpr std::string_view kMoreChatTemplates = "additional_chat_templates";
 
 // A JSON file that may be missing.
 absl::StatusOr<std::optional<Document>> ReadOptionalJson(Io& io, const std::string& path) {
@@ -72,24 +75,117 @@ absl::StatusOr<std::optional<int32_t>> FindTokenId(const SideFiles& files,
   return TokenId(*files.config, StrCat(name, "_id"), tokenizer.id_limit());
 }
 
-absl::StatusOr<std::string> ReadChatTemplate(Io& io, const std::string& folder,
-                                             const std::optional<Document>& config) {
-  const Value* value = config.has_value() ? config->root.Find("chat_template") : nullptr;
-  if (value != nullptr) {
-    if (const std::string* text = value->As<std::string>()) return *text;
-    if (const Value::Array* list = value->As<Value::Array>()) {
-      for (const Value& entry : *list) {
-        const Value* name = entry.Find("name");
-        const Value* body = entry.Find("template");
-        if (name == nullptr || body == nullptr || name->As<std::string>() == nullptr) continue;
-        if (*name->As<std::string>() != "default") continue;
-        if (const std::string* text = body->As<std::string>()) return *text;
-      }
+constexpr std::array<std::string_view, 7> kUsualTokens = {
+    "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
+
+void SetToken(std::vector<NamedToken>& tokens, std::string_view name, std::string text) {
+  for (NamedToken& token : tokens) {
+    if (token.name == name) {
+      token.text = std::move(text);
+      return;
     }
   }
-  absl::StatusOr<std::string> text = ReadTextFile(io, JoinPath(folder, "chat_template.jinja"));
-  if (absl::IsNotFound(text.status())) return std::string();
-  return text;
+  tokens.push_back({.name = std::string(name), .text = std::move(text)});
+}
+
+// The tokens that a file names, over those that are there.
+void TakeNamedTokens(const Document& file, std::vector<NamedToken>& tokens) {
+  for (const auto& [key, value] : *file.root.As<Value::Object>()) {
+    if (key.ends_with("_token")) {
+      std::optional<std::string> text = TokenText(file, key);
+      if (text.has_value()) SetToken(tokens, key, *std::move(text));
+    }
+    if (key != "extra_special_tokens" && key != "model_specific_special_tokens") continue;
+    const auto* named = value.As<Value::Object>();
+    if (named == nullptr) continue;
+    for (const auto& [name, token] : *named) {
+      const Value* content = token.As<Value::Object>() != nullptr ? token.Find("content") : &token;
+      const auto* text = content == nullptr ? nullptr : content->As<std::string>();
+      if (text != nullptr) SetToken(tokens, name, *text);
+    }
+  }
+}
+
+// special_tokens_map.json is an older place: transformers reads it, over tokenizer_config.json,
+// where that file does not list its added tokens.
+std::vector<NamedToken> NamedTokens(const SideFiles& files) {
+  std::vector<NamedToken> found;
+  const bool lists = files.tokenizer_config.has_value() &&
+                     files.tokenizer_config->root.Find("added_tokens_decoder") != nullptr;
+  if (files.tokenizer_config.has_value()) TakeNamedTokens(*files.tokenizer_config, found);
+  if (files.special_tokens_map.has_value() && !lists) {
+    TakeNamedTokens(*files.special_tokens_map, found);
+  }
+  std::stable_sort(found.begin(), found.end(), [](const NamedToken& a, const NamedToken& b) {
+    const auto place = [](const NamedToken& token) {
+      return std::find(kUsualTokens.begin(), kUsualTokens.end(), token.name);
+    };
+    return place(a) < place(b);
+  });
+  return found;
+}
+
+// Templates in files of their own.
+absl::StatusOr<std::vector<ChatTemplateText>> TemplateFiles(Io& io, const std::string& folder) {
+  constexpr std::string_view kEnding = ".jinja";
+  std::vector<ChatTemplateText> templates;
+  const auto take = [&](std::string name, std::string path) -> absl::Status {
+    absl::StatusOr<std::string> text = ReadTextFile(io, path);
+    if (absl::IsNotFound(text.status())) return absl::OkStatus();
+    RETURN_IF_ERROR(text.status());
+    templates.push_back({std::move(name), *std::move(text), std::move(path)});
+    return absl::OkStatus();
+  };
+  RETURN_IF_ERROR(take("default", JoinPath(folder, kChatTemplateFile)));
+  const std::string others = JoinPath(folder, kMoreChatTemplates);
+  const absl::StatusOr<std::vector<std::string>> names = io.List(others);
+  if (absl::IsNotFound(names.status())) return templates;
+  RETURN_IF_ERROR(names.status());
+  for (const std::string& name : *names) {
+    if (!name.ends_with(kEnding) || name.size() == kEnding.size()) continue;
+    RETURN_IF_ERROR(take(name.substr(0, name.size() - kEnding.size()), JoinPath(others, name)));
+  }
+  return templates;
+}
+
+absl::StatusOr<std::vector<ChatTemplateText>> ReadChatTemplates(
+    Io& io, const std::string& folder, const std::optional<Document>& config) {
+  ASSIGN_OR_RETURN(std::vector<ChatTemplateText> templates, TemplateFiles(io, folder));
+  const Value* value = config.has_value() ? config->root.Find("chat_template") : nullptr;
+  if (!templates.empty() || value == nullptr || value->is_null()) return templates;
+  if (const auto* text = value->As<std::string>()) {
+    templates.push_back({"default", *text, StrCat(config->file, " chat_template")});
+    return templates;
+  }
+  const auto* list = value->As<Value::Array>();
+  if (list == nullptr) {
+    return ErrorAt(*config, *value, "chat_template",
+                   "needs a text, or a list of {\"name\": ..., \"template\": ...}");
+  }
+  for (const Value& entry : *list) {
+    const Value* name = entry.Find("name");
+    const Value* body = entry.Find("template");
+    const auto* name_text = name == nullptr ? nullptr : name->As<std::string>();
+    const auto* body_text = body == nullptr ? nullptr : body->As<std::string>();
+    if (name_text == nullptr || body_text == nullptr) {
+      return ErrorAt(*config, entry, "chat_template",
+                     "needs \"name\" and \"template\", both texts");
+    }
+    templates.push_back(
+        {*name_text, *body_text, StrCat(config->file, " chat_template \"", *name_text, "\"")});
+  }
+  return templates;
+}
+
+std::optional<std::vector<std::string>> ControlTokens(const std::optional<Document>& config) {
+  const Value* value = config.has_value() ? config->root.Find("chat_control_tokens") : nullptr;
+  const auto* list = value == nullptr ? nullptr : value->As<Value::Array>();
+  if (list == nullptr) return std::nullopt;
+  std::vector<std::string> tokens;
+  for (const Value& each : *list) {
+    if (const auto* text = each.As<std::string>()) tokens.push_back(*text);
+  }
+  return tokens;
 }
 
 absl::Status ExplainMissing(Io& io, const std::string& folder) {
@@ -121,7 +217,9 @@ absl::StatusOr<ModelTokenizer> LoadTokenizer(Io& io, const std::string& folder) 
   ASSIGN_OR_RETURN(result.begin_id, FindTokenId(files, *result.tokenizer, "bos_token"));
   ASSIGN_OR_RETURN(result.end_id, FindTokenId(files, *result.tokenizer, "eos_token"));
   ASSIGN_OR_RETURN(result.pad_id, FindTokenId(files, *result.tokenizer, "pad_token"));
-  ASSIGN_OR_RETURN(result.chat_template, ReadChatTemplate(io, folder, files.tokenizer_config));
+  result.special_tokens = NamedTokens(files);
+  result.chat_control_tokens = ControlTokens(files.tokenizer_config);
+  ASSIGN_OR_RETURN(result.chat_templates, ReadChatTemplates(io, folder, files.tokenizer_config));
   return result;
 }
 

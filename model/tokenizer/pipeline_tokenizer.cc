@@ -267,4 +267,11 @@ bool PipelineTokenizer::IsSpecial(int32_t id) const {
   return added != added_by_id_.end() && added->second->special;
 }
 
+std::vector<int32_t> PipelineTokenizer::AddedIds() const {
+  std::vector<int32_t> ids;
+  for (const auto& [id, token] : added_by_id_) ids.push_back(id);
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
 }  // namespace horizon

@@ -57,6 +57,7 @@ class PipelineTokenizer final : public Tokenizer {
   std::optional<int32_t> IdOf(std::string_view token) const override;
   std::string_view TokenOf(int32_t id) const override;
   bool IsSpecial(int32_t id) const override;
+  std::vector<int32_t> AddedIds() const override;
   uint64_t fingerprint() const override { return parts_.fingerprint; }
 
  private:

@@ -90,6 +90,8 @@ class Tokenizer {
   // The token as the vocabulary spells it; empty for ids it does not have.
   virtual std::string_view TokenOf(int32_t id) const = 0;
   virtual bool IsSpecial(int32_t id) const = 0;
+  // The ids of the tokens that were added to the model's vocabulary, special or not, in order.
+  virtual std::vector<int32_t> AddedIds() const = 0;
   // A hash of everything that decides ids. Token caches are named by it.
   virtual uint64_t fingerprint() const = 0;
 };

@@ -4,7 +4,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/empty_body.hpp>
@@ -69,10 +68,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
       : stream_(std::move(socket)), buffer_(state.limits.header_bytes), state_(state) {
     ++state_.connections;
   }
-  ~Connection() {
-    if (following_) --state_.streams;
-    --state_.connections;
-  }
+  ~Connection() { Leave(); }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
@@ -95,10 +91,31 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
 
   bool following() const { return following_; }
+  // Whether nobody waits for an answer here: nothing has been asked yet, or all was answered but
+  // for events to come.
+  bool only_listens() const { return following_ || !asked_; }
+  // Whether it has not taken all it was sent, as one that never reads.
+  bool is_behind() const { return !waiting_.empty(); }
+
+  void Close() {
+    if (closed_) return;
+    Leave();
+    stream_.close();
+    // What is being written stays: the operation that was cancelled may still look at it.
+    while (waiting_.size() > 1) waiting_.pop_back();
+  }
 
  private:
+  // A client that was closed does not count any more, however long its last wait takes to end.
+  void Leave() {
+    if (std::exchange(closed_, true)) return;
+    if (following_) --state_.streams;
+    --state_.connections;
+  }
+
   void OnRequest(const ErrorCode& error) {
     if (closed_) return;
+    asked_ = true;
     if (error == http::error::header_limit || error == http::error::buffer_overflow) {
       return Answer(Refusal(431, "The head of the request is too large."));
     }
@@ -130,19 +147,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
       AwaitEnd();
       return Follow(std::make_shared<const std::string>(HeadOf(answer) + *answer.body));
     }
-    head_ = HeadOf(answer);
-    body_ = std::move(answer.body);
-    const std::array<asio::const_buffer, 2> pieces = {asio::buffer(head_), asio::buffer(*body_)};
-    stream_.expires_after(state_.limits.write_time);
-    asio::async_write(stream_, pieces, [self = shared_from_this()](const ErrorCode& error, size_t) {
-      self->OnAnswered(error);
-    });
+    waiting_.push_back(std::make_shared<const std::string>(HeadOf(answer)));
+    waiting_.push_back(std::move(answer.body));
+    WriteNext();
   }
 
-  void OnAnswered(const ErrorCode& error) {
-    if (closed_) return;
-    if (error) return Close();
-    body_.reset();
+  void OnAnswered() {
     // Closing while something of the client is unread would reset the connection, and the answer
     // might be lost on its way.
     ErrorCode ignored;
@@ -161,31 +171,34 @@ class Connection : public std::enable_shared_from_this<Connection> {
                             });
   }
 
+  // Sends what waits, as much at a time as the client takes: each part has the whole time limit, so
+  // that a slow network is not taken for a client that does not read.
   void WriteNext() {
+    while (!waiting_.empty() && sent_ == waiting_.front()->size()) {
+      waiting_.pop_front();
+      sent_ = 0;
+    }
+    if (waiting_.empty()) {
+      if (!following_) OnAnswered();
+      return;
+    }
     stream_.expires_after(state_.limits.write_time);
-    asio::async_write(stream_, asio::buffer(*waiting_.front()),
-                      [self = shared_from_this()](const ErrorCode& error, size_t) {
-                        if (self->closed_) return;
-                        if (error) return self->Close();
-                        self->waiting_.pop_front();
-                        if (!self->waiting_.empty()) self->WriteNext();
-                      });
-  }
-
-  void Close() {
-    if (std::exchange(closed_, true)) return;
-    stream_.close();
-    // What is being written stays: the operation that was cancelled may still look at it.
-    while (waiting_.size() > 1) waiting_.pop_back();
+    stream_.async_write_some(asio::buffer(*waiting_.front()) + sent_,
+                             [self = shared_from_this()](const ErrorCode& error, size_t count) {
+                               if (self->closed_) return;
+                               if (error) return self->Close();
+                               self->sent_ += count;
+                               self->WriteNext();
+                             });
   }
 
   beast::tcp_stream stream_;
   beast::flat_buffer buffer_;
   http::request_parser<http::empty_body> parser_;
-  std::string head_;
-  std::shared_ptr<const std::string> body_;
   std::deque<std::shared_ptr<const std::string>> waiting_;  // the first is being written
+  size_t sent_ = 0;                                         // of it
   std::array<char, 512> discarded_;
+  bool asked_ = false;
   bool following_ = false;
   bool closed_ = false;
   ServerState& state_;
@@ -266,6 +279,7 @@ class BeastServer final : public HttpServer {
         retry_.async_wait([this](const ErrorCode&) { Accept(); });
         return;
       }
+      if (state_.connections >= state_.limits.connections) MakeRoom();
       if (state_.connections < 2 * state_.limits.connections) {
         const auto connection = std::make_shared<Connection>(std::move(socket), state_);
         followers_.push_back(connection);
@@ -274,6 +288,19 @@ class BeastServer final : public HttpServer {
       std::erase_if(followers_, [](const std::weak_ptr<Connection>& one) { return one.expired(); });
       Accept();
     });
+  }
+
+  // Closes one client that only listens, if there is any. The page comes back by itself when its
+  // events end; followers that never read can then keep nobody out.
+  void MakeRoom() {
+    std::shared_ptr<Connection> leaves;
+    for (const std::weak_ptr<Connection>& one : followers_) {
+      const std::shared_ptr<Connection> connection = one.lock();
+      if (connection == nullptr || connection->closed() || !connection->only_listens()) continue;
+      const bool first = leaves == nullptr || (connection->is_behind() && !leaves->is_behind());
+      if (first) leaves = connection;
+    }
+    if (leaves != nullptr) leaves->Close();
   }
 
   void Beat() {

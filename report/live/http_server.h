@@ -27,11 +27,14 @@ absl::StatusOr<BindAddress> ParseBindAddress(const std::string& text);
 
 // What strangers can make the server hold and wait for.
 struct HttpServerLimits {
-  size_t connections = 32;         // more are told 503, twice as many are closed unanswered
+  // A newcomer beyond these takes the place of a client that only listens: one that has not taken
+  // all it was sent, else the one that came first. Where all are being answered it is told 503, and
+  // beyond twice as many closed unanswered.
+  size_t connections = 32;
   size_t header_bytes = 8 * 1024;  // more is 431
   size_t waiting_events = 32;      // a client with more of them unread is left behind
   std::chrono::milliseconds request_time{10'000};  // for the whole head to arrive
-  std::chrono::milliseconds write_time{30'000};    // for an answer, or one event, to be taken
+  std::chrono::milliseconds write_time{10'000};    // for any of what is sent to be taken
   std::chrono::milliseconds linger_time{2'000};    // for a client to close after its answer
   std::chrono::milliseconds heartbeat{15'000};     // comments between events find dead clients
 };

@@ -94,12 +94,15 @@ class FrameWriter {
     const Prediction& predicted = view_.prediction.prediction;
     Gap();
     Line().Add("memory", Tone::kStrong);
-    const double host =
-        view_.metrics.empty() ? 0 : static_cast<double>(view_.metrics.back().host_bytes.value());
+    const double host = view_.metrics.empty()
+                            ? 0
+                            : static_cast<double>(view_.metrics.lines().back().host_bytes.value());
     AddMemoryBar("host", host, static_cast<double>(predicted.memory.host_bytes()),
                  static_cast<double>(view_.prediction.usable_host_bytes), "limit");
     const double device =
-        view_.metrics.empty() ? 0 : static_cast<double>(view_.metrics.back().device_bytes.value());
+        view_.metrics.empty()
+            ? 0
+            : static_cast<double>(view_.metrics.lines().back().device_bytes.value());
     AddMemoryBar("device", device, static_cast<double>(view_.prediction.arena_bytes),
                  static_cast<double>(view_.prediction.device_memory_bytes), "there is");
   }
@@ -116,7 +119,7 @@ class FrameWriter {
     const int height = rows_ == 0 ? kUsualCurveRows : std::clamp(left / 2, 1, kMostCurveRows);
     std::vector<double> losses;
     std::vector<double> rates;
-    for (const StepMetrics& line : view_.metrics) {
+    for (const StepMetrics& line : view_.metrics.lines()) {
       losses.push_back(line.loss);
       rates.push_back(line.tokens_per_second());
     }
@@ -189,7 +192,7 @@ class FrameWriter {
     line.Add("loss ").Add(text(outcome_->last_loss), Tone::kStrong);
     line.Add(StrCat(", first ", text(outcome_->first_loss)));
     if (view_.evaluations.empty()) return;
-    const EvaluationLine& last = view_.evaluations.back();
+    const EvaluationLine& last = view_.evaluations.lines().back();
     line.Add(StrCat("; evaluated ", text(last.loss), " (perplexity ",
                     Number("%.4g", last.perplexity), ") at step ", last.step));
   }

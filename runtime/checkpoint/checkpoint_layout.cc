@@ -62,14 +62,14 @@ bool IsScale(StatePart part) {
 absl::StatusOr<std::vector<int64_t>> ShapeOf(const SavedTensor& tensor, StatePart part) {
   if (!IsScale(part)) return tensor.shape;
   // One byte an element: the bytes of such a tensor count its parameters.
-  const std::optional<uint64_t> parameters = TensorBytes(Dtype::kU8, tensor.shape);
+  const std::optional<Bytes> parameters = TensorBytes(Dtype::kU8, tensor.shape);
   if (!parameters.has_value()) {
     return absl::InvalidArgumentError(StrCat("tensor ", Quoted(tensor.name), " of shape ",
                                              ShapeForMessage(tensor.shape),
                                              " has no size below 2^64"));
   }
-  return std::vector<int64_t>{static_cast<int64_t>(
-      (CheckedU64(*parameters).RoundedUp(kMomentBlock).value()) / kMomentBlock)};
+  return std::vector<int64_t>{
+      static_cast<int64_t>(parameters->RoundedUp(kMomentBlock).value() / kMomentBlock)};
 }
 
 // Lays out the files of one stem, in which `members` (positions of entries) lie.
@@ -101,17 +101,17 @@ absl::Status AddFiles(std::string_view stem, const std::vector<size_t>& members,
       entry.offset = start.text.size() + place->begin;
       entry.bytes = place->bytes();
     }
-    const CheckedU64 bytes = CheckedU64(start.data_bytes) + start.text.size();
+    const Bytes bytes = start.data_bytes + Bytes(start.text.size());
     file.start = std::move(start.text);
-    file.bytes = bytes.value();
-    layout.total_bytes += Bytes(bytes);
+    file.bytes = bytes;
+    layout.total_bytes += bytes;
     layout.files.push_back(std::move(file));
   }
   if (stem == kWeightsStem && shards.size() > 1) {
     CheckpointFile index{.name = std::string(kIndexFile),
                          .start = ShardIndexText(declared, shards)};
-    index.bytes = index.start.size();
-    layout.total_bytes += Bytes(CheckedU64(index.bytes));
+    index.bytes = Bytes(index.start.size());
+    layout.total_bytes += index.bytes;
     layout.files.push_back(std::move(index));
   }
   return absl::OkStatus();

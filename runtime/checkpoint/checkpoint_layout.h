@@ -28,7 +28,7 @@ struct CheckpointEntry {
   StatePart part = StatePart::kHi;
   size_t file = 0;      // position in CheckpointLayout::files
   uint64_t offset = 0;  // of its first byte, from the start of the file
-  uint64_t bytes = 0;
+  Bytes bytes;
   Dtype dtype = Dtype::kBF16;
   std::vector<int64_t> shape;
 };
@@ -37,7 +37,7 @@ struct CheckpointEntry {
 struct CheckpointFile {
   std::string name;
   std::string start;
-  uint64_t bytes = 0;
+  Bytes bytes;
 };
 
 // The files of a checkpoint and the place of every byte: a pure function of the model's tensors,

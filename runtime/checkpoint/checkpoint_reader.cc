@@ -127,16 +127,16 @@ absl::Status Checkpoint::CheckFile(size_t file) const {
   RETURN_IF_ERROR(CheckPlainFile(record.name));
   ASSIGN_OR_RETURN(const std::unique_ptr<File> open, io_->Open(path, OpenMode::kRead));
   ASSIGN_OR_RETURN(const FileInfo info, open->Info());
-  if (info.size.value() != record.bytes) {
+  if (info.size != record.bytes) {
     return Damaged(path_, StrCat("'", record.name, "' has ", info.size.value(), " bytes, and ",
-                                 record.bytes, " were saved"));
+                                 record.bytes.value(), " were saved"));
   }
-  constexpr uint64_t kMostHead = kMaxSafetensorsHeaderBytes + kSafetensorsPrefixBytes;
+  constexpr Bytes kMostHead = kMaxSafetensorsHeaderBytes + Bytes(kSafetensorsPrefixBytes);
   if (record.head_bytes > kMostHead || (!IsShard(record) && record.head_bytes != record.bytes)) {
     return Damaged(path_, StrCat("the head of '", record.name, "' is said to take ",
-                                 record.head_bytes, " bytes"));
+                                 record.head_bytes.value(), " bytes"));
   }
-  std::string head(record.head_bytes, '\0');
+  std::string head(record.head_bytes.value(), '\0');
   RETURN_IF_ERROR(ReadFully(*open, path, 0, std::as_writable_bytes(std::span(head))));
   const uint32_t crc = Crc32c(std::as_bytes(std::span(head)));
   if (crc != record.crc32c) {
@@ -157,14 +157,14 @@ absl::Status Checkpoint::CheckHeader(size_t file, std::string_view head) const {
   const std::string path = PathOf(file);
   const auto prefix =
       std::as_bytes(std::span(head)).first(std::min<size_t>(head.size(), kSafetensorsPrefixBytes));
-  ASSIGN_OR_RETURN(const uint64_t length, DecodeHeaderLength(path, prefix, record.bytes));
-  if (length + kSafetensorsPrefixBytes != head.size()) {
-    return Damaged(path_, StrCat("the header of '", record.name, "' takes ", length,
+  ASSIGN_OR_RETURN(const Bytes length, DecodeHeaderLength(path, prefix, record.bytes));
+  if (length.value() + kSafetensorsPrefixBytes != head.size()) {
+    return Damaged(path_, StrCat("the header of '", record.name, "' takes ", length.value(),
                                  " bytes, and the manifest says otherwise"));
   }
   ASSIGN_OR_RETURN(const SafetensorsHeader header,
                    ParseSafetensorsHeader(path, head.substr(kSafetensorsPrefixBytes),
-                                          record.bytes - head.size()));
+                                          record.bytes - Bytes(head.size())));
   for (const size_t i : by_file_[file]) {
     const TensorRecord& tensor = manifest_.tensors[i];
     const std::string name = SavedName(tensor.name, tensor.part);
@@ -181,22 +181,24 @@ absl::Status Checkpoint::ReadFrom(File& file, const TensorRecord& tensor,
                                   std::span<std::byte> piece, const Sink& sink) const {
   const std::string path = PathOf(tensor.file);
   uint32_t crc = 0;
-  for (uint64_t offset = 0; offset < tensor.bytes; offset += piece.size()) {
-    const auto part = piece.first(std::min<uint64_t>(piece.size(), tensor.bytes - offset));
+  for (uint64_t offset = 0; offset < tensor.bytes.value(); offset += piece.size()) {
+    const auto part = piece.first(std::min<uint64_t>(piece.size(), tensor.bytes.value() - offset));
     RETURN_IF_ERROR(ReadFully(file, path, tensor.offset + offset, part));
     crc = Crc32c(part, crc);
     RETURN_IF_ERROR(sink(tensor, offset, part));
   }
   if (crc == tensor.crc32c) return absl::OkStatus();
-  return Damaged(path_, StrCat("'", manifest_.files[tensor.file].name, "', tensor ",
-                               Quoted(SavedName(tensor.name, tensor.part)), ", ", tensor.bytes,
-                               " bytes at offset ", tensor.offset, ": CRC-32C is ", Crc32cText(crc),
-                               ", and ", Crc32cText(tensor.crc32c), " was saved"));
+  return Damaged(
+      path_, StrCat("'", manifest_.files[tensor.file].name, "', tensor ",
+                    Quoted(SavedName(tensor.name, tensor.part)), ", ", tensor.bytes.value(),
+                    " bytes at offset ", tensor.offset, ": CRC-32C is ", Crc32cText(crc), ", and ",
+                    Crc32cText(tensor.crc32c), " was saved"));
 }
 
 absl::Status Checkpoint::Read(const Sink& sink) const {
   uint64_t largest = 1;
-  for (const TensorRecord& tensor : manifest_.tensors) largest = std::max(largest, tensor.bytes);
+  for (const TensorRecord& tensor : manifest_.tensors)
+    largest = std::max(largest, tensor.bytes.value());
   std::vector<std::byte> piece(std::min<uint64_t>(largest, kPiece));
   for (size_t i = 0; i < by_file_.size(); ++i) {
     if (by_file_[i].empty()) continue;
@@ -213,7 +215,7 @@ absl::Status Checkpoint::Read(const Sink& sink) const {
 absl::Status Checkpoint::ReadTensor(size_t tensor, const Sink& sink) const {
   CHECK(tensor < manifest_.tensors.size());
   const TensorRecord& record = manifest_.tensors[tensor];
-  std::vector<std::byte> piece(std::clamp<uint64_t>(record.bytes, 1, kPiece));
+  std::vector<std::byte> piece(std::clamp<uint64_t>(record.bytes.value(), 1, kPiece));
   RETURN_IF_ERROR(CheckPlainFile(manifest_.files[record.file].name));
   ASSIGN_OR_RETURN(const std::unique_ptr<File> file,
                    io_->Open(PathOf(record.file), OpenMode::kRead));
@@ -231,8 +233,7 @@ absl::StatusOr<std::string> Checkpoint::ReadText(const std::string& name) const 
     const FileRecord& record = manifest_.files[i];
     if (record.name != name || IsShard(record)) continue;
     RETURN_IF_ERROR(CheckPlainFile(name));
-    ASSIGN_OR_RETURN(std::string text,
-                     ReadTextFile(*io_, PathOf(i), Bytes(CheckedU64(record.bytes))));
+    ASSIGN_OR_RETURN(std::string text, ReadTextFile(*io_, PathOf(i), record.bytes));
     const uint32_t crc = Crc32c(std::as_bytes(std::span(text)));
     if (crc == record.crc32c) return text;
     return Damaged(path_, StrCat("'", name, "' has CRC-32C ", Crc32cText(crc), ", and ",
@@ -264,13 +265,19 @@ absl::StatusOr<std::vector<FoundCheckpoint>> FindCheckpoints(Io& io,
 }
 
 absl::StatusOr<Checkpoint> OpenNewestCheckpoint(Io& io, const std::string& run_folder) {
-  ASSIGN_OR_RETURN(const std::vector<FoundCheckpoint> found, FindCheckpoints(io, run_folder));
-  if (found.empty()) {
-    return absl::NotFoundError(StrCat("there is no checkpoint in '", run_folder, "'"));
+  constexpr int kMostLooks = 100;
+  for (int looks = 1;; ++looks) {
+    ASSIGN_OR_RETURN(const std::vector<FoundCheckpoint> found, FindCheckpoints(io, run_folder));
+    if (found.empty()) {
+      return absl::NotFoundError(StrCat("there is no checkpoint in '", run_folder, "'"));
+    }
+    absl::StatusOr<Checkpoint> newest = Checkpoint::Open(io, found.front().path);
+    if (newest.ok()) return newest;
+    // A run that trains meanwhile removes a checkpoint when there are newer ones.
+    const bool gone = absl::IsNotFound(io.Info(found.front().path).status());
+    if (gone && looks < kMostLooks) continue;
+    return WithOlderCheckpoint(io, run_folder, found.front().step, newest.status());
   }
-  absl::StatusOr<Checkpoint> newest = Checkpoint::Open(io, found.front().path);
-  if (newest.ok()) return newest;
-  return WithOlderCheckpoint(io, run_folder, found.front().step, newest.status());
 }
 
 absl::Status WithOlderCheckpoint(Io& io, const std::string& run_folder, int64_t step,

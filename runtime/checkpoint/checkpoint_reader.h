@@ -70,7 +70,8 @@ struct FoundCheckpoint {
 absl::StatusOr<std::vector<FoundCheckpoint>> FindCheckpoints(Io& io, const std::string& run_folder);
 
 // The checkpoint of the highest step. NotFound when there is none. When that one does not open, the
-// error names it and the next lower one that does: taking that one is the user's decision.
+// error names it and the next lower one that does: taking that one is the user's decision. One that
+// is removed meanwhile, by the run it belongs to, is no error: the folder is looked at again.
 absl::StatusOr<Checkpoint> OpenNewestCheckpoint(Io& io, const std::string& run_folder);
 
 // A DataLoss of the checkpoint of `step` with the next lower one that opens added to its message;

@@ -56,7 +56,8 @@ CheckpointWriter::CheckpointWriter(Io& io, const RunLock& lock, const Checkpoint
       path_(JoinPath(lock.checkpoints_folder(), StepName(options_.step))),
       files_(layout.files.size()),
       written_(layout.entries.size()) {
-  for (const CheckpointEntry& entry : layout.entries) files_[entry.file].missing += entry.bytes;
+  for (const CheckpointEntry& entry : layout.entries)
+    files_[entry.file].missing += entry.bytes.value();
 }
 
 absl::StatusOr<std::unique_ptr<CheckpointWriter>> CheckpointWriter::Create(
@@ -94,9 +95,10 @@ absl::Status CheckpointWriter::Begin() {
 
 absl::Status CheckpointWriter::Keep(const absl::Status& status) {
   if (status.ok() || !status_.ok()) return status_;
-  status_ = WithMessage(
-      status, StrCat("cannot save checkpoint '", path_, "' (", layout_.total_bytes.value(),
-                     " bytes, of which ", bytes_written_, " were written): ", status.message()));
+  status_ =
+      WithMessage(status, StrCat("cannot save checkpoint '", path_, "' (",
+                                 layout_.total_bytes.value(), " bytes, of which ",
+                                 bytes_written_.value(), " were written): ", status.message()));
   Abandon();
   return status_;
 }
@@ -115,9 +117,9 @@ absl::Status CheckpointWriter::WriteUnchecked(size_t entry, uint64_t offset,
     return Quoted(SavedName(layout_.tensors[place.tensor].name, place.part));
   };
   const CheckedU64 end = CheckedU64(offset) + bytes.size();
-  if (!end.ok() || end.value() > place.bytes) {
+  if (!end.ok() || end > place.bytes.count()) {
     return absl::InvalidArgumentError(StrCat(bytes.size(), " bytes at byte ", offset, " of tensor ",
-                                             name(), ", which has ", place.bytes));
+                                             name(), ", which has ", place.bytes.value()));
   }
   if (step != options_.step) {
     return absl::FailedPreconditionError(StrCat("bytes of tensor ", name(), " are of step ", step,
@@ -133,7 +135,7 @@ absl::Status CheckpointWriter::WriteUnchecked(size_t entry, uint64_t offset,
   if (file.file == nullptr) RETURN_IF_ERROR(StartFile(place.file));
   RETURN_IF_ERROR(file.file->WriteAt(place.offset + offset, bytes));
   written_[entry].Add(offset, end.value(), Crc32c(bytes));
-  bytes_written_ += bytes.size();
+  bytes_written_ += Bytes(bytes.size());
   file.missing -= bytes.size();
   file.cached += bytes.size();
   if (file.missing == 0) return FinishFile(place.file);
@@ -153,7 +155,7 @@ absl::Status CheckpointWriter::FinishFile(size_t file) {
   OpenFile& state = files_[file];
   RETURN_IF_ERROR(state.file->Sync());
   // Nothing is dirty now, so that this only gives the memory back.
-  if (layout_.files[file].bytes >= kMostCached) RETURN_IF_ERROR(state.file->DropCache());
+  if (layout_.files[file].bytes.value() >= kMostCached) RETURN_IF_ERROR(state.file->DropCache());
   absl::Status closed = state.file->Close();
   state.file.reset();
   state.is_done = closed.ok();
@@ -173,9 +175,10 @@ absl::Status CheckpointWriter::CheckComplete() const {
   for (size_t i = 0; i < written_.size(); ++i) {
     const CheckpointEntry& entry = layout_.entries[i];
     if (written_[i].IsWhole(entry.bytes)) continue;
-    return absl::FailedPreconditionError(StrCat(
-        "tensor ", Quoted(SavedName(layout_.tensors[entry.tensor].name, entry.part)),
-        " was not written from byte ", written_[i].FirstMissing(), " of ", entry.bytes, " on"));
+    return absl::FailedPreconditionError(
+        StrCat("tensor ", Quoted(SavedName(layout_.tensors[entry.tensor].name, entry.part)),
+               " was not written from byte ", written_[i].FirstMissing(), " of ",
+               entry.bytes.value(), " on"));
   }
   return absl::OkStatus();
 }
@@ -185,11 +188,11 @@ Manifest CheckpointWriter::MakeManifest(const CheckpointFacts& facts) const {
   for (const CheckpointFile& file : layout_.files) {
     manifest.files.push_back({.name = file.name,
                               .bytes = file.bytes,
-                              .head_bytes = file.start.size(),
+                              .head_bytes = Bytes(file.start.size()),
                               .crc32c = CrcOf(file.start)});
   }
   for (const ExtraFile& file : options_.extra_files) {
-    const uint64_t bytes = file.text.size();
+    const Bytes bytes(file.text.size());
     manifest.files.push_back(
         {.name = file.name, .bytes = bytes, .head_bytes = bytes, .crc32c = CrcOf(file.text)});
   }

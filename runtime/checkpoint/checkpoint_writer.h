@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/io.h"
+#include "common/units.h"
 #include "runtime/checkpoint/checkpoint_layout.h"
 #include "runtime/checkpoint/manifest.h"
 #include "runtime/checkpoint/run_lock.h"
@@ -69,7 +70,7 @@ class CheckpointWriter {
 
   // Where the committed checkpoint is (or will be).
   const std::string& path() const { return path_; }
-  uint64_t bytes_written() const { return bytes_written_; }
+  Bytes bytes_written() const { return bytes_written_; }
 
  private:
   struct OpenFile {
@@ -102,7 +103,7 @@ class CheckpointWriter {
   std::string temporary_;               // empty: there is none
   std::vector<OpenFile> files_;         // as in the layout
   std::vector<WrittenRanges> written_;  // by entry
-  uint64_t bytes_written_ = 0;
+  Bytes bytes_written_;
   bool is_committed_ = false;
   absl::Status status_;
 };

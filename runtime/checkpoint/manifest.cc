@@ -105,8 +105,8 @@ absl::Status ReadFileRow(const Document& document, const Value& row, std::string
   RowReader reader(document, row, std::move(path), 4);
   FileRecord file;
   file.name = reader.Text();
-  file.bytes = reader.Count();
-  file.head_bytes = reader.Count();
+  file.bytes = Bytes(reader.Count());
+  file.head_bytes = Bytes(reader.Count());
   file.crc32c = reader.Crc();
   if (const absl::Status name = CheckFileName(file.name); !name.ok()) {
     reader.Fail(StrCat(name.message()));
@@ -132,13 +132,13 @@ absl::Status ReadFrozenRow(const Document& document, const Value& row, std::stri
 std::string ProblemOf(const TensorRecord& tensor, const Manifest& manifest) {
   if (tensor.file >= manifest.files.size()) return StrCat("there is no file ", tensor.file);
   const FileRecord& file = manifest.files[tensor.file];
-  const std::optional<uint64_t> bytes = TensorBytes(tensor.dtype, tensor.shape);
+  const std::optional<Bytes> bytes = TensorBytes(tensor.dtype, tensor.shape);
   if (bytes != tensor.bytes) {
     return StrCat("dtype ", ToString(tensor.dtype), " and shape ", ShapeForMessage(tensor.shape),
-                  " do not take ", tensor.bytes, " bytes");
+                  " do not take ", tensor.bytes.value(), " bytes");
   }
-  const CheckedU64 end = CheckedU64(tensor.offset) + tensor.bytes;
-  if (tensor.offset < file.head_bytes || !end.ok() || end.value() > file.bytes) {
+  const CheckedU64 end = CheckedU64(tensor.offset) + tensor.bytes.count();
+  if (tensor.offset < file.head_bytes.value() || !end.ok() || end > file.bytes.count()) {
     return StrCat("bytes ", tensor.offset, " to ", end.value(), " are not in the data of '",
                   file.name, "'");
   }
@@ -158,7 +158,7 @@ absl::Status ReadTensorRow(const Document& document, const Value& row, std::stri
   tensor.shape = reader.Shape();
   tensor.file = reader.Count();
   tensor.offset = reader.Count();
-  tensor.bytes = reader.Count();
+  tensor.bytes = Bytes(reader.Count());
   tensor.crc32c = reader.Crc();
   tensor.step = static_cast<int64_t>(reader.Count());
   if (!part.ok()) reader.Fail("its part is unknown");
@@ -278,7 +278,7 @@ absl::StatusOr<Manifest> ReadFields(const Document& document, int64_t version) {
 
 Bytes Manifest::total_bytes() const {
   Bytes total;
-  for (const FileRecord& file : files) total += Bytes(CheckedU64(file.bytes));
+  for (const FileRecord& file : files) total += file.bytes;
   return total;
 }
 

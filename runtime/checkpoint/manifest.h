@@ -57,7 +57,7 @@ struct TensorRecord {
   std::vector<int64_t> shape;
   size_t file = 0;      // position in Manifest::files
   uint64_t offset = 0;  // from the start of the file
-  uint64_t bytes = 0;
+  Bytes bytes;
   uint32_t crc32c = 0;
   int64_t step = 0;  // whose state these bytes are
   friend bool operator==(const TensorRecord&, const TensorRecord&) = default;
@@ -67,8 +67,8 @@ struct TensorRecord {
 // and header of a safetensors file.
 struct FileRecord {
   std::string name;
-  uint64_t bytes = 0;
-  uint64_t head_bytes = 0;
+  Bytes bytes;
+  Bytes head_bytes;
   uint32_t crc32c = 0;
   friend bool operator==(const FileRecord&, const FileRecord&) = default;
 };

@@ -32,9 +32,10 @@ void WrittenRanges::Add(uint64_t begin, uint64_t end, uint32_t crc) {
   runs_.erase(run);
 }
 
-bool WrittenRanges::IsWhole(uint64_t bytes) const {
-  if (bytes == 0) return runs_.empty();
-  return runs_.size() == 1 && runs_.begin()->first == 0 && runs_.begin()->second.end == bytes;
+bool WrittenRanges::IsWhole(Bytes bytes) const {
+  if (bytes == 0_B) return runs_.empty();
+  return runs_.size() == 1 && runs_.begin()->first == 0 &&
+         runs_.begin()->second.end == bytes.value();
 }
 
 uint64_t WrittenRanges::FirstMissing() const {

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <map>
 
+#include "common/units.h"
+
 namespace horizon {
 
 // Which bytes of a tensor were written, and the CRC-32C of each unbroken run of them: ranges come
@@ -15,7 +17,7 @@ class WrittenRanges {
   void Add(uint64_t begin, uint64_t end, uint32_t crc);
 
   // Whether all of [0, bytes) is there, and nothing else.
-  bool IsWhole(uint64_t bytes) const;
+  bool IsWhole(Bytes bytes) const;
   // Of a whole tensor; 0, the value of no bytes, when nothing was written.
   uint32_t crc32c() const { return runs_.empty() ? 0 : runs_.begin()->second.crc; }
   // The first byte that is missing.

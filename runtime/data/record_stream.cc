@@ -7,6 +7,7 @@
 #include "common/quote.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
+#include "model/tokenizer/unicode_text.h"
 #include "runtime/data/text_piece.h"
 
 namespace horizon {
@@ -59,6 +60,13 @@ class ElementScanner {
   int64_t depth_ = 0;
 };
 
+// JSON is UTF-8: what is not counts as U+FFFD, as it does in plain text.
+void Repair(DataRecord& record) {
+  std::string repaired;
+  WithValidUtf8(record.text, repaired);
+  if (!repaired.empty()) record.text.swap(repaired);
+}
+
 }  // namespace
 
 absl::StatusOr<RecordStream> RecordStream::Open(Io& io, const std::string& path) {
@@ -67,7 +75,7 @@ absl::StatusOr<RecordStream> RecordStream::Open(Io& io, const std::string& path)
 
 absl::StatusOr<RecordStream> RecordStream::Open(Io& io, const std::string& path,
                                                 const Options& options) {
-  CHECK(options.piece_bytes >= 4);
+  CHECK(options.piece_bytes >= 4_B);
   ASSIGN_OR_RETURN(SequentialReader reader, SequentialReader::Open(io, path, options.read_bytes));
   RecordStream stream(std::move(reader), options);
   ASSIGN_OR_RETURN(std::string_view head, stream.reader_.Peek(kHeadBytes));
@@ -86,12 +94,18 @@ absl::StatusOr<bool> RecordStream::Next(DataRecord& record) {
   record.continues = false;
   too_long_ = false;
   switch (layout_) {
-    case DataLayout::kLines:
-      return NextLine(record);
-    case DataLayout::kArray:
-      return NextElement(record);
+    case DataLayout::kLines: {
+      ASSIGN_OR_RETURN(const bool found, NextLine(record));
+      Repair(record);
+      return found;
+    }
+    case DataLayout::kArray: {
+      ASSIGN_OR_RETURN(const bool found, NextElement(record));
+      Repair(record);
+      return found;
+    }
     case DataLayout::kText:
-      return NextPiece(record);
+      return NextPiece(record);  // the tokenizer does the same
   }
   return false;
 }
@@ -221,9 +235,9 @@ absl::Status RecordStream::EndArray() {
 absl::StatusOr<bool> RecordStream::NextPiece(DataRecord& record) {
   record.continues = elements_ > 0;
   record.line = line_;
-  ASSIGN_OR_RETURN(const std::string_view rest, reader_.Peek(options_.piece_bytes + 1));
+  ASSIGN_OR_RETURN(const std::string_view rest, reader_.Peek(options_.piece_bytes.value() + 1));
   if (rest.empty()) return false;
-  const size_t length = PieceLength(rest, options_.piece_bytes);
+  const size_t length = PieceLength(rest, options_.piece_bytes.value());
   record.text.assign(rest.substr(0, length));
   line_ += std::count(record.text.begin(), record.text.end(), '\n');
   reader_.Skip(length);

@@ -27,7 +27,8 @@ enum class DataLayout {
 absl::StatusOr<DataLayout> RecogniseLayout(const std::string& path, std::string_view head);
 
 struct DataRecord {
-  std::string text;        // JSON of one value, or a piece of text
+  // JSON of one value, in which bytes that are not UTF-8 have become U+FFFD; or a piece of text.
+  std::string text;
   int64_t line = 0;        // where it begins, from 1
   int64_t element = 0;     // kArray: its number, from 1
   bool continues = false;  // kText: another piece came before
@@ -42,8 +43,8 @@ class RecordStream {
   struct Options {
     Bytes longest = 64_MiB;
     // Text is cut into pieces of at most this many bytes (>= 4; PieceLength says where).
-    size_t piece_bytes = size_t{1} << 20;
-    size_t read_bytes = SequentialReader::kReadBytes;
+    Bytes piece_bytes = 1_MiB;
+    Bytes read_bytes = SequentialReader::kReadBytes;
   };
 
   // RecogniseLayout's and Io's errors.

@@ -32,6 +32,10 @@ absl::Status SampleCutter::AddSample(const TokenLine& line) {
     return absl::OkStatus();
   }
   if (kept < line.ids.size()) ++statistics_.truncated;
+  if (line.last_end.has_value()) {
+    if (*line.last_end == TokenLine::kNoEnd) ++statistics_.without_end;
+    if (*line.last_end >= static_cast<int64_t>(kept)) ++statistics_.cut_before_end;
+  }
   return Give(std::span(line.ids).first(kept), labels);
 }
 

@@ -10,8 +10,8 @@
 namespace horizon {
 
 absl::StatusOr<SequentialReader> SequentialReader::Open(Io& io, const std::string& path,
-                                                        size_t read_bytes) {
-  CHECK(read_bytes >= 1);
+                                                        Bytes read_bytes) {
+  CHECK(read_bytes >= 1_B);
   SequentialReader reader;
   reader.path_ = path;
   reader.read_bytes_ = read_bytes;
@@ -26,7 +26,7 @@ absl::StatusOr<std::string_view> SequentialReader::Peek(size_t wanted) {
     held_.erase(0, used_);
     used_ = 0;
     const size_t before = held_.size();
-    held_.resize(before + read_bytes_);
+    held_.resize(before + read_bytes_.value());
     auto rest = std::as_writable_bytes(std::span(held_).subspan(before));
     absl::StatusOr<size_t> count = file_->ReadAt(read_, rest);
     held_.resize(before + (count.ok() ? *count : 0));

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/io.h"
+#include "common/units.h"
 #include "runtime/data/content_hash.h"
 
 namespace horizon {
@@ -17,11 +18,11 @@ namespace horizon {
 // and one read. One thread; `io` outlives it.
 class SequentialReader {
  public:
-  static constexpr size_t kReadBytes = size_t{1} << 20;
+  static constexpr Bytes kReadBytes = 1_MiB;
 
   // `read_bytes` (>= 1) at a time. Io's errors.
   static absl::StatusOr<SequentialReader> Open(Io& io, const std::string& path,
-                                               size_t read_bytes = kReadBytes);
+                                               Bytes read_bytes = kReadBytes);
 
   // What follows, at least `wanted` bytes of it unless the file ends before; empty at the end. It
   // stays until the next call. DataLoss when the file is shorter than it was when opened.
@@ -41,7 +42,7 @@ class SequentialReader {
   std::string path_;
   std::unique_ptr<File> file_;
   uint64_t size_ = 0;
-  size_t read_bytes_ = kReadBytes;
+  Bytes read_bytes_ = kReadBytes;
   std::string held_;  // read; its first `used_` bytes are gone past
   size_t used_ = 0;
   uint64_t read_ = 0;

@@ -37,8 +37,8 @@ absl::StatusOr<std::unique_ptr<TokenCache>> TokenCache::Open(Io& io, const std::
 absl::Status TokenCache::Load(Io& io, const Hash128& key) {
   ASSIGN_OR_RETURN(file_, io.Open(path_, OpenMode::kRead));
   ASSIGN_OR_RETURN(const FileInfo info, file_->Info());
-  ASSIGN_OR_RETURN(const std::string bytes, ReadPart(*file_, 0, CacheHeaderBytes()));
-  absl::StatusOr<CacheHeader> header = DecodeCacheHeader(bytes, info.size.value());
+  ASSIGN_OR_RETURN(const std::string bytes, ReadPart(*file_, 0, CacheHeaderBytes().value()));
+  absl::StatusOr<CacheHeader> header = DecodeCacheHeader(bytes, info.size);
   if (!header.ok()) return Broken(std::string(header.status().message()));
   header_ = *std::move(header);
   if (header_.key != key) {
@@ -46,7 +46,7 @@ absl::Status TokenCache::Load(Io& io, const Hash128& key) {
         StrCat("it was made from other data or with other options (", ToString(header_.key), ")"));
   }
   if (header_.statistics.samples == 0) return Broken("it has no samples");
-  const uint64_t index_bytes = header_.file_bytes - header_.index_offset;
+  const uint64_t index_bytes = header_.file_bytes.value() - header_.index_offset;
   ASSIGN_OR_RETURN(const std::string index, ReadPart(*file_, header_.index_offset, index_bytes));
   if (index.size() != index_bytes || HashBytes(index, 0) != header_.index_checksum) {
     return Broken("its index has changed");
@@ -54,7 +54,7 @@ absl::Status TokenCache::Load(Io& io, const Hash128& key) {
   index_.resize(index_bytes / sizeof(uint64_t));
   std::memcpy(index_.data(), index.data(), index.size());
   for (const uint64_t offset : index_) {
-    if (offset < CacheHeaderBytes() || offset > header_.index_offset) {
+    if (offset < CacheHeaderBytes().value() || offset > header_.index_offset) {
       return Broken("its index leads out of it");
     }
   }
@@ -68,7 +68,8 @@ absl::StatusOr<SamplePlace> TokenCache::PlaceOf(int64_t sample) const {
   ASSIGN_OR_RETURN(const std::string bytes, ReadPart(*file_, offset, SamplePlace::kBytes));
   if (bytes.size() != SamplePlace::kBytes) return Broken("it has become shorter");
   const SamplePlace place = DecodePlace(bytes);
-  const bool inside = place.offset >= CacheHeaderBytes() && place.offset <= header_.index_offset &&
+  const bool inside = place.offset >= CacheHeaderBytes().value() &&
+                      place.offset <= header_.index_offset &&
                       place.bytes <= header_.index_offset - place.offset;
   if (!inside || place.tokens < 1 || place.tokens > header_.sequence) {
     return Broken(StrCat("the place of sample ", sample, " has changed"));

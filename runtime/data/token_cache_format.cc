@@ -16,7 +16,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 constexpr std::string_view kMagic = "HZTOKENS";
-constexpr int kCountedFields = 7;
+constexpr int kCountedFields = 9;
 // Magic, version, key (2), three sizes, vocabulary, sequence, counts, ends and buckets of the
 // lengths, checksum.
 constexpr uint64_t kHeaderBytes =
@@ -46,7 +46,7 @@ template <typename Statistics>
 auto Counts(Statistics& statistics) {
   return std::array{&statistics.records, &statistics.bad_lines,      &statistics.samples,
                     &statistics.tokens,  &statistics.trained_tokens, &statistics.truncated,
-                    &statistics.dropped};
+                    &statistics.dropped, &statistics.cut_before_end, &statistics.without_end};
 }
 
 // Seven bits a byte, the low ones first; the eighth says that more follow.
@@ -91,12 +91,13 @@ enum class Labels : char { kAreIds = 0, kAreStored = 1 };
 
 }  // namespace
 
-uint64_t CacheHeaderBytes() { return kHeaderBytes; }
+Bytes CacheHeaderBytes() { return Bytes(kHeaderBytes); }
 
 std::string EncodeCacheHeader(const CacheHeader& header) {
   std::string out(kMagic);
-  for (const uint64_t word : {kCacheVersion, header.key.high, header.key.low, header.file_bytes,
-                              header.index_offset, header.index_checksum}) {
+  for (const uint64_t word :
+       {kCacheVersion, header.key.high, header.key.low, header.file_bytes.value(),
+        header.index_offset, header.index_checksum}) {
     Put(word, out);
   }
   Put(header.vocab, out);
@@ -111,7 +112,7 @@ std::string EncodeCacheHeader(const CacheHeader& header) {
   return out;
 }
 
-absl::StatusOr<CacheHeader> DecodeCacheHeader(std::string_view bytes, uint64_t file_bytes) {
+absl::StatusOr<CacheHeader> DecodeCacheHeader(std::string_view bytes, Bytes file_bytes) {
   if (bytes.size() < kMagic.size() || bytes.substr(0, kMagic.size()) != kMagic) {
     return Broken("it is no token cache");
   }
@@ -130,7 +131,7 @@ absl::StatusOr<CacheHeader> DecodeCacheHeader(std::string_view bytes, uint64_t f
   CacheHeader header;
   header.key.high = Take<uint64_t>(rest);
   header.key.low = Take<uint64_t>(rest);
-  header.file_bytes = Take<uint64_t>(rest);
+  header.file_bytes = Bytes(Take<uint64_t>(rest));
   header.index_offset = Take<uint64_t>(rest);
   header.index_checksum = Take<uint64_t>(rest);
   header.vocab = Take<int64_t>(rest);
@@ -151,7 +152,8 @@ absl::StatusOr<CacheHeader> DecodeCacheHeader(std::string_view bytes, uint64_t f
   }
   header.statistics.lengths = LengthHistogram::Restore(buckets, shortest, longest);
   if (header.file_bytes != file_bytes) {
-    return Broken(StrCat("it has ", file_bytes, " bytes and should have ", header.file_bytes));
+    return Broken(StrCat("it has ", file_bytes.value(), " bytes and should have ",
+                         header.file_bytes.value()));
   }
   if (header.vocab < 1 || header.vocab > std::numeric_limits<int32_t>::max() ||
       header.sequence < 1 || header.sequence > kMost) {
@@ -159,9 +161,9 @@ absl::StatusOr<CacheHeader> DecodeCacheHeader(std::string_view bytes, uint64_t f
   }
   const uint64_t blocks =
       (static_cast<uint64_t>(header.statistics.samples) + kCacheBlock - 1) / kCacheBlock;
-  if (header.index_offset < kHeaderBytes || header.index_offset > file_bytes ||
-      (file_bytes - header.index_offset) % 8 != 0 ||
-      (file_bytes - header.index_offset) / 8 != blocks) {
+  if (header.index_offset < kHeaderBytes || header.index_offset > file_bytes.value() ||
+      (file_bytes.value() - header.index_offset) % 8 != 0 ||
+      (file_bytes.value() - header.index_offset) / 8 != blocks) {
     return Broken("its index is not where it belongs");
   }
   return header;

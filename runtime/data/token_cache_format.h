@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/units.h"
 #include "runtime/data/content_hash.h"
 #include "runtime/data/data_statistics.h"
 #include "runtime/data/token_line.h"
@@ -19,7 +20,7 @@ namespace horizon {
 // The index has 8 bytes for every 1024 samples, where their places begin, so that it is small in
 // memory whatever the data is; the places of the last, shorter block are as many as its samples.
 constexpr int64_t kCacheBlock = 1024;
-constexpr uint64_t kCacheVersion = 1;
+constexpr uint64_t kCacheVersion = 2;
 
 // Where a sample lies.
 struct SamplePlace {
@@ -33,7 +34,7 @@ struct SamplePlace {
 
 struct CacheHeader {
   Hash128 key;  // of the content and of everything that decided the ids: the file's name
-  uint64_t file_bytes = 0;
+  Bytes file_bytes;
   uint64_t index_offset = 0;
   uint64_t index_checksum = 0;
   int64_t vocab = 0;
@@ -42,12 +43,12 @@ struct CacheHeader {
   friend bool operator==(const CacheHeader&, const CacheHeader&) = default;
 };
 // The header's length, which is the same for all.
-uint64_t CacheHeaderBytes();
+Bytes CacheHeaderBytes();
 std::string EncodeCacheHeader(const CacheHeader& header);
 // DataLoss, without the file's name, for anything that EncodeCacheHeader did not write for a file
 // of `file_bytes`: another kind of file, another version, a changed or missing byte, sizes that
 // contradict each other.
-absl::StatusOr<CacheHeader> DecodeCacheHeader(std::string_view bytes, uint64_t file_bytes);
+absl::StatusOr<CacheHeader> DecodeCacheHeader(std::string_view bytes, Bytes file_bytes);
 
 void EncodePlace(const SamplePlace& place, std::string& out);
 // `bytes` has SamplePlace::kBytes.

@@ -56,11 +56,11 @@ void RunTask(Task& task, const TokeniseOptions& options) {
   }
 }
 
-absl::StatusOr<uint64_t> TotalBytes(Io& io, const std::vector<std::string>& paths) {
-  uint64_t total = 0;
+absl::StatusOr<Bytes> TotalBytes(Io& io, const std::vector<std::string>& paths) {
+  Bytes total;
   for (const std::string& path : paths) {
     ASSIGN_OR_RETURN(const FileInfo info, io.Info(path));
-    total += info.size.value();
+    total += info.size;
   }
   return total;
 }
@@ -69,7 +69,7 @@ absl::StatusOr<uint64_t> TotalBytes(Io& io, const std::vector<std::string>& path
 class Pipeline {
  public:
   Pipeline(const DataFiles& files, const SampleSink& sink, const DataProgress& progress,
-           uint64_t total)
+           Bytes total)
       : files_(files), progress_(progress), total_(total), cutter_(files.tokenise.sequence, sink) {}
 
   absl::Status Start(int threads) {
@@ -95,7 +95,7 @@ class Pipeline {
       while (tasks_.size() >= most_tasks_ || ahead_bytes_ > kAheadBytes) {
         RETURN_IF_ERROR(TakeBack(stream));
       }
-      if (progress_) RETURN_IF_ERROR(progress_(done_before_ + stream.taken(), total_));
+      if (progress_) RETURN_IF_ERROR(progress_(Bytes(done_before_ + stream.taken()), total_));
     }
     while (!tasks_.empty()) RETURN_IF_ERROR(TakeBack(stream));
     if (stream.layout() == DataLayout::kText) RETURN_IF_ERROR(EndTextFile());
@@ -187,7 +187,7 @@ class Pipeline {
 
   const DataFiles& files_;
   const DataProgress& progress_;
-  const uint64_t total_;
+  const Bytes total_;
   SampleCutter cutter_;
   TokenisedFiles result_;
   std::optional<DataKind> kind_;  // of the file being read
@@ -204,7 +204,7 @@ std::span<const EnumWord<OnBadLine>> WordsOf(OnBadLine) { return kOnBadLine; }
 
 absl::StatusOr<TokenisedFiles> TokeniseFiles(Io& io, const DataFiles& files, int threads,
                                              const SampleSink& sink, const DataProgress& progress) {
-  ASSIGN_OR_RETURN(const uint64_t total, TotalBytes(io, files.paths));
+  ASSIGN_OR_RETURN(const Bytes total, TotalBytes(io, files.paths));
   Pipeline pipeline(files, sink, progress, total);
   RETURN_IF_ERROR(pipeline.Start(threads));
   for (const std::string& path : files.paths) RETURN_IF_ERROR(pipeline.ReadFile(io, path));
@@ -213,7 +213,7 @@ absl::StatusOr<TokenisedFiles> TokeniseFiles(Io& io, const DataFiles& files, int
 
 absl::StatusOr<std::vector<Hash128>> HashFiles(Io& io, const std::vector<std::string>& paths,
                                                const DataProgress& progress) {
-  ASSIGN_OR_RETURN(const uint64_t total, TotalBytes(io, paths));
+  ASSIGN_OR_RETURN(const Bytes total, TotalBytes(io, paths));
   std::vector<Hash128> hashes;
   uint64_t done = 0;
   for (const std::string& path : paths) {
@@ -222,7 +222,7 @@ absl::StatusOr<std::vector<Hash128>> HashFiles(Io& io, const std::vector<std::st
       ASSIGN_OR_RETURN(const std::string_view part, reader.Peek(1));
       if (part.empty()) break;
       reader.Skip(part.size());
-      if (progress) RETURN_IF_ERROR(progress(done + reader.taken(), total));
+      if (progress) RETURN_IF_ERROR(progress(Bytes(done + reader.taken()), total));
     }
     done += reader.taken();
     hashes.push_back(reader.hash());

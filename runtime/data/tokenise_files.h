@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "common/enum_words.h"
 #include "common/io.h"
+#include "common/units.h"
 #include "runtime/data/content_hash.h"
 #include "runtime/data/data_statistics.h"
 #include "runtime/data/sample.h"
@@ -32,7 +33,7 @@ struct DataFiles {
 };
 
 // How far work over files is; an error ends the work and is its result.
-using DataProgress = std::function<absl::Status(uint64_t bytes_done, uint64_t bytes)>;
+using DataProgress = std::function<absl::Status(Bytes done, Bytes all)>;
 
 struct BadLine {
   std::string where;  // "FILE:LINE"

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/check.h"
 #include "common/quote.h"
 #include "common/status_macros.h"
 #include "common/str_cat.h"
-#include "runtime/data/encode_chat.h"
 
 namespace horizon {
 namespace {
@@ -38,19 +38,47 @@ absl::Status TokeniseText(std::string_view text, TextPosition position,
   return CheckIds(options, line.ids);
 }
 
-absl::Status TokeniseChat(const std::vector<ChatTurn>& turns, const TokeniseOptions& options,
-                          TokenLine& line) {
-  line.ids.clear();
-  const ChatEncoder encoder = {
-      .tokenizer = *options.tokenizer, .format = *options.chat, .end_id = options.end_id};
-  std::vector<bool> is_answer;
-  RETURN_IF_ERROR(EncodeChat(encoder, RenderChat(*options.chat, turns), line.ids, is_answer));
-  RETURN_IF_ERROR(CheckIds(options, line.ids));
+// Labels where a token is learnt; all of them with train_on_prompt.
+void Label(const std::vector<bool>& trained, const TokeniseOptions& options, TokenLine& line) {
   line.labels = line.ids;
-  if (options.train_on_prompt) return absl::OkStatus();
+  if (options.train_on_prompt) return;
   for (size_t i = 0; i < line.labels.size(); ++i) {
-    if (!is_answer[i]) line.labels[i] = -100;
+    if (!trained[i]) line.labels[i] = kIgnoredLabel;
   }
+}
+
+absl::Status TokeniseChat(const Conversation& conversation, const TokeniseOptions& options,
+                          TokenLine& line) {
+  RETURN_IF_ERROR(options.chat.status());
+  ASSIGN_OR_RETURN(ChatTokens tokens, options.chat->EncodeForTraining(conversation));
+  line.ids = std::move(tokens.ids);
+  RETURN_IF_ERROR(CheckIds(options, line.ids));
+  Label(tokens.mask.trained, options, line);
+  line.last_end = tokens.mask.last_end.has_value() ? static_cast<int64_t>(*tokens.mask.last_end)
+                                                   : TokenLine::kNoEnd;
+  return absl::OkStatus();
+}
+
+// A prompt and what follows it, as one text.
+absl::Status TokeniseCompletion(const Sample& sample, const TokeniseOptions& options,
+                                TokenLine& line) {
+  const std::span<const int32_t> prefix = options.tokenizer->Prefix();
+  line.ids.assign(prefix.begin(), prefix.end());
+  std::vector<ByteRange> offsets(prefix.size());
+  RETURN_IF_ERROR(options.tokenizer->EncodeWithOffsets(sample.text, {}, line.ids, offsets));
+  RETURN_IF_ERROR(CheckIds(options, line.ids));
+  std::vector<bool> trained(line.ids.size());
+  for (size_t i = 0; i < trained.size(); ++i) trained[i] = offsets[i].end > sample.prompt_bytes;
+  line.last_end = TokenLine::kNoEnd;
+  if (options.end_id.has_value()) {
+    // A completion may bring its own.
+    if (line.ids.empty() || line.ids.back() != *options.end_id || !trained.back()) {
+      line.ids.push_back(*options.end_id);
+      trained.push_back(true);
+    }
+    line.last_end = static_cast<int64_t>(line.ids.size()) - 1;
+  }
+  Label(trained, options, line);
   return absl::OkStatus();
 }
 
@@ -65,8 +93,7 @@ absl::Status CheckKind(DataKind kind, const TokeniseOptions& options) {
                "choose --tokenizer byte"));
   }
   if (!IsConversation(kind)) return absl::OkStatus();
-  RETURN_IF_ERROR(options.chat.status());
-  return CheckChatTokens(*options.chat, *options.tokenizer);
+  return options.chat.status();
 }
 
 absl::Status TokeniseSample(const Sample& sample, const TokeniseOptions& options, TokenLine& line) {
@@ -74,7 +101,11 @@ absl::Status TokeniseSample(const Sample& sample, const TokeniseOptions& options
     line = sample.tokens;
     return absl::OkStatus();
   }
-  if (IsConversation(sample.kind)) return TokeniseChat(sample.turns, options, line);
+  line.last_end.reset();
+  if (!sample.conversation.messages.empty()) {
+    return TokeniseChat(sample.conversation, options, line);
+  }
+  if (sample.kind == DataKind::kPromptCompletion) return TokeniseCompletion(sample, options, line);
   RETURN_IF_ERROR(TokeniseText(sample.text, TextPosition::kStart, options, line));
   if (!line.ids.empty()) EndText(options, line);
   return absl::OkStatus();

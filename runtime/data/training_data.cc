@@ -28,9 +28,8 @@ absl::Status CheckOptions(const DataOptions& options) {
 
 DataProgress ProgressOf(const DataListener& listener, std::string_view what) {
   if (!listener.progress) return nullptr;
-  return [&listener, what](uint64_t done, uint64_t total) {
-    return listener.progress(what, done, total);
-  };
+  return
+      [&listener, what](Bytes done, Bytes total) { return listener.progress(what, done, total); };
 }
 
 void Warn(const DataListener& listener, std::string_view message) {
@@ -118,6 +117,7 @@ absl::StatusOr<TrainingData> OpenTrainingData(Io& io, const DataOptions& options
   ASSIGN_OR_RETURN(OpenedCache opened, OpenCache(io, options, options.files, listener));
   data.from_cache = opened.was_there;
   data.statistics = opened.cache->statistics();
+  if (data.statistics.without_end > 0) Warn(listener, MissingEndText(data.statistics));
   data.caches.push_back(std::move(opened.cache));
   const TokenCache& cache = *data.caches.front();
   ASSIGN_OR_RETURN(const SampleSplit split,

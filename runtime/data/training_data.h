@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/io.h"
+#include "common/units.h"
 #include "runtime/data/data_statistics.h"
 #include "runtime/data/packed_source.h"
 #include "runtime/data/token_cache.h"
@@ -32,7 +33,7 @@ struct DataOptions {
 // What the caller hears meanwhile; each may be missing.
 struct DataListener {
   // "reading" (to know the content) or "tokenising", and how far. An error ends the work.
-  std::function<absl::Status(std::string_view what, uint64_t bytes_done, uint64_t bytes)> progress;
+  std::function<absl::Status(std::string_view what, Bytes done, Bytes all)> progress;
   // Something worth a line: bad lines that were skipped, a cache that had to be made again.
   std::function<void(std::string_view)> warning;
 };

@@ -17,7 +17,8 @@ constexpr size_t kWriteBytes = size_t{1} << 20;
 // Writes samples, places and index one behind the other, and the header over the hole left for it.
 class Writer {
  public:
-  Writer(File& file, int64_t vocab) : file_(file), vocab_(vocab), held_(CacheHeaderBytes(), '\0') {}
+  Writer(File& file, int64_t vocab)
+      : file_(file), vocab_(vocab), held_(CacheHeaderBytes().value(), '\0') {}
 
   absl::Status Add(std::span<const int32_t> ids, std::span<const int32_t> labels) {
     SamplePlace place = {.offset = End(), .tokens = static_cast<uint32_t>(ids.size())};
@@ -38,7 +39,7 @@ class Writer {
     header.index_offset = End();
     header.index_checksum = HashBytes(index, 0);
     held_ += index;
-    header.file_bytes = End();
+    header.file_bytes = Bytes(End());
     RETURN_IF_ERROR(Flush());
     const std::string bytes = EncodeCacheHeader(header);
     return file_.WriteAt(0, std::as_bytes(std::span(bytes)));
@@ -79,19 +80,7 @@ Hash128 TokenCacheKey(const DataFiles& files, const std::vector<Hash128>& conten
   hash.AddField(options.tokenizer != nullptr ? options.tokenizer->fingerprint() : 0);
   hash.AddField(static_cast<uint64_t>(static_cast<int64_t>(options.end_id.value_or(-1))));
   hash.AddField(files.kind.has_value() ? ToString(*files.kind) : "auto");
-  if (options.chat.ok()) {
-    hash.AddField(ToString(options.chat->markup));
-    hash.AddField(options.chat->default_system);
-    hash.AddField(options.chat->system_preamble);
-    uint64_t flags = 0;
-    for (const bool flag : {options.chat->thinks, options.chat->takes_prefix,
-                            options.chat->space_before_open, options.chat->space_after_open,
-                            options.chat->space_before_close, options.chat->space_before_answer,
-                            options.chat->trims_answer, options.chat->system_in_last_question}) {
-      flags = flags * 2 + (flag ? 1 : 0);
-    }
-    hash.AddField(flags);
-  }
+  if (options.chat.ok()) hash.AddField(options.chat->Identity());
   hash.AddField(static_cast<uint64_t>(options.vocab));
   hash.AddField(static_cast<uint64_t>(options.sequence));
   hash.AddField(options.train_on_prompt ? 1u : 0u);

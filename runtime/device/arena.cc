@@ -11,20 +11,20 @@
 
 namespace horizon {
 
-Arena::Arena(uint64_t capacity) : capacity_(capacity) {
-  if (capacity > 0) free_.emplace(0, capacity);
+Arena::Arena(Bytes capacity) : capacity_(capacity) {
+  if (capacity > 0_B) free_.emplace(0, capacity);
 }
 
-absl::StatusOr<uint64_t> Arena::Allocate(uint64_t bytes) {
-  CHECK(bytes > 0);
+absl::StatusOr<uint64_t> Arena::Allocate(Bytes bytes) {
+  CHECK(bytes > 0_B);
   const auto piece =
       std::find_if(free_.begin(), free_.end(), [&](const auto& p) { return p.second >= bytes; });
   if (piece == free_.end()) {
-    const std::string figures = StrCat("asked for ", bytes, " bytes of device memory with ", used_,
-                                       " of ", capacity_, " in use");
+    const std::string figures = StrCat("asked for ", bytes.value(), " bytes of device memory with ",
+                                       used_.value(), " of ", capacity_.value(), " in use");
     if (bytes <= capacity_ - used_) {
       return absl::ResourceExhaustedError(
-          StrCat(figures, "; enough is free, but the largest piece is ", LargestFree(),
+          StrCat(figures, "; enough is free, but the largest piece is ", LargestFree().value(),
                  " bytes: allocate once, or larger first"));
     }
     return absl::ResourceExhaustedError(
@@ -34,10 +34,9 @@ absl::StatusOr<uint64_t> Arena::Allocate(uint64_t bytes) {
   }
   const auto [offset, size] = *piece;
   // Only the last piece can end off the alignment: what is left of it is then the allocation's.
-  const CheckedU64 rounded = CheckedU64(bytes).RoundedUp(kDeviceAlignment);
-  const uint64_t take = std::min(size, rounded.value());
+  const Bytes take = std::min(size, bytes.RoundedUp(kDeviceAlignment));
   free_.erase(piece);
-  if (take < size) free_.emplace(offset + take, size - take);
+  if (take < size) free_.emplace(offset + take.value(), size - take);
   taken_.emplace(offset, Taken{.asked = bytes, .size = take});
   used_ += take;
   high_water_ = std::max(high_water_, used_);
@@ -47,17 +46,17 @@ absl::StatusOr<uint64_t> Arena::Allocate(uint64_t bytes) {
 void Arena::Free(uint64_t offset) {
   const auto taken = taken_.find(offset);
   CHECK(taken != taken_.end());
-  uint64_t size = taken->second.size;
+  Bytes size = taken->second.size;
   taken_.erase(taken);
   used_ -= size;
   auto next = free_.lower_bound(offset);
-  if (next != free_.end() && next->first == offset + size) {
+  if (next != free_.end() && next->first == offset + size.value()) {
     size += next->second;
     next = free_.erase(next);
   }
   if (next != free_.begin()) {
     const auto before = std::prev(next);
-    if (before->first + before->second == offset) {
+    if (before->first + before->second.value() == offset) {
       before->second += size;
       return;
     }
@@ -65,16 +64,16 @@ void Arena::Free(uint64_t offset) {
   free_.emplace(offset, size);
 }
 
-bool Arena::Contains(uint64_t offset, uint64_t bytes) const {
+bool Arena::Contains(uint64_t offset, Bytes bytes) const {
   auto taken = taken_.upper_bound(offset);
   if (taken == taken_.begin()) return false;
   --taken;
-  const uint64_t into = offset - taken->first;
+  const Bytes into(offset - taken->first);
   return into <= taken->second.asked && bytes <= taken->second.asked - into;
 }
 
-uint64_t Arena::LargestFree() const {
-  uint64_t largest = 0;
+Bytes Arena::LargestFree() const {
+  Bytes largest;
   for (const auto& [offset, size] : free_) largest = std::max(largest, size);
   return largest;
 }

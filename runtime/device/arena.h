@@ -4,6 +4,7 @@
 #include <map>
 
 #include "absl/status/statusor.h"
+#include "common/units.h"
 
 namespace horizon {
 
@@ -11,32 +12,32 @@ namespace horizon {
 // run allocates a few times and keeps it, so nothing here is clever. Not for several threads.
 class Arena {
  public:
-  explicit Arena(uint64_t capacity);
+  explicit Arena(Bytes capacity);
 
-  // An offset, a multiple of kDeviceAlignment, of `bytes` (> 0) bytes. Errors as Device::Allocate.
-  absl::StatusOr<uint64_t> Allocate(uint64_t bytes);
+  // An offset, a multiple of kDeviceAlignment, of `bytes` (> 0). Errors as Device::Allocate.
+  absl::StatusOr<uint64_t> Allocate(Bytes bytes);
   // `offset`: from Allocate, not freed since.
   void Free(uint64_t offset);
   // Whether [offset, offset + bytes) lies within one allocation, as it was asked for.
-  bool Contains(uint64_t offset, uint64_t bytes) const;
+  bool Contains(uint64_t offset, Bytes bytes) const;
 
-  uint64_t capacity() const { return capacity_; }
-  uint64_t used() const { return used_; }
-  uint64_t high_water() const { return high_water_; }
+  Bytes capacity() const { return capacity_; }
+  Bytes used() const { return used_; }
+  Bytes high_water() const { return high_water_; }
 
  private:
   struct Taken {
-    uint64_t asked = 0;
-    uint64_t size = 0;  // asked, rounded up, but not past the end
+    Bytes asked;
+    Bytes size;  // asked, rounded up, but not past the end
   };
 
-  uint64_t LargestFree() const;
+  Bytes LargestFree() const;
 
-  const uint64_t capacity_;
-  uint64_t used_ = 0;
-  uint64_t high_water_ = 0;
-  std::map<uint64_t, Taken> taken_;    // by offset
-  std::map<uint64_t, uint64_t> free_;  // offset -> size; no two touch
+  const Bytes capacity_;
+  Bytes used_;
+  Bytes high_water_;
+  std::map<uint64_t, Taken> taken_;  // by offset
+  std::map<uint64_t, Bytes> free_;   // offset -> size; no two touch
 };
 
 }  // namespace horizon

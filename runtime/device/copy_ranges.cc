@@ -5,16 +5,16 @@
 namespace horizon {
 
 absl::Status CheckCopyRanges(const Arena& arena, const std::byte* base, const HostRanges& ranges,
-                             const std::byte* device, const std::byte* host, uint64_t bytes) {
-  if (bytes == 0) return absl::OkStatus();
+                             const std::byte* device, const std::byte* host, Bytes bytes) {
+  if (bytes == 0_B) return absl::OkStatus();
   const uintptr_t offset = reinterpret_cast<uintptr_t>(device) - reinterpret_cast<uintptr_t>(base);
   if (!arena.Contains(offset, bytes)) {
     return absl::InvalidArgumentError(
-        StrCat("copy of ", bytes, " bytes: the device side lies outside any allocation"));
+        StrCat("copy of ", bytes.value(), " bytes: the device side lies outside any allocation"));
   }
-  if (!ranges.Contains(host, bytes)) {
-    return absl::InvalidArgumentError(
-        StrCat("copy of ", bytes, " bytes: the host side lies outside any registered range"));
+  if (!ranges.Contains(host, bytes.value())) {
+    return absl::InvalidArgumentError(StrCat(
+        "copy of ", bytes.value(), " bytes: the host side lies outside any registered range"));
   }
   return absl::OkStatus();
 }

@@ -13,6 +13,6 @@ namespace horizon {
 // at `base`, its host side within one registered range; InvalidArgument says which is not. Zero
 // bytes are fine, whatever the pointers.
 absl::Status CheckCopyRanges(const Arena& arena, const std::byte* base, const HostRanges& ranges,
-                             const std::byte* device, const std::byte* host, uint64_t bytes);
+                             const std::byte* device, const std::byte* host, Bytes bytes);
 
 }  // namespace horizon

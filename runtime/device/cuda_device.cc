@@ -44,25 +44,25 @@ class CudaDevice final : public Device {
   explicit CudaDevice(const CudaDeviceOptions& options)
       : options_(options),
         clock_(*options.clock),
-        pages_(options.most_locked_piece_bytes),
+        pages_(options.most_locked_piece_bytes.value()),
         arena_(options.capacity) {}
   ~CudaDevice() override;
   // Called once, first.
   absl::Status Initialise();
 
-  absl::StatusOr<DeviceMemory> Allocate(uint64_t bytes) override;
-  uint64_t capacity() const override { return arena_.capacity(); }
-  uint64_t used() const override;
-  uint64_t high_water() const override;
+  absl::StatusOr<DeviceMemory> Allocate(Bytes bytes) override;
+  Bytes capacity() const override { return arena_.capacity(); }
+  Bytes used() const override;
+  Bytes high_water() const override;
   absl::Status RegisterHost(std::span<std::byte> memory) override;
   absl::Status RegisterPageable(std::span<std::byte> memory) override;
   absl::Status UnregisterHost(std::span<std::byte> memory) override;
   absl::StatusOr<StreamRef> CreateStream(const StreamOptions& options) override;
   absl::StatusOr<EventRef> CreateEvent() override;
   absl::Status CopyToDevice(StreamRef stream, std::byte* device_target,
-                            const std::byte* host_source, uint64_t bytes) override;
+                            const std::byte* host_source, Bytes bytes) override;
   absl::Status CopyToHost(StreamRef stream, std::byte* host_target, const std::byte* device_source,
-                          uint64_t bytes) override;
+                          Bytes bytes) override;
   absl::Status Launch(StreamRef stream, const LaunchOptions& options, Kernel kernel) override;
   absl::Status Record(StreamRef stream, EventRef event) override;
   absl::Status Wait(StreamRef stream, EventRef event) override;
@@ -172,9 +172,9 @@ absl::Status CudaDevice::Reserve() {
   size_t free = 0;
   size_t total = 0;
   cudaError_t error = cudaMemGetInfo(&free, &total);
-  if (error == cudaSuccess && options_.capacity > 0) {
-    error =
-        options_.capacity <= free ? Make(memory_, options_.capacity) : cudaErrorMemoryAllocation;
+  if (error == cudaSuccess && options_.capacity > 0_B) {
+    error = options_.capacity.value() <= free ? Make(memory_, options_.capacity.value())
+                                              : cudaErrorMemoryAllocation;
   }
   if (error == cudaSuccess) return absl::OkStatus();
   cudaGetLastError();
@@ -183,8 +183,8 @@ absl::Status CudaDevice::Reserve() {
   }
   return WithFailureSource(
       absl::ResourceExhaustedError(StrCat(
-          "cannot reserve ", options_.capacity, " bytes (", BytesText(options_.capacity), ") of ",
-          name_, ": ", free, " bytes (", BytesText(free), ") of ", total,
+          "cannot reserve ", options_.capacity.value(), " bytes (", ToString(options_.capacity),
+          ") of ", name_, ": ", free, " bytes (", BytesText(free), ") of ", total,
           " are free; lower the device memory, the micro-batch or the chunk size of the plan, or "
           "end other programs that use the device")),
       FailureSource::kDevice);
@@ -203,17 +203,17 @@ absl::Status CudaDevice::SetAnchor() {
 
 CudaDevice::~CudaDevice() {
   Cancel(absl::CancelledError("the device is destroyed"));
-  CHECK(arena_.used() == 0);
+  CHECK(arena_.used() == 0_B);
   Select();
 }
 
 // --- memory ---
 
-absl::StatusOr<DeviceMemory> CudaDevice::Allocate(uint64_t bytes) {
-  if (bytes == 0) return DeviceMemory();
+absl::StatusOr<DeviceMemory> CudaDevice::Allocate(Bytes bytes) {
+  if (bytes == 0_B) return DeviceMemory();
   const std::scoped_lock lock(mutex_);
   ASSIGN_OR_RETURN(const uint64_t offset, arena_.Allocate(bytes));
-  return Own(base() + offset, bytes);
+  return Own(base() + offset, bytes.value());
 }
 
 void CudaDevice::Free(std::byte* data, uint64_t /*size*/) {
@@ -221,12 +221,12 @@ void CudaDevice::Free(std::byte* data, uint64_t /*size*/) {
   arena_.Free(static_cast<uint64_t>(data - base()));
 }
 
-uint64_t CudaDevice::used() const {
+Bytes CudaDevice::used() const {
   const std::scoped_lock lock(mutex_);
   return arena_.used();
 }
 
-uint64_t CudaDevice::high_water() const {
+Bytes CudaDevice::high_water() const {
   const std::scoped_lock lock(mutex_);
   return arena_.high_water();
 }
@@ -437,7 +437,7 @@ absl::Status CudaDevice::Copy(StreamRef stream, std::byte* device, std::byte* ho
                               LinkDirection direction) {
   std::unique_lock lock(mutex_);
   ASSIGN_OR_RETURN(Stream * found, FindStream(streams_, stream));
-  RETURN_IF_ERROR(CheckCopyRanges(arena_, base(), ranges_, device, host, bytes));
+  RETURN_IF_ERROR(CheckCopyRanges(arena_, base(), ranges_, device, host, Bytes(bytes)));
   const bool to_device = direction == LinkDirection::kToDevice;
   const bool staged = bytes > 0 && staged_.Contains(host, bytes);
   std::vector<uint64_t> pieces;
@@ -460,14 +460,14 @@ absl::Status CudaDevice::Copy(StreamRef stream, std::byte* device, std::byte* ho
 }
 
 absl::Status CudaDevice::CopyToDevice(StreamRef stream, std::byte* device_target,
-                                      const std::byte* host_source, uint64_t bytes) {
-  return Copy(stream, device_target, const_cast<std::byte*>(host_source), bytes,
+                                      const std::byte* host_source, Bytes bytes) {
+  return Copy(stream, device_target, const_cast<std::byte*>(host_source), bytes.value(),
               LinkDirection::kToDevice);
 }
 
 absl::Status CudaDevice::CopyToHost(StreamRef stream, std::byte* host_target,
-                                    const std::byte* device_source, uint64_t bytes) {
-  return Copy(stream, const_cast<std::byte*>(device_source), host_target, bytes,
+                                    const std::byte* device_source, Bytes bytes) {
+  return Copy(stream, const_cast<std::byte*>(device_source), host_target, bytes.value(),
               LinkDirection::kToHost);
 }
 

@@ -6,19 +6,20 @@
 #include "absl/status/statusor.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/units.h"
 #include "runtime/device/device.h"
 
 namespace horizon {
 
 struct CudaDeviceOptions {
   int index = 0;           // the N of cuda:N
-  uint64_t capacity = 0;   // bytes; reserved at once, and nothing is allocated later
+  Bytes capacity;          // reserved at once, and nothing is allocated later
   Clock* clock = nullptr;  // outlives the device, as does
   // Where it is told that host memory could not be page-locked, or that products will be slow; may
   // be null.
   Log* log = nullptr;
   // For tests: host memory is page-locked in pieces of at most this, whole pages.
-  uint64_t most_locked_piece_bytes = uint64_t{64} << 30;
+  Bytes most_locked_piece_bytes = 64_GiB;
 };
 
 // An NVIDIA GPU. Streams are CUDA streams, which know nothing of the default one; a copy is

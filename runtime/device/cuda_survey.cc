@@ -61,7 +61,7 @@ absl::Status ReadProperties(int index, CudaDeviceFacts& facts) {
   facts.name = properties.name;
   facts.bus_id = absl::StrFormat("%08X:%02X:%02X.0", properties.pciDomainID, properties.pciBusID,
                                  properties.pciDeviceID);
-  facts.memory_bytes = properties.totalGlobalMem;
+  facts.memory_bytes = Bytes(properties.totalGlobalMem);
   facts.major = properties.major;
   facts.minor = properties.minor;
   return absl::OkStatus();
@@ -72,7 +72,7 @@ absl::Status ReadFreeMemory(CudaDeviceFacts& facts) {
   size_t free = 0;
   size_t total = 0;
   const cudaError_t error = Noted(cudaMemGetInfo(&free, &total));
-  facts.free_bytes = free;
+  facts.free_bytes = Bytes(free);
   return ToStatus(ToResult(error), StrCat("ask CUDA device ", facts.index, " for its free memory"));
 }
 

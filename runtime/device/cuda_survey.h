@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/str_cat.h"
+#include "common/units.h"
 
 namespace horizon {
 
@@ -14,9 +15,9 @@ struct CudaDeviceFacts {
   int index = 0;  // the N of cuda:N
   std::string name;
   std::string bus_id;  // "00000000:65:00.0", as NVML writes it
-  uint64_t memory_bytes = 0;
-  uint64_t free_bytes = 0;  // of them, now; 0 where the device cannot be used
-  int major = 0;            // compute capability
+  Bytes memory_bytes;
+  Bytes free_bytes;  // of them, now; 0 where the device cannot be used
+  int major = 0;     // compute capability
   int minor = 0;
   // Unavailable where the program has no code for the device, or the device does not answer.
   absl::Status usable;

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "common/clock.h"
 #include "common/kernel_context.h"
+#include "common/units.h"
 
 namespace horizon {
 
@@ -83,7 +84,7 @@ struct LaunchOptions {
   std::vector<KernelMemory> memory;
   // A kernel that itself moves bytes over the link says how many and where to: a limit of the
   // link's bandwidth then holds it as it holds copies.
-  uint64_t link_bytes = 0;
+  Bytes link_bytes;
   LinkDirection direction = LinkDirection::kToDevice;
 };
 
@@ -134,12 +135,12 @@ class Device {
   // Memory of unknown contents at a multiple of kDeviceAlignment. Zero bytes are an empty owner.
   // More than capacity() - used() is ResourceExhausted with all three figures; up to that is only
   // refused when earlier frees have left no piece large enough, and the message says so.
-  virtual absl::StatusOr<DeviceMemory> Allocate(uint64_t bytes) = 0;
-  virtual uint64_t capacity() const = 0;
+  virtual absl::StatusOr<DeviceMemory> Allocate(Bytes bytes) = 0;
+  virtual Bytes capacity() const = 0;
   // Bytes taken: each allocation rounded up to kDeviceAlignment, but never past capacity().
-  virtual uint64_t used() const = 0;
+  virtual Bytes used() const = 0;
   // The largest used() so far.
-  virtual uint64_t high_water() const = 0;
+  virtual Bytes high_water() const = 0;
 
   // Page-locks host memory. The host side of every copy must lie within one registered range.
   // InvalidArgument for an empty range or one that overlaps another; ResourceExhausted when the
@@ -158,9 +159,9 @@ class Device {
   // The device side must lie within one DeviceMemory, the host side within one registered range
   // (InvalidArgument). Zero bytes are fine, whatever the pointers.
   virtual absl::Status CopyToDevice(StreamRef stream, std::byte* device_target,
-                                    const std::byte* host_source, uint64_t bytes) = 0;
+                                    const std::byte* host_source, Bytes bytes) = 0;
   virtual absl::Status CopyToHost(StreamRef stream, std::byte* host_target,
-                                  const std::byte* device_source, uint64_t bytes) = 0;
+                                  const std::byte* device_source, Bytes bytes) = 0;
   virtual absl::Status Launch(StreamRef stream, const LaunchOptions& options, Kernel kernel) = 0;
   // Whether Launch looks at LaunchOptions::memory.
   virtual bool ChecksKernelMemory() const { return false; }

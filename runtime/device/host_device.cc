@@ -42,14 +42,14 @@ HostDevice::HostDevice(const HostDeviceOptions& options, HostMemory memory)
 
 HostDevice::~HostDevice() {
   Cancel(absl::CancelledError("the device is destroyed"));
-  CHECK(arena_.used() == 0);
+  CHECK(arena_.used() == 0_B);
 }
 
-absl::StatusOr<DeviceMemory> HostDevice::Allocate(uint64_t bytes) {
-  if (bytes == 0) return DeviceMemory();
+absl::StatusOr<DeviceMemory> HostDevice::Allocate(Bytes bytes) {
+  if (bytes == 0_B) return DeviceMemory();
   const std::scoped_lock lock(mutex_);
   ASSIGN_OR_RETURN(const uint64_t offset, arena_.Allocate(bytes));
-  return Own(memory_.data() + offset, bytes);
+  return Own(memory_.data() + offset, bytes.value());
 }
 
 void HostDevice::Free(std::byte* data, uint64_t size) {
@@ -57,14 +57,14 @@ void HostDevice::Free(std::byte* data, uint64_t size) {
   arena_.Free(static_cast<uint64_t>(data - memory_.data()));
 }
 
-uint64_t HostDevice::capacity() const { return arena_.capacity(); }
+Bytes HostDevice::capacity() const { return arena_.capacity(); }
 
-uint64_t HostDevice::used() const {
+Bytes HostDevice::used() const {
   const std::scoped_lock lock(mutex_);
   return arena_.used();
 }
 
-uint64_t HostDevice::high_water() const {
+Bytes HostDevice::high_water() const {
   const std::scoped_lock lock(mutex_);
   return arena_.high_water();
 }
@@ -122,12 +122,13 @@ absl::Status HostDevice::Run(std::unique_lock<std::mutex>& lock, Stream& stream,
 }
 
 absl::Status HostDevice::Copy(StreamRef stream, std::byte* target, const std::byte* source,
-                              uint64_t bytes, LinkDirection direction) {
+                              Bytes size, LinkDirection direction) {
+  const uint64_t bytes = size.value();
   std::unique_lock lock(mutex_);
   ASSIGN_OR_RETURN(Stream * found, FindStream(streams_, stream));
   const bool to_device = direction == LinkDirection::kToDevice;
   RETURN_IF_ERROR(CheckCopyRanges(arena_, memory_.data(), ranges_, to_device ? target : source,
-                                  to_device ? source : target, bytes));
+                                  to_device ? source : target, size));
   return Run(lock, *found, [&]() -> absl::Status {
     LinkLimit& link = LinkOf(direction);
     LinkLimit::Transfer transfer(link);
@@ -136,7 +137,7 @@ absl::Status HostDevice::Copy(StreamRef stream, std::byte* target, const std::by
       const uint64_t next = std::min(piece, bytes - done);
       CopyBytes(target + done, source + done, next, *found->workers);
       done += next;
-      if (!transfer.AwaitCrossed(done, stop_.get_token())) {
+      if (!transfer.AwaitCrossed(Bytes(done), stop_.get_token())) {
         return absl::CancelledError(StrCat("copy of ", bytes, " bytes ended after ", done));
       }
     }
@@ -145,12 +146,12 @@ absl::Status HostDevice::Copy(StreamRef stream, std::byte* target, const std::by
 }
 
 absl::Status HostDevice::CopyToDevice(StreamRef stream, std::byte* device_target,
-                                      const std::byte* host_source, uint64_t bytes) {
+                                      const std::byte* host_source, Bytes bytes) {
   return Copy(stream, device_target, host_source, bytes, LinkDirection::kToDevice);
 }
 
 absl::Status HostDevice::CopyToHost(StreamRef stream, std::byte* host_target,
-                                    const std::byte* device_source, uint64_t bytes) {
+                                    const std::byte* device_source, Bytes bytes) {
   return Copy(stream, host_target, device_source, bytes, LinkDirection::kToHost);
 }
 
@@ -159,7 +160,7 @@ absl::Status HostDevice::Launch(StreamRef stream, const LaunchOptions& options, 
   ASSIGN_OR_RETURN(Stream * found, FindStream(streams_, stream));
   if (kernel == nullptr) return absl::InvalidArgumentError(StrCat(options.name, ": no kernel"));
   return Run(lock, *found, [&]() -> absl::Status {
-    if (options.link_bytes == 0) return kernel(found->context);
+    if (options.link_bytes == 0_B) return kernel(found->context);
     LinkLimit::Transfer transfer(LinkOf(options.direction));
     RETURN_IF_ERROR(kernel(found->context));
     if (!transfer.AwaitCrossed(options.link_bytes, stop_.get_token())) {

@@ -27,7 +27,7 @@
 namespace horizon {
 
 struct HostDeviceOptions {
-  uint64_t capacity = 0;  // bytes; mapped at once, to the page
+  Bytes capacity;  // mapped at once, to the page
   // Hold copies, and launches with link_bytes, to a link of this bandwidth; without, as fast as
   // memory allows. Finite and above zero.
   std::optional<BytesPerSecond> to_device;
@@ -46,18 +46,18 @@ class HostDevice final : public Device {
   static absl::StatusOr<std::unique_ptr<HostDevice>> Create(const HostDeviceOptions& options);
   ~HostDevice() override;
 
-  absl::StatusOr<DeviceMemory> Allocate(uint64_t bytes) override;
-  uint64_t capacity() const override;
-  uint64_t used() const override;
-  uint64_t high_water() const override;
+  absl::StatusOr<DeviceMemory> Allocate(Bytes bytes) override;
+  Bytes capacity() const override;
+  Bytes used() const override;
+  Bytes high_water() const override;
   absl::Status RegisterHost(std::span<std::byte> memory) override;
   absl::Status UnregisterHost(std::span<std::byte> memory) override;
   absl::StatusOr<StreamRef> CreateStream(const StreamOptions& options) override;
   absl::StatusOr<EventRef> CreateEvent() override;
   absl::Status CopyToDevice(StreamRef stream, std::byte* device_target,
-                            const std::byte* host_source, uint64_t bytes) override;
+                            const std::byte* host_source, Bytes bytes) override;
   absl::Status CopyToHost(StreamRef stream, std::byte* host_target, const std::byte* device_source,
-                          uint64_t bytes) override;
+                          Bytes bytes) override;
   absl::Status Launch(StreamRef stream, const LaunchOptions& options, Kernel kernel) override;
   absl::Status Record(StreamRef stream, EventRef event) override;
   absl::Status Wait(StreamRef stream, EventRef event) override;
@@ -82,7 +82,7 @@ class HostDevice final : public Device {
   HostDevice(const HostDeviceOptions& options, HostMemory memory);
   void Free(std::byte* data, uint64_t size) override;
 
-  absl::Status Copy(StreamRef stream, std::byte* target, const std::byte* source, uint64_t bytes,
+  absl::Status Copy(StreamRef stream, std::byte* target, const std::byte* source, Bytes bytes,
                     LinkDirection direction);
   // Does `work` as work of the stream and keeps its error.
   absl::Status Run(std::unique_lock<std::mutex>& lock, Stream& stream,

@@ -10,7 +10,7 @@ LinkLimit::Transfer::Transfer(LinkLimit& limit) : limit_(limit) {
   begin_ = limit_.clock_.Now();
 }
 
-bool LinkLimit::Transfer::AwaitCrossed(uint64_t bytes, const std::stop_token& stop) {
+bool LinkLimit::Transfer::AwaitCrossed(Bytes bytes, const std::stop_token& stop) {
   if (!limit_.limited()) return !stop.stop_requested();
   const double needed = std::ceil(static_cast<double>(bytes) * 1e9 / limit_.rate_->value);
   const auto left = static_cast<double>((Nanoseconds::max() - begin_).count());

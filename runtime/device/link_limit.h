@@ -25,7 +25,7 @@ class LinkLimit {
     // Blocks until `bytes`, counted from the transfer's beginning, may have crossed: begin + bytes
     // / rate, rounded up to a nanosecond. A late call makes up for it: the bound is on the whole.
     // False when `stop` came first.
-    bool AwaitCrossed(uint64_t bytes, const std::stop_token& stop);
+    bool AwaitCrossed(Bytes bytes, const std::stop_token& stop);
 
    private:
     LinkLimit& limit_;

@@ -198,8 +198,8 @@ class OpenNvml final : public Nvml {
   void ReadMemory(NvmlHandle* device, NvmlDevice& found) const {
     MemoryInfo memory{};
     if (!Ask(found, "memory", entries_.memory, device, &memory)) return;
-    found.memory_bytes = memory.total;
-    found.free_bytes = memory.free;
+    found.memory_bytes = Bytes(memory.total);
+    found.free_bytes = Bytes(memory.free);
   }
 
   void ReadLink(NvmlHandle* device, NvmlDevice& found) const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/units.h"
 
 namespace horizon {
 
@@ -32,8 +33,8 @@ struct NvmlDevice {
   std::string name;
   std::string uuid;
   std::string bus_id;  // "00000000:65:00.0": domain, bus, device, function
-  std::optional<uint64_t> memory_bytes;
-  std::optional<uint64_t> free_bytes;
+  std::optional<Bytes> memory_bytes;
+  std::optional<Bytes> free_bytes;
   // A link falls back to a lower generation while the device is idle, so that only its width now is
   // a reason to worry.
   std::optional<PcieLink> link_now;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kSlots = 2;
 constexpr int kWords = 5;  // each item is this many equal words
-constexpr uint64_t kItemBytes = kWords * sizeof(uint32_t);
+constexpr Bytes kItemBytes(kWords * sizeof(uint32_t));
 
 uint32_t ItemValue(int item) { return 1000 + static_cast<uint32_t>(item); }
 
@@ -35,7 +35,7 @@ struct Chain {
 
   absl::Status Prepare() {
     for (auto* memory : {&loads, &results}) {
-      ASSIGN_OR_RETURN(*memory, device.Allocate(kSlots * kDeviceAlignment));
+      ASSIGN_OR_RETURN(*memory, device.Allocate(Bytes(kSlots * kDeviceAlignment)));
     }
     ASSIGN_OR_RETURN(load, device.CreateStream({.name = "load"}));
     ASSIGN_OR_RETURN(compute, device.CreateStream({.name = "compute"}));

@@ -5,6 +5,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "common/clock.h"
+#include "common/units.h"
 #include "runtime/device/device.h"
 #include "selftest/conformance/conformance.h"
 #include "selftest/findings.h"
@@ -15,13 +16,13 @@ namespace horizon {
 // outlive the devices.
 class CheckDevices {
  public:
-  static constexpr uint64_t kCapacity = uint64_t{1} << 16;
+  static constexpr Bytes kCapacity = 64_KiB;
 
   CheckDevices(const DeviceFactory& factory, Findings& findings)
       : factory_(factory), findings_(findings) {}
 
   // A fresh device; null, and a finding, if there is none.
-  std::unique_ptr<Device> Make(uint64_t capacity = kCapacity, uint64_t seed = 0);
+  std::unique_ptr<Device> Make(Bytes capacity = kCapacity, uint64_t seed = 0);
   // Calls `check` with a fresh device of every seed, up to the first seed with a finding, which
   // names the seed.
   void ForEachSeed(absl::FunctionRef<void(Device& device)> check);

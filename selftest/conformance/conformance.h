@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/clock.h"
+#include "common/units.h"
 #include "runtime/device/device.h"
 #include "selftest/conformance/chain.h"
 #include "selftest/findings.h"
@@ -29,8 +30,8 @@ struct DeviceFactory {
   std::string name;
   // Checks of order are run with seeds 0 .. seeds - 1; a device without a will of its own has 1.
   int seeds = 1;
-  // A fresh device with `capacity` bytes of memory, at most 16 MiB. The clock outlives it.
-  std::function<absl::StatusOr<std::unique_ptr<Device>>(uint64_t capacity, Clock* clock,
+  // A fresh device with `capacity` of memory, at most 16 MiB. The clock outlives it.
+  std::function<absl::StatusOr<std::unique_ptr<Device>>(Bytes capacity, Clock* clock,
                                                         uint64_t seed)>
       create;
   DoubleWords double_words = DoubleWordsOnHost;

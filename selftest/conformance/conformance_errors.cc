@@ -40,16 +40,17 @@ void AFailedStreamSkipsWhatFollowsAndKeepsItsFirstError(const DeviceFactory& fac
   CheckDevices devices(factory, findings);
   devices.ForEachSeed([&](Device& device) {
     const StreamRef stream = NewStream(device, findings), other = NewStream(device, findings);
-    const DeviceMemory memory = NewMemory(device, findings, 8);
-    RegisteredBytes out(device, findings, 8), back(device, findings, 8), want(device, findings, 8);
+    const DeviceMemory memory = NewMemory(device, findings, 8_B);
+    RegisteredBytes out(device, findings, 8_B), back(device, findings, 8_B),
+        want(device, findings, 8_B);
     back.Fill(3);
     want.Fill(3);
     auto calls = std::make_shared<int>(0);
-    WANT_OK(findings, device.CopyToDevice(stream, memory.data(), out.data(), 8));
+    WANT_OK(findings, device.CopyToDevice(stream, memory.data(), out.data(), 8_B));
     device.Launch(stream, {}, Returning(Broken())).IgnoreError();
     device.Launch(stream, {}, Returning(absl::OkStatus(), calls)).IgnoreError();
     device.Launch(stream, {}, Returning(absl::AbortedError("second"), calls)).IgnoreError();
-    device.CopyToHost(stream, back.data(), memory.data(), 8).IgnoreError();
+    device.CopyToHost(stream, back.data(), memory.data(), 8_B).IgnoreError();
     WANT_EQ(findings, Finish(device, findings, stream), Broken());
     device.Launch(stream, {}, Returning(absl::OkStatus(), calls)).IgnoreError();
     WANT_EQ(findings, Finish(device, findings, stream), Broken()) << "for ever";
@@ -122,22 +123,22 @@ void CancelEndsAllWork(const DeviceFactory& factory, Findings& findings) {
     const absl::Status reason = absl::DeadlineExceededError("stuck");
     const StreamRef stream = NewStream(device, findings), broken = NewStream(device, findings);
     const EventRef before = NewEvent(device, findings), late = NewEvent(device, findings);
-    RegisteredBytes host(device, findings, 8);
+    RegisteredBytes host(device, findings, 8_B);
     auto calls = std::make_shared<int>(0);
     {
-      const DeviceMemory memory = NewMemory(device, findings, 8);
+      const DeviceMemory memory = NewMemory(device, findings, 8_B);
       WANT_OK(findings, device.Record(stream, before));
       WANT_OK(findings, device.Await(before));
       device.Launch(broken, {}, Returning(Broken())).IgnoreError();
       WANT_EQ(findings, Finish(device, findings, broken), Broken());
-      WANT_OK(findings, device.CopyToDevice(stream, memory.data(), host.data(), 8));
+      WANT_OK(findings, device.CopyToDevice(stream, memory.data(), host.data(), 8_B));
       device.Cancel(reason);
     }
     device.Cancel(absl::UnknownError("again"));
     WANT_OK(findings, device.Await(before));
     WANT_EQ(findings, device.Launch(stream, {}, Returning(absl::OkStatus(), calls)), reason);
-    WANT_EQ(findings, device.CopyToDevice(stream, nullptr, nullptr, 0), reason);
-    WANT_EQ(findings, device.CopyToHost(stream, nullptr, nullptr, 0), reason);
+    WANT_EQ(findings, device.CopyToDevice(stream, nullptr, nullptr, 0_B), reason);
+    WANT_EQ(findings, device.CopyToHost(stream, nullptr, nullptr, 0_B), reason);
     WANT_EQ(findings, device.Wait(stream, before), reason);
     WANT_OK(findings, device.Record(stream, late));
     WANT_EQ(findings, device.Await(late), reason);

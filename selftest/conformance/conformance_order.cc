@@ -23,9 +23,9 @@ void WorkOfAStreamRunsInTheOrderItWasPut(const DeviceFactory& factory, Findings&
   CheckDevices devices(factory, findings);
   devices.ForEachSeed([&](Device& device) {
     const StreamRef stream = NewStream(device, findings);
-    const DeviceMemory memory = NewMemory(device, findings, 4);
+    const DeviceMemory memory = NewMemory(device, findings, 4_B);
     NEED_EQ(findings, memory.size(), sizeof(uint32_t));
-    RegisteredBytes out(device, findings, 4), back(device, findings, 4);
+    RegisteredBytes out(device, findings, 4_B), back(device, findings, 4_B);
     out.Fill(1);
     auto order = std::make_shared<std::vector<int>>();
     const auto note = [&](int number) {
@@ -36,11 +36,11 @@ void WorkOfAStreamRunsInTheOrderItWasPut(const DeviceFactory& factory, Findings&
     };
     std::byte* const first = memory.data();
     WANT_OK(findings, note(0));
-    WANT_OK(findings, device.CopyToDevice(stream, first, out.data(), 4));
+    WANT_OK(findings, device.CopyToDevice(stream, first, out.data(), 4_B));
     const Kernel twice = factory.double_words(first, first, 1);
     WANT_OK(findings, device.Launch(stream, {.name = "double"}, twice));
     WANT_OK(findings, note(1));
-    WANT_OK(findings, device.CopyToHost(stream, back.data(), first, 4));
+    WANT_OK(findings, device.CopyToHost(stream, back.data(), first, 4_B));
     for (int number = 2; number < 6; ++number) WANT_OK(findings, note(number));
     WANT_OK(findings, Finish(device, findings, stream));
     WANT(findings, *order == std::vector<int>({0, 1, 2, 3, 4, 5}));
@@ -60,7 +60,7 @@ void EventsOrderAChainOverThreeStreams(const DeviceFactory& factory, Findings& f
     for (int item = 0; item < kChainItems; ++item) {
       WANT_EQ(findings, (*arrived)[item], ChainResult(item)) << "item " << item;
     }
-    WANT_EQ(findings, device.used(), 0u);
+    WANT_EQ(findings, device.used(), 0_B);
   });
 }
 
@@ -138,8 +138,8 @@ void UnknownStreamsAndEventsAreRefused(const DeviceFactory& factory, Findings& f
   for (const int index : {-1, 1, 1000}) {
     const StreamRef no_stream{index};
     const EventRef no_event{index};
-    refused(device->CopyToDevice(no_stream, nullptr, nullptr, 0));
-    refused(device->CopyToHost(no_stream, nullptr, nullptr, 0));
+    refused(device->CopyToDevice(no_stream, nullptr, nullptr, 0_B));
+    refused(device->CopyToHost(no_stream, nullptr, nullptr, 0_B));
     refused(device->Launch(no_stream, {}, Returning(absl::OkStatus())));
     refused(device->Record(no_stream, event));
     refused(device->Record(stream, no_event));
@@ -157,7 +157,7 @@ void UnknownStreamsAndEventsAreRefused(const DeviceFactory& factory, Findings& f
 void AKernelGetsWorkersAndTheScratchOfItsStream(const DeviceFactory& factory, Findings& findings) {
   CheckDevices devices(factory, findings);
   const absl::StatusOr<HostMemory> scratch =
-      HostMemory::Create(2 * kWorkerScratchBytes, {.populate = false});
+      HostMemory::Create(2 * Bytes(kWorkerScratchBytes), {.populate = false});
   NEED_OK(findings, scratch);
   const auto device = devices.Make();
   NEED(findings, device != nullptr);

@@ -16,7 +16,7 @@ EventRef NewEvent(Device& device, Findings& findings) {
   return event.value_or(EventRef{});
 }
 
-DeviceMemory NewMemory(Device& device, Findings& findings, uint64_t bytes) {
+DeviceMemory NewMemory(Device& device, Findings& findings, Bytes bytes) {
   absl::StatusOr<DeviceMemory> memory = device.Allocate(bytes);
   WANT_OK(findings, memory);
   return memory.ok() ? *std::move(memory) : DeviceMemory();
@@ -40,9 +40,9 @@ bool Says(const absl::Status& status, std::string_view part) {
   return std::string(status.message()).find(part) != std::string::npos;
 }
 
-RegisteredBytes::RegisteredBytes(Device& device, Findings& findings, uint64_t bytes)
-    : device_(device), findings_(findings), bytes_(bytes) {
-  if (bytes == 0) return;
+RegisteredBytes::RegisteredBytes(Device& device, Findings& findings, Bytes bytes)
+    : device_(device), findings_(findings), bytes_(bytes.value()) {
+  if (bytes == 0_B) return;
   WANT_OK(findings_, device_.RegisterHost(bytes_));
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "common/units.h"
 #include "runtime/device/device.h"
 #include "selftest/findings.h"
 
@@ -16,7 +17,7 @@ namespace horizon {
 // Shorthand that adds a finding and goes on with what is no stream, event or memory.
 StreamRef NewStream(Device& device, Findings& findings, const std::string& name = "stream");
 EventRef NewEvent(Device& device, Findings& findings);
-DeviceMemory NewMemory(Device& device, Findings& findings, uint64_t bytes);
+DeviceMemory NewMemory(Device& device, Findings& findings, Bytes bytes);
 // A mark behind the work so far, and its Await.
 absl::Status Finish(Device& device, Findings& findings, StreamRef stream);
 // A kernel that returns `status` and, if given, counts its calls.
@@ -27,7 +28,7 @@ bool Says(const absl::Status& status, std::string_view part);
 // Bytes of the host, registered with the device for as long as they live. A refusal is a finding.
 class RegisteredBytes {
  public:
-  RegisteredBytes(Device& device, Findings& findings, uint64_t bytes);
+  RegisteredBytes(Device& device, Findings& findings, Bytes bytes);
   RegisteredBytes(const RegisteredBytes&) = delete;
   RegisteredBytes& operator=(const RegisteredBytes&) = delete;
   ~RegisteredBytes();

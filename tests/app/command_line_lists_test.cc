@@ -157,9 +157,11 @@ TEST(Size, KeepsToItsBounds) {
     Targets targets;
     EXPECT_EQ(Parse(targets, {"--memory", good}), absl::OkStatus());
   }
-  EXPECT_EQ(ErrorOf({"--memory", "1023"}), "--memory: '1023' is not a size of at least 1024 bytes");
-  EXPECT_EQ(ErrorOf({"--memory", "0"}), "--memory: '0' is not a size of at least 1024 bytes");
-  EXPECT_EQ(ErrorOf({"--memory", "4097"}), "--memory: '4097' is not a size of at most 4096 bytes");
+  EXPECT_EQ(ErrorOf({"--memory", "1023"}),
+            "--memory: '1023' is not a size from 1024 to 4096 bytes");
+  EXPECT_EQ(ErrorOf({"--memory", "0"}), "--memory: '0' is not a size from 1024 to 4096 bytes");
+  EXPECT_EQ(ErrorOf({"--memory", "4097"}),
+            "--memory: '4097' is not a size from 1024 to 4096 bytes");
 }
 
 TEST(Help, TellsWhatMayBeRepeated) {

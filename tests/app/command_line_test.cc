@@ -152,16 +152,71 @@ TEST(ParseArguments, BadNumbersAreRefusedWithOptionAndUnit) {
                 AllOf(HasSubstr("--batch"), HasSubstr("sequences"), HasSubstr(bad)));
   }
   EXPECT_EQ(ErrorOf({"m", "--batch", "0"}),
-            "--batch: '0' is not a whole number of sequences of at least 1");
+            "--batch: '0' is not a whole number of sequences from 1 to 64");
   EXPECT_EQ(ErrorOf({"m", "--batch", "65"}),
-            "--batch: '65' is not a whole number of sequences of at most 64");
-  EXPECT_THAT(ErrorOf({"m", "--batch", "-3"}), HasSubstr("at least 1"));
+            "--batch: '65' is not a whole number of sequences from 1 to 64");
+  EXPECT_THAT(ErrorOf({"m", "--batch", "-3"}), HasSubstr("from 1 to 64"));
   EXPECT_THAT(ErrorOf({"m", "--sequence", "0"}), HasSubstr("at least 1"));
   for (const char* bad : {"", "x", "nan", "inf", "-inf", "1e400", "1,5"}) {
-    EXPECT_THAT(ErrorOf({"m", "--rate", bad}), HasSubstr("is not a finite number of steps per s"));
+    EXPECT_THAT(ErrorOf({"m", "--rate", bad}), HasSubstr("is not a number from 0 to 10"));
   }
-  EXPECT_THAT(ErrorOf({"m", "--rate", "-0.1"}), HasSubstr("between 0 and 10"));
-  EXPECT_THAT(ErrorOf({"m", "--rate", "10.1"}), HasSubstr("between 0 and 10"));
+  EXPECT_THAT(ErrorOf({"m", "--rate", "-0.1"}), HasSubstr("is not a number from 0 to 10"));
+  EXPECT_THAT(ErrorOf({"m", "--rate", "10.1"}), HasSubstr("is not a number from 0 to 10"));
+}
+
+// The spelling of the declaration is what the target gets.
+TEST(ParseArguments, WordsMayHaveDashesOrUnderscoresAndAreShownWithDashes) {
+  std::string place = "after_step";
+  const OptionList list{.options = {{.name = "place",
+                                     .value = &place,
+                                     .unit = "place",
+                                     .help = "When",
+                                     .choices = {"in_backward", "after_step"}}}};
+  const std::string help = ExplainOptions(list);
+  EXPECT_THAT(help, AllOf(HasSubstr("one of in-backward, after-step"), HasSubstr("(=after-step)"),
+                          Not(HasSubstr("in_backward"))));
+  for (const char* word : {"in-backward", "in_backward"}) {
+    place = "after_step";
+    const std::vector<std::string> words = {"--place", word};
+    ASSERT_EQ(ParseArguments(list, words), absl::OkStatus());
+    EXPECT_EQ(place, "in_backward");
+  }
+  const std::vector<std::string> wrong = {"--place", "in_backwards"};
+  EXPECT_EQ(std::string(ParseArguments(list, wrong).message()),
+            "--place: 'in_backwards' is none of in-backward, after-step; did you mean "
+            "'in-backward'?");
+}
+
+TEST(ParseArguments, ARangeIsToldWithAllItsDigits) {
+  double rate = 0;
+  std::optional<double> maybe;
+  int64_t steps = 1;
+  const OptionList list{
+      .options = {{.name = "rate",
+                   .value = &rate,
+                   .unit = "rate",
+                   .help = "A",
+                   .minimum = 0,
+                   .maximum = 0.999999999},
+                  {.name = "maybe", .value = &maybe, .unit = "norm", .help = "B", .maximum = 1e30},
+                  {.name = "steps",
+                   .value = &steps,
+                   .unit = "steps",
+                   .help = "C",
+                   .minimum = 1,
+                   .maximum = 1e12}}};
+  const auto error = [&](const std::string& option, const std::string& word) {
+    const std::vector<std::string> words = {option, word};
+    return std::string(ParseArguments(list, words).message());
+  };
+  EXPECT_EQ(error("--rate", "1e30"), "--rate: '1e30' is not a number from 0 to 0.999999999");
+  EXPECT_EQ(error("--maybe", "1e31"), "--maybe: '1e31' is not a number of at most 1e+30");
+  EXPECT_EQ(error("--steps", "0"),
+            "--steps: '0' is not a whole number of steps from 1 to 1000000000000");
+  EXPECT_EQ(error("--steps", "1000000000001"),
+            "--steps: '1000000000001' is not a whole number of steps from 1 to 1000000000000");
+  EXPECT_EQ(error("--maybe", "2.5"), "");
+  EXPECT_EQ(maybe, 2.5);
 }
 
 TEST(ParseArguments, BoundsAreInside) {

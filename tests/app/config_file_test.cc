@@ -299,24 +299,37 @@ TEST_F(ConfigFile, AWordInQuotesMayBeANumberToo) {
   EXPECT_EQ(settings_.steps, 12);
 }
 
+TEST_F(ConfigFile, KeysAndWordsMayHaveUnderscoresOrDashes) {
+  ASSERT_EQ(Train("model: m\ndata: d\nlearning_rate: 0.5\nstate: bf16_moments\ndecay_all: true\n"),
+            0)
+      << log_;
+  EXPECT_EQ(settings_.rate, 0.5);
+  EXPECT_EQ(settings_.state, "bf16-moments");
+  EXPECT_TRUE(settings_.decay_all);
+  EXPECT_EQ(Train("model: m\ndata: d\nlearning_rate: 0.5\nlearning-rate: 0.25\n"), 2);
+  EXPECT_THAT(log_, HasSubstr("\"learning_rate\" is given twice"));
+  EXPECT_EQ(Train("model: m\ndata: d\nlearning_rates: 0.5\n"), 2);
+  EXPECT_THAT(log_, HasSubstr("did you mean 'learning-rate'?"));
+}
+
 TEST_F(ConfigFile, ABadValueIsRefusedAsAFlagWouldBeWithFileAndLine) {
   struct Case {
     std::string line;
     std::string reason;
   };
   for (const auto& [line, reason] : std::vector<Case>{
-           {"steps: many", "steps: 'many' is not a whole number of steps"},
+           {"steps: many", "steps: 'many' is not a whole number of steps of at least 1"},
            {"steps: 0", "steps: '0' is not a whole number of steps of at least 1"},
-           {"steps: 2.0", "steps: '2.0' is not a whole number of steps"},
-           {"steps: 2e3", "steps: '2000.0' is not a whole number of steps"},
-           {"steps: true", "steps: 'true' is not a whole number of steps"},
-           {"steps: 1e300", "steps: '1e+300' is not a whole number of steps"},
+           {"steps: 2.0", "steps: '2.0' is not a whole number of steps of at least 1"},
+           {"steps: 2e3", "steps: '2000.0' is not a whole number of steps of at least 1"},
+           {"steps: true", "steps: 'true' is not a whole number of steps of at least 1"},
+           {"steps: 1e300", "steps: '1e+300' is not a whole number of steps of at least 1"},
            {"steps: [3]", "steps: takes one value, not a list"},
            {"steps: null", "steps: has no value"},
            {"steps: {most: 3}",
             "steps: nested keys are not accepted; every key is the name of a flag"},
-           {"learning-rate: 1.5", "learning-rate: '1.5' is not between 0 and 1 per step"},
-           {"learning-rate: fast", "learning-rate: 'fast' is not a finite number of per step"},
+           {"learning-rate: 1.5", "learning-rate: '1.5' is not a number from 0 to 1"},
+           {"learning-rate: fast", "learning-rate: 'fast' is not a number from 0 to 1"},
            {"state: fp23", "state: 'fp23' is none of fp32, bf16-moments; did you mean 'fp32'?"},
            {"state: 1.5", "state: must be a string, not a number; put it in quotes"},
            {"shuffle: 3", "shuffle: '3' is none of true, false"},
@@ -346,9 +359,8 @@ TEST_F(ConfigFile, ABadValueIsRefusedAsAFlagWouldBeWithFileAndLine) {
 }
 
 TEST_F(ConfigFile, AnUnknownKeyIsRefusedWithTheNearestName) {
-  EXPECT_EQ(Train("model: m\ndata: d\nlearning_rate: 1\n"), 2);
-  EXPECT_EQ(log_,
-            "error: job.yaml:3: unknown key \"learning_rate\"; did you mean 'learning-rate'?\n");
+  EXPECT_EQ(Train("model: m\ndata: d\nlearn-rate: 1\n"), 2);
+  EXPECT_EQ(log_, "error: job.yaml:3: unknown key \"learn-rate\"; did you mean 'learning-rate'?\n");
   EXPECT_EQ(Train("model: m\ndata: d\nzzzz: 1\n"), 2);
   EXPECT_EQ(log_, "error: job.yaml:3: unknown key \"zzzz\"; see 'horizon help train'\n");
 }

@@ -29,12 +29,12 @@ CudaSurvey TwoA100() {
           .devices = {{.index = 0,
                        .name = "NVIDIA A100-SXM4-80GB",
                        .bus_id = "00000000:02:00.0",
-                       .memory_bytes = uint64_t{80} << 30,
+                       .memory_bytes = 80_GiB,
                        .major = 8},
                       {.index = 1,
                        .name = "NVIDIA A100-SXM4-80GB",
                        .bus_id = "00000000:01:00.0",
-                       .memory_bytes = uint64_t{80} << 30,
+                       .memory_bytes = 80_GiB,
                        .major = 8,
                        .usable = absl::UnavailableError("not built for this device")}}};
 }

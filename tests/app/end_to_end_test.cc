@@ -119,7 +119,7 @@ TEST(Horizon, MisuseGetsASuggestionAndTwo) {
   ExpectMisuse("\"$horizon\" model", "PATH_OR_NAME is missing");
   ExpectMisuse("\"$horizon\" model a b", "one argument too many: 'b'");
   ExpectMisuse("\"$horizon\" models extra", "one argument too many: 'extra'");
-  ExpectMisuse("\"$horizon\" model qwen2.5-7b --batch 0", "of at least 1");
+  ExpectMisuse("\"$horizon\" model qwen2.5-7b --batch 0", "is not a whole number of ");
   ExpectMisuse("\"$horizon\" model qwen2.5-7b --batch 9223372036854775807 --sequence 2", "tokens");
   ExpectMisuse("\"$horizon\" model qwen2.5-7b --sequence 1e3", "--sequence");
 }
@@ -174,11 +174,11 @@ TEST(Horizon, AReaderThatStopsEarlyHearsNothing) {
   // Descriptor 4 writes to a pipe whose only reader, descriptor 3, is gone.
   const std::string pipe =
       "rm -f pipe; mkfifo pipe; exec 3<>pipe 4>pipe 3<&-; \"$horizon\" models >&4";
-  const ProcessResult killed = RunShell(pipe + "; exit $?");
-  EXPECT_EQ(killed.exit_code, 128 + 13);
-  const ProcessResult ignored = RunShell("trap '' PIPE; " + pipe);
-  EXPECT_EQ(ignored.exit_code, 6);
-  EXPECT_EQ(ignored.err, "");
+  for (const std::string ignore : {"", "trap '' PIPE; "}) {
+    const ProcessResult result = RunShell(ignore + pipe + "; exit $?");
+    EXPECT_EQ(result.exit_code, 6);  // an answer that did not arrive, and no signal
+    EXPECT_EQ(result.err, "");
+  }
   const ProcessResult head = RunShell("\"$horizon\" models | head -1");
   EXPECT_EQ(head.err, "");
   EXPECT_THAT(head.out, StartsWith("model "));

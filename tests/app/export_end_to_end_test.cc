@@ -63,7 +63,7 @@ std::map<std::string, Tensor> TensorsIn(const std::string& folder) {
   for (const ModelFiles::Location& location : files->tensors()) {
     const TensorEntry& entry = *location.tensor;
     Tensor& tensor = tensors[entry.name];
-    tensor = {entry.dtype, entry.shape, std::vector<std::byte>(entry.bytes())};
+    tensor = {entry.dtype, entry.shape, std::vector<std::byte>(entry.bytes().value())};
     EXPECT_TRUE(files->ReadTensor(entry.name, tensor.bytes).ok());
   }
   return tensors;

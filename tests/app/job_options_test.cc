@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <limits>
+#include <cmath>
 #include <memory>
+#include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "app/command_line.h"
@@ -148,6 +150,69 @@ TEST(TrainJobOptions, WhatContradictsIsRefused) {
               HasSubstr("is none of fp32"));
 }
 
+// What a job takes is written once, where its fields are declared.
+TEST(TrainJobOptions, ARangeErrorNamesTheRangeOfTheField) {
+  const auto error = [](const std::string& word) {
+    return std::string(TrainJob({word}).status().message());
+  };
+  EXPECT_EQ(error("--learning-rate=1e30"),
+            "--learning-rate: '1e30' is not a number from 0 to 1000");
+  EXPECT_EQ(error("--learning-rate=-1"), "--learning-rate: '-1' is not a number from 0 to 1000");
+  EXPECT_EQ(error("--beta1=1"), "--beta1: '1' is not a number from 0 to 0.999999999");
+  EXPECT_EQ(error("--epsilon=2"), "--epsilon: '2' is not a number from 0 to 1");
+  EXPECT_EQ(error("--clip-norm=1e31"), "--clip-norm: '1e31' is not a number from 0 to 1e+30");
+  EXPECT_EQ(error("--accumulate=65537"),
+            "--accumulate: '65537' is not a whole number of micro-batches from 1 to 65536");
+  EXPECT_EQ(error("--seed=-1"), "--seed: '-1' is not a whole number from 0 to 9e+18");
+  // Every number has both bounds, and what they let through the job takes.
+  TrainJobOptions options;
+  OptionList list;
+  options.AddTo(list);
+  for (const Option& option : list.options) {
+    const bool number = std::holds_alternative<double*>(option.value) ||
+                        std::holds_alternative<int64_t*>(option.value) ||
+                        std::holds_alternative<std::optional<int64_t>*>(option.value);
+    EXPECT_EQ(std::isfinite(option.minimum) && std::isfinite(option.maximum), number)
+        << option.name;
+  }
+}
+
+TEST(TrainJobOptions, ErrorsUseTheWordsOfTheCommandLine) {
+  EXPECT_EQ(std::string(TrainJob({"--optimizer-place=in-backward"}).status().message()),
+            "--optimizer-place in-backward updates a chunk before the global norm is known: set "
+            "--clip-norm 0, or use behind-forward, which clips exactly");
+  EXPECT_EQ(std::string(TrainJob({"--warmup=101"}).status().message()),
+            "--warmup 101 is more than steps 100: give it 0 to 100");
+  EXPECT_TRUE(TrainJob({"--optimizer-place=in-backward", "--clip-norm=0"}).ok());
+}
+
+// What an error about the job tells to change, the command can be told.
+TEST(PlanJobOptions, TakesWhatItsErrorsSuggest) {
+  const std::unique_ptr<Io> io = MakePosixIo();
+  const std::string file = MakeTestFolder(*io) + "/job.yaml";
+  WriteBytes(*io, file, "optimizer-place: in-backward\n");
+  const ModelSpec spec = Spec();
+  const auto read = [&](const std::vector<std::string>& words) {
+    PlanJobOptions options;
+    options.job_file = file;
+    OptionList list;
+    options.AddTo(list);
+    EXPECT_EQ(ParseArguments(list, words), absl::OkStatus());
+    return options.Read(*io, "tiny", &spec, HostTestProfile());
+  };
+  EXPECT_THAT(std::string(read({"--sequence=8"}).status().message()),
+              HasSubstr("set --clip-norm 0, or use behind-forward"));
+  EXPECT_EQ(read({"--sequence=8", "--clip-norm=0"})->clip_norm, 0);
+  EXPECT_EQ(read({"--sequence=8", "--optimizer-place=behind-forward"})->optimizer_place,
+            OptimizerPlace::kBehindForward);
+  const absl::StatusOr<TrainingJob> all =
+      read({"--sequence=8", "--optimizer-place=after-step", "--accumulate=3", "--compute=fp32"});
+  ASSERT_TRUE(all.ok()) << all.status();
+  EXPECT_EQ(all->accumulation, 3);
+  EXPECT_EQ(all->compute_type, NumberType::kFp32);
+  EXPECT_EQ(all->gradient_type, NumberType::kFp32);
+}
+
 // The commands that plan read the same declarations.
 TEST(PlanJobOptions, DeclaresWhatTrainDeclares) {
   TrainJobOptions train;
@@ -178,8 +243,7 @@ TEST(PlanJobOptions, OptionsChangeTheJobOfAFile) {
   options.job_file = file;
   options.batch = "8";
   options.state = "bf16-moments";
-  const absl::StatusOr<TrainingJob> job =
-      options.Read(*io, "tiny", std::numeric_limits<int64_t>::max(), HostTestProfile());
+  const absl::StatusOr<TrainingJob> job = options.Read(*io, "tiny", nullptr, HostTestProfile());
   ASSERT_TRUE(job.ok()) << job.status();
   EXPECT_EQ(job->model, "tiny");
   EXPECT_EQ(job->sequence, 256);
@@ -191,11 +255,14 @@ TEST(PlanJobOptions, OptionsChangeTheJobOfAFile) {
 TEST(PlanJobOptions, WhatIsNoValueSaysThatAutoIsOne) {
   const std::unique_ptr<Io> io = MakePosixIo();
   const auto message = [&](const PlanJobOptions& options) {
-    return std::string(options.Read(*io, "", 1024, HostTestProfile()).status().message());
+    return std::string(options.Read(*io, "", nullptr, HostTestProfile()).status().message());
   };
   PlanJobOptions batch;
   batch.batch = "0";
-  EXPECT_THAT(message(batch), HasSubstr("--batch needs a number of sequences from 1, or auto"));
+  EXPECT_THAT(message(batch),
+              HasSubstr("--batch needs a number of sequences from 1 to 1048576, or auto"));
+  batch.batch = "1048577";
+  EXPECT_THAT(message(batch), HasSubstr("from 1 to 1048576"));
   PlanJobOptions state;
   state.state = "fp16";
   EXPECT_THAT(message(state), HasSubstr(", or auto"));

@@ -35,7 +35,7 @@ HardwareProfile MeasuredProfile() {
   profile.measured_on = MeasuredNow({.processor = "P",
                                      .cores = 1,
                                      .hardware_threads = 64,
-                                     .memory_bytes = 32 * kGiB,
+                                     .memory_bytes = Bytes(32 * kGiB),
                                      .device = "host"},
                                     kNow - 7200);
   HostProfile& host = profile.host;
@@ -44,12 +44,12 @@ HardwareProfile MeasuredProfile() {
   host.topology = HostTopology{.sockets = 2,
                                .cores = 32,
                                .hardware_threads = 64,
-                               .l2_bytes = 1 << 20,
-                               .l3_bytes = 32 << 20,
+                               .l2_bytes = Bytes(1 << 20),
+                               .l3_bytes = Bytes(32 << 20),
                                .l3_caches = 2,
-                               .nodes = {{0, 16 * kGiB, 32, 64}, {1, 16 * kGiB, 0, 0}}};
-  host.allowance = HostAllowance{.total_memory_bytes = 32 * kGiB,
-                                 .locked_memory_bytes = 8 << 20,
+                               .nodes = {{0, 16_GiB, 32, 64}, {1, 16_GiB, 0, 0}}};
+  host.allowance = HostAllowance{.total_memory_bytes = Bytes(32 * kGiB),
+                                 .locked_memory_bytes = Bytes(8 << 20),
                                  .huge_pages = HugePageMode::kMadvise,
                                  .hardware_threads = 2,
                                  .quota_cores = 1.5};
@@ -67,11 +67,11 @@ TEST(MachineSummary, SaysHowTheHostIsBuiltAndWhatMayBeUsedOfIt) {
           HasSubstr("\nnodes: node 0: 16 GiB, 32 cores; node 1: 16 GiB, no cores\n"),
           HasSubstr("\nmemory: 20 GiB can be used: what is free of 32 GiB\n"),
           HasSubstr("\npages: huge pages madvise; may lock 8 MiB (ulimit -l)\n")));
-  profile.host.allowance->swap_bytes = 4 * kGiB;
-  profile.host.allowance->swap_free_bytes = 3 * kGiB;
-  profile.host.allowance->huge_page_pool_bytes = 2 * kGiB;
-  profile.host.allowance->huge_page_pool_free_bytes = kGiB;
-  profile.host.allowance->locked_memory_bytes = 0;
+  profile.host.allowance->swap_bytes = Bytes(4 * kGiB);
+  profile.host.allowance->swap_free_bytes = Bytes(3 * kGiB);
+  profile.host.allowance->huge_page_pool_bytes = Bytes(2 * kGiB);
+  profile.host.allowance->huge_page_pool_free_bytes = Bytes(kGiB);
+  profile.host.allowance->locked_memory_bytes = 0_B;
   EXPECT_THAT(MachineSummary(profile, kNow),
               AllOf(HasSubstr("what is free of 32 GiB, swap 3 GiB of 4 GiB free\n"),
                     HasSubstr("huge pages madvise, 1 GiB of 2 GiB set aside are free; may lock any "
@@ -82,8 +82,8 @@ TEST(MachineSummary, NamesTheLimitOfMemoryThatBinds) {
   HardwareProfile profile = MeasuredProfile();
   HostAllowance& allowance = *profile.host.allowance;
   const auto limit = [&](uint64_t group, uint64_t space) {
-    allowance.control_group_bytes = group * kGiB;
-    allowance.address_space_bytes = space * kGiB;
+    allowance.control_group_bytes = Bytes(group * kGiB);
+    allowance.address_space_bytes = Bytes(space * kGiB);
     const uint64_t least = group == 0 ? space : space == 0 ? group : std::min(group, space);
     profile.host.cgroup_bytes =
         Figure{.value = static_cast<double>(least * kGiB), .origin = Measured(1, 0)};

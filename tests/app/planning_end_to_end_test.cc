@@ -171,15 +171,45 @@ TEST_F(PlanCommand, EveryStrategyIsPlanned) {
   }
 }
 
+TEST_F(PlanCommand, TheHeaderShowsWhatWasChangedAboutTheMachine) {
+  const ProcessResult result = RunShell(
+      kPlan + "--host-memory 768GiB --device-memory 12GiB --link 10GB/s --cores 3 | head -1");
+  EXPECT_THAT(result.out, HasSubstr("; as if with 768 GiB of host memory, 12 GiB of device memory, "
+                                    "a link of 10 GB/s, 3 cores)\n"));
+  EXPECT_THAT(RunShell(kPlan + "| head -1").out, Not(HasSubstr("as if")));
+}
+
+TEST_F(PlanCommand, ASuggestionIsSomethingTheCommandTakes) {
+  WriteFile("backward.yaml", "optimizer-place: in-backward\nlearning_rate: 0.01\n");
+  const std::string command = kPlan + "--job backward.yaml ";
+  const ProcessResult refused = RunShell(command);
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("set --clip-norm 0, or use behind-forward"));
+  const ProcessResult planned = RunShell(command + "--clip-norm 0");
+  EXPECT_EQ(planned.exit_code, 0) << planned.err;
+  EXPECT_EQ(RunShell(command + "--optimizer-place behind-forward").exit_code, 0);
+}
+
+TEST_F(PlanCommand, WordsHaveDashesAndUnderscoresAreTakenForThem) {
+  EXPECT_EQ(RunShell(kPlan + "--set anchor-home=host --set recompute=true").exit_code, 0);
+  EXPECT_EQ(RunShell(kPlan + "--set anchor_home=host --set recompute=true").exit_code, 0);
+  EXPECT_EQ(RunShell(kPlan + "--strategy zero3-offload --sequence 256").exit_code, 0);
+  EXPECT_THAT(RunShell(kPlan + "--strategy zero").err,
+              HasSubstr("is none of horizon, reference, resident, zero3-offload, fsdp-offload"));
+}
+
 TEST_F(PlanCommand, AModelThatDoesNotFitIsCodeThreeWithWhatWouldHelp) {
   const std::string command = "\"$horizon\" plan --model qwen2.5-32b --machine rtx3090 ";
   const ProcessResult result = RunShell(command);
   EXPECT_EQ(result.exit_code, 3);
-  EXPECT_THAT(result.err,
-              AllOf(StartsWith("error: qwen2.5-32b does not fit on rtx3090: host memory"),
-                    HasSubstr("bytes) lack")));
-  EXPECT_THAT(result.out, AllOf(HasSubstr("each of these alone would make it fit:"),
-                                ContainsRegex("\n  host memory [0-9]+ GiB\n")));
+  // An error is told once: what lacks is in the answer.
+  EXPECT_EQ(
+      result.err,
+      "error: qwen2.5-32b does not fit on rtx3090; the answer lists what lacks and what would "
+      "make it fit\n");
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("bytes) lack"), HasSubstr("each of these alone would make it fit:"),
+                    ContainsRegex("\n  host memory [0-9]+ GiB\n")));
   ExpectHundredColumns(result.out);
   const Document answer = Answer(command + "--json --output never.json", 3);
   EXPECT_FALSE(*At(answer, {"feasible"}).As<bool>());

@@ -64,7 +64,7 @@ TEST(Preemption, KillsAtRandomMomentsLoseNothing) {
   EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
 }
 
-// A signal before training begins ends the process as if nobody listened (143): nothing was done.
+// A signal may come before the program has begun to listen (143): nothing was done.
 TEST(Preemption, SignalsAtRandomMomentsLoseNothing) {
   Prepare();
   const ProcessResult result = UntilComplete("TERM", "0|75|143");

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <string>
 
 #include "common/str_cat.h"
@@ -130,6 +132,50 @@ kill -INT "$watching"; wait "$watching")"));
                                        "HTTP/1.1 401 Unauthorized\r\n"
                                        "HTTP/1.1 200 OK\r\n"))
       << result.err;
+}
+
+// They hold every place there is, and their sockets take what they are sent for a while.
+TEST_F(WatchOfAFinishedRun, AHundredFollowersThatNeverReadKeepNobodyOut) {
+  const ProcessResult result = RunShell(StrCat(kAsk, StartWatching(), R"(
+for ((i = 0; i < 100; ++i)); do
+  exec {follower}<>"/dev/tcp/127.0.0.1/$port"
+  printf 'GET /events HTTP/1.1\r\nHost: localhost:%s\r\n\r\n' "$port" >&$follower
+done
+ask / | head -1
+ask /data | grep -o '"state": "[a-z]*"'
+ask /events 'data: {' | grep -o '^event: view'
+kill -TERM "$watching"; wait "$watching"; echo "ended with $?")"));
+  EXPECT_EQ(result.out, "HTTP/1.1 200 OK\r\n\"state\": \"complete\"\nevent: view\nended with 0\n")
+      << result.err;
+}
+
+// A run of weeks: what is kept of it does not grow with its steps.
+TEST_F(WatchOfAFinishedRun, TakesNoMoreMemoryForALongRunThanForAShortOne) {
+  const ProcessResult made = RunShell(R"(
+rm -rf long && cp -r run long && rm long/run.json
+sed -i 's/"steps": 8/"steps": 200000/' long/job.json
+tail -1 run/metrics.jsonl | awk '{ rest = $0; sub(/^{"step": [0-9]+/, "", rest)
+  for (i = 9; i <= 150000; ++i) print "{\"step\": " i rest }' >>long/metrics.jsonl
+wc -l <long/metrics.jsonl)");
+  ASSERT_EQ(made.out, "150000\n") << made.err;
+  const auto peak_of = [&](const std::string& folder, const std::string& steps) {
+    const ProcessResult result = RunShell(StrCat(kAsk, StartWatching(folder), R"(
+ask /data | grep -o '"steps_done": [0-9]*'
+awk '/VmHWM/ { print $2 }' "/proc/$watching/status"
+kill -TERM "$watching"; wait "$watching")"));
+    const std::string head = StrCat("\"steps_done\": ", steps, "\n");
+    EXPECT_EQ(result.out.substr(0, head.size()), head) << result.err;
+    return std::atol(result.out.c_str() + std::min(result.out.size(), head.size()));  // KiB
+  };
+  const long short_run = peak_of("run", "8");
+  const long long_run = peak_of("long", "150000");
+  EXPECT_GT(short_run, 1000);
+  EXPECT_LT(long_run, short_run + 16 * 1024);
+  EXPECT_LT(std::atol(RunShell(StrCat(kAsk, StartWatching("long"), R"(
+ask /data | wc -c
+kill -TERM "$watching"; wait "$watching")"))
+                          .out.c_str()),
+            2'000'000);
 }
 
 TEST_F(WatchOfAFinishedRun, ATornFolderIsToldAndShownWhenItIsMended) {

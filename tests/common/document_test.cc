@@ -44,6 +44,31 @@ T ReadAs(std::string_view value) {
   return out;
 }
 
+// People write YAML; what programs write has one spelling.
+TEST(ObjectReader, TakesDashesAndUnderscoresForOneInYamlOnly) {
+  const auto read = [](const std::string& file, std::string_view text) {
+    absl::StatusOr<Document> document = ParseJson(file, text);
+    EXPECT_TRUE(document.ok()) << document.status();
+    ObjectReader reader(*document, document->root);
+    int64_t first = 0;
+    int64_t second = 0;
+    reader.Optional("clip_norm", &first);
+    reader.Optional("save-every", &second);
+    const absl::Status status = reader.Finish();
+    return status.ok() ? std::to_string(first) + " " + std::to_string(second)
+                       : std::string(status.message());
+  };
+  EXPECT_EQ(read("job.yaml", "{\"clip-norm\": 1, \"save_every\": 2}"), "1 2");
+  EXPECT_EQ(read("job.yaml", "{\"clip_norm\": 1, \"save-every\": 2}"), "1 2");
+  EXPECT_EQ(read("job.yaml", "{\"clip_norm\": 1, \"clip-norm\": 2}"),
+            "job.yaml:1: \"clip-norm\" is given twice, once with another spelling");
+  EXPECT_EQ(read("job.yaml", "{\"clip-norm\": 1, \"clip_norm\": 2}"),
+            "job.yaml:1: \"clip-norm\" is given twice, once with another spelling");
+  EXPECT_THAT(read("job.yaml", "{\"clip-norm\": true}"), HasSubstr("clip_norm: needs an integer"));
+  EXPECT_EQ(read("job.json", "{\"clip-norm\": 1}"),
+            "job.json:1: unknown key \"clip-norm\"; did you mean 'clip_norm'?");
+}
+
 TEST(ObjectReader, ReadsEveryDocumentedType) {
   EXPECT_EQ(ReadAs<bool>("true"), true);
   EXPECT_EQ(ReadAs<int64_t>("-9223372036854775808"), INT64_MIN);

@@ -25,7 +25,8 @@ int64_t ResidentPages(std::span<std::byte> memory) {
 TEST(HostMemory, HasExactlyTheSizeAskedForZeroedAndUsable) {
   for (const uint64_t bytes : {uint64_t{1}, kPage - 1, kPage, kPage + 1, uint64_t{5} << 20}) {
     for (const bool populate : {false, true}) {
-      const absl::StatusOr<HostMemory> memory = HostMemory::Create(bytes, {.populate = populate});
+      const absl::StatusOr<HostMemory> memory =
+          HostMemory::Create(Bytes(bytes), {.populate = populate});
       ASSERT_TRUE(memory.ok()) << memory.status();
       EXPECT_EQ(memory->size(), bytes);
       EXPECT_EQ(memory->span().size(), bytes);
@@ -41,31 +42,31 @@ TEST(HostMemory, HasExactlyTheSizeAskedForZeroedAndUsable) {
 
 TEST(HostMemory, PagesAreThereAtOnceOrWhenUsedAsAsked) {
   const uint64_t bytes = 64 * kPage + 1;
-  const auto filled = HostMemory::Create(bytes, {.populate = true, .huge_pages = false});
+  const auto filled = HostMemory::Create(Bytes(bytes), {.populate = true, .huge_pages = false});
   ASSERT_TRUE(filled.ok()) << filled.status();
   EXPECT_EQ(ResidentPages(filled->span()), 65);
-  const auto lazy = HostMemory::Create(bytes, {.populate = false, .huge_pages = false});
+  const auto lazy = HostMemory::Create(Bytes(bytes), {.populate = false, .huge_pages = false});
   ASSERT_TRUE(lazy.ok()) << lazy.status();
   EXPECT_EQ(ResidentPages(lazy->span()), 0);
 }
 
 TEST(HostMemory, ZeroBytesAreEmpty) {
-  const absl::StatusOr<HostMemory> memory = HostMemory::Create(0);
+  const absl::StatusOr<HostMemory> memory = HostMemory::Create(0_B);
   ASSERT_TRUE(memory.ok()) << memory.status();
   EXPECT_TRUE(memory->span().empty());
 }
 
 TEST(HostMemory, WhatTheSystemRefusesIsResourceExhaustedWithTheBytesAsked) {
   for (const uint64_t bytes : {uint64_t{1} << 60, std::numeric_limits<uint64_t>::max()}) {
-    const absl::Status status = HostMemory::Create(bytes).status();
+    const absl::Status status = HostMemory::Create(Bytes(bytes)).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
     EXPECT_NE(status.message().find(std::to_string(bytes)), std::string::npos) << status;
   }
 }
 
 TEST(HostMemory, MovesAndUnmapsOnce) {
-  HostMemory first = *HostMemory::Create(kPage);
-  HostMemory second = *HostMemory::Create(2 * kPage);
+  HostMemory first = *HostMemory::Create(Bytes(kPage));
+  HostMemory second = *HostMemory::Create(Bytes(2 * kPage));
   const std::span<std::byte> small = first.span();
   const std::span<std::byte> large = second.span();
   small[0] = std::byte{7};

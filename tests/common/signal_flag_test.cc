@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
+#include <cstdio>
 #include <functional>
 #include <optional>
 #include <string>
@@ -60,8 +63,8 @@ TEST(StopSignals, NothingIsRequestedAtFirst) {
 }
 
 TEST(StopSignals, TheFirstSignalIsOnlyNotedWithItsName) {
-  for (const auto& [number, name] :
-       std::vector<std::pair<int, std::string>>{{SIGINT, "SIGINT"}, {SIGTERM, "SIGTERM"}}) {
+  for (const auto& [number, name] : std::vector<std::pair<int, std::string>>{
+           {SIGINT, "SIGINT"}, {SIGTERM, "SIGTERM"}, {SIGHUP, "SIGHUP"}, {SIGUSR1, "SIGUSR1"}}) {
     const StopSignals stop;
     ASSERT_EQ(raise(number), 0);
     EXPECT_TRUE(stop.requested());
@@ -179,6 +182,97 @@ TEST(StopSignals, SystemCallsThatWaitAreNotCutShort) {
     ASSERT_EQ(sigaction(number, nullptr, &action), 0);
     EXPECT_NE(action.sa_flags & SA_RESTART, 0);
   }
+}
+
+// The kernel sends one to the foreground and the shell another.
+TEST(StopSignals, AClosedTerminalThatSendsSeveralSignalsStopsNothingAtOnce) {
+  const StopSignals stop;
+  for (int i = 0; i < 3; ++i) raise(SIGHUP);
+  EXPECT_EQ(stop.name(), "SIGHUP");
+}
+
+TEST(StopSignals, AHangUpThatWasIgnoredStaysIgnored) {
+  const WithAction ignored(SIGHUP, SIG_IGN);
+  const StopSignals stop;
+  raise(SIGHUP);
+  EXPECT_FALSE(stop.requested());
+}
+
+// What the child writes to standard error, and how it ends.
+struct Ended {
+  int status = -1;
+  std::string errors;
+};
+Ended EndOfChild(const std::function<void()>& work) {
+  int ends[2];
+  EXPECT_EQ(pipe(ends), 0);
+  Ended result;
+  result.status = StatusOfChild([&] {
+    dup2(ends[1], STDERR_FILENO);
+    close(ends[1]);
+    work();
+  });
+  close(ends[1]);
+  char piece[4096];
+  for (ssize_t count = 0; (count = read(ends[0], piece, sizeof(piece))) > 0;) {
+    result.errors.append(piece, static_cast<size_t>(count));
+  }
+  close(ends[0]);
+  return result;
+}
+
+TEST(StopSignals, WhileThereIsNothingToSaveEverySignalEndsTheProcessWithALineAndTheCode) {
+  for (const auto& [number, name] : std::vector<std::pair<int, std::string>>{
+           {SIGINT, "SIGINT"}, {SIGTERM, "SIGTERM"}, {SIGHUP, "SIGHUP"}, {SIGUSR1, "SIGUSR1"}}) {
+    const Ended ended = EndOfChild([&, number = number] {
+      const StopSignals stop({.before = "stopped by ", .after = ".", .exit_code = 75});
+      // The one that takes the signal is not the one that works.
+      std::thread other([&] { raise(number); });
+      other.join();
+    });
+    ASSERT_TRUE(WIFEXITED(ended.status)) << name << ": " << ended.status;
+    EXPECT_EQ(WEXITSTATUS(ended.status), 75);
+    EXPECT_EQ(ended.errors, "stopped by " + name + ".\n");
+  }
+}
+
+TEST(StopSignals, ATextThatIsTooLongIsCutAndEndsTheLine) {
+  const Ended ended = EndOfChild([] {
+    const StopSignals stop({.before = "", .after = std::string(5000, 'x'), .exit_code = 9});
+    raise(SIGTERM);
+  });
+  EXPECT_EQ(WEXITSTATUS(ended.status), 9);
+  EXPECT_EQ(ended.errors, "SIGTERM" + std::string(StopSignals::kLongestLine - 8, 'x') + "\n");
+}
+
+TEST(StopSignals, OnceThereIsSomethingToSaveASignalIsOnlyNoted) {
+  StopSignals stop({.before = "stopped by ", .after = ".", .exit_code = 75});
+  stop.NoteOnly();
+  raise(SIGTERM);
+  EXPECT_EQ(stop.name(), "SIGTERM");
+}
+
+TEST(StopSignals, ALaterOneThatOnlyNotesDoesNotEndAtOnce) {
+  { const StopSignals stop({.before = "", .after = "", .exit_code = 75}); }
+  const StopSignals stop;
+  raise(SIGTERM);
+  EXPECT_TRUE(stop.requested());
+}
+
+TEST(WriteSignals, AClosedPipeAndAFileThatMayNotGrowAreErrors) {
+  const int status = StatusOfChild([] {
+    IgnoreWriteSignals();
+    int ends[2];
+    if (pipe(ends) != 0) _exit(3);
+    close(ends[0]);
+    if (write(ends[1], "x", 1) != -1 || errno != EPIPE) _exit(4);
+    const rlimit none{.rlim_cur = 0, .rlim_max = 0};
+    if (setrlimit(RLIMIT_FSIZE, &none) != 0) _exit(5);
+    std::FILE* file = std::tmpfile();
+    if (file == nullptr || write(fileno(file), "x", 1) != -1 || errno != EFBIG) _exit(6);
+  });
+  ASSERT_TRUE(WIFEXITED(status)) << status;
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(StopSignals, TwoAtATimeAreABug) {

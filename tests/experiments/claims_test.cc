@@ -88,10 +88,10 @@ TEST(Claims, ALargeModelSaysByHowManyBytes) {
                              .metric = Metric::kStatus,
                              .published = std::nullopt,
                              .fits = false});
-  row.host_capacity = 1'500'000'000'000;
+  row.host_capacity = 1'500'000'000'000_B;
   row.horizon.push_back({.state_format = StateFormat::k8BitMoments, .fits = true});
-  row.horizon[0].prediction.memory.totals[static_cast<size_t>(Memory::kPinned)] = 400'000'000'000;
-  row.horizon[0].prediction.memory.totals[static_cast<size_t>(Memory::kHost)] = 100'000'000'000;
+  row.horizon[0].prediction.memory.totals[static_cast<size_t>(Memory::kPinned)] = 400'000'000'000_B;
+  row.horizon[0].prediction.memory.totals[static_cast<size_t>(Memory::kHost)] = 100'000'000'000_B;
   const std::vector<ExperimentRun> runs = {MakeRun("host_memory", {row})};
   const std::vector<Claim> claims = CheckClaims(runs);
   ASSERT_EQ(claims.size(), 2);

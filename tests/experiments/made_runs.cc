@@ -27,7 +27,7 @@ ComparedRow MakeRow(const MadeRow& made) {
   result.sampled_host_gib = made.simulated;
   if (!made.fits) {
     result.prediction.shortages = {
-        {.limit = Limit::kHostMemory, .needed = 3'000'000'000, .available = 1'000'000'000}};
+        {.limit = Limit::kHostMemory, .needed = 3'000'000'000_B, .available = 1'000'000'000_B}};
   }
   if (made.metric != Metric::kStatus) {
     result.simulated = made.simulated;

@@ -67,7 +67,8 @@ class Measured : public testing::Test {
       EXPECT_GT(row.simulated_seconds, 0);
       EXPECT_EQ(row.device_bytes, row.arena_bytes) << row.config.name;
       EXPECT_LE(row.host_bytes, row.simulated_host_bytes) << row.config.name;
-      EXPECT_LE(row.simulated_host_bytes - row.host_bytes, uint64_t{72} << 20) << row.config.name;
+      EXPECT_LE(row.simulated_host_bytes - row.host_bytes, Bytes(uint64_t{72} << 20))
+          << row.config.name;
       EXPECT_GT(row.operations, 0);
       ASSERT_EQ(row.losses.size(), static_cast<size_t>(experiment.config.steps));
       EXPECT_TRUE(std::isfinite(row.losses.back()));
@@ -235,9 +236,9 @@ MeasuredExperiment Made() {
     row.simulated_seconds = i;
     row.seconds = 2 * i;
     row.round_seconds = {2.0 * i};
-    row.simulated_host_bytes = 3 << 20;
-    row.host_bytes = 2 << 20;
-    row.arena_bytes = row.device_bytes = 64;
+    row.simulated_host_bytes = 3_MiB;
+    row.host_bytes = 2_MiB;
+    row.arena_bytes = row.device_bytes = 64_B;
     row.losses = {1.5, 1.25};
     made.rows.push_back(row);
   }
@@ -263,8 +264,8 @@ TEST(MeasuredSummary, EveryFaultIsAViolation) {
   MeasuredExperiment made = Made();
   EXPECT_TRUE(made.Violations().empty());
   made.rows[1].losses[1] = std::nextafter(1.25, 2);
-  made.rows[2].device_bytes = 63;
-  made.rows[0].host_bytes = (3 << 20) + 1;
+  made.rows[2].device_bytes = 63_B;
+  made.rows[0].host_bytes = 3_MiB + 1_B;
   const std::vector<std::string> found = made.Violations();
   ASSERT_EQ(found.size(), 3u);
   EXPECT_THAT(found[0], HasSubstr("row 1: host memory reached"));
@@ -272,7 +273,7 @@ TEST(MeasuredSummary, EveryFaultIsAViolation) {
   EXPECT_THAT(found[2], HasSubstr("row 3: the arena has 64 bytes, 63 were used"));
   made = Made();
   made.config.constant_arena = true;
-  made.rows[2].arena_bytes = made.rows[2].device_bytes = 65;
+  made.rows[2].arena_bytes = made.rows[2].device_bytes = 65_B;
   ASSERT_EQ(made.Violations().size(), 1u);
   EXPECT_EQ((MeasuredHalf{.experiments = {made}}).Violations()[0].substr(0, 12), "made, row 3:");
 }

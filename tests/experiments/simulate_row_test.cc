@@ -59,8 +59,8 @@ TEST_F(SimulateRowTest, HostMemoryOfThePublishedSystemIsSampledWithoutGradients)
   const double gib = 1024.0 * 1024 * 1024;
   const RowResult ours = Simulate(row);
   const MemoryEstimate& memory = ours.prediction.memory;
-  const uint64_t gradients = memory.BytesOf(BufferKind::kKeptGradient);
-  EXPECT_GE(gradients, 2 * uint64_t{7'615'616'512});
+  const Bytes gradients = memory.BytesOf(BufferKind::kKeptGradient);
+  EXPECT_GE(gradients, 2_B * uint64_t{7'615'616'512});
   EXPECT_DOUBLE_EQ(*ours.simulated, static_cast<double>(memory.host_bytes() - gradients) / gib);
   row.system = "fsdp_offload";
   const RowResult theirs = Simulate(row);

@@ -44,7 +44,7 @@ TEST_F(MeasuredRuns, MemoryIsAsPredictedAndEveryOperationIsCompared) {
   EXPECT_EQ(run->device_peak_bytes, run->arena_bytes);
   EXPECT_LE(run->host_peak_bytes, run->predicted_host_bytes);
   EXPECT_LE(run->predicted_host_bytes - run->host_peak_bytes,
-            (uint64_t{64} << 20) + run->predicted_host_bytes * 3 / 100);
+            64_MiB + run->predicted_host_bytes * 3 / 100);
   EXPECT_EQ(run->losses.size(), 3u);
   // Random tokens of 4,096: about log(4096) to begin with.
   EXPECT_NEAR(run->losses[0], std::log(4096), 0.5);
@@ -71,7 +71,7 @@ TEST_F(MeasuredRuns, MemoryIsAsPredictedWhereAPartIsTrained) {
     EXPECT_EQ(part->device_peak_bytes, part->arena_bytes);
     EXPECT_LE(part->host_peak_bytes, part->predicted_host_bytes);
     EXPECT_LE(part->predicted_host_bytes - part->host_peak_bytes,
-              (uint64_t{64} << 20) + part->predicted_host_bytes * 3 / 100);
+              64_MiB + part->predicted_host_bytes * 3 / 100);
     EXPECT_LT(part->arena_bytes, all->arena_bytes);
     EXPECT_LT(part->predicted_host_bytes, all->predicted_host_bytes);
     EXPECT_LT(part->d2h_bytes, all->d2h_bytes);
@@ -177,8 +177,8 @@ TEST_F(MeasuredRuns, AValidationCountsWhatItFinds) {
   EXPECT_EQ(changed.order(0.15).pairs, 1);
   EXPECT_EQ(changed.order(0.15).wrong, 1);
   EXPECT_EQ(changed.order(1.5).pairs, 0);
-  a.host_peak_bytes = a.predicted_host_bytes + 1;
-  b.device_peak_bytes -= 1;
+  a.host_peak_bytes = a.predicted_host_bytes + 1_B;
+  b.device_peak_bytes -= 1_B;
   ASSERT_EQ(changed.memory_misses().size(), 2u);
   EXPECT_NE(changed.memory_misses()[0].find("a: host memory reached"), std::string::npos);
   EXPECT_NE(changed.memory_misses()[1].find("b: the arena has"), std::string::npos);

@@ -31,7 +31,8 @@ std::vector<ExperimentRun> Runs() {
   first.horizon[0].prediction.step_seconds = first.result.prediction.step_seconds / 2;
   ComparedRow over = MakeRow({.id = "over", .simulated = 130, .fits = false});
   over.horizon.push_back(
-      {.fits = false, .shortages = {{.limit = Limit::kDeviceMemory, .needed = 2, .available = 1}}});
+      {.fits = false,
+       .shortages = {{.limit = Limit::kDeviceMemory, .needed = 2_B, .available = 1_B}}});
   ExperimentRun run = MakeRun(
       "made",
       {first, over,

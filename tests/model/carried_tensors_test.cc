@@ -29,7 +29,7 @@ unsigned SeedOf(const std::string& name) {
 }
 
 std::vector<std::byte> BytesOf(const TensorDeclaration& tensor) {
-  return PatternBytes(*TensorBytes(tensor.dtype, tensor.shape), SeedOf(tensor.name));
+  return PatternBytes((*TensorBytes(tensor.dtype, tensor.shape)).value(), SeedOf(tensor.name));
 }
 
 absl::Status ReadPattern(const TensorDeclaration& tensor, uint64_t offset,

@@ -316,9 +316,9 @@ TEST_P(GoldenModels, MatchTheirConfigAndReadWhole) {
   EXPECT_EQ(matched->others.empty(), config->spec.wrapper.empty());
   EXPECT_GT(files->tensors().size(), 10);
   const std::string whole = ReadBytes(*io, JoinPath(folder, "model.safetensors"));
-  const uint64_t data = 8 + files->files()[0].header_bytes();
+  const uint64_t data = 8 + files->files()[0].header_bytes().value();
   for (const ModelFiles::Location& location : files->tensors()) {
-    std::vector<std::byte> bytes(location.tensor->bytes());
+    std::vector<std::byte> bytes(location.tensor->bytes().value());
     ASSERT_TRUE(files->ReadTensor(location.tensor->name, bytes).ok());
     ASSERT_EQ(std::memcmp(bytes.data(), whole.data() + data + location.tensor->begin, bytes.size()),
               0)

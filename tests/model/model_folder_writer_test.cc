@@ -47,7 +47,7 @@ void ExpectModel(Io& io, const std::string& folder) {
     ASSERT_NE(location, nullptr);
     EXPECT_EQ(location->tensor->shape, tensor.shape);
     EXPECT_EQ(location->tensor->dtype, tensor.dtype);
-    std::vector<std::byte> bytes(location->tensor->bytes());
+    std::vector<std::byte> bytes(location->tensor->bytes().value());
     ASSERT_TRUE(model->ReadTensor(tensor.name, bytes).ok());
     EXPECT_EQ(bytes, PatternBytes(bytes.size(), SeedOf(tensor.name))) << tensor.name;
   }

@@ -104,14 +104,14 @@ TEST(ModelReportJson, HasTheModelsNumbers) {
   EXPECT_LT(IntegerIn(json.root, "active_parameters"), IntegerIn(json.root, "parameters"));
   const Value& experts = (*json.root.Find("stages")->As<Value::Array>())[2];
   const Value& bytes = *experts.Find("activation_bytes");
-  const uint64_t kept = KeptBytes(spec, StageKind::kExperts, kTokens, 2).value();
+  const uint64_t kept = KeptBytes(spec, StageKind::kExperts, kTokens, 2_B).value();
   EXPECT_EQ(IntegerIn(bytes, "kept"), static_cast<int64_t>(kept));
   EXPECT_EQ(IntegerIn(bytes, "recomputed"),
             static_cast<int64_t>(kept) - kTokens.tokens() * spec.hidden * 2);
   EXPECT_EQ(
       IntegerIn(bytes, "transient"),
       static_cast<int64_t>(
-          WorkspaceBytes(spec, StageKind::kExperts, kTokens, 2, PassesOver::kTraining).value()));
+          WorkspaceBytes(spec, StageKind::kExperts, kTokens, 2_B, PassesOver::kTraining).value()));
 }
 
 }  // namespace

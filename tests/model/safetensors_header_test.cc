@@ -21,10 +21,10 @@ using ::testing::HasSubstr;
 // What a reader does with the bytes of a whole file, without a file.
 absl::StatusOr<SafetensorsHeader> ParseWhole(std::string_view bytes) {
   const auto first = std::as_bytes(std::span(bytes)).first(std::min<size_t>(8, bytes.size()));
-  absl::StatusOr<uint64_t> length = DecodeHeaderLength("x.safetensors", first, bytes.size());
+  absl::StatusOr<Bytes> length = DecodeHeaderLength("x.safetensors", first, Bytes(bytes.size()));
   if (!length.ok()) return length.status();
-  return ParseSafetensorsHeader("x.safetensors", bytes.substr(8, *length),
-                                bytes.size() - 8 - *length);
+  return ParseSafetensorsHeader("x.safetensors", bytes.substr(8, length->value()),
+                                Bytes(bytes.size()) - 8_B - *length);
 }
 
 class HandMadeFile : public testing::TestWithParam<SafetensorsCase> {};
@@ -56,7 +56,7 @@ TEST(SafetensorsHeader, ListsTensorsInOrderOfTheirBytes) {
       StrCat("{", EntryText("last", "BF16", "[3]", "[8,14]"), ",\"__metadata__\":{\"k\":\"v\"},",
              EntryText("empty", "F64", "[2,0]", "[8,8]"), ",",
              EntryText("first", "I64", "[]", "[0,8]"), "}"),
-      14);
+      14_B);
   ASSERT_TRUE(header.ok()) << header.status();
   ASSERT_EQ(header->tensors().size(), 3);
   EXPECT_EQ(header->tensors()[0].name, "first");
@@ -67,7 +67,7 @@ TEST(SafetensorsHeader, ListsTensorsInOrderOfTheirBytes) {
   EXPECT_EQ(last.shape, (std::vector<int64_t>{3}));
   EXPECT_EQ(last.begin, 8);
   EXPECT_EQ(last.end, 14);
-  EXPECT_EQ(last.bytes(), 6);
+  EXPECT_EQ(last.bytes(), 6_B);
   EXPECT_TRUE(header->tensors()[0].shape.empty());
   EXPECT_EQ(header->Find("last"), &last);
   EXPECT_EQ(header->Find("las"), nullptr);
@@ -82,7 +82,7 @@ TEST(SafetensorsHeader, KeepsEntriesApart) {
                                              StrCat("{", EntryText("a", "U8", "[2,3,4]", "[0,24]"),
                                                     ",", EntryText("b", "U8", "[]", "[24,25]"), ",",
                                                     EntryText("c", "U8", "[5]", "[25,30]"), "}"),
-                                             30);
+                                             30_B);
   ASSERT_TRUE(header.ok()) << header.status();
   EXPECT_EQ(header->Find("a")->shape, (std::vector<int64_t>{2, 3, 4}));
   EXPECT_EQ(header->Find("b")->shape, (std::vector<int64_t>{}));
@@ -93,7 +93,7 @@ TEST(SafetensorsHeader, KeepsEntriesApart) {
 TEST(SafetensorsHeader, FieldsAreNotInheritedFromTheEntryBefore) {
   const auto header = ParseSafetensorsHeader(
       "x", StrCat("{", EntryText("a", "U8", "[0]", "[0,0]"), R"(,"b":{"dtype":"U8","shape":[0]}})"),
-      0);
+      0_B);
   ASSERT_FALSE(header.ok());
   EXPECT_THAT(std::string(header.status().message()),
               HasSubstr("tensor \"b\": data_offsets is missing"));
@@ -106,7 +106,7 @@ TEST(SafetensorsHeader, FindsEveryOneOfManyTensors) {
     text += StrCat(i == 0 ? "" : ",", EntryText(StrCat("model.layers.", i), "U8", "[1]",
                                                 StrCat("[", i, ",", i + 1, "]")));
   }
-  const auto header = ParseSafetensorsHeader("x", text + "}", kTensors);
+  const auto header = ParseSafetensorsHeader("x", text + "}", Bytes(kTensors));
   ASSERT_TRUE(header.ok()) << header.status();
   for (int i = 0; i < kTensors; ++i) {
     const TensorEntry* tensor = header->Find(StrCat("model.layers.", i));
@@ -121,12 +121,12 @@ TEST(SafetensorsHeader, OneTensorMoreThanAMillionIsRefused) {
   for (size_t i = 0; i < kMaxSafetensorsTensors; ++i) {
     text += StrCat(i == 0 ? "" : ",", EntryText(StrCat(i), "U8", "[0]", "[0,0]"));
   }
-  const auto full = ParseSafetensorsHeader("x", text + "}", 0);
+  const auto full = ParseSafetensorsHeader("x", text + "}", 0_B);
   ASSERT_TRUE(full.ok()) << full.status();
   EXPECT_EQ(full->tensors().size(), kMaxSafetensorsTensors);
 
-  const auto above =
-      ParseSafetensorsHeader("x", StrCat(text, ",", EntryText("b", "U8", "[0]", "[0,0]"), "}"), 0);
+  const auto above = ParseSafetensorsHeader(
+      "x", StrCat(text, ",", EntryText("b", "U8", "[0]", "[0,0]"), "}"), 0_B);
   ASSERT_FALSE(above.ok());
   EXPECT_THAT(std::string(above.status().message()), HasSubstr("more than 1000000 tensors"));
 }
@@ -134,20 +134,20 @@ TEST(SafetensorsHeader, OneTensorMoreThanAMillionIsRefused) {
 TEST(SafetensorsHeader, HostileNamesAreCutInMessages) {
   const std::string name(1'000'000, 'x');
   const auto header =
-      ParseSafetensorsHeader("x", StrCat("{", EntryText(name, "X", "[0]", "[0,0]"), "}"), 0);
+      ParseSafetensorsHeader("x", StrCat("{", EntryText(name, "X", "[0]", "[0,0]"), "}"), 0_B);
   ASSERT_FALSE(header.ok());
   EXPECT_LT(header.status().message().size(), 300);
 }
 
 TEST(TensorBytes, IsCheckedLeftToRight) {
-  EXPECT_EQ(TensorBytes(Dtype::kF32, {}), 4);
+  EXPECT_EQ(TensorBytes(Dtype::kF32, {}), 4_B);
   const int64_t plain[] = {3, 5};
-  EXPECT_EQ(TensorBytes(Dtype::kF32, plain), 60);
+  EXPECT_EQ(TensorBytes(Dtype::kF32, plain), 60_B);
   EXPECT_EQ(TensorBytes(Dtype::kF4, plain), std::nullopt);
   const int64_t wrapping[] = {int64_t{1} << 62, 4, 0};
   EXPECT_EQ(TensorBytes(Dtype::kU8, wrapping), std::nullopt);
   const int64_t empty[] = {0, int64_t{1} << 62, 4};
-  EXPECT_EQ(TensorBytes(Dtype::kU8, empty), 0);
+  EXPECT_EQ(TensorBytes(Dtype::kU8, empty), 0_B);
   const int64_t negative[] = {-1};
   EXPECT_EQ(TensorBytes(Dtype::kU8, negative), std::nullopt);
 }

@@ -102,11 +102,11 @@ TEST_F(SafetensorsReaderTest, ReadsOneTensorOnceIntoTheCallersMemory) {
   RecordingIo recording(*io_);
   const absl::StatusOr<SafetensorsReader> reader = SafetensorsReader::Open(recording, path);
   ASSERT_TRUE(reader.ok()) << reader.status();
-  const uint64_t data = 8 + reader->header_bytes();
+  const uint64_t data = 8 + reader->header_bytes().value();
   ASSERT_EQ(recording.transfers.size(), 2);
   EXPECT_EQ(recording.transfers[0].bytes, 8);
   EXPECT_EQ(recording.transfers[1].offset, 8);
-  EXPECT_EQ(recording.transfers[1].bytes, reader->header_bytes());
+  EXPECT_EQ(Bytes(recording.transfers[1].bytes), reader->header_bytes());
 
   recording.transfers.clear();
   std::vector<std::byte> bytes(16);
@@ -124,7 +124,7 @@ TEST_F(SafetensorsReaderTest, ReadsOneTensorOnceIntoTheCallersMemory) {
 TEST_F(SafetensorsReaderTest, AHeaderBeyondTheCallersLimitIsNotRead) {
   const std::string path = WriteSample();
   RecordingIo recording(*io_);
-  EXPECT_TRUE(absl::IsDataLoss(SafetensorsReader::Open(recording, path, 16).status()));
+  EXPECT_TRUE(absl::IsDataLoss(SafetensorsReader::Open(recording, path, 16_B).status()));
   EXPECT_EQ(recording.transfers.size(), 1) << "only the length";
 }
 

@@ -47,7 +47,7 @@ absl::Status WriteSample(Io& io, const std::string& path, size_t piece, Bytes bu
   if (!writer.ok()) return writer.status();
   unsigned seed = 0;
   for (const TensorDeclaration& tensor : Sample()) {
-    const auto bytes = PatternBytes((*writer)->header().Find(tensor.name)->bytes(), seed++);
+    const auto bytes = PatternBytes((*writer)->header().Find(tensor.name)->bytes().value(), seed++);
     for (size_t at = 0; at < bytes.size(); at += piece) {
       const auto part = std::span(bytes).subspan(at, std::min(piece, bytes.size() - at));
       if (absl::Status status = (*writer)->Append(tensor.name, part); !status.ok()) return status;
@@ -68,7 +68,7 @@ void ExpectSample(Io& io, const std::string& path) {
     ASSERT_NE(entry, nullptr);
     EXPECT_EQ(entry->dtype, tensor.dtype);
     EXPECT_EQ(entry->shape, tensor.shape);
-    std::vector<std::byte> bytes(entry->bytes());
+    std::vector<std::byte> bytes(entry->bytes().value());
     ASSERT_TRUE(reader->ReadTensor(tensor.name, bytes).ok());
     EXPECT_EQ(bytes, PatternBytes(bytes.size(), seed++)) << tensor.name;
   }
@@ -93,7 +93,7 @@ TEST_F(SafetensorsWriterTest, TensorsAndDataSectionAreAligned) {
   ASSERT_TRUE(WriteSample(*io_, path_, 100, 4_KiB).ok());
   const absl::StatusOr<SafetensorsReader> reader = SafetensorsReader::Open(*io_, path_);
   ASSERT_TRUE(reader.ok());
-  EXPECT_EQ(reader->header_bytes() % 8, 0);
+  EXPECT_EQ(reader->header_bytes().value() % 8, 0);
   for (const TensorEntry& tensor : reader->header().tensors()) {
     if (BitsOf(tensor.dtype) < 8) continue;
     EXPECT_EQ(tensor.begin % (BitsOf(tensor.dtype) / 8), 0) << tensor.name;
@@ -292,7 +292,8 @@ TEST_F(SafetensorsWriterTest, WhatIsWrittenIsReadBackWhateverItIs) {
          .buffer = Bytes(CheckedU64(*rc::gen::inRange<uint64_t>(0, 200)))});
     RC_ASSERT(writer.ok());
     for (size_t i = 0; i < tensors.size(); ++i) {
-      const auto bytes = PatternBytes((*writer)->header().Find(tensors[i].name)->bytes(), i);
+      const auto bytes =
+          PatternBytes((*writer)->header().Find(tensors[i].name)->bytes().value(), i);
       size_t at = 0;
       while (at < bytes.size()) {
         const size_t piece = std::min(bytes.size() - at, *rc::gen::inRange<size_t>(1, 300));
@@ -309,7 +310,7 @@ TEST_F(SafetensorsWriterTest, WhatIsWrittenIsReadBackWhateverItIs) {
       RC_ASSERT(entry != nullptr);
       RC_ASSERT(entry->dtype == tensors[i].dtype);
       RC_ASSERT(entry->shape == tensors[i].shape);
-      std::vector<std::byte> bytes(entry->bytes());
+      std::vector<std::byte> bytes(entry->bytes().value());
       RC_ASSERT(reader->ReadTensor(tensors[i].name, bytes).ok());
       RC_ASSERT(bytes == PatternBytes(bytes.size(), i));
     }

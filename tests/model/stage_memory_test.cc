@@ -19,13 +19,13 @@ constexpr StageKind kFeedForward = StageKind::kFeedForward;
 
 // Bytes that `spec` keeps for each of ten tokens, and what of it is not the input.
 uint64_t KeptEach(const ModelSpec& spec, StageKind kind, uint64_t value_bytes) {
-  const uint64_t kept = KeptBytes(spec, kind, kTokens, value_bytes).value();
+  const uint64_t kept = KeptBytes(spec, kind, kTokens, Bytes(value_bytes)).value();
   EXPECT_EQ(kept % 10, 0u);
   return kept / 10;
 }
 uint64_t WorkspaceEach(const ModelSpec& spec, StageKind kind, uint64_t value_bytes,
                        PassesOver passes = PassesOver::kTraining) {
-  const uint64_t bytes = WorkspaceBytes(spec, kind, kTokens, value_bytes, passes).value();
+  const uint64_t bytes = WorkspaceBytes(spec, kind, kTokens, Bytes(value_bytes), passes).value();
   EXPECT_EQ(bytes % 10, 0u);
   return bytes / 10;
 }
@@ -35,7 +35,7 @@ TEST(StageMemory, AttentionKeepsWhatBackwardReads) {
   const uint64_t plain_values = 64 + 64 + 32 + 32 + 64;
   EXPECT_EQ(KeptEach(TinySpec("llama"), kAttention, 4), 4 * (plain_values + 1 + 4));
   EXPECT_EQ(KeptEach(TinySpec("llama"), kAttention, 2), 2 * plain_values + uint64_t{4} * (1 + 4));
-  EXPECT_EQ(InputBytes(TinySpec("llama"), kAttention, kTokens, 2).value(), 10u * 2 * 64);
+  EXPECT_EQ(InputBytes(TinySpec("llama"), kAttention, kTokens, 2_B).value(), 10u * 2 * 64);
   // q and k before their norm, and an inverse rms of each head.
   EXPECT_EQ(KeptEach(TinySpec("qwen3"), kAttention, 2),
             2 * (plain_values + 64 + 32) + uint64_t{4} * (1 + 4 + 4 + 2));
@@ -88,8 +88,8 @@ TEST(StageMemory, CountsThatDoNotFitAreSaidToOverflow) {
   ModelSpec spec = TinySpec("llama");
   spec.intermediate = (int64_t{1} << 31) - 1;
   const TokenBatch many = {.batch = int64_t{1} << 20, .sequence = int64_t{1} << 20};
-  EXPECT_FALSE(KeptBytes(spec, kFeedForward, many, 4).ok());
-  EXPECT_FALSE(WorkspaceBytes(spec, kFeedForward, many, 4, PassesOver::kTraining).ok());
+  EXPECT_FALSE(KeptBytes(spec, kFeedForward, many, 4_B).ok());
+  EXPECT_FALSE(WorkspaceBytes(spec, kFeedForward, many, 4_B, PassesOver::kTraining).ok());
 }
 
 Moments UseOf(const ArrayDescription& array, ScratchOf pass) {
@@ -98,7 +98,7 @@ Moments UseOf(const ArrayDescription& array, ScratchOf pass) {
 
 RC_GTEST_PROP(ArrayLayout, NoTwoArraysInUseAtOnceShareMemory, ()) {
   const ModelSpec spec = *AnySpec();
-  const uint64_t value_bytes = *rc::gen::element<uint64_t>(2, 4);
+  const Bytes value_bytes = *rc::gen::element(2_B, 4_B);
   const uint64_t tokens = *rc::gen::inRange<uint64_t>(1, 50);
   for (const StageKind kind : {StageKind::kAttention, StageKind::kFeedForward, StageKind::kExperts,
                                StageKind::kFinalNorm, StageKind::kHead}) {
@@ -116,14 +116,14 @@ RC_GTEST_PROP(ArrayLayout, NoTwoArraysInUseAtOnceShareMemory, ()) {
         RC_ASSERT(kept.At(a.role).laid_out == a.kept);
         if (!place.laid_out) continue;
         RC_ASSERT(place.bytes == tokens * static_cast<uint64_t>(a.width) *
-                                     (a.type == ArrayType::kActivation ? value_bytes : 4));
-        RC_ASSERT(place.offset + place.bytes <= layout.bytes().value());
+                                     (a.type == ArrayType::kActivation ? value_bytes : 4_B));
+        RC_ASSERT(place.offset + place.bytes.value() <= layout.bytes().value());
         for (const ArrayDescription& b : arrays) {
           const ArrayLayout::Place& other = layout.At(b.role);
           if (a.role == b.role || !other.laid_out) continue;
           if (!UseOf(a, pass).Overlaps(UseOf(b, pass))) continue;
-          RC_ASSERT(place.offset + place.bytes <= other.offset ||
-                    other.offset + other.bytes <= place.offset);
+          RC_ASSERT(place.offset + place.bytes.value() <= other.offset ||
+                    other.offset + other.bytes.value() <= place.offset);
         }
       }
     }
@@ -135,17 +135,17 @@ RC_GTEST_PROP(ArrayLayout, KeptArraysLieSideBySide, ()) {
   const uint64_t tokens = *rc::gen::inRange<uint64_t>(1, 50);
   for (const StageKind kind : {StageKind::kAttention, StageKind::kFeedForward}) {
     const ArrayDescriptions arrays = ArraysOf(spec, kind);
-    const ArrayLayout kept = ArrayLayout::Kept(arrays, tokens, 2);
+    const ArrayLayout kept = ArrayLayout::Kept(arrays, tokens, 2_B);
     RC_ASSERT(kept.At(ArrayRole::kInput).offset == 0u);
     uint64_t sum = 0;
     for (const ArrayDescription& array : arrays) {
       if (!array.kept) continue;
-      sum += kept.At(array.role).bytes;
+      sum += kept.At(array.role).bytes.value();
       for (const ArrayDescription& other : arrays) {
         if (!other.kept || other.role == array.role) continue;
         const ArrayLayout::Place& a = kept.At(array.role);
         const ArrayLayout::Place& b = kept.At(other.role);
-        RC_ASSERT(a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset);
+        RC_ASSERT(a.offset + a.bytes.value() <= b.offset || b.offset + b.bytes.value() <= a.offset);
       }
     }
     RC_ASSERT(sum == kept.bytes().value());

@@ -68,7 +68,7 @@ TEST(DeviceRates, OfTheHostFitExactlyIntoWhatIsAskedFor) {
   ASSERT_TRUE(status.ok()) << status;
   ExpectWhole(profile);
   EXPECT_EQ((*device)->high_water(), (*device)->capacity());
-  EXPECT_EQ((*device)->used(), 0u);
+  EXPECT_EQ((*device)->used(), 0_B);
 }
 
 // A machine with a device, whole: the profile can be written and read again.
@@ -90,7 +90,7 @@ TEST(DeviceRates, OfACudaDeviceMakeAProfile) {
          .rated = {.device = **device, .kernels = CudaKernels(), .device_context = context->get()},
          .rates = rates,
          .name = "Fake GPU",
-         .free_bytes = uint64_t{1} << 30});
+         .free_bytes = 1_GiB});
     ASSERT_TRUE(profile.ok()) << profile.status();
     ExpectWhole(*profile);
     EXPECT_EQ(profile->device.kind, DeviceKind::kCuda);
@@ -124,7 +124,7 @@ TEST(DeviceRates, TheErrorOfADeviceIsTold) {
   RealClock clock;
   const DeviceRates rates{.time = Seconds{0.1}, .matrix_bytes = kLeastMatrixBytes};
   const absl::StatusOr<std::unique_ptr<HostDevice>> device =
-      HostDevice::Create({.capacity = HostRatingBytes(rates, 1) - 1, .clock = &clock});
+      HostDevice::Create({.capacity = HostRatingBytes(rates, 1) - 1_B, .clock = &clock});
   ASSERT_TRUE(device.ok()) << device.status();
   HardwareProfile profile = WithPack();
   const absl::Status status = MeasureDeviceRates(

@@ -161,7 +161,7 @@ double DeviceBytes(const ModelSpec& spec, const TrainingJob& job, int64_t thread
   for (const Buffer& buffer : layout->buffers) {
     if (buffer.memory != Memory::kDevice) continue;
     const bool scratch = buffer.kind == BufferKind::kTileScratch;
-    bytes += static_cast<double>(buffer.bytes + kBufferAlignment) * (scratch ? 1 : times);
+    bytes += static_cast<double>(buffer.bytes + Bytes(kBufferAlignment)) * (scratch ? 1 : times);
   }
   return bytes;
 }

@@ -239,9 +239,9 @@ TEST_F(HostLimitsTest, ReadsSwapHugePagesAndTheThreadsOfTheMachine) {
   EXPECT_EQ(limits.huge_page_pools[0].total, 100u);
   EXPECT_EQ(limits.huge_page_pools[0].free, 60u);
   const HostAllowance allowance = AllowanceOf(limits);
-  EXPECT_EQ(allowance.total_memory_bytes, (16000_KiB).value());
-  EXPECT_EQ(allowance.huge_page_pool_bytes, (200_MiB).value());
-  EXPECT_EQ(allowance.huge_page_pool_free_bytes, (120_MiB).value());
+  EXPECT_EQ(allowance.total_memory_bytes, Bytes((16000_KiB).value()));
+  EXPECT_EQ(allowance.huge_page_pool_bytes, 200_MiB);
+  EXPECT_EQ(allowance.huge_page_pool_free_bytes, Bytes((120_MiB).value()));
   EXPECT_EQ(allowance.hardware_threads, 8);
   EXPECT_EQ(CoresText(allowance, limits.hardware_threads), "8 of 64 hardware threads by affinity");
   for (const auto& [text, mode] : std::vector<std::pair<std::string_view, HugePageMode>>{

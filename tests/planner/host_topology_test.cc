@@ -62,14 +62,13 @@ TEST_F(SysTopologyTest, CountsSocketsCoresThreadsCachesAndNodes) {
   PutTwoSockets();
   const absl::StatusOr<HostTopology> topology = ReadSysTopology(*io_, root_);
   ASSERT_TRUE(topology.ok()) << topology.status();
-  const HostTopology expected{
-      .sockets = 2,
-      .cores = 4,
-      .hardware_threads = 8,
-      .l2_bytes = 1 << 20,
-      .l3_bytes = 32 << 20,
-      .l3_caches = 2,
-      .nodes = {{0, 1 << 20, 2, 4}, {1, 2 << 20, 2, 4}, {10, 4 << 20, 0, 0}}};
+  const HostTopology expected{.sockets = 2,
+                              .cores = 4,
+                              .hardware_threads = 8,
+                              .l2_bytes = Bytes(1 << 20),
+                              .l3_bytes = Bytes(32 << 20),
+                              .l3_caches = 2,
+                              .nodes = {{0, 1_MiB, 2, 4}, {1, 2_MiB, 2, 4}, {10, 4_MiB, 0, 0}}};
   EXPECT_EQ(*topology, expected);
 }
 
@@ -81,7 +80,7 @@ TEST_F(SysTopologyTest, WhatIsNotToldIsOneOrNone) {
   ASSERT_TRUE(topology.ok()) << topology.status();
   EXPECT_EQ(
       *topology,
-      (HostTopology{.sockets = 1, .cores = 3, .hardware_threads = 3, .nodes = {{0, 8192, 3, 3}}}));
+      (HostTopology{.sockets = 1, .cores = 3, .hardware_threads = 3, .nodes = {{0, 8_KiB, 3, 3}}}));
 }
 
 TEST_F(SysTopologyTest, CachesOfStrangeSizeAreNotKnown) {
@@ -90,7 +89,7 @@ TEST_F(SysTopologyTest, CachesOfStrangeSizeAreNotKnown) {
     for (int i = 0; i < 8; ++i) {
       Put(StrCat("sys/devices/system/cpu/cpu", i, "/cache/index2/size"), size);
     }
-    EXPECT_EQ(ReadSysTopology(*io_, root_)->l2_bytes, 0u) << size;
+    EXPECT_EQ(ReadSysTopology(*io_, root_)->l2_bytes, 0_B) << size;
   }
 }
 

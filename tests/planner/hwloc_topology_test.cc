@@ -20,13 +20,13 @@ TEST(HwlocTopology, TwoSocketsWithTwoThreadsACore) {
   EXPECT_EQ(topology.sockets, 2);
   EXPECT_EQ(topology.cores, 16);
   EXPECT_EQ(topology.hardware_threads, 32);
-  EXPECT_EQ(topology.l2_bytes, 524288u);
-  EXPECT_EQ(topology.l3_bytes, 33554432u);
+  EXPECT_EQ(topology.l2_bytes, 524288_B);
+  EXPECT_EQ(topology.l3_bytes, 33554432_B);
   EXPECT_EQ(topology.l3_caches, 4);
   ASSERT_EQ(topology.nodes.size(), 2u);
   for (int64_t i = 0; i < 2; ++i) {
     EXPECT_EQ(topology.nodes[i].number, i);
-    EXPECT_EQ(topology.nodes[i].memory_bytes, uint64_t{64} << 30);
+    EXPECT_EQ(topology.nodes[i].memory_bytes, Bytes(uint64_t{64} << 30));
     EXPECT_EQ(topology.nodes[i].cores, 8);
     EXPECT_EQ(topology.nodes[i].hardware_threads, 16);
   }
@@ -37,8 +37,8 @@ TEST(HwlocTopology, SeveralNodesASocketAndNoCaches) {
   EXPECT_EQ(topology.sockets, 1);
   EXPECT_EQ(topology.cores, 12);
   EXPECT_EQ(topology.hardware_threads, 12);
-  EXPECT_EQ(topology.l2_bytes, 0u);
-  EXPECT_EQ(topology.l3_bytes, 0u);
+  EXPECT_EQ(topology.l2_bytes, 0_B);
+  EXPECT_EQ(topology.l3_bytes, 0_B);
   EXPECT_EQ(topology.l3_caches, 0);
   ASSERT_EQ(topology.nodes.size(), 4u);
   EXPECT_EQ(topology.nodes[3].cores, 3);

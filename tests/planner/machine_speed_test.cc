@@ -52,7 +52,8 @@ TEST(MachineSpeed, IsAShareOfTheProfiles) {
   HardwareProfile profile = Measured(DeviceKind::kHost);
   profile.host.yardstick_flops_per_second->value = Yardstick::kFlops;
   // 12 bytes for each value of a piece: two arrays of three pieces make up the memory.
-  profile.host.yardstick_bytes_per_second->value = Yardstick::kMemoryBytes / 24 * 12.0;
+  profile.host.yardstick_bytes_per_second->value =
+      static_cast<double>(Yardstick::kMemoryBytes / 24) * 12.0;
   const absl::StatusOr<MachineSpeed> speed =
       MeasureSpeed(clock, profile, 2, {.time = Seconds{0.01}});
   ASSERT_TRUE(speed.ok()) << speed.status();

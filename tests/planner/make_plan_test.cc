@@ -325,12 +325,12 @@ TEST_F(MakePlanTest, AMarginCanMakeTheDifference) {
   request.setting.margin = 0.7;
   const PlanAnswer refused = Make(request);
   EXPECT_FALSE(refused.feasible);
-  EXPECT_EQ(refused.search.shortages.front().available, 30'000'000U);
+  EXPECT_EQ(refused.search.shortages.front().available, 30'000'000_B);
 }
 
 TEST(DescribeShortages, SaysWhatLacks) {
-  const std::vector<std::string> lines = DescribeShortages(
-      {{.limit = Limit::kHostMemory, .needed = uint64_t{3} << 30, .available = uint64_t{1} << 30}});
+  const std::vector<std::string> lines =
+      DescribeShortages({{.limit = Limit::kHostMemory, .needed = 3_GiB, .available = 1_GiB}});
   EXPECT_THAT(lines, testing::ElementsAre("host memory: needs 3 GiB, 1 GiB are available, "
                                           "2 GiB (2,147,483,648 bytes) lack"));
   EXPECT_TRUE(DescribeShortages({}).empty());

@@ -14,17 +14,17 @@ namespace {
 
 class ProbeLinkTest : public testing::Test {
  protected:
-  std::unique_ptr<Device> Open(uint64_t capacity) {
+  std::unique_ptr<Device> Open(Bytes capacity) {
     absl::StatusOr<std::unique_ptr<HostDevice>> device =
         HostDevice::Create({.capacity = capacity, .clock = &clock_});
     EXPECT_TRUE(device.ok()) << device.status();
     return *std::move(device);
   }
   std::optional<PcieState> Probe(const LinkReader& read) {
-    const std::unique_ptr<Device> device = Open(uint64_t{40} << 20);
+    const std::unique_ptr<Device> device = Open(40_MiB);
     const absl::StatusOr<std::optional<PcieState>> link = ProbeLink(clock_, *device, read);
     EXPECT_TRUE(link.ok()) << link.status();
-    EXPECT_EQ(device->used(), 0u);
+    EXPECT_EQ(device->used(), 0_B);
     return link.value_or(std::nullopt);
   }
   static NvmlLink Link(uint32_t generation, uint32_t width) {
@@ -77,10 +77,10 @@ TEST_F(ProbeLinkTest, ADriverThatDoesNotTellIsAskedOnce) {
 }
 
 TEST_F(ProbeLinkTest, ADeviceThatIsTooSmallIsAnErrorAndNothingStays) {
-  const std::unique_ptr<Device> device = Open(uint64_t{1} << 20);
+  const std::unique_ptr<Device> device = Open(1_MiB);
   EXPECT_TRUE(
       absl::IsResourceExhausted(ProbeLink(clock_, *device, [] { return Link(4, 16); }).status()));
-  EXPECT_EQ(device->used(), 0u);
+  EXPECT_EQ(device->used(), 0_B);
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ class ProfileCache : public testing::Test {
   ProfiledHardware hardware_{.processor = "A processor\nwith \"quotes\"",
                              .cores = 12,
                              .hardware_threads = 24,
-                             .memory_bytes = uint64_t{64} << 30,
+                             .memory_bytes = Bytes(uint64_t{64} << 30),
                              .numa_nodes = 2,
                              .device = "host"};
 };

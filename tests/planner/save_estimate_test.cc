@@ -26,13 +26,13 @@ TEST(EstimateSave, CountsTheBytesThatACheckpointHas) {
     uint64_t bytes = 0;
     uint64_t weights = 0;
     for (const CheckpointEntry& entry : layout->entries) {
-      bytes += entry.bytes;
-      if (entry.part == StatePart::kHi) weights += entry.bytes;
+      bytes += entry.bytes.value();
+      if (entry.part == StatePart::kHi) weights += entry.bytes.value();
     }
     HardwareProfile profile;
     const SaveEstimate estimate = EstimateSave(spec, job, profile);
-    EXPECT_EQ(estimate.bytes, bytes);
-    EXPECT_EQ(estimate.weights_bytes, weights);
+    EXPECT_EQ(estimate.bytes, Bytes(bytes));
+    EXPECT_EQ(estimate.weights_bytes, Bytes(weights));
     EXPECT_TRUE(estimate.assumed);
     EXPECT_DOUBLE_EQ(estimate.seconds(), static_cast<double>(bytes) / kAssumedDisk);
     profile.disks.push_back({.write_bytes_per_second = {.value = 5e8}});

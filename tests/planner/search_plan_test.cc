@@ -35,7 +35,8 @@ struct Oracle {
 
 uint64_t LackingBytes(const std::vector<Shortage>& shortages) {
   uint64_t lacking = 0;
-  for (const Shortage& shortage : shortages) lacking += shortage.needed - shortage.available;
+  for (const Shortage& shortage : shortages)
+    lacking += (shortage.needed - shortage.available).value();
   return lacking;
 }
 
@@ -51,7 +52,7 @@ Oracle LookAtAll(const ModelSpec& spec, const TrainingJob& job, const PlanSpace&
       continue;
     }
     ++oracle.fitting;
-    const uint64_t device = prediction->memory.device_bytes();
+    const uint64_t device = prediction->memory.device_bytes().value();
     if (prediction->step_seconds < oracle.step_seconds) {
       oracle.step_seconds = prediction->step_seconds;
       oracle.device_bytes = device;
@@ -100,7 +101,7 @@ void ExpectFindsTheOptimum(const ModelSpec& spec, const TrainingJob& job, const 
     return;
   }
   EXPECT_EQ(all.prediction.step_seconds, oracle.step_seconds);
-  EXPECT_EQ(all.prediction.memory.device_bytes(), oracle.device_bytes);
+  EXPECT_EQ(all.prediction.memory.device_bytes(), Bytes(oracle.device_bytes));
   EXPECT_EQ(all.gap, 0);
   const SearchResult exact = SearchPlan(spec, job, space, setting, kExact);
   EXPECT_EQ(exact.prediction.step_seconds, oracle.step_seconds);
@@ -202,7 +203,7 @@ TEST(SearchPlan, TheNearestPlanIsTheOneThatLacksLeast) {
   EXPECT_EQ(result.simulated, 0);
   ASSERT_EQ(result.shortages.size(), 1U);
   EXPECT_EQ(result.shortages[0].limit, Limit::kDeviceMemory);
-  EXPECT_EQ(result.shortages[0].available, 2'000'000U);
+  EXPECT_EQ(result.shortages[0].available, 2'000'000_B);
   const Oracle oracle = LookAtAll(spec, job, space, setting);
   EXPECT_EQ(LackingBytes(result.shortages), oracle.least_lacking);
   const absl::StatusOr<Prediction> nearest = Predict(spec, job, result.nearest, setting);
@@ -224,9 +225,9 @@ TEST(SearchPlan, WhatLacksMayBeRamOrPageLocking) {
       SearchPlan(spec, job, SmallSpace(spec, job), {.profile = machine, .margin = 0.5});
   ASSERT_EQ(result.shortages.size(), 2U);
   EXPECT_EQ(result.shortages[0].limit, Limit::kHostMemory);
-  EXPECT_EQ(result.shortages[0].available, 5'000'000U);
+  EXPECT_EQ(result.shortages[0].available, 5'000'000_B);
   EXPECT_EQ(result.shortages[1].limit, Limit::kPageLocking);
-  EXPECT_EQ(result.shortages[1].available, 1'000'000U);
+  EXPECT_EQ(result.shortages[1].available, 1'000'000_B);
 }
 
 TEST(SearchPlan, AsManyChunksAsFitAreResidentAndNotOneMore) {
@@ -412,14 +413,14 @@ TEST(SearchPlan, AMarginIsKept) {
   HardwareProfile machine = SmallMachine(SlowPart::kLink);
   const SearchResult free = SearchPlan(spec, job, space, {.profile = machine});
   // So that the best plan just fits.
-  const uint64_t needed = free.prediction.memory.device_bytes();
+  const uint64_t needed = free.prediction.memory.device_bytes().value();
   machine.device.memory_bytes.value = static_cast<double>(needed) * 1.02;
   const SearchResult tight = SearchPlan(spec, job, space, {.profile = machine, .margin = 0.01});
   EXPECT_EQ(tight.plan, free.plan);
   const Setting setting{.profile = machine, .margin = 0.05};
   const SearchResult kept = SearchPlan(spec, job, space, setting);
   ExpectSound(spec, job, kept, setting);
-  EXPECT_LT(kept.prediction.memory.device_bytes(), needed);
+  EXPECT_LT(kept.prediction.memory.device_bytes(), Bytes(needed));
   EXPECT_GE(kept.prediction.step_seconds, free.prediction.step_seconds);
 }
 

@@ -74,7 +74,7 @@ double BesideScratch(const ModelSpec& spec, const TrainingJob& job, double bytes
   CHECK(layout.ok());
   uint64_t scratch = 0;
   for (const Buffer& buffer : layout->buffers) {
-    if (buffer.kind == BufferKind::kTileScratch) scratch += buffer.bytes;
+    if (buffer.kind == BufferKind::kTileScratch) scratch += buffer.bytes.value();
   }
   return bytes + static_cast<double>(scratch) / 0.9;
 }

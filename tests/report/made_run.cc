@@ -38,7 +38,8 @@ RunView MadeView() {
   job.sequence = 64;
   StreamPlan plan = PlanFor(Strategy::kHorizon);
   NameModel(config.spec, plan);
-  RunView view = *ViewOfPlan("plan.json", config.spec, job, plan, machine, {.process_bytes = 1000});
+  RunView view =
+      *ViewOfPlan("plan.json", config.spec, job, plan, machine, {.process_bytes = 1000_B});
   StepTimelines& timelines = *view.timelines;
   timelines.step = 3;
   timelines.measured = timelines.predicted;

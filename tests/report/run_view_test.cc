@@ -42,11 +42,11 @@ TEST_F(RunViewTest, ReadsWhatARunLeaves) {
   EXPECT_EQ(view->steps_done, 3);
   EXPECT_EQ(view->steps_total, 3);
   EXPECT_EQ(view->spec.name, "qwen2.5-0.5b");
-  ASSERT_EQ(view->metrics.size(), 3u);
-  EXPECT_EQ(view->metrics[1].loss, 2.0);
-  EXPECT_EQ(view->metrics[1].host_bytes, 100_MiB);
-  ASSERT_EQ(view->evaluations.size(), 1u);
-  EXPECT_EQ(view->evaluations[0].loss, 2.5);
+  ASSERT_EQ(view->metrics.lines().size(), 3u);
+  EXPECT_EQ(view->metrics.lines()[1].loss, 2.0);
+  EXPECT_EQ(view->metrics.lines()[1].host_bytes, 100_MiB);
+  ASSERT_EQ(view->evaluations.lines().size(), 1u);
+  EXPECT_EQ(view->evaluations.lines()[0].loss, 2.5);
   EXPECT_EQ(*view->timelines, *MadeView().timelines);
   EXPECT_EQ(view->outcome->step_seconds.measured, 0.25);
   EXPECT_FALSE(view->outcome->last_loss.has_value());
@@ -118,7 +118,7 @@ TEST_F(RunViewTest, ARefreshAddsWhatHasHappenedSince) {
   Write("metrics.jsonl", lines.substr(0, first));
   ASSERT_TRUE(RefreshRun(*io_, *view).ok());
   EXPECT_EQ(view->steps_done, 1);
-  EXPECT_EQ(view->metrics.size(), 1u);
+  EXPECT_EQ(view->metrics.lines().size(), 1u);
 }
 
 TEST_F(RunViewTest, WhileARunHasNoOutcomeTheFiguresAreThoseSoFar) {
@@ -133,7 +133,7 @@ TEST_F(RunViewTest, WhileARunHasNoOutcomeTheFiguresAreThoseSoFar) {
   EXPECT_EQ(outcome->first_loss, 4.0);
   ASSERT_FALSE(outcome->lanes.empty());
   for (const ComparedWork& lane : outcome->lanes) EXPECT_NEAR(*lane.seconds.error, 1, 1e-9);
-  view->metrics.clear();
+  view->metrics.Clear();
   EXPECT_FALSE(OutcomeSoFar(*view).has_value());
 }
 

@@ -75,12 +75,12 @@ TEST(ViewJson, MemoryOverAStepStaysWithinTheLayout) {
   const RunView view = MadeView();
   const Document document = Parse(view);
   for (const EnumWord<Memory>& memory : WordsOf(Memory{})) {
-    const uint64_t most = view.schedule.memory.totals[static_cast<size_t>(memory.value)];
+    const Bytes most = view.schedule.memory.totals[static_cast<size_t>(memory.value)];
     int64_t highest = 0;
     for (const Value& bytes :
          *At(document.root, {"timelines", "predicted", "memory", memory.word}).As<Value::Array>()) {
       highest = std::max(highest, *bytes.As<int64_t>());
-      EXPECT_LE(*bytes.As<int64_t>(), static_cast<int64_t>(most)) << memory.word;
+      EXPECT_LE(*bytes.As<int64_t>(), static_cast<int64_t>(most.value())) << memory.word;
     }
     EXPECT_GT(highest, 0) << memory.word;
   }
@@ -101,7 +101,7 @@ TEST(ViewJson, APlanHasThePredictedHalfOnly) {
 
 TEST(ViewJson, ALongRunIsThinnedAndKeepsItsLastStep) {
   RunView view = MadeView();
-  for (int64_t step = 1; step <= 10000; ++step) view.metrics.push_back({.step = step});
+  for (int64_t step = 1; step <= 10000; ++step) view.metrics.Add({.step = step});
   const Document document = Parse(view);
   const Value::Array& steps = *At(document.root, {"metrics", "step"}).As<Value::Array>();
   EXPECT_LE(steps.size(), 4000u);

@@ -25,7 +25,7 @@ Clock& TestClock() {
 
 // Every fifth seed also holds kernels to the memory their operations declare.
 MakeDevice OnAdversary(uint64_t seed, int queue_bound = 64) {
-  return [=](uint64_t bytes) -> absl::StatusOr<std::unique_ptr<Device>> {
+  return [=](Bytes bytes) -> absl::StatusOr<std::unique_ptr<Device>> {
     ASSIGN_OR_RETURN(std::unique_ptr<AdversarialDevice> device,
                      AdversarialDevice::Create({.capacity = bytes,
                                                 .seed = seed,
@@ -153,7 +153,7 @@ FailedRun RunFailing(uint64_t call, DeviceFault fault) {
   FailedRun run;
   AdversarialDevice* adversary = nullptr;
   std::unique_ptr<Device> kept;
-  const MakeDevice make = [&](uint64_t bytes) -> absl::StatusOr<std::unique_ptr<Device>> {
+  const MakeDevice make = [&](Bytes bytes) -> absl::StatusOr<std::unique_ptr<Device>> {
     ASSIGN_OR_RETURN(
         std::unique_ptr<AdversarialDevice> device,
         AdversarialDevice::Create({.capacity = bytes, .seed = call, .clock = &TestClock()}));

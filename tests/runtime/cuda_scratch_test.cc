@@ -44,8 +44,8 @@ TrainingJob Job(int64_t micro_batch, int64_t sequence) {
 uint64_t LaidOut(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan) {
   const absl::StatusOr<ChunkTable> chunks = CutIntoChunks(spec, job, plan);
   EXPECT_TRUE(chunks.ok()) << chunks.status();
-  const CheckedU64 bytes = CudaScratchBytes(spec, job, plan, *chunks,
-                                            {.batch = job.micro_batch, .sequence = job.sequence});
+  const Bytes bytes = CudaScratchBytes(spec, job, plan, *chunks,
+                                       {.batch = job.micro_batch, .sequence = job.sequence});
   EXPECT_TRUE(bytes.ok());
   EXPECT_GT(bytes.value(), kGemmWorkspaceBytes);
   return bytes.value() - kGemmWorkspaceBytes;
@@ -126,10 +126,11 @@ TEST(CudaScratch, LogitsHaveTheKernelsStride) {
       return found->bytes;
     };
     const auto row = static_cast<uint64_t>(CudaLogitStride(vocab)) * sizeof(float);
-    EXPECT_EQ(bytes(BufferKind::kLogits, PassKind::kTrain), 120 * (row + sizeof(TokenSums)));
-    EXPECT_EQ(bytes(BufferKind::kLogits, PassKind::kEvaluate), 120 * (row + sizeof(TokenSums)));
-    EXPECT_EQ(bytes(BufferKind::kLogits, PassKind::kDecode), 3 * row);
-    EXPECT_EQ(bytes(BufferKind::kLogitsPinned, PassKind::kPrefill), 3 * row);
+    EXPECT_EQ(bytes(BufferKind::kLogits, PassKind::kTrain), Bytes(120 * (row + sizeof(TokenSums))));
+    EXPECT_EQ(bytes(BufferKind::kLogits, PassKind::kEvaluate),
+              Bytes(120 * (row + sizeof(TokenSums))));
+    EXPECT_EQ(bytes(BufferKind::kLogits, PassKind::kDecode), Bytes(3 * row));
+    EXPECT_EQ(bytes(BufferKind::kLogitsPinned, PassKind::kPrefill), Bytes(3 * row));
   }
 }
 

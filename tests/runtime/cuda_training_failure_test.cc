@@ -87,7 +87,7 @@ class CudaTrainingFailure : public testing::TestWithParam<Case> {
     const auto batch = [&](int64_t step, int64_t micro_batch) {
       return RandomTokens(spec_, job_, static_cast<uint64_t>(10 * step + micro_batch), 3);
     };
-    const auto device = [this](uint64_t bytes) {
+    const auto device = [this](Bytes bytes) {
       return MakeCudaDevice({.capacity = bytes, .clock = &clock_});
     };
     return RunTraining({.spec = spec_,

@@ -137,7 +137,7 @@ struct World {
   std::unique_ptr<DeviceContext> context;
   std::unique_ptr<Device> device;
 
-  World(DeviceKind kind, uint64_t bytes, uint64_t seed) {
+  World(DeviceKind kind, Bytes bytes, uint64_t seed) {
     if (kind == DeviceKind::kHost) {
       device = *HostDevice::Create({.capacity = bytes, .clock = &clock});
       return;

@@ -37,7 +37,7 @@ class GuardedRun {
 
   absl::Status Make(const StreamPlan& plan) {
     ASSIGN_OR_RETURN(const MemoryLayout layout, LayOutMemory(spec_, job_, plan));
-    const uint64_t bytes = layout.totals[static_cast<size_t>(Memory::kDevice)];
+    const Bytes bytes = layout.totals[static_cast<size_t>(Memory::kDevice)];
     ASSIGN_OR_RETURN(device_, HostDevice::Create({.capacity = bytes, .clock = &clock_}));
     ASSIGN_OR_RETURN(
         pass_, ModelPass::Create({.spec = spec_, .job = job_, .plan = plan},
@@ -95,7 +95,7 @@ class GuardedRun {
       const OperationBodies::Transfer copy = bodies.TransferOf(call);
       const bool to_device = call.operation.lane == Lane::kH2d;
       std::memcpy(to_device ? copy.device : copy.host, to_device ? copy.host : copy.device,
-                  copy.bytes);
+                  copy.bytes.value());
     } else {
       const KernelContext context{.workers = workers_.get(),
                                   .scratch = bodies.ScratchOf(call.operation.lane)};
@@ -116,7 +116,7 @@ class GuardedRun {
     }
     std::vector<std::span<std::byte>> all;
     for (size_t m = 0; m < begins.size(); ++m) {
-      if (layout.totals[m] > 0) all.emplace_back(begins[m], layout.totals[m]);
+      if (layout.totals[m] > 0_B) all.emplace_back(begins[m], layout.totals[m].value());
     }
     return all;
   }
@@ -126,7 +126,7 @@ class GuardedRun {
     for (const Access& access : call.phase.AccessesOf(call.operation)) {
       const BufferPlace& place = pass_->memory().places()[access.buffer];
       KernelMemory& one = declared[access.buffer];
-      one.memory = {place.begin, place.bytes};
+      one.memory = {place.begin, place.bytes.value()};
       (access.mode == AccessMode::kRead ? one.reads : one.writes) = true;
     }
     std::vector<KernelMemory> list;

@@ -20,14 +20,14 @@ ModelSpec OfDepth(int64_t layers) {
   return spec;
 }
 
-uint64_t Total(const ModelSpec& spec, Memory memory) {
+Bytes Total(const ModelSpec& spec, Memory memory) {
   return LayOutMemory(spec, TinyJob(), DeepPlan())->totals[static_cast<size_t>(memory)];
 }
 
 TEST(DeepTraining, NinetySixLayersTrainInTheArenaOfFour) {
-  const uint64_t arena = Total(OfDepth(4), Memory::kDevice);
+  const Bytes arena = Total(OfDepth(4), Memory::kDevice);
   EXPECT_EQ(Total(OfDepth(96), Memory::kDevice), arena);
-  const MakeDevice exactly = [&](uint64_t) { return OnHostDevice()(arena); };
+  const MakeDevice exactly = [&](Bytes) { return OnHostDevice()(arena); };
   const absl::StatusOr<RunOutcome> outcome =
       TrainTiny(OfDepth(96), TinyJob(), DeepPlan(), 3, exactly);
   ASSERT_TRUE(outcome.ok()) << outcome.status();
@@ -47,7 +47,7 @@ TEST(DeepTraining, EachLayerAddsFourteenBytesAParameterToTheHost) {
     for (const Buffer& buffer : layout.buffers) {
       if (buffer.memory != Memory::kDevice && buffer.kind != BufferKind::kAnchor &&
           buffer.kind != BufferKind::kNormPartials) {
-        bytes += buffer.bytes;
+        bytes += buffer.bytes.value();
       }
     }
     return bytes;

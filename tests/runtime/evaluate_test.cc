@@ -44,7 +44,7 @@ std::vector<std::pair<std::string, StreamPlan>> Plans(const TrainingJob& job) {
   std::vector<std::pair<std::string, StreamPlan>> plans;
   plans.emplace_back("as it comes", StreamPlan{});
   StreamPlan plan;
-  plan.chunk_bytes = Bytes(CheckedU64(7'000 * BytesOfParameter(job).link));
+  plan.chunk_bytes = 7'000 * BytesOfParameter(job).link;
   plan.embedding_home = EmbeddingHome::kStreamed;
   plans.emplace_back("stages in shards", plan);
   plan.resident_chunks = 2;
@@ -86,11 +86,11 @@ struct Made {
   RunEnvironment Environment() {
     return {.device = *device, .kernels = HostKernels(), .clock = clock};
   }
-  void MakeDevice(uint64_t bytes) {
+  void MakeDevice(Bytes bytes) {
     device = *HostDevice::Create({.capacity = bytes, .clock = &clock});
   }
   void Train(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan) {
-    MakeDevice(uint64_t{1} << 30);
+    MakeDevice(1_GiB);
     auto made = Trainer::Create(spec, job, plan,
                                 {.device = *device, .kernels = HostKernels(), .clock = clock});
     ASSERT_TRUE(made.ok()) << made.status();
@@ -103,7 +103,7 @@ struct Made {
   }
   void Alone(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan,
              const ParameterStore::Source& source) {
-    MakeDevice(uint64_t{1} << 30);
+    MakeDevice(1_GiB);
     auto made = ModelPass::Create(
         {.spec = spec, .job = job, .plan = plan, .kind = PassKind::kEvaluate}, Environment());
     ASSERT_TRUE(made.ok()) << made.status();

@@ -43,7 +43,7 @@ struct Variant {
 
 std::vector<Variant> PlanVariants(const TrainingJob& job) {
   std::vector<Variant> variants;
-  const uint64_t link = BytesOfParameter(job).link;
+  const uint64_t link = BytesOfParameter(job).link.value();
   // One stage (4,356 or 21,636 parameters) to a chunk, and the table of 39,600 in shards.
   const Bytes small = Bytes(CheckedU64(22'000 * link));
   // Some stages to a chunk, and the table whole.

@@ -157,7 +157,7 @@ class ExportedTensors : public ::testing::Test {
   }
 
   static std::vector<std::byte> BytesOf(const TensorDeclaration& tensor) {
-    return PatternBytes(*TensorBytes(tensor.dtype, tensor.shape),
+    return PatternBytes((*TensorBytes(tensor.dtype, tensor.shape)).value(),
                         static_cast<unsigned>(tensor.name.size()));
   }
 
@@ -182,7 +182,7 @@ class ExportedTensors : public ::testing::Test {
       ASSERT_NE(found, nullptr) << other.name;
       EXPECT_EQ(found->tensor->dtype, other.dtype);
       EXPECT_EQ(found->tensor->shape, other.shape);
-      std::vector<std::byte> bytes(found->tensor->bytes());
+      std::vector<std::byte> bytes(found->tensor->bytes().value());
       ASSERT_TRUE(files->ReadTensor(other.name, bytes).ok());
       EXPECT_EQ(bytes, BytesOf(other)) << other.name;
     }
@@ -327,8 +327,8 @@ TEST_F(ExportedTensors, GoldensComeOutAsTheyWentIn) {
       const ModelFiles::Location* found = after->Find(tensor);
       ASSERT_NE(found, nullptr) << tensor;
       EXPECT_EQ(found->tensor->shape, location.tensor->shape);
-      std::vector<std::byte> wanted(location.tensor->bytes());
-      std::vector<std::byte> got(found->tensor->bytes());
+      std::vector<std::byte> wanted(location.tensor->bytes().value());
+      std::vector<std::byte> got(found->tensor->bytes().value());
       ASSERT_TRUE(before->ReadTensor(tensor, wanted).ok() && after->ReadTensor(tensor, got).ok());
       EXPECT_EQ(got, wanted) << tensor;
     }

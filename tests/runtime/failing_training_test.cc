@@ -320,14 +320,14 @@ TEST(FailingTraining, WhatCannotRunIsRefusedWithWhatToChange) {
 TEST(FailingTraining, AnArenaOneByteTooSmallIsRefusedWithTheBytes) {
   Made made;
   const MemoryLayout layout = *LayOutMemory(made.spec, made.job, made.plan);
-  const uint64_t bytes = layout.totals[static_cast<size_t>(Memory::kDevice)];
-  made.device = *HostDevice::Create({.capacity = bytes - 1, .clock = &made.clock});
+  const Bytes bytes = layout.totals[static_cast<size_t>(Memory::kDevice)];
+  made.device = *HostDevice::Create({.capacity = bytes - 1_B, .clock = &made.clock});
   const absl::Status status =
       Trainer::Create(made.spec, made.job, made.plan,
                       {.device = *made.device, .kernels = HostKernels(), .clock = made.clock})
           .status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
-  EXPECT_NE(std::string(status.message()).find(StrCat(bytes)), std::string::npos) << status;
+  EXPECT_NE(std::string(status.message()).find(StrCat(bytes.value())), std::string::npos) << status;
 }
 
 }  // namespace

@@ -203,7 +203,7 @@ std::vector<std::pair<std::string, StreamPlan>> Plans(NumberType compute) {
   plans.emplace_back("resident, three threads", plan);
   plans.emplace_back("streamed", StreamPlan{});
   plan = {};
-  plan.chunk_bytes = Bytes(CheckedU64(7'000 * BytesOfParameter({.compute_type = compute}).link));
+  plan.chunk_bytes = 7'000 * BytesOfParameter({.compute_type = compute}).link;
   plan.embedding_home = EmbeddingHome::kStreamed;
   plans.emplace_back("stages in shards", plan);
   plan.buffer_depth = 1;
@@ -348,7 +348,7 @@ TEST(Generator, ADeviceThatIsTooSmallIsRefused) {
   const GenerationSetup setup{.batch = 1, .capacity = 200, .longest_prompt = 150};
   RealClock clock;
   const auto device = *HostDevice::Create(
-      {.capacity = GenerationBytes(spec, setup)->device - 4096, .clock = &clock});
+      {.capacity = GenerationBytes(spec, setup)->device - 4096_B, .clock = &clock});
   const auto made =
       Generator::Create(spec, setup, {.device = *device, .kernels = HostKernels(), .clock = clock});
   EXPECT_TRUE(absl::IsResourceExhausted(made.status())) << made.status();

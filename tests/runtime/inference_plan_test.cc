@@ -34,7 +34,7 @@ absl::StatusOr<InferenceBytes> BytesUnder(const ModelSpec& spec, const StreamPla
                                 layout.totals[static_cast<size_t>(Memory::kHost)]};
 }
 
-absl::StatusOr<InferencePlan> PlanFor(const ModelSpec& spec, std::optional<uint64_t> device) {
+absl::StatusOr<InferencePlan> PlanFor(const ModelSpec& spec, std::optional<Bytes> device) {
   return PlanInference(spec, Job().compute_type, {.device = device},
                        [&](const StreamPlan& plan) { return BytesUnder(spec, plan); });
 }
@@ -70,8 +70,8 @@ TEST(InferencePlan, WhateverFitsGivesTheLossOfAResidentModel) {
   // From all that a resident model takes down to where nothing fits, in small steps.
   std::set<uint64_t> chunks;
   int refused = 0;
-  for (uint64_t bytes = resident->bytes.device; refused < 3; bytes -= 700) {
-    SCOPED_TRACE(bytes);
+  for (Bytes bytes = resident->bytes.device; refused < 3; bytes -= 700_B) {
+    SCOPED_TRACE(bytes.value());
     const absl::StatusOr<InferencePlan> found = PlanFor(spec, bytes);
     if (!found.ok()) {
       EXPECT_EQ(found.status().code(), absl::StatusCode::kFailedPrecondition) << found.status();
@@ -97,7 +97,7 @@ TEST(InferencePlan, ATinyModelWithALargeVocabularyStreams) {
   spec.vocab = 4000;
   const absl::StatusOr<InferencePlan> resident = PlanFor(spec, std::nullopt);
   ASSERT_TRUE(resident.ok()) << resident.status();
-  const absl::StatusOr<InferencePlan> found = PlanFor(spec, resident->bytes.device - 1);
+  const absl::StatusOr<InferencePlan> found = PlanFor(spec, resident->bytes.device - 1_B);
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(*LossUnder(spec, *found), *LossUnder(spec, *resident));
 }
@@ -105,7 +105,7 @@ TEST(InferencePlan, ATinyModelWithALargeVocabularyStreams) {
 TEST(InferencePlan, WhatCannotRunIsSaidBeforeMemory) {
   ModelSpec spec = TinyLlama();
   spec.layers[0].has_experts = true;
-  const absl::Status status = PlanFor(spec, 1).status();
+  const absl::Status status = PlanFor(spec, 1_B).status();
   EXPECT_NE(status.message().find("has experts, which do not run yet"), std::string::npos)
       << status;
 }

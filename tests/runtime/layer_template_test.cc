@@ -48,7 +48,7 @@ class StageRun {
     }
     const StageTemplate& layout = templates_.Of(stage.kind);
     // Behind the activations a stage in shards has the weights of its norm.
-    kept_.assign(static_cast<size_t>(layout.kept_bytes() + spec.hidden * 4), kPoison);
+    kept_.assign((layout.kept_bytes() + 4_B * spec.hidden).value(), kPoison);
     uint64_t workspace = 0;
     for (const ScratchOf pass :
          {ScratchOf::kForward, ScratchOf::kKeepingForward, ScratchOf::kBackward}) {

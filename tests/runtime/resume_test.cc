@@ -59,6 +59,7 @@ struct Outcome {
   uint64_t digest = 0;
   std::string metrics;
   std::vector<SaveReport> saves;
+  std::vector<size_t> threads;  // of the process, after each step
   RunSummary summary;
 };
 
@@ -69,6 +70,7 @@ struct Request {
   std::string resume;  // a checkpoint
   bool must_succeed = false;
   int64_t stop_after = 0;
+  std::function<absl::Status()> check_folder;
   bool evaluates = false;  // after the last step, one batch
   Io* io = nullptr;
   int64_t keep = 100;
@@ -101,7 +103,7 @@ class Resume : public testing::Test {
   absl::Status TryRun(const Request& request, Outcome& outcome) {
     Io& io = request.io == nullptr ? *io_ : *request.io;
     ASSIGN_OR_RETURN(const std::unique_ptr<HostDevice> device,
-                     HostDevice::Create({.capacity = uint64_t{1} << 24, .clock = &clock_}));
+                     HostDevice::Create({.capacity = Bytes(uint64_t{1} << 24), .clock = &clock_}));
     ASSIGN_OR_RETURN(
         const std::unique_ptr<Trainer> trainer,
         Trainer::Create(spec_, job_, request.plan,
@@ -129,11 +131,13 @@ class Resume : public testing::Test {
     ASSIGN_OR_RETURN(
         const CheckpointLayout layout,
         LayOutCheckpoint(SavedTensorsOf(trainer->schedule()), job_.state_format, SaveMode::kFull));
-    CheckpointSaver saver(
-        trainer->schedule(), trainer->store(),
-        {.io = io, .clock = clock_, .lock = lock, .layout = layout, .keep = request.keep});
+    ASSIGN_OR_RETURN(
+        const std::unique_ptr<CheckpointSaver> saver,
+        CheckpointSaver::Create(
+            trainer->schedule(), trainer->store(),
+            {.io = io, .clock = clock_, .lock = lock, .layout = layout, .keep = request.keep}));
     const RunSaving saving{
-        .saver = saver,
+        .saver = *saver,
         .every = request.every,
         .must_succeed = request.must_succeed,
         .on_save = [&](const SaveReport& report) { outcome.saves.push_back(report); }};
@@ -152,7 +156,11 @@ class Resume : public testing::Test {
       run.evaluation = &*evaluation;
     }
     run.stop_requested = [&] { return stopping_; };
-    run.on_step = [&](const StepNews& news) { stopping_ = news.step == request.stop_after; };
+    run.check_folder = request.check_folder;
+    run.on_step = [&](const StepNews& news) {
+      stopping_ = news.step == request.stop_after;
+      outcome.threads.push_back(io_->List("/proc/self/task")->size());
+    };
     stopping_ = false;
     ASSIGN_OR_RETURN(outcome.summary, RunTraining(run));
     ASSIGN_OR_RETURN(outcome.digest, trainer->store().Digest());
@@ -195,7 +203,7 @@ class Resume : public testing::Test {
   // Of the head, of attention and of feed-forward.
   StreamPlan Shards() const {
     StreamPlan plan;
-    plan.chunk_bytes = Bytes(CheckedU64(6200 * BytesOfParameter(job_).link));
+    plan.chunk_bytes = 6200 * BytesOfParameter(job_).link;
     plan.buffer_depth = 3;
     plan.compute_threads = 2;
     plan.optimizer_threads = 2;
@@ -341,7 +349,7 @@ TEST_F(Resume, ASaveOnASlowDiskHoldsOneStep) {
     ASSERT_EQ(saved.saves.size(), 3u);
     for (const SaveReport& report : saved.saves) {
       EXPECT_TRUE(report.status.ok()) << report.status;
-      EXPECT_GT(report.bytes, 0u);
+      EXPECT_GT(report.bytes, 0_B);
       // Stopped there, the run has the state that was saved.
       const Outcome stopped =
           Run({.every = 1000, .folder = NewFolder(), .stop_after = report.step});
@@ -406,6 +414,46 @@ TEST_F(Resume, AFailedSaveEndsTheRunWhereThatIsAskedFor) {
   const Outcome saved =
       Run({.every = 2, .folder = NewFolder(), .must_succeed = true, .io = &faulting});
   EXPECT_EQ(IoErrno(saved.status), EIO) << saved.status;
+}
+
+TEST_F(Resume, AThreadIsStartedForTheRunAndNoneForASave) {
+  const Outcome saved = Run({.every = 1, .folder = NewFolder()});
+  ASSERT_TRUE(saved.status.ok()) << saved.status;
+  ASSERT_EQ(saved.threads.size(), 8u);
+  EXPECT_EQ(saved.threads, std::vector<size_t>(8, saved.threads[0]));
+}
+
+TEST_F(Resume, AStateThatCannotBeSavedInTheEndIsReportedAndStillThere) {
+  const Outcome whole = Run({.folder = NewFolder()});
+  for (const int64_t stop_after : {0, 5}) {
+    FaultingIo faulting(
+        *io_, {.extent = FaultPlan::Extent::kFromThereOn, .at_call = 3, .error_number = ENOSPC});
+    const Outcome saved = Run({.every = 100,
+                               .folder = NewFolder(),
+                               .must_succeed = true,
+                               .stop_after = stop_after,
+                               .io = &faulting});
+    ASSERT_TRUE(saved.status.ok()) << saved.status;
+    EXPECT_EQ(IoErrno(saved.summary.end_not_saved), ENOSPC) << saved.summary.end_not_saved;
+    ASSERT_EQ(saved.saves.size(), 1u);
+    EXPECT_TRUE(saved.saves[0].at_end);
+    EXPECT_EQ(saved.summary.steps, stop_after == 0 ? 8 : 6);  // the one under way ends too
+    if (stop_after == 0) {
+      EXPECT_EQ(saved.digest, whole.digest);
+    }
+  }
+}
+
+TEST_F(Resume, ALostFolderEndsTheStepsAtOnceAndNothingIsSavedThere) {
+  int asked = 0;
+  const Outcome lost = Run({.every = 100, .folder = NewFolder(), .check_folder = [&] {
+                              return ++asked < 3 ? absl::OkStatus() : IoError(ESTALE, "see it");
+                            }});
+  ASSERT_TRUE(lost.status.ok()) << lost.status;
+  EXPECT_EQ(IoErrno(lost.summary.folder_lost), ESTALE);
+  EXPECT_EQ(lost.summary.steps, 4);  // the one under way ends too
+  EXPECT_EQ(asked, 3);
+  EXPECT_TRUE(lost.saves.empty());
 }
 
 TEST_F(Resume, KeepsAsManyAsAskedFor) {

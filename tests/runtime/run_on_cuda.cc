@@ -18,9 +18,7 @@ absl::StatusOr<RunOutcome> RunWithDeviceContext(RunRequest request) {
   ASSIGN_OR_RETURN(const std::unique_ptr<DeviceContext> context,
                    CudaKernels().make_device_context());
   static RealClock clock;
-  request.device = [](uint64_t bytes) {
-    return MakeCudaDevice({.capacity = bytes, .clock = &clock});
-  };
+  request.device = [](Bytes bytes) { return MakeCudaDevice({.capacity = bytes, .clock = &clock}); };
   request.kernels = &CudaKernels();
   request.device_context = context.get();
   return RunTraining(request);

@@ -75,7 +75,7 @@ struct Variant {
 // Every cut of the larger stage there is, and the smallest chunks with everything else a plan has.
 std::vector<Variant> Variants(const ModelSpec& spec, const TrainingJob& job) {
   const std::vector<Stage> stages = ListStages(spec);
-  const uint64_t link = BytesOfParameter(job).link;
+  const uint64_t link = BytesOfParameter(job).link.value();
   const Bytes least = LeastChunkBytes(stages, job);
   std::vector<Variant> variants;
   const auto add = [&](std::string name, Bytes chunk,

@@ -71,7 +71,7 @@ void AddGradient(const Trainer& trainer, const ParameterStore::Place& place,
   const RunMemory& memory = trainer.memory();
   const BufferId kept = memory.Find(BufferKind::kKeptGradient, place.chunk);
   if (!place.slice.trained() || kept < 0 || memory.buffer(kept).memory == Memory::kDevice) return;
-  const bool fp32 = BytesOfParameter(trainer.schedule().job).kept_gradient == 4;
+  const bool fp32 = BytesOfParameter(trainer.schedule().job).kept_gradient == 4_B;
   const uint64_t begin = place.slice.trained_offset;
   for (uint64_t i = begin; i < begin + place.slice.count; ++i) {
     gradient.push_back(fp32 ? memory.As<float>(kept)[i]
@@ -198,7 +198,7 @@ std::vector<TokenRecord> RandomTokens(const ModelSpec& spec, const TrainingJob& 
 }
 
 MakeDevice OnHostDevice() {
-  return [](uint64_t bytes) -> absl::StatusOr<std::unique_ptr<Device>> {
+  return [](Bytes bytes) -> absl::StatusOr<std::unique_ptr<Device>> {
     static RealClock clock;
     ASSIGN_OR_RETURN(std::unique_ptr<HostDevice> device,
                      HostDevice::Create({.capacity = bytes, .clock = &clock}));

@@ -43,7 +43,7 @@ std::vector<TokenRecord> RandomTokens(const ModelSpec& spec, const TrainingJob& 
                                       int64_t ignored = 0);
 
 // Where a run happens: makes a device of at least these bytes.
-using MakeDevice = std::function<absl::StatusOr<std::unique_ptr<Device>>(uint64_t bytes)>;
+using MakeDevice = std::function<absl::StatusOr<std::unique_ptr<Device>>(Bytes bytes)>;
 MakeDevice OnHostDevice();
 
 struct RunOutcome {

@@ -114,7 +114,7 @@ RC_GTEST_PROP(BuildSchedule, WorkAndBytesAreConserved, ()) {
   const ParameterBytes each = BytesOfParameter(s.job);
   const bool summed =
       s.plan.accumulation_order == AccumulationOrder::kChunkMajor && s.job.accumulation > 1;
-  std::vector<uint64_t> left(s.chunks.chunks.size(), 0);
+  std::vector<Bytes> left(s.chunks.chunks.size());
   std::vector<int64_t> forwards(s.chunks.chunks.size(), 0);
   std::vector<int64_t> backwards(s.chunks.chunks.size(), 0);
   std::vector<int64_t> updates(s.chunks.chunks.size(), 0);
@@ -129,7 +129,7 @@ RC_GTEST_PROP(BuildSchedule, WorkAndBytesAreConserved, ()) {
     const uint64_t parameters = s.chunks.chunks[c].parameters;
     RC_ASSERT(updates[c] == 1);
     if (!s.chunks.layers.contains(c)) continue;
-    RC_ASSERT(left[c] == (summed ? 4 : s.job.accumulation * each.gradient) * parameters);
+    RC_ASSERT(left[c] == (summed ? 4_B : s.job.accumulation * each.gradient) * parameters);
     RC_ASSERT(backwards[c] == s.job.accumulation);
     RC_ASSERT(forwards[c] >= s.job.accumulation);
     RC_ASSERT(forwards[c] <= (s.plan.recompute ? 2 : 1) * s.job.accumulation);

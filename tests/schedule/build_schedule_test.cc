@@ -296,7 +296,7 @@ TEST(BuildSchedule, DecodeUsesTheCacheThatPrefillFilled) {
   const auto cache_bytes = [](const Schedule& s) {
     uint64_t bytes = 0;
     for (const Buffer& buffer : s.memory.buffers) {
-      if (buffer.kind == BufferKind::kKvCache) bytes += buffer.bytes;
+      if (buffer.kind == BufferKind::kKvCache) bytes += buffer.bytes.value();
     }
     return bytes;
   };

@@ -421,7 +421,7 @@ RC_GTEST_PROP(ChunkTable, EveryUnitIsInExactlyOneChunk, ()) {
   const bool horizon = random.plan.strategy == Strategy::kHorizon;
   CheckSizesAndNames(
       *table,
-      horizon ? random.plan.chunk_bytes.value() / BytesOfParameter(random.job).link : UINT64_MAX);
+      horizon ? (random.plan.chunk_bytes / BytesOfParameter(random.job).link).value() : UINT64_MAX);
   if (random.plan.recompute) CheckBlocksHoldTheirLayers(*table, random.plan.anchor_interval);
 }
 

@@ -27,9 +27,9 @@ absl::StatusOr<Schedule> BuildOrDiscard(const RandomCase& random,
   return schedule;
 }
 
-uint64_t BytesOf(const MemoryLayout& layout, BufferKind kind) {
-  uint64_t bytes = 0;
-  for (const Buffer& buffer : layout.buffers) bytes += buffer.kind == kind ? buffer.bytes : 0;
+Bytes BytesOf(const MemoryLayout& layout, BufferKind kind) {
+  Bytes bytes;
+  for (const Buffer& buffer : layout.buffers) bytes += buffer.kind == kind ? buffer.bytes : 0_B;
   return bytes;
 }
 
@@ -67,13 +67,13 @@ RC_GTEST_PROP(FrozenSchedule, OnlyTrainedParametersLeaveAndAreUpdated, ()) {
   const bool summed =
       s.plan.accumulation_order == AccumulationOrder::kChunkMajor && s.job.accumulation > 1;
   const size_t count = s.chunks.chunks.size();
-  std::vector<uint64_t> left(count, 0);
+  std::vector<Bytes> left(count);
   std::vector<int64_t> backwards(count, 0);
   std::vector<int64_t> recomputes(count, 0);
   std::vector<int64_t> updates(count, 0);
   for (const Operation& op : s.steady.operations) {
     if (op.chunk < 0) continue;
-    left[op.chunk] += op.kind == OperationKind::kOffloadGradient ? op.bytes : 0;
+    left[op.chunk] += op.kind == OperationKind::kOffloadGradient ? op.bytes : 0_B;
     backwards[op.chunk] += op.kind == OperationKind::kBackward;
     recomputes[op.chunk] += op.kind == OperationKind::kRecompute;
     updates[op.chunk] += op.kind == OperationKind::kAdam;
@@ -83,7 +83,7 @@ RC_GTEST_PROP(FrozenSchedule, OnlyTrainedParametersLeaveAndAreUpdated, ()) {
     const Chunk& chunk = s.chunks.chunks[c];
     RC_ASSERT(updates[c] == (chunk.trained > 0 ? 1 : 0));
     if (!s.chunks.layers.contains(c)) continue;
-    RC_ASSERT(left[c] == (summed ? 4 : s.job.accumulation * each.gradient) * chunk.trained);
+    RC_ASSERT(left[c] == (summed ? 4_B : s.job.accumulation * each.gradient) * chunk.trained);
     const bool differentiated = s.chunks.PiecesOf(chunk).front().stage >= lowest;
     RC_ASSERT(backwards[c] == (differentiated ? s.job.accumulation : 0));
     if (!differentiated) RC_ASSERT(recomputes[c] == 0);
@@ -97,7 +97,7 @@ RC_GTEST_PROP(FrozenSchedule, FrozenParametersKeepWhatComputeReadsAlone, ()) {
   const Schedule s = *BuildOrDiscard(random);
   uint64_t parameters = 0;
   uint64_t trained = 0;
-  uint64_t moments = 0;
+  Bytes moments;
   for (const Stage& stage : s.chunks.stages) {
     for (const TensorSpec& tensor : stage.tensors) {
       parameters += tensor.parameters;
@@ -110,7 +110,7 @@ RC_GTEST_PROP(FrozenSchedule, FrozenParametersKeepWhatComputeReadsAlone, ()) {
   RC_ASSERT(s.chunks.trained == trained);
   const ParameterBytes each = BytesOfParameter(s.job);
   const bool fp32 = s.job.compute_type == NumberType::kFp32;
-  RC_ASSERT(BytesOf(s.memory, BufferKind::kWeightsHi) == 2 * parameters);
+  RC_ASSERT(BytesOf(s.memory, BufferKind::kWeightsHi) == 2_B * parameters);
   RC_ASSERT(BytesOf(s.memory, BufferKind::kWeightsLo) ==
             each.low_half * (fp32 ? parameters : trained));
   RC_ASSERT(BytesOf(s.memory, BufferKind::kMoments) == moments);
@@ -164,8 +164,8 @@ TEST(FrozenSchedule, NothingBelowTheLowestTrainedTensorIsDifferentiated) {
   EXPECT_EQ(LaneText(s.steady, Lane::kOptimizer), "adam 4, adam 5");
   EXPECT_EQ(s.chunks.chunks[4].trained, 128u);
   EXPECT_EQ(s.chunks.chunks[6].trained, 0u);
-  EXPECT_EQ(BytesOf(s.memory, BufferKind::kHeadGradient), 0u);
-  EXPECT_EQ(BytesOf(s.memory, BufferKind::kRowGradients), 0u);
+  EXPECT_EQ(BytesOf(s.memory, BufferKind::kHeadGradient), 0_B);
+  EXPECT_EQ(BytesOf(s.memory, BufferKind::kRowGradients), 0_B);
 }
 
 TEST(FrozenSchedule, ATrainedHeadAloneNeedsNoBackward) {
@@ -174,9 +174,9 @@ TEST(FrozenSchedule, ATrainedHeadAloneNeedsNoBackward) {
   const Schedule s = small.Build();
   EXPECT_EQ(LaneText(s.steady, Lane::kCompute),
             "forward 1, forward 2, forward 3, forward 4, loss 5, head_gradient 5");
-  EXPECT_EQ(BytesOf(s.memory, BufferKind::kResidualGradient), 0u);
-  EXPECT_EQ(BytesOf(s.memory, BufferKind::kActivations), 0u);
-  EXPECT_EQ(BytesOf(s.memory, BufferKind::kAnchor), 0u);
+  EXPECT_EQ(BytesOf(s.memory, BufferKind::kResidualGradient), 0_B);
+  EXPECT_EQ(BytesOf(s.memory, BufferKind::kActivations), 0_B);
+  EXPECT_EQ(BytesOf(s.memory, BufferKind::kAnchor), 0_B);
 }
 
 TEST(FrozenSchedule, AFinalNormAloneIsALinkOfItsOwn) {

@@ -28,13 +28,14 @@ MemoryLayout LayOut(const ModelSpec& spec, const TrainingJob& job, const StreamP
 uint64_t BytesOf(const MemoryLayout& layout, std::initializer_list<BufferKind> kinds) {
   uint64_t bytes = 0;
   for (const Buffer& buffer : layout.buffers) {
-    if (std::find(kinds.begin(), kinds.end(), buffer.kind) != kinds.end()) bytes += buffer.bytes;
+    if (std::find(kinds.begin(), kinds.end(), buffer.kind) != kinds.end())
+      bytes += buffer.bytes.value();
   }
   return bytes;
 }
 
 uint64_t DeviceBytes(const MemoryLayout& layout) {
-  return layout.totals[static_cast<size_t>(Memory::kDevice)];
+  return layout.totals[static_cast<size_t>(Memory::kDevice)].value();
 }
 
 // "device ring_slot 2 x 2656": kinds in the order of their first buffer.
@@ -48,7 +49,7 @@ std::string Picture(const MemoryLayout& layout) {
       ++end;
     }
     text += StrCat(ToString(buffer.memory), " ", ToString(buffer.kind), " ", end - i, " x ",
-                   buffer.bytes, "\n");
+                   buffer.bytes.value(), "\n");
     i = end;
   }
   return text;
@@ -218,7 +219,7 @@ TEST(LayOutMemory, ResidentNeedsNothingOfTheHostButInputsLossesAndNorms) {
   EXPECT_EQ(layout.totals[static_cast<size_t>(Memory::kHost)], kClipFactorBytes);
   EXPECT_EQ(BytesOf(layout, {BufferKind::kRingSlot, BufferKind::kGradientSlab}), 0u);
   // 16 tokens, the loss, and the squared norms of 4 chunks, each where a buffer may begin.
-  EXPECT_EQ(layout.totals[static_cast<size_t>(Memory::kPinned)], 512u + 256 + 3 * 256 + 8);
+  EXPECT_EQ(layout.totals[static_cast<size_t>(Memory::kPinned)], Bytes(512u + 256 + 3 * 256 + 8));
 }
 
 // The published formula, P counting parameters: 2 N weights, 8 N moments, 2 N gradients,
@@ -261,13 +262,13 @@ TEST(LayOutMemory, HostBytesOfReferenceAreThoseOfThePublishedSystem) {
   uint64_t holes = 0;
   MemoryTotals ends{};
   for (const Buffer& buffer : layout.buffers) {
-    uint64_t& end = ends[static_cast<size_t>(buffer.memory)];
-    if (buffer.memory != Memory::kDevice) holes += buffer.offset - end;
-    end = buffer.offset + buffer.bytes;
+    Bytes& end = ends[static_cast<size_t>(buffer.memory)];
+    if (buffer.memory != Memory::kDevice) holes += buffer.offset - end.value();
+    end = Bytes(buffer.offset) + buffer.bytes;
   }
-  const uint64_t host = layout.totals[static_cast<size_t>(Memory::kPinned)] +
-                        layout.totals[static_cast<size_t>(Memory::kHost)];
-  EXPECT_EQ(host, published + norm_room + small + holes);
+  const Bytes host = layout.totals[static_cast<size_t>(Memory::kPinned)] +
+                     layout.totals[static_cast<size_t>(Memory::kHost)];
+  EXPECT_EQ(host, Bytes(published + norm_room + small + holes));
   EXPECT_LT(norm_room + small + holes, 2u << 20);  // of 98 GB
   // The pool is for layers; each table has a slab of its own.
   EXPECT_EQ(BytesOf(layout, {BufferKind::kTableSlab}), 2 * tables);
@@ -301,11 +302,11 @@ RC_GTEST_PROP(LayOutMemory, BuffersLieOneBehindAnotherUpToTheTotals, ()) {
   if (!layout.ok()) RC_DISCARD("impossible plan");
   MemoryTotals ends{};
   for (const Buffer& buffer : layout->buffers) {
-    uint64_t& end = ends[static_cast<size_t>(buffer.memory)];
-    RC_ASSERT(buffer.bytes > 0u);
+    Bytes& end = ends[static_cast<size_t>(buffer.memory)];
+    RC_ASSERT(buffer.bytes > 0_B);
     RC_ASSERT(buffer.offset % kBufferAlignment == 0u);
-    RC_ASSERT(buffer.offset >= end && buffer.offset - end < kBufferAlignment);
-    end = buffer.offset + buffer.bytes;
+    RC_ASSERT(buffer.offset >= end.value() && buffer.offset - end.value() < kBufferAlignment);
+    end = Bytes(buffer.offset) + buffer.bytes;
   }
   RC_ASSERT(ends == layout->totals);
 }

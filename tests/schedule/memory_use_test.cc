@@ -22,7 +22,7 @@ Access Writes(BufferId buffer) { return {.buffer = buffer, .mode = AccessMode::k
 Schedule OneLane(const std::vector<std::pair<uint64_t, std::vector<Access>>>& operations) {
   Schedule schedule;
   for (const auto& [bytes, accesses] : operations) {
-    Operation operation{.bytes = bytes};
+    Operation operation{.bytes = Bytes(bytes)};
     Phase& phase = schedule.first;
     operation.accesses.begin = static_cast<uint32_t>(phase.access_pool.size());
     phase.access_pool.insert(phase.access_pool.end(), accesses.begin(), accesses.end());
@@ -34,7 +34,7 @@ Schedule OneLane(const std::vector<std::pair<uint64_t, std::vector<Access>>>& op
 
 Timeline TimelineOf(const Schedule& schedule) {
   return EarliestTimeline(schedule, {StepKind::kFirst}, [](const Operation& operation) {
-    return static_cast<int64_t>(operation.bytes);
+    return static_cast<int64_t>(operation.bytes.value());
   });
 }
 
@@ -42,8 +42,8 @@ Timeline TimelineOf(const Schedule& schedule) {
 std::string Picture(const Schedule& schedule) {
   std::string text;
   for (const MemoryChange& change : MemoryOverTime(schedule, TimelineOf(schedule))) {
-    text += StrCat(text.empty() ? "" : ", ", change.time_ns, ": ", change.bytes[0], "/",
-                   change.bytes[1], "/", change.bytes[2]);
+    text += StrCat(text.empty() ? "" : ", ", change.time_ns, ": ", change.bytes[0].value(), "/",
+                   change.bytes[1].value(), "/", change.bytes[2].value());
   }
   return text;
 }
@@ -53,9 +53,9 @@ TEST(MemoryOverTime, ABufferCountsFromItsFillingToItsLastReader) {
                                {4, {}},                     // 3-7
                                {5, {Reads(1), Writes(2)}},  // 7-12
                                {2, {Reads(0)}}});           // 12-14
-  schedule.memory.buffers = {{.memory = Memory::kHost, .bytes = 100},
-                             {.memory = Memory::kDevice, .bytes = 20},
-                             {.memory = Memory::kPinned, .bytes = 7}};
+  schedule.memory.buffers = {{.memory = Memory::kHost, .bytes = 100_B},
+                             {.memory = Memory::kDevice, .bytes = 20_B},
+                             {.memory = Memory::kPinned, .bytes = 7_B}};
   schedule.initial = {Reads(0)};
   // The host buffer was there before and stays; nobody reads the pinned one after its writer.
   EXPECT_EQ(Picture(schedule), "0: 20/0/100, 7: 20/7/100, 12: 0/0/100");
@@ -65,7 +65,7 @@ TEST(MemoryOverTime, ABufferCountsFromItsFillingToItsLastReader) {
 TEST(MemoryOverTime, EveryContentHasItsOwnSpan) {
   Schedule schedule =
       OneLane({{1, {Writes(0)}}, {1, {Reads(0)}}, {5, {}}, {1, {Writes(0)}}, {1, {Reads(0)}}});
-  schedule.memory.buffers = {{.memory = Memory::kDevice, .bytes = 64}};
+  schedule.memory.buffers = {{.memory = Memory::kDevice, .bytes = 64_B}};
   EXPECT_EQ(Picture(schedule), "0: 64/0/0, 2: 0/0/0, 7: 64/0/0, 9: 0/0/0");
 }
 
@@ -77,25 +77,25 @@ TEST(MemoryOverTime, ReadingAndWritingKeepsTheContent) {
                                {2, {}},
                                {1, {Writes(0), Reads(0)}},
                                {1, {}}});
-  schedule.memory.buffers = {{.memory = Memory::kDevice, .bytes = 64}};
+  schedule.memory.buffers = {{.memory = Memory::kDevice, .bytes = 64_B}};
   EXPECT_EQ(Picture(schedule), "0: 64/0/0, 8: 0/0/0");
 }
 
 TEST(MemoryOverTime, RefillingWithoutAGapIsNoChange) {
   Schedule schedule = OneLane({{1, {Writes(0)}}, {1, {Writes(0)}}});
-  schedule.memory.buffers = {{.memory = Memory::kDevice, .bytes = 64}};
+  schedule.memory.buffers = {{.memory = Memory::kDevice, .bytes = 64_B}};
   const std::vector<MemoryChange> changes = MemoryOverTime(schedule, TimelineOf(schedule));
-  uint64_t most = 0;
+  Bytes most;
   for (const MemoryChange& change : changes) most = std::max(most, change.bytes[0]);
-  EXPECT_EQ(most, 64u);  // never counted twice
+  EXPECT_EQ(most, 64_B);  // never counted twice
   EXPECT_EQ(changes.back().time_ns, 2);
-  EXPECT_EQ(changes.back().bytes[0], 0u);
+  EXPECT_EQ(changes.back().bytes[0], 0_B);
 }
 
 // What lasts counts once however often it is written.
 TEST(MemoryOverTime, OverwritingWhatLastsIsNoChange) {
   Schedule schedule = OneLane({{1, {Writes(0)}}, {1, {}}, {1, {Writes(0)}}});
-  schedule.memory.buffers = {{.memory = Memory::kHost, .bytes = 100}};
+  schedule.memory.buffers = {{.memory = Memory::kHost, .bytes = 100_B}};
   schedule.initial = {Reads(0)};
   EXPECT_EQ(Picture(schedule), "0: 0/0/100");
 }

@@ -114,7 +114,7 @@ Mutant DropBuffer(std::string name, OperationKind kind, AccessMode mode, BufferK
 Mutant BytesOff(std::string name, OperationKind kind, int by) {
   return EachOperation(std::move(name), [=](Schedule&, Phase&, Operation& op, OperationId) {
     if (op.kind != kind) return false;
-    op.bytes += by;
+    op.bytes = Bytes(op.bytes.value() + static_cast<uint64_t>(by));
     return true;
   });
 }
@@ -435,18 +435,18 @@ void AddCountMutants(std::vector<Mutant>& all) {
       bool found = false;
       for (Buffer& buffer : s.memory.buffers) {
         if (buffer.kind != kind) continue;
-        --buffer.bytes;
+        buffer.bytes -= 1_B;
         found = true;
       }
       return found;
     }));
   }
   all.push_back(Once("total_a_byte_more", [](Schedule& s) {
-    ++s.memory.totals[0];
+    s.memory.totals[0] += 1_B;
     return true;
   }));
   all.push_back(Once("total_a_byte_less", [](Schedule& s) {
-    --s.memory.totals[1];
+    s.memory.totals[1] -= 1_B;
     return true;
   }));
   all.push_back(Once("buffers_overlap", [](Schedule& s) {
@@ -460,23 +460,24 @@ void AddCountMutants(std::vector<Mutant>& all) {
   all.push_back(Once("buffer_misaligned", [](Schedule& s) {
     Buffer& last = s.memory.buffers.back();
     ++last.offset;
-    ++s.memory.totals[static_cast<size_t>(last.memory)];
+    s.memory.totals[static_cast<size_t>(last.memory)] += 1_B;
     return true;
   }));
   all.push_back(Once("buffer_never_used", [](Schedule& s) {
-    uint64_t& end = s.memory.totals[0];
-    end = (end + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
-    s.memory.buffers.push_back({.kind = BufferKind::kRingSlot, .offset = end, .bytes = 64});
-    end += 64;
+    Bytes& end = s.memory.totals[0];
+    end = end.RoundedUp(kBufferAlignment);
+    s.memory.buffers.push_back(
+        {.kind = BufferKind::kRingSlot, .offset = end.value(), .bytes = 64_B});
+    end += 64_B;
     return true;
   }));
   all.push_back(Once("slab_not_pinned", [](Schedule& s) {
     for (Buffer& buffer : s.memory.buffers) {
       if (buffer.kind != BufferKind::kGradientSlab) continue;
-      uint64_t& end = s.memory.totals[static_cast<size_t>(Memory::kHost)];
+      Bytes& end = s.memory.totals[static_cast<size_t>(Memory::kHost)];
       buffer.memory = Memory::kHost;
-      buffer.offset = (end + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
-      end = buffer.offset + buffer.bytes;
+      buffer.offset = end.RoundedUp(kBufferAlignment).value();
+      end = Bytes(buffer.offset) + buffer.bytes;
       return true;
     }
     return false;

@@ -131,7 +131,7 @@ TEST(PhaseWriter, KeepsOperationsAndAccessesAsGiven) {
                       .mode = AccessMode::kRead,
                       .age = 1,
                       .content = {.kind = ContentKind::kWeights, .a = 7}};
-  writer.Append({.kind = OperationKind::kAdam, .lane = Lane::kOptimizer, .chunk = 7, .bytes = 99},
+  writer.Append({.kind = OperationKind::kAdam, .lane = Lane::kOptimizer, .chunk = 7, .bytes = 99_B},
                 std::vector<Access>{access, Writes(1)});
   const Phase phase = writer.EndPhase();
   ASSERT_EQ(phase.operations.size(), 1u);
@@ -139,7 +139,7 @@ TEST(PhaseWriter, KeepsOperationsAndAccessesAsGiven) {
   EXPECT_EQ(operation.kind, OperationKind::kAdam);
   EXPECT_EQ(operation.lane, Lane::kOptimizer);
   EXPECT_EQ(operation.chunk, 7);
-  EXPECT_EQ(operation.bytes, 99u);
+  EXPECT_EQ(operation.bytes, 99_B);
   ASSERT_EQ(phase.AccessesOf(operation).size(), 2u);
   EXPECT_EQ(phase.AccessesOf(operation)[0].buffer, 3);
   EXPECT_EQ(phase.AccessesOf(operation)[0].age, 1);

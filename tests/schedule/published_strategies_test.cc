@@ -314,7 +314,7 @@ TEST(OffloadBaselines, BytesOfAParameterOnTheHost) {
           buffer.kind == BufferKind::kMoments || buffer.kind == BufferKind::kKeptGradient;
       EXPECT_TRUE(!copy || buffer.memory == Memory::kPinned);
       EXPECT_TRUE(!state || buffer.memory != Memory::kDevice);
-      if (copy || state) sum += buffer.bytes;
+      if (copy || state) sum += buffer.bytes.value();
     }
     EXPECT_EQ(sum, bytes * s.chunks.parameters) << ToString(strategy);
   }

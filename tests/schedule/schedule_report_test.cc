@@ -71,7 +71,7 @@ TEST_P(EveryPass, JsonSumsAgreeWithTheSchedule) {
     for (const Operation& operation : Shown(schedule).operations) {
       if (operation.lane != lane.value) continue;
       ++operations;
-      bytes += static_cast<int64_t>(operation.bytes);
+      bytes += static_cast<int64_t>(operation.bytes.value());
       flops += static_cast<int64_t>(operation.flops);
     }
     const std::string name(lane.word);
@@ -86,8 +86,8 @@ TEST_P(EveryPass, JsonBuffersAddUpToTheMemoriesExceptForGaps) {
   const Document json = Json(schedule);
   for (const EnumWord<Memory>& memory : WordsOf(Memory{})) {
     const std::string name(memory.word);
-    const uint64_t total = schedule.memory.totals[static_cast<size_t>(memory.value)];
-    EXPECT_EQ(At(json, {"memory", name, "bytes"}), static_cast<int64_t>(total)) << name;
+    const Bytes total = schedule.memory.totals[static_cast<size_t>(memory.value)];
+    EXPECT_EQ(At(json, {"memory", name, "bytes"}), static_cast<int64_t>(total.value())) << name;
     int64_t count = 0, bytes = 0;
     for (const std::string& kind : AllWords<BufferKind>()) {
       if (At(json, {"memory", name, "buffers", kind, "count"}) < 0) continue;
@@ -97,9 +97,9 @@ TEST_P(EveryPass, JsonBuffersAddUpToTheMemoriesExceptForGaps) {
     int64_t expected = 0;
     for (const Buffer& buffer : schedule.memory.buffers) expected += buffer.memory == memory.value;
     EXPECT_EQ(count, expected) << name;
-    EXPECT_LE(bytes, static_cast<int64_t>(total));
+    EXPECT_LE(bytes, static_cast<int64_t>(total.value()));
     EXPECT_GT(bytes + count * static_cast<int64_t>(kBufferAlignment),
-              static_cast<int64_t>(total) - 1);
+              static_cast<int64_t>(total.value()) - 1);
   }
 }
 
@@ -126,7 +126,7 @@ TEST(CountTraffic, CountsLoadsByHand) {
   EXPECT_EQ(traffic.layers.chunks, 4);
   EXPECT_EQ(traffic.head.chunks, 1);
   EXPECT_EQ(traffic.head.loads, 2);  // once a micro-batch
-  EXPECT_EQ(traffic.head.bytes, 2u * 2 * 256);
+  EXPECT_EQ(traffic.head.bytes, Bytes(2u * 2 * 256));
   EXPECT_EQ(traffic.embedding.chunks, 1);  // stays on the host
   EXPECT_EQ(traffic.embedding.loads, 0);
   EXPECT_EQ(traffic.resident.chunks, 0);
@@ -134,11 +134,11 @@ TEST(CountTraffic, CountsLoadsByHand) {
   EXPECT_GE(traffic.layers.loads, 2 * 4);
   uint64_t h2d = 0, d2h = 0;
   for (const Operation& operation : Build().steady.operations) {
-    if (operation.lane == Lane::kH2d) h2d += operation.bytes;
-    if (operation.lane == Lane::kD2h) d2h += operation.bytes;
+    if (operation.lane == Lane::kH2d) h2d += operation.bytes.value();
+    if (operation.lane == Lane::kD2h) d2h += operation.bytes.value();
   }
-  EXPECT_EQ(traffic.h2d_bytes, h2d);
-  EXPECT_EQ(traffic.d2h_bytes, d2h);
+  EXPECT_EQ(traffic.h2d_bytes, Bytes(h2d));
+  EXPECT_EQ(traffic.d2h_bytes, Bytes(d2h));
 }
 
 TEST(CountTraffic, ResidentChunksCrossOnceAfterTheirUpdate) {

@@ -381,7 +381,8 @@ TEST(Strategy, OnlyTheOffloadBaselinesAreSimulatedOnly) {
   std::string simulated;
   for (const EnumWord<Strategy>& strategy : WordsOf(Strategy{})) {
     if (IsSimulatedOnly(strategy.value)) simulated += StrCat(strategy.word, " ");
-    EXPECT_EQ(FrameworkBytes(strategy.value) > 0, IsSimulatedOnly(strategy.value)) << strategy.word;
+    EXPECT_EQ(FrameworkBytes(strategy.value) > 0_B, IsSimulatedOnly(strategy.value))
+        << strategy.word;
   }
   EXPECT_EQ(simulated, "zero3_offload fsdp_offload gemini ");
 }

@@ -14,7 +14,7 @@ namespace {
 constexpr Lane kH2d = Lane::kH2d, kCompute = Lane::kCompute, kD2h = Lane::kD2h;
 
 void Add(Phase& phase, Lane lane, const std::vector<Wait>& waits, uint64_t bytes = 0) {
-  Operation operation{.lane = lane, .bytes = bytes};
+  Operation operation{.lane = lane, .bytes = Bytes(bytes)};
   operation.waits.begin = static_cast<uint32_t>(phase.wait_pool.size());
   phase.wait_pool.insert(phase.wait_pool.end(), waits.begin(), waits.end());
   operation.waits.end = static_cast<uint32_t>(phase.wait_pool.size());
@@ -31,7 +31,9 @@ std::string Times(const Timeline& timeline) {
 }
 
 int64_t One(const Operation&) { return 1; }
-int64_t ByBytes(const Operation& operation) { return static_cast<int64_t>(operation.bytes); }
+int64_t ByBytes(const Operation& operation) {
+  return static_cast<int64_t>(operation.bytes.value());
+}
 
 TEST(EarliestTimeline, OperationsOfALaneFollowEachOther) {
   Schedule schedule;
@@ -128,7 +130,7 @@ TEST(PhaseOf, GivesThePhaseOfTheKind) {
 // 5 us an operation, and what it moves at the rates the header names.
 TEST(NominalNanoseconds, FollowsTheStatedRates) {
   const auto nanoseconds = [](Lane lane, uint64_t bytes, uint64_t flops) {
-    return NominalNanoseconds({.lane = lane, .bytes = bytes, .flops = flops});
+    return NominalNanoseconds({.lane = lane, .bytes = Bytes(bytes), .flops = flops});
   };
   EXPECT_EQ(nanoseconds(Lane::kH2d, 0, 0), 5000);
   EXPECT_EQ(nanoseconds(Lane::kH2d, 25'000'000'000, 0), 1'000'005'000);

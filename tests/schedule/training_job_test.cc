@@ -249,8 +249,8 @@ TEST(BytesOfParameter, FollowsTheTypes) {
   TrainingJob job;  // host, bf16 compute, bf16 gradients
   const auto bytes = [](const TrainingJob& of) {
     const ParameterBytes each = BytesOfParameter(of);
-    return StrCat(each.link, " ", each.slot, " ", each.gradient, " ", each.kept_gradient, " ",
-                  each.low_half);
+    return StrCat(each.link.value(), " ", each.slot.value(), " ", each.gradient.value(), " ",
+                  each.kept_gradient.value(), " ", each.low_half.value());
   };
   EXPECT_EQ(bytes(job), "2 4 2 2 2");
   job.accumulation = 2;
@@ -265,13 +265,13 @@ TEST(BytesOfParameter, FollowsTheTypes) {
 }
 
 TEST(MomentBytes, EightBitMomentsHaveOneScaleForEachMomentAndBlock) {
-  EXPECT_EQ(MomentBytes(StateFormat::kFp32, 3), 24u);
-  EXPECT_EQ(MomentBytes(StateFormat::kBf16Weights, 3), 24u);
-  EXPECT_EQ(MomentBytes(StateFormat::kBf16Moments, 3), 12u);
-  EXPECT_EQ(MomentBytes(StateFormat::k8BitMoments, 0), 0u);
-  EXPECT_EQ(MomentBytes(StateFormat::k8BitMoments, 1), 2u + 8u);
-  EXPECT_EQ(MomentBytes(StateFormat::k8BitMoments, 256), 512u + 8u);
-  EXPECT_EQ(MomentBytes(StateFormat::k8BitMoments, 257), 514u + 16u);
+  EXPECT_EQ(MomentBytes(StateFormat::kFp32, 3), 24_B);
+  EXPECT_EQ(MomentBytes(StateFormat::kBf16Weights, 3), 24_B);
+  EXPECT_EQ(MomentBytes(StateFormat::kBf16Moments, 3), 12_B);
+  EXPECT_EQ(MomentBytes(StateFormat::k8BitMoments, 0), 0_B);
+  EXPECT_EQ(MomentBytes(StateFormat::k8BitMoments, 1), 2_B + 8_B);
+  EXPECT_EQ(MomentBytes(StateFormat::k8BitMoments, 256), 512_B + 8_B);
+  EXPECT_EQ(MomentBytes(StateFormat::k8BitMoments, 257), 514_B + 16_B);
 }
 
 }  // namespace

@@ -91,23 +91,28 @@ TEST(CostModel, RatesInRunsAreSharesOfThoseAlone) {
   constexpr uint64_t kBytes = 1'000'000;
   both(RateGroup::kCompute,
        [](const CostModel& model) { return model.Compute(1, Direction::kForward, 1); });
-  both(RateGroup::kCompute, [](const CostModel& model) { return model.Elements(kBytes, 1); });
-  both(RateGroup::kCopiesIn,
-       [](const CostModel& model) { return model.Copy(Lane::kH2d, kBytes, Pages::kPinned, 1); });
-  both(RateGroup::kCopiesOut,
-       [](const CostModel& model) { return model.Copy(Lane::kD2h, kBytes, Pages::kPinned, 1); });
-  both(RateGroup::kAdam, [](const CostModel& model) { return model.Adam(kBytes, kBytes, 1); });
-  both(RateGroup::kNorm, [](const CostModel& model) { return model.Norm(kBytes, 1); });
-  both(RateGroup::kAccumulate, [](const CostModel& model) { return model.Accumulate(kBytes, 1); });
-  both(RateGroup::kPasses, [](const CostModel& model) { return model.HostPass(kBytes, 1); });
+  both(RateGroup::kCompute,
+       [](const CostModel& model) { return model.Elements(Bytes(kBytes), 1); });
+  both(RateGroup::kCopiesIn, [](const CostModel& model) {
+    return model.Copy(Lane::kH2d, Bytes(kBytes), Pages::kPinned, 1);
+  });
+  both(RateGroup::kCopiesOut, [](const CostModel& model) {
+    return model.Copy(Lane::kD2h, Bytes(kBytes), Pages::kPinned, 1);
+  });
+  both(RateGroup::kAdam,
+       [](const CostModel& model) { return model.Adam(kBytes, Bytes(kBytes), 1); });
+  both(RateGroup::kNorm, [](const CostModel& model) { return model.Norm(Bytes(kBytes), 1); });
+  both(RateGroup::kAccumulate,
+       [](const CostModel& model) { return model.Accumulate(Bytes(kBytes), 1); });
+  both(RateGroup::kPasses, [](const CostModel& model) { return model.HostPass(Bytes(kBytes), 1); });
   // 1 ms at the limit, of which a copy works for so long as it takes alone.
   for (Made* one : {&alone, &made}) {
     one->profile.in_runs = {};
     one->profile.link.limit_bytes_per_second = Figure{.value = 1e9};
   }
   made.profile.in_runs[static_cast<size_t>(RateGroup::kCopiesIn)] = Figure{.value = 0.5};
-  const OperationCost plain = alone->Copy(Lane::kH2d, kBytes, Pages::kPinned, 1);
-  const OperationCost slower = made->Copy(Lane::kH2d, kBytes, Pages::kPinned, 1);
+  const OperationCost plain = alone->Copy(Lane::kH2d, Bytes(kBytes), Pages::kPinned, 1);
+  const OperationCost slower = made->Copy(Lane::kH2d, Bytes(kBytes), Pages::kPinned, 1);
   EXPECT_EQ(plain.nanoseconds, slower.nanoseconds);
   EXPECT_NEAR(slower.duty / plain.duty, 2, 1e-9);
 }
@@ -208,10 +213,10 @@ TEST(CostModel, ComputeOfSeveralThreadsHasItsWeight) {
   EXPECT_EQ(made->Compute(1, Direction::kForward, 2).weight, 1);
   made.profile.host.compute_weight = Figure{.value = 0.625};
   EXPECT_EQ(made->Compute(1, Direction::kForward, 2).weight, 0.625);
-  EXPECT_EQ(made->Elements(1 << 20, 8).weight, 0.625);
+  EXPECT_EQ(made->Elements(Bytes(1 << 20), 8).weight, 0.625);
   EXPECT_EQ(made->Compute(1, Direction::kForward, 1).weight, 1);
-  EXPECT_EQ(made->Copy(Lane::kH2d, 5000, Pages::kPinned, 2).weight, 1);
-  EXPECT_EQ(made->Adam(1000, 0, 2).weight, 1);
+  EXPECT_EQ(made->Copy(Lane::kH2d, 5000_B, Pages::kPinned, 2).weight, 1);
+  EXPECT_EQ(made->Adam(1000, 0_B, 2).weight, 1);
   made.profile.host.compute_weight->value = 1.25;  // noise
   EXPECT_EQ(made->Compute(1, Direction::kForward, 2).weight, 1);
   made.profile.device.kind = DeviceKind::kCuda;
@@ -221,7 +226,7 @@ TEST(CostModel, ComputeOfSeveralThreadsHasItsWeight) {
 
 TEST(CostModel, ComputeOnADeviceDrawsNothingFromTheHost) {
   EXPECT_EQ(Made()->Compute(1, Direction::kForward, 7).draw, ResourceAmounts{});
-  EXPECT_EQ(Made()->Elements(1 << 20, 7).draw, ResourceAmounts{});
+  EXPECT_EQ(Made()->Elements(Bytes(1 << 20), 7).draw, ResourceAmounts{});
 }
 
 // 1000 of 8 x 2 bytes are looked up: 2 x 8000 values of 2 bytes: 640 ns, or 4 kernels.
@@ -253,43 +258,43 @@ TEST(CostModel, ALossChunk) {
 // 50 bytes a nanosecond, but at least a launch; on the host by its share of cores.
 TEST(CostModel, APassOverDeviceMemory) {
   Made made;
-  EXPECT_EQ(made->Elements(100'000, 1).nanoseconds, 2000);
-  EXPECT_EQ(made->Elements(49'900, 1).nanoseconds, 1000);
-  EXPECT_EQ(made->Elements(0, 1).nanoseconds, 1000);
+  EXPECT_EQ(made->Elements(100'000_B, 1).nanoseconds, 2000);
+  EXPECT_EQ(made->Elements(49'900_B, 1).nanoseconds, 1000);
+  EXPECT_EQ(made->Elements(0_B, 1).nanoseconds, 1000);
   made.profile.device.kind = DeviceKind::kHost;
-  const OperationCost on_host = made->Elements(100'000, 2);
+  const OperationCost on_host = made->Elements(100'000_B, 2);
   EXPECT_EQ(on_host.nanoseconds, 8000);
   EXPECT_EQ(on_host.draw, (ResourceAmounts{2, 12.5, 0}));
 }
 
 TEST(CostModel, ACopyIsLatencyAndSizeByRate) {
   Made made;
-  EXPECT_EQ(made->Copy(Lane::kH2d, 5000, Pages::kPinned, 1).nanoseconds, 1000 + 500);
-  EXPECT_EQ(made->Copy(Lane::kH2d, 5000, Pages::kPageable, 1).nanoseconds, 1000 + 1000);
-  EXPECT_EQ(made->Copy(Lane::kD2h, 4000, Pages::kPinned, 1).nanoseconds, 1000 + 500);
-  EXPECT_EQ(made->Copy(Lane::kD2h, 4000, Pages::kPageable, 1).nanoseconds, 1000 + 1000);
-  EXPECT_EQ(made->Copy(Lane::kH2d, 0, Pages::kPinned, 1).nanoseconds, 1000);
+  EXPECT_EQ(made->Copy(Lane::kH2d, 5000_B, Pages::kPinned, 1).nanoseconds, 1000 + 500);
+  EXPECT_EQ(made->Copy(Lane::kH2d, 5000_B, Pages::kPageable, 1).nanoseconds, 1000 + 1000);
+  EXPECT_EQ(made->Copy(Lane::kD2h, 4000_B, Pages::kPinned, 1).nanoseconds, 1000 + 500);
+  EXPECT_EQ(made->Copy(Lane::kD2h, 4000_B, Pages::kPageable, 1).nanoseconds, 1000 + 1000);
+  EXPECT_EQ(made->Copy(Lane::kH2d, 0_B, Pages::kPinned, 1).nanoseconds, 1000);
   // It goes through DRAM once and over the link once, by no core of ours.
-  EXPECT_EQ(made->Copy(Lane::kH2d, 6000, Pages::kPinned, 4).draw,
+  EXPECT_EQ(made->Copy(Lane::kH2d, 6000_B, Pages::kPinned, 4).draw,
             (ResourceAmounts{0, 6000 / 1600.0, 6000 / 1600.0}));
   // By its size: 1 byte/ns at 1000 bytes, 10 at 100 000, 5.5 half way over the logarithm.
   made.profile.link.h2d_pinned.points = {{1000, 1e9}, {100'000, 1e10}};
-  EXPECT_EQ(made->Copy(Lane::kH2d, 1000, Pages::kPinned, 1).nanoseconds, 2000);
-  EXPECT_EQ(made->Copy(Lane::kH2d, 10'000, Pages::kPinned, 1).nanoseconds, 1000 + 1818);
+  EXPECT_EQ(made->Copy(Lane::kH2d, 1000_B, Pages::kPinned, 1).nanoseconds, 2000);
+  EXPECT_EQ(made->Copy(Lane::kH2d, 10'000_B, Pages::kPinned, 1).nanoseconds, 1000 + 1818);
 }
 
 TEST(CostModel, SoftwareMayReachAShareOfTheLinkAndOfAdam) {
   Made made;
-  made.software = {.link_share = 0.5, .adam_speed = 2, .process_bytes = 0};
-  EXPECT_EQ(made->Copy(Lane::kH2d, 5000, Pages::kPinned, 1).nanoseconds, 1000 + 1000);
-  EXPECT_EQ(made->Adam(1000, 0, 1).nanoseconds, 5000);
+  made.software = {.link_share = 0.5, .adam_speed = 2, .process_bytes = 0_B};
+  EXPECT_EQ(made->Copy(Lane::kH2d, 5000_B, Pages::kPinned, 1).nanoseconds, 1000 + 1000);
+  EXPECT_EQ(made->Adam(1000, 0_B, 1).nanoseconds, 5000);
 }
 
 // A copy within RAM: by our threads, read and written.
 TEST(CostModel, ACopyOnTheHostIsByItsThreads) {
   Made made;
   made.profile.device.kind = DeviceKind::kHost;
-  EXPECT_EQ(made->Copy(Lane::kH2d, 5000, Pages::kPinned, 3).draw,
+  EXPECT_EQ(made->Copy(Lane::kH2d, 5000_B, Pages::kPinned, 3).draw,
             (ResourceAmounts{3, 10000 / 1500.0, 0}));
 }
 
@@ -298,24 +303,24 @@ TEST(CostModel, ACopyThatALimitHoldsUpWaitsWithoutACore) {
   Made made;
   made.profile.device.kind = DeviceKind::kHost;
   made.profile.link.limit_bytes_per_second = Figure{.value = 5e8};
-  const OperationCost held = made->Copy(Lane::kH2d, 5000, Pages::kPinned, 2);
+  const OperationCost held = made->Copy(Lane::kH2d, 5000_B, Pages::kPinned, 2);
   EXPECT_EQ(held.nanoseconds, 10'000);
   EXPECT_EQ(held.draw, (ResourceAmounts{2 * 0.15, 1.0, 0}));
   made.profile.link.limit_bytes_per_second->value = 1e12;
-  EXPECT_EQ(made->Copy(Lane::kH2d, 5000, Pages::kPinned, 2).nanoseconds, 1500);
+  EXPECT_EQ(made->Copy(Lane::kH2d, 5000_B, Pages::kPinned, 2).nanoseconds, 1500);
 }
 
 TEST(CostModel, NormsAndAccumulationHaveTheirOwnRates) {
   Made made;
-  EXPECT_EQ(made->Norm(1000, 1).nanoseconds, 100) << "as dram";
-  EXPECT_EQ(made->Accumulate(1000, 1).nanoseconds, 100) << "as dram";
+  EXPECT_EQ(made->Norm(1000_B, 1).nanoseconds, 100) << "as dram";
+  EXPECT_EQ(made->Accumulate(1000_B, 1).nanoseconds, 100) << "as dram";
   made.profile.host.norm = Curve{.points = {{1, 1e9}, {8, 4e9}}};
   made.profile.host.accumulate = Curve{.points = {{1, 5e9}}};
-  EXPECT_EQ(made->Norm(1000, 1).nanoseconds, 1000);
-  EXPECT_EQ(made->Norm(1000, 8).nanoseconds, 250);
-  EXPECT_EQ(made->Accumulate(1000, 1).nanoseconds, 200);
+  EXPECT_EQ(made->Norm(1000_B, 1).nanoseconds, 1000);
+  EXPECT_EQ(made->Norm(1000_B, 8).nanoseconds, 250);
+  EXPECT_EQ(made->Accumulate(1000_B, 1).nanoseconds, 200);
   made.job.gradient_type = NumberType::kFp32;  // kept as fp32: values are added
-  EXPECT_EQ(made->Accumulate(1000, 1).nanoseconds, 100);
+  EXPECT_EQ(made->Accumulate(1000_B, 1).nanoseconds, 100);
 }
 
 // A product at half the rate takes twice as long.
@@ -336,17 +341,17 @@ TEST(CostModel, SmallProductsReachAShareOfTheRate) {
 
 TEST(CostModel, HostPassesPackingAndAdamGoByThreads) {
   Made made;
-  EXPECT_EQ(made->HostPass(1000, 1).nanoseconds, 100);
-  EXPECT_EQ(made->HostPass(1000, 8).nanoseconds, 25);
-  EXPECT_EQ(made->HostPass(1000, 64).nanoseconds, 25);
-  EXPECT_EQ(made->HostPass(1000, 8).draw, (ResourceAmounts{8, 40, 0}));
-  EXPECT_EQ(made->HostPass(1000, 64).draw[kCores], 8);
-  EXPECT_EQ(made->Pack(1000, 1).nanoseconds, 200);
-  EXPECT_EQ(made->Pack(1000, 8).nanoseconds, 50);
-  EXPECT_EQ(made->Pack(1000, 8).draw, (ResourceAmounts{8, 40, 0}));  // read and written
-  EXPECT_EQ(made->Adam(1000, 30'000, 1).nanoseconds, 10'000);
-  EXPECT_EQ(made->Adam(1000, 30'000, 8).nanoseconds, 2500);
-  EXPECT_EQ(made->Adam(1000, 30'000, 8).draw, (ResourceAmounts{8, 12, 0}));
+  EXPECT_EQ(made->HostPass(1000_B, 1).nanoseconds, 100);
+  EXPECT_EQ(made->HostPass(1000_B, 8).nanoseconds, 25);
+  EXPECT_EQ(made->HostPass(1000_B, 64).nanoseconds, 25);
+  EXPECT_EQ(made->HostPass(1000_B, 8).draw, (ResourceAmounts{8, 40, 0}));
+  EXPECT_EQ(made->HostPass(1000_B, 64).draw[kCores], 8);
+  EXPECT_EQ(made->Pack(1000_B, 1).nanoseconds, 200);
+  EXPECT_EQ(made->Pack(1000_B, 8).nanoseconds, 50);
+  EXPECT_EQ(made->Pack(1000_B, 8).draw, (ResourceAmounts{8, 40, 0}));  // read and written
+  EXPECT_EQ(made->Adam(1000, 30'000_B, 1).nanoseconds, 10'000);
+  EXPECT_EQ(made->Adam(1000, 30'000_B, 8).nanoseconds, 2500);
+  EXPECT_EQ(made->Adam(1000, 30'000_B, 8).draw, (ResourceAmounts{8, 12, 0}));
 }
 
 TEST(CostModel, AdamHasARateForEachStateFormat) {
@@ -355,16 +360,16 @@ TEST(CostModel, AdamHasARateForEachStateFormat) {
   for (const StateFormat format : {StateFormat::kFp32, StateFormat::kBf16Moments,
                                    StateFormat::k8BitMoments, StateFormat::kBf16Weights}) {
     made.job.state_format = format;
-    EXPECT_EQ(made->Adam(1200, 0, 1).nanoseconds, expected[static_cast<int>(format)]);
+    EXPECT_EQ(made->Adam(1200, 0_B, 1).nanoseconds, expected[static_cast<int>(format)]);
   }
 }
 
 TEST(CostModel, NothingTakesLessThanANanosecondOrMoreThanTheLongest) {
   Made made;
-  EXPECT_EQ(made->HostPass(0, 1).nanoseconds, 1);
-  EXPECT_EQ(made->HostPass(14, 1).nanoseconds, 1);
-  EXPECT_EQ(made->HostPass(16, 1).nanoseconds, 2);
-  EXPECT_EQ(made->HostPass(uint64_t{1} << 62, 1).nanoseconds, kLongestNanoseconds);
+  EXPECT_EQ(made->HostPass(0_B, 1).nanoseconds, 1);
+  EXPECT_EQ(made->HostPass(14_B, 1).nanoseconds, 1);
+  EXPECT_EQ(made->HostPass(16_B, 1).nanoseconds, 2);
+  EXPECT_EQ(made->HostPass(Bytes(uint64_t{1} << 62), 1).nanoseconds, kLongestNanoseconds);
 }
 
 TEST(CostModel, CapacityIsCoresDramAndBothWaysOfTheLink) {
@@ -380,7 +385,7 @@ TEST(CostModel, ADecodedTokenAttendsToItsCache) {
   const int64_t shorter = made->Compute(1, Direction::kForward, 1).nanoseconds;
   made.job.sequence = 2000;
   EXPECT_EQ(made->Compute(1, Direction::kForward, 1).nanoseconds, shorter + 64);
-  EXPECT_EQ(made->hidden_bytes(), 16u);
+  EXPECT_EQ(made->hidden_bytes(), 16_B);
 }
 
 // --- which formula an operation has ---

@@ -6,7 +6,7 @@ namespace {
 void Add(const std::vector<HandOperation>& operations, Phase& phase,
          std::vector<OperationCost>& costs) {
   for (const HandOperation& made : operations) {
-    Operation operation{.kind = made.kind, .lane = made.lane, .bytes = 8};
+    Operation operation{.kind = made.kind, .lane = made.lane, .bytes = 8_B};
     operation.waits.begin = static_cast<uint32_t>(phase.wait_pool.size());
     phase.wait_pool.insert(phase.wait_pool.end(), made.waits.begin(), made.waits.end());
     operation.waits.end = static_cast<uint32_t>(phase.wait_pool.size());

@@ -9,12 +9,12 @@ TEST(MachineFacts, WhatDiffersIsSaid) {
   const ProfiledHardware here{.processor = "P",
                               .cores = 12,
                               .hardware_threads = 24,
-                              .memory_bytes = uint64_t{64} << 30,
+                              .memory_bytes = Bytes(uint64_t{64} << 30),
                               .device = "host"};
   ProfiledHardware there = here;
   EXPECT_EQ(DifferenceOf(here, there), "");
   there.cores = 2;
-  there.memory_bytes = uint64_t{1} << 30;
+  there.memory_bytes = Bytes(uint64_t{1} << 30);
   there.device = "A GPU";
   EXPECT_EQ(
       DifferenceOf(here, there),
@@ -28,7 +28,7 @@ TEST(MachineFacts, WhatDiffersIsSaid) {
             "of 2");
   // Too near for the rounded text to tell.
   there = here;
-  there.memory_bytes += 4096;
+  there.memory_bytes += 4096_B;
   EXPECT_EQ(DifferenceOf(here, there),
             "memory: 68,719,476,736 bytes instead of 68,719,480,832 bytes");
   EXPECT_EQ(ToString(here), "P, 12 cores, 64 GiB, device host");

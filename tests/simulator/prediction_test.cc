@@ -131,7 +131,7 @@ TEST(Limits, TheTightestFirst) {
   const HardwareProfile profile = TestProfile();
   Prediction prediction;
   prediction.busy_share = {0.5, 0.97, 0.2, 0.3, 0.6};
-  prediction.memory.totals = {7'600'000'000, 0, 32'000'000'000};  // 95 % and 50 %
+  prediction.memory.totals = {7'600'000'000_B, 0_B, 32'000'000'000_B};  // 95 % and 50 %
   const std::vector<RunLimit> limits = LimitsOf(prediction, profile);
   ASSERT_EQ(limits.size(), 3u);
   EXPECT_EQ(ToString(limits[0]), "compute (97 % of the step)");
@@ -146,7 +146,7 @@ TEST(Limits, AHalfEmptyMemoryIsNoLimit) {
   const HardwareProfile profile = TestProfile();
   Prediction prediction;
   prediction.busy_share = {0.1, 0.2, 0.1, 0.1, 0.1};
-  prediction.memory.totals = {7'000'000'000, 0, 32'000'000'000};
+  prediction.memory.totals = {7'000'000'000_B, 0_B, 32'000'000'000_B};
   const std::vector<RunLimit> limits = LimitsOf(prediction, profile, 100);
   EXPECT_EQ(limits[0].what, "compute");
   EXPECT_EQ(limits[5].what, "device memory");

@@ -80,10 +80,38 @@ echo '// again' >>"$repository/app/main.cc"
 TMPDIR=/nowhere BAZEL_OPTS=x SECRET=y run "$repository/horizon" x
 expect 'environment of bazel' '' "$(grep -E '^(TMPDIR|BAZEL_OPTS|SECRET)=' "$machine/bazel_environment")"
 expect_part 'PATH of bazel' "$machine/bin" "$(grep '^PATH=' "$machine/bazel_environment")"
+
+# A name for the toolkit is not a toolkit: what is built follows from the nvcc that is found.
+builds_after 'before CUDA_HOME' 0
+CUDA_HOME=/nowhere builds_after 'CUDA_HOME leads nowhere' 0
+mkdir -p "$TEST_TMPDIR/cuda-12/bin" && echo x >"$TEST_TMPDIR/cuda-12/bin/nvcc"
+ln -sfn cuda-12 "$TEST_TMPDIR/cuda"
+CUDA_HOME=$TEST_TMPDIR/cuda-12 builds_after 'a toolkit is found' 1
+expect 'the toolkit of bazel' "CUDA_HOME=$(readlink -f "$TEST_TMPDIR/cuda-12")" \
+  "$(grep '^CUDA_HOME=' "$machine/bazel_environment")"
+CUDA_HOME=$TEST_TMPDIR/cuda builds_after 'another name of the same toolkit' 0
+echo '// with the other name' >>"$repository/app/main.cc"
+CUDA_HOME=$TEST_TMPDIR/cuda builds_after 'a source changed too' 1
+expect 'bazel sees the same toolkit' "CUDA_HOME=$(readlink -f "$TEST_TMPDIR/cuda-12")" \
+  "$(grep '^CUDA_HOME=' "$machine/bazel_environment")"
+builds_after 'that toolkit is not asked for any more' 1
+expect 'and not given to bazel' '' "$(grep "^CUDA_HOME=$TEST_TMPDIR" "$machine/bazel_environment")"
+
+# Without HOME everything lies where it lay before: in the home folder of the account.
+account=$(unset HOME; echo ~)
+(unset HOME; "$repository/horizon" x) >/dev/null 2>"$TEST_TMPDIR/err"
+expect 'without HOME nothing is built' '' "$(<"$TEST_TMPDIR/err")"
 unset HOME
 echo '// and again' >>"$repository/app/main.cc"
 run "$repository/horizon" x
 expect 'without a home folder' 42 "$code"
+if [[ -w $account ]]; then
+  expect 'the home folder of the account' "HOME=$account" \
+    "$(grep '^HOME=' "$machine/bazel_environment")"
+  expect 'no other place for what is built' 0 "$(calls 'bazel --output_user_root')"
+else
+  expect 'a place of its own' 'HOME=/tmp' "$(grep '^HOME=' "$machine/bazel_environment")"
+fi
 
 # Packages.
 lacking() {

@@ -17,7 +17,7 @@ TEST(OpenTrainer, TheDeviceHasExactlyTheBytesOfTheSchedule) {
   RealClock clock;
   absl::StatusOr<Schedule> schedule = ScheduleOf(run);
   ASSERT_TRUE(schedule.ok()) << schedule.status();
-  const uint64_t bytes = ArenaBytes(*schedule);
+  const Bytes bytes = ArenaBytes(*schedule);
   const absl::StatusOr<OpenedTrainer> opened =
       OpenTrainer(run.model().config.spec, *std::move(schedule), {.clock = clock});
   ASSERT_TRUE(opened.ok()) << opened.status();

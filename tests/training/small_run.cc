@@ -83,16 +83,16 @@ BegunTraining SmallRun::Begin() {
 }
 
 FinishedTraining SmallRun::Train(const std::function<bool()>& stop_requested) {
-  const TrainingContext context = Context();
+  return Train(*io_, stop_requested);
+}
+
+FinishedTraining SmallRun::Train(Io& io, const std::function<bool()>& stop_requested) {
+  const TrainingContext context = Context(io);
   BegunTraining begun = Begin();
   const absl::StatusOr<TrainedSteps> trained = TrainSteps(context, settings, begun, stop_requested);
   EXPECT_TRUE(trained.ok()) << trained.status();
   CHECK(trained.ok());
-  absl::StatusOr<FinishedTraining> finished =
-      FinishTraining(context, settings, model_, begun, *trained);
-  EXPECT_TRUE(finished.ok()) << finished.status();
-  CHECK(finished.ok());
-  return *std::move(finished);
+  return FinishTraining(context, settings, model_, begun, *trained);
 }
 
 }  // namespace horizon

@@ -39,6 +39,8 @@ class SmallRun {
   PreparedTraining Prepare();
   BegunTraining Begin();
   FinishedTraining Train(const std::function<bool()>& stop_requested = {});
+  // The steps and the end of it through `io`.
+  FinishedTraining Train(Io& io, const std::function<bool()>& stop_requested = {});
 
  private:
   const std::unique_ptr<Io> io_ = MakePosixIo();

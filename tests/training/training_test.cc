@@ -3,7 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "runtime/checkpoint/checkpoint_reader.h"
 #include "runtime/checkpoint/run_lock.h"
@@ -109,6 +113,105 @@ TEST_F(TrainingTest, HeldOutDataIsEvaluated) {
   ASSERT_TRUE(run_.Train().status.ok());
   EXPECT_EQ(Lines("run/eval.jsonl"), 2);  // after steps 2 and 3
   EXPECT_THAT(run_.LogText(), HasSubstr("held-out loss"));
+}
+
+// Fails to write what is named so, from when it is told to.
+class FullDisk : public RecordingIo {
+ public:
+  FullDisk(Io& inner, std::vector<std::string> full) : RecordingIo(inner), full_(std::move(full)) {}
+  absl::StatusOr<std::unique_ptr<File>> Open(const std::string& path, OpenMode mode) override {
+    const bool hit = std::any_of(full_.begin(), full_.end(), [&](const std::string& name) {
+      return path.find(name) != std::string::npos;
+    });
+    if (hit && mode != OpenMode::kRead) return IoError(ENOSPC, "create '" + path + "'");
+    return RecordingIo::Open(path, mode);
+  }
+
+ private:
+  const std::vector<std::string> full_;
+};
+
+TEST_F(TrainingTest, WhatIsWrittenAfterTheModelMayFail) {
+  run_.settings.save.mode = std::nullopt;
+  run_.settings.data.eval_file = run_.settings.job.data;
+  FullDisk disk(run_.io(), {"timeline", "run.json", "eval.jsonl"});
+  const FinishedTraining finished = run_.Train(disk);
+  EXPECT_TRUE(finished.status.ok()) << finished.status;
+  EXPECT_TRUE(finished.answer.has_value());
+  EXPECT_TRUE(FileExists(run_.io(), run_.Path("run/model/config.json")));
+  const std::string log = run_.LogText();
+  for (const char* name : {"timeline.json", "timelines.json", "run.json", "eval.jsonl"}) {
+    EXPECT_THAT(log, HasSubstr(name));
+  }
+}
+
+TEST_F(TrainingTest, AModelThatCannotBeExportedIsAnErrorThatNamesTheCheckpoint) {
+  FullDisk disk(run_.io(), {"run/model/"});
+  const FinishedTraining finished = run_.Train(disk);
+  EXPECT_EQ(IoErrno(finished.status), ENOSPC) << finished.status;
+  EXPECT_FALSE(finished.answer.has_value());
+  EXPECT_THAT(std::string(finished.status.message()),
+              testing::AllOf(HasSubstr("step-00000003 holds the trained state"),
+                             HasSubstr("horizon export " + run_.Path("run"))));
+  EXPECT_TRUE(FileExists(run_.io(), run_.Path("run/run.json")));
+}
+
+TEST_F(TrainingTest, AStateThatCannotBeSavedInTheEndIsAnErrorThatNamesTheModel) {
+  run_.settings.save.every = 2;
+  FullDisk disk(run_.io(), {"step-00000003"});
+  const FinishedTraining finished = run_.Train(disk);
+  EXPECT_EQ(IoErrno(finished.status), ENOSPC) << finished.status;
+  EXPECT_TRUE(finished.answer.has_value());
+  EXPECT_THAT(std::string(finished.status.message()),
+              testing::AllOf(HasSubstr("The trained model is in"), HasSubstr("step-00000002"),
+                             HasSubstr("--resume auto")));
+  EXPECT_TRUE(FileExists(run_.io(), run_.Path("run/model/config.json")));
+}
+
+TEST_F(TrainingTest, AStoppedRunThatCannotBeSavedSaysWhatItGoesOnFrom) {
+  FullDisk disk(run_.io(), {"checkpoints/step"});
+  const FinishedTraining finished = run_.Train(disk, [] { return true; });
+  EXPECT_EQ(IoErrno(finished.status), ENOSPC) << finished.status;
+  EXPECT_THAT(std::string(finished.status.message()),
+              testing::AllOf(HasSubstr("stopped by a signal"), HasSubstr("its state was not saved"),
+                             HasSubstr("no older checkpoint")));
+}
+
+TEST_F(TrainingTest, AFolderThatIsMovedEndsTheRunAndTheModelIsRescued) {
+  run_.settings.save.every = 1;
+  ASSERT_TRUE(run_.io().MakeDirectory(run_.Path("run-rescued")).ok());  // that name is taken
+  int steps = 0;
+  const FinishedTraining finished = run_.Train([&] {
+    if (++steps != 2) return false;
+    while (!FileExists(run_.io(), run_.Path("run/checkpoints/step-00000001"))) {
+    }
+    EXPECT_TRUE(run_.io().Rename(run_.Path("run"), run_.Path("moved")).ok());
+    return false;
+  });
+  EXPECT_EQ(IoErrno(finished.status), ESTALE) << finished.status;
+  EXPECT_THAT(std::string(finished.status.message()),
+              testing::AllOf(HasSubstr("was moved to"), HasSubstr("after step 3 of 3"),
+                             HasSubstr("moved/train.yaml --output"), HasSubstr("run-rescued-2")));
+  EXPECT_TRUE(FileExists(run_.io(), run_.Path("run-rescued-2/config.json")));
+  EXPECT_TRUE(FileExists(run_.io(), run_.Path("run-rescued-2/model.safetensors")));
+  EXPECT_FALSE(FileExists(run_.io(), run_.Path("run")));
+}
+
+TEST_F(TrainingTest, AStartThatWasStoppedDoesNotStandInTheWayOfTheNext) {
+  { const BegunTraining begun = run_.Begin(); }
+  EXPECT_TRUE(FileExists(run_.io(), run_.Path("run/job.json")));
+  WriteBytes(run_.io(), run_.Path("run/base/tokenizer.json"), "of another model");
+  EXPECT_TRUE(run_.Train().status.ok());
+  EXPECT_FALSE(FileExists(run_.io(), run_.Path("run/base/tokenizer.json")));
+  EXPECT_TRUE(FileExists(run_.io(), run_.Path("run/model/config.json")));
+}
+
+TEST_F(TrainingTest, AStartThatWasKilledAtItsFirstFileDoesNotStandInTheWayEither) {
+  ASSERT_TRUE(run_.io().MakeDirectory(run_.Path("run")).ok());
+  WriteBytes(run_.io(), run_.Path("run/lock"), "4711\n");
+  WriteBytes(run_.io(), run_.Path("run/job.json.tmp-4711-0"), "{");
+  EXPECT_TRUE(run_.Train().status.ok());
+  EXPECT_FALSE(FileExists(run_.io(), run_.Path("run/job.json.tmp-4711-0")));
 }
 
 class SmallDisk : public RecordingIo {

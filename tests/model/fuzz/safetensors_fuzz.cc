@@ -15,7 +15,7 @@ namespace {
 
 void TryHeader(std::string_view text, uint64_t data_bytes) {
   const absl::StatusOr<SafetensorsHeader> header =
-      ParseSafetensorsHeader("fuzz.safetensors", text, data_bytes);
+      ParseSafetensorsHeader("fuzz.safetensors", text, Bytes(data_bytes));
   if (!header.ok()) {
     CHECK(header.status().code() == absl::StatusCode::kDataLoss);
     CHECK(header.status().message().size() < 1000);
@@ -32,15 +32,15 @@ void TryHeader(std::string_view text, uint64_t data_bytes) {
       CHECK(dimension >= 0);
       bits *= static_cast<uint64_t>(dimension);
     }
-    CHECK(bits == static_cast<unsigned __int128>(tensor.bytes()) * 8);
+    CHECK(bits == static_cast<unsigned __int128>(tensor.bytes().value()) * 8);
   }
   CHECK(covered == data_bytes);
 }
 
 void TryFile(std::string_view bytes) {
   const auto first = std::as_bytes(std::span(bytes)).first(std::min<size_t>(8, bytes.size()));
-  const absl::StatusOr<uint64_t> length = DecodeHeaderLength("fuzz", first, bytes.size());
-  if (length.ok()) TryHeader(bytes.substr(8, *length), bytes.size() - 8 - *length);
+  const absl::StatusOr<Bytes> length = DecodeHeaderLength("fuzz", first, Bytes(bytes.size()));
+  if (length.ok()) TryHeader(bytes.substr(8, length->value()), bytes.size() - 8 - length->value());
   // Mutations seldom keep the length right: once more with the header taken to its last brace.
   const size_t last = bytes.rfind('}');
   if (last == std::string_view::npos || last < 8) return;

@@ -58,7 +58,7 @@ absl::Status Copy(Io& io, const std::string& from, const std::string& to) {
       SafetensorsWriter::Create(io, to, tensors, {.metadata = reader.header().metadata()}));
   std::vector<std::byte> bytes;
   for (const TensorEntry& tensor : reader.header().tensors()) {
-    bytes.resize(tensor.bytes());
+    bytes.resize(tensor.bytes().value());
     RETURN_IF_ERROR(reader.ReadTensor(tensor.name, bytes));
     RETURN_IF_ERROR(writer->Append(tensor.name, bytes));
   }

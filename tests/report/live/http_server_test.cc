@@ -198,8 +198,7 @@ TEST(HttpServer, AFollowerThatNeverReadsIsLeftBehind) {
     });
     EXPECT_LE(event.use_count(), 6) << "more than the limit is kept";
   }
-  ServeUntil(*server, [&] { return server->streams() == 1; });
-  EXPECT_EQ(event.use_count(), 1);
+  ServeUntil(*server, [&] { return server->streams() == 1 && event.use_count() == 1; });
   EXPECT_TRUE(reads.Receive());
 }
 
@@ -210,24 +209,61 @@ TEST(HttpServer, AFollowerThatTakesNothingForTooLongIsClosed) {
   ServeUntil(*server, [&] { return server->streams() == 0; });
 }
 
-TEST(HttpServer, ClientsBeyondTheLimitAreToldAndTheRestAreServed) {
+TEST(HttpServer, ANewcomerTakesThePlaceOfTheFollowerThatCameFirst) {
   const std::unique_ptr<HttpServer> server = Serve(Echo, {.connections = 3});
   std::vector<LiveClient> clients;
   for (int i = 0; i < 3; ++i) clients.push_back(Follower(*server));
-  EXPECT_THAT(AnswerTo(*server, Get("/", server->port())),
-              AllOf(StartsWith("HTTP/1.1 503 "), HasSubstr("There are 3 clients already")));
-  clients.pop_back();
-  ServeUntil(*server, [&] { return server->connections() == 2; });
   EXPECT_THAT(AnswerTo(*server, Get("/", server->port())), StartsWith("HTTP/1.1 200 "));
-  // Silent ones cannot make it hold more than twice as many.
+  EXPECT_FALSE(clients[0].Receive());
+  EXPECT_TRUE(clients[1].Receive());
+  EXPECT_TRUE(clients[2].Receive());
+  EXPECT_EQ(server->streams(), 2u);
+}
+
+// One that does not read goes before those that do, though they came first.
+TEST(HttpServer, ANewcomerTakesThePlaceOfAFollowerThatNeverReads) {
+  const std::unique_ptr<HttpServer> server = Serve(Echo, {.connections = 3});
+  LiveClient first = Follower(*server);
+  LiveClient stuck = Follower(*server);
+  LiveClient last = Follower(*server);
+  const auto event = std::make_shared<const std::string>(64 << 20, 'x');
+  server->Publish(event);
+  ServeUntil(*server, [&] {
+    EXPECT_TRUE(first.Receive());
+    EXPECT_TRUE(last.Receive());
+    return first.text().size() > event->size() && last.text().size() > event->size();
+  });
+  EXPECT_THAT(AnswerTo(*server, Get("/", server->port())), StartsWith("HTTP/1.1 200 "));
+  EXPECT_TRUE(first.Receive());
+  EXPECT_TRUE(last.Receive());
+  EXPECT_EQ(server->streams(), 2u);
+}
+
+TEST(HttpServer, SilentClientsCannotKeepOthersOut) {
+  const std::unique_ptr<HttpServer> server = Serve(Echo, {.connections = 3});
   std::vector<LiveClient> crowd;
   for (int i = 0; i < 10; ++i) crowd.emplace_back(server->port());
   ServeUntil(*server, [&] {
     int closed = 0;
     for (LiveClient& one : crowd) closed += one.Receive() ? 0 : 1;
-    return closed == 6;
+    return closed == 7;
   });
-  EXPECT_EQ(server->connections(), 6u);
+  EXPECT_EQ(server->connections(), 3u);
+  EXPECT_THAT(AnswerTo(*server, Get("/", server->port())), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST(HttpServer, WhereAllAreBeingAnsweredANewcomerIsTold) {
+  const auto large = std::make_shared<const std::string>(64 << 20, 'x');
+  const std::unique_ptr<HttpServer> server =
+      Serve([&](const HttpRequest&) { return HttpAnswer{.body = large}; }, {.connections = 2});
+  std::vector<LiveClient> busy;
+  for (int i = 0; i < 2; ++i) {
+    busy.emplace_back(server->port());
+    busy.back().Send(Get("/", server->port()));
+  }
+  ServeUntil(*server, [&] { return large.use_count() == 3; });
+  EXPECT_THAT(AnswerTo(*server, Get("/", server->port())),
+              AllOf(StartsWith("HTTP/1.1 503 "), HasSubstr("There are 2 clients already")));
 }
 
 TEST(HttpServer, APortInUseIsNamedWithWhatToTry) {

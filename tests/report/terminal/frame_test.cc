@@ -28,15 +28,15 @@ RunView SmallView() {
   view.steps_done = 30;
   view.steps_total = 40;
   for (int64_t step = 1; step <= 30; ++step) {
-    view.metrics.push_back({.step = step,
-                            .loss = 1 + 3 / std::sqrt(static_cast<double>(step)),
-                            .tokens = 64,
-                            .step_time = Seconds{step % 10 == 0 ? 20.0 : 11.0},
-                            .host_bytes = 6_GiB,
-                            .device_bytes = 1_GiB});
+    view.metrics.Add({.step = step,
+                      .loss = 1 + 3 / std::sqrt(static_cast<double>(step)),
+                      .tokens = 64,
+                      .step_time = Seconds{step % 10 == 0 ? 20.0 : 11.0},
+                      .host_bytes = 6_GiB,
+                      .device_bytes = 1_GiB});
   }
-  view.evaluations.push_back({.step = 20, .loss = 1.75, .perplexity = 5.7546});
-  view.prediction.usable_host_bytes = 16ull << 30;
+  view.evaluations.Add({.step = 20, .loss = 1.75, .perplexity = 5.7546});
+  view.prediction.usable_host_bytes = 16_GiB;
   view.prediction.limits = {"link to the device (88 % of the step)", "compute (50 % of the step)"};
   return view;
 }
@@ -140,8 +140,8 @@ TEST(DrawFrame, ATallWindowHasHigherCurves) {
 
 TEST(DrawFrame, ARunThatHasJustBegunShowsWhatIsPredicted) {
   RunView view = SmallView();
-  view.metrics.clear();
-  view.evaluations.clear();
+  view.metrics.Clear();
+  view.evaluations.Clear();
   view.timelines.reset();
   view.steps_done = 0;
   EXPECT_THAT(
@@ -152,7 +152,12 @@ TEST(DrawFrame, ARunThatHasJustBegunShowsWhatIsPredicted) {
 
 TEST(DrawFrame, LossesThatAreNotFiniteAreSaidAndLeftOut) {
   RunView view = SmallView();
-  for (StepMetrics& line : view.metrics) line.loss = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<StepMetrics> lines = view.metrics.lines();
+  view.metrics.Clear();
+  for (StepMetrics line : lines) {
+    line.loss = std::numeric_limits<double>::quiet_NaN();
+    view.metrics.Add(line);
+  }
   EXPECT_THAT(Drawn(view, {.columns = 100}, {}),
               AllOf(HasSubstr("loss not finite, first not finite"),
                     HasSubstr("loss  no finite value yet")));

@@ -33,7 +33,7 @@ constexpr uint64_t kBlocks = 15;
 
 uint64_t PayloadBytes(const CheckpointLayout& layout) {
   uint64_t bytes = 0;
-  for (const CheckpointEntry& entry : layout.entries) bytes += entry.bytes;
+  for (const CheckpointEntry& entry : layout.entries) bytes += entry.bytes.value();
   return bytes;
 }
 
@@ -79,12 +79,12 @@ TEST(CheckpointLayout, HeadersSayWhatTheEntriesSay) {
     std::vector<SafetensorsHeader> headers(layout.files.size());
     for (size_t i = 0; i < layout.files.size(); ++i) {
       const CheckpointFile& file = layout.files[i];
-      total += file.bytes;
+      total += file.bytes.value();
       EXPECT_TRUE(CheckFileName(file.name).ok());
       if (!file.name.ends_with(".safetensors")) continue;
       EXPECT_EQ(file.start.size() % 8, 0u);
       absl::StatusOr<SafetensorsHeader> header = ParseSafetensorsHeader(
-          file.name, std::string_view(file.start).substr(8), file.bytes - file.start.size());
+          file.name, std::string_view(file.start).substr(8), file.bytes - Bytes(file.start.size()));
       ASSERT_TRUE(header.ok()) << header.status();
       EXPECT_EQ(header->metadata(), (SafetensorsMetadata{{"format", "pt"}}));
       headers[i] = *header;
@@ -98,7 +98,7 @@ TEST(CheckpointLayout, HeadersSayWhatTheEntriesSay) {
       EXPECT_EQ(tensor->bytes(), entry.bytes);
       EXPECT_EQ(tensor->dtype, entry.dtype);
       EXPECT_EQ(tensor->shape, entry.shape);
-      EXPECT_EQ(entry.bytes == 0 ? 0 : entry.offset % (BitsOf(entry.dtype) / 8), 0u);
+      EXPECT_EQ(entry.bytes == 0_B ? 0 : entry.offset % (BitsOf(entry.dtype) / 8), 0u);
     }
   }
 }

@@ -108,7 +108,7 @@ TEST_F(WriterTest, ExtraFilesCannotTakeThePlaceOfOthers) {
 TEST_F(WriterTest, AMissingByteIsNamedAndNothingIsCommitted) {
   for (size_t missing = 0; missing < layout_.entries.size(); ++missing) {
     const CheckpointEntry& entry = layout_.entries[missing];
-    if (entry.bytes == 0) continue;
+    if (entry.bytes == 0_B) continue;
     const std::unique_ptr<CheckpointWriter> writer = NewWriter(5);
     for (size_t i = 0; i < layout_.entries.size(); ++i) {
       const std::vector<std::byte> bytes = StateBytes(layout_, i, 5);
@@ -117,10 +117,11 @@ TEST_F(WriterTest, AMissingByteIsNamedAndNothingIsCommitted) {
     }
     const absl::Status status = writer->Commit(SmallFacts(5));
     EXPECT_TRUE(absl::IsFailedPrecondition(status));
-    EXPECT_THAT(std::string(status.message()),
-                AllOf(HasSubstr("\"" + SavedName(layout_.tensors[entry.tensor].name, entry.part) +
-                                "\" was not written from byte " + std::to_string(entry.bytes - 1)),
-                      HasSubstr("step-00000005")));
+    EXPECT_THAT(
+        std::string(status.message()),
+        AllOf(HasSubstr("\"" + SavedName(layout_.tensors[entry.tensor].name, entry.part) +
+                        "\" was not written from byte " + std::to_string(entry.bytes.value() - 1)),
+              HasSubstr("step-00000005")));
     EXPECT_THAT(Names(), IsEmpty());
   }
 }
@@ -132,7 +133,7 @@ TEST_F(WriterTest, BytesOutsideTwiceOrOfAnotherStepAreRefusedForGood) {
     int64_t step;
     absl::StatusCode code;
   };
-  const uint64_t size = layout_.entries[0].bytes;
+  const uint64_t size = layout_.entries[0].bytes.value();
   const Case cases[] = {{size, 1, 5, absl::StatusCode::kInvalidArgument},
                         {size - 1, 2, 5, absl::StatusCode::kInvalidArgument},
                         {~uint64_t{0}, 2, 5, absl::StatusCode::kInvalidArgument},
@@ -265,23 +266,23 @@ RC_GTEST_PROP(WrittenRangesProperty, AnyOrderOfAnyPiecesGivesTheCrcOfTheWhole,
     const size_t begin = borders[i];
     const size_t end = borders[i + 1];
     RC_ASSERT(ranges.IsFree(begin, end));
-    if (!bytes.empty() && begin < end) RC_ASSERT(!ranges.IsWhole(bytes.size()));
+    if (!bytes.empty() && begin < end) RC_ASSERT(!ranges.IsWhole(Bytes(bytes.size())));
     ranges.Add(begin, end, Crc32c(all.subspan(begin, end - begin)));
     RC_ASSERT(begin == end || !ranges.IsFree(begin, end));
     RC_ASSERT(begin == end || !ranges.IsFree(end - 1, end + 5));
   }
-  RC_ASSERT(ranges.IsWhole(bytes.size()));
+  RC_ASSERT(ranges.IsWhole(Bytes(bytes.size())));
   RC_ASSERT(ranges.crc32c() == Crc32c(all));
   RC_ASSERT(ranges.FirstMissing() == bytes.size());
 }
 
 TEST(WrittenRanges, KnowsWhatIsMissing) {
   WrittenRanges ranges;
-  EXPECT_TRUE(ranges.IsWhole(0));
-  EXPECT_FALSE(ranges.IsWhole(1));
+  EXPECT_TRUE(ranges.IsWhole(0_B));
+  EXPECT_FALSE(ranges.IsWhole(1_B));
   ranges.Add(5, 9, 0);
   EXPECT_EQ(ranges.FirstMissing(), 0u);
-  EXPECT_FALSE(ranges.IsWhole(9));
+  EXPECT_FALSE(ranges.IsWhole(9_B));
   ranges.Add(0, 3, 0);
   EXPECT_EQ(ranges.FirstMissing(), 3u);
   EXPECT_TRUE(ranges.IsFree(3, 5));

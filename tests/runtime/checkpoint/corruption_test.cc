@@ -67,7 +67,7 @@ class Corruption : public testing::Test {
   const CheckpointEntry* EntryAt(const std::string& name, size_t offset) {
     for (const CheckpointEntry& entry : layout_.entries) {
       if (layout_.files[entry.file].name == name && offset >= entry.offset &&
-          offset < entry.offset + entry.bytes) {
+          offset < entry.offset + entry.bytes.value()) {
         return &entry;
       }
     }
@@ -102,7 +102,7 @@ TEST_F(Corruption, EveryFlippedBitOfAHeaderNamesTheFile) {
 TEST_F(Corruption, FlippedBitsOfThePayloadNameTheTensorItsOffsetAndBothCrcs) {
   size_t flips = 0;
   for (const CheckpointFile& file : layout_.files) {
-    for (size_t bit = file.start.size() * 8; bit < file.bytes * 8; bit += 11, ++flips) {
+    for (size_t bit = file.start.size() * 8; bit < (file.bytes * 8).value(); bit += 11, ++flips) {
       Files changed = files_;
       char& byte = changed[file.name][bit / 8];
       byte = static_cast<char>(byte ^ 1 << bit % 8);

@@ -50,11 +50,11 @@ TEST(GoldenCheckpoint, OfVersion1IsReadToTheLastByte) {
     };
     const absl::Status read = checkpoint->ReadTensor(i, compare);
     EXPECT_TRUE(read.ok()) << read;
-    EXPECT_EQ(count, manifest.tensors[i].bytes);
+    EXPECT_EQ(Bytes(count), manifest.tensors[i].bytes);
   }
   // 15 + 3 parameters of 6 bytes, and a block of moments each.
   uint64_t payload = 0;
-  for (const TensorRecord& tensor : manifest.tensors) payload += tensor.bytes;
+  for (const TensorRecord& tensor : manifest.tensors) payload += tensor.bytes.value();
   EXPECT_EQ(payload, 18u * 6 + 2 * 8);
 }
 

@@ -23,7 +23,7 @@ absl::Status MakeGolden(const std::string& run) {
   ASSIGN_OR_RETURN(const std::unique_ptr<CheckpointWriter> writer,
                    CheckpointWriter::Create(*io, lock, layout, options));
   for (size_t i = 0; i < layout.entries.size(); ++i) {
-    std::vector<std::byte> bytes(layout.entries[i].bytes);
+    std::vector<std::byte> bytes(layout.entries[i].bytes.value());
     for (size_t at = 0; at < bytes.size(); ++at) bytes[at] = GoldenByte(i, at);
     RETURN_IF_ERROR(writer->Write(i, 0, bytes, kGoldenStep));
   }

@@ -20,16 +20,16 @@ using ::testing::HasSubstr;
 Manifest SmallManifest() {
   Manifest manifest{.step = 12, .facts = SmallFacts(12)};
   manifest.facts.frozen = {{.name = "frozen \"e\"", .crc32c = 7}, {.name = "f"}};
-  manifest.files = {{.name = "model.safetensors", .bytes = 150, .head_bytes = 100, .crc32c = 1},
-                    {.name = "config.json", .bytes = 9, .head_bytes = 9, .crc32c = 0xFFFFFFFF}};
+  manifest.files = {{.name = "model.safetensors", .bytes = 150_B, .head_bytes = 100_B, .crc32c = 1},
+                    {.name = "config.json", .bytes = 9_B, .head_bytes = 9_B, .crc32c = 0xFFFFFFFF}};
   manifest.tensors = {{.name = "a \"b\" \xC3\xA9",
                        .shape = {3, 5},
                        .offset = 100,
-                       .bytes = 30,
+                       .bytes = 30_B,
                        .crc32c = 0xE3069283,
                        .step = 12},
-                      {.name = "c", .shape = {10}, .offset = 130, .bytes = 20, .step = 12},
-                      {.name = "d", .shape = {0}, .offset = 150, .bytes = 0, .step = 12}};
+                      {.name = "c", .shape = {10}, .offset = 130, .bytes = 20_B, .step = 12},
+                      {.name = "d", .shape = {0}, .offset = 150, .bytes = 0_B, .step = 12}};
   return manifest;
 }
 
@@ -135,7 +135,7 @@ TEST(Manifest, ImpossibleRecordsAreRefusedByName) {
   };
   const Case cases[] = {
       {[](Manifest& m) { m.tensors[1].file = 2; }, "there is no file 2"},
-      {[](Manifest& m) { m.tensors[1].bytes = 18; }, "do not take 18 bytes"},
+      {[](Manifest& m) { m.tensors[1].bytes = 18_B; }, "do not take 18 bytes"},
       {[](Manifest& m) { m.tensors[1].shape = {9}; }, "do not take 20 bytes"},
       {[](Manifest& m) { m.tensors[1].dtype = Dtype::kF32; }, "do not take 20 bytes"},
       {[](Manifest& m) { m.tensors[1].offset = 131; }, "not in the data of 'model.safetensors'"},
@@ -145,7 +145,7 @@ TEST(Manifest, ImpossibleRecordsAreRefusedByName) {
       {[](Manifest& m) { m.files[1].name = m.files[0].name; }, "stands twice"},
       {[](Manifest& m) { m.files[1].name = "a/../config.json"; }, "leads to another folder"},
       {[](Manifest& m) { m.files[1].name = "manifest.json"; }, "the manifest's"},
-      {[](Manifest& m) { m.files[1].head_bytes = 10; }, "longer than the file"},
+      {[](Manifest& m) { m.files[1].head_bytes = 10_B; }, "longer than the file"},
       {[](Manifest& m) { m.step = -1; }, "step"},
       {[](Manifest& m) { m.facts.data_position.index = -1; }, "data.index"},
       {[](Manifest& m) { m.facts.metrics_lines = -1; }, "metrics_lines"},

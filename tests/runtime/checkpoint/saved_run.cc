@@ -47,7 +47,7 @@ CheckpointFacts SmallFacts(int64_t step, StateFormat format) {
 }
 
 std::vector<std::byte> StateBytes(const CheckpointLayout& layout, size_t entry, int64_t step) {
-  std::vector<std::byte> bytes(layout.entries[entry].bytes);
+  std::vector<std::byte> bytes(layout.entries[entry].bytes.value());
   uint32_t state = static_cast<uint32_t>(entry * 977 + static_cast<uint64_t>(step) * 31337 + 1);
   for (std::byte& byte : bytes) {
     state = state * 1664525U + 1013904223U;

@@ -9,6 +9,8 @@
 
 #include "common/io.h"
 #include "common/str_cat.h"
+#include "model/chat/chat_encoder.h"
+#include "model/tokenizer/load_tokenizer.h"
 #include "model/tokenizer/tokenizer.h"
 #include "runtime/data/training_data.h"
 #include "runtime/process_memory.h"
@@ -39,13 +41,16 @@ TEST(DataMemory, DoesNotGrowWithTheData) {
 #endif
   const std::unique_ptr<Io> io = MakePosixIo();
   const std::string folder = MakeTestFolder(*io);
-  const std::unique_ptr<Tokenizer> tokenizer = MakeByteTokenizer();
+  ModelTokenizer model;
+  model.tokenizer = MakeByteTokenizer();
+  const absl::StatusOr<ChatEncoder> chat = MakeChatEncoder(model, {.format = "plain"});
+  ASSERT_TRUE(chat.ok()) << chat.status();
   const auto peak_over = [&](uint64_t bytes) -> uint64_t {
     DataOptions options;
     options.files = {.paths = {JoinPath(folder, "a.jsonl")},
-                     .tokenise = {.tokenizer = tokenizer.get(),
-                                  .chat = ChatFormat{.markup = ChatMarkup::kPlain},
-                                  .vocab = tokenizer->id_limit(),
+                     .tokenise = {.tokenizer = model.tokenizer.get(),
+                                  .chat = *chat,
+                                  .vocab = model.tokenizer->id_limit(),
                                   .sequence = 512}};
     options.cache_folder = JoinPath(folder, "cache");
     options.threads = 2;

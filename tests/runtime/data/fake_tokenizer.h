@@ -1,13 +1,16 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "model/tokenizer/quoted_ranges.h"
 #include "model/tokenizer/tokenizer.h"
 
 namespace horizon {
@@ -44,16 +47,31 @@ class FakeTokenizer final : public Tokenizer {
 
   absl::Status Encode(std::string_view text, const EncodeOptions& options,
                       std::vector<int32_t>& ids) const override {
+    std::vector<ByteRange> offsets;
+    return EncodeWithOffsets(text, options, ids, offsets);
+  }
+  absl::Status EncodeWithOffsets(std::string_view text, const EncodeOptions& options,
+                                 std::vector<int32_t>& ids,
+                                 std::vector<ByteRange>& offsets) const override {
     if (text.find(options_.refused) != std::string_view::npos) {
       return absl::ResourceExhaustedError("the expression gave up");
     }
     if (options_.marks_start && options.position == TextPosition::kStart) {
       ids.push_back(kStartMark);
+      offsets.push_back({0, text.empty() ? size_t{0} : size_t{1}});
     }
-    while (!text.empty()) {
-      const int32_t token = TokenAt(text, options.added);
+    for (size_t at = 0; at < text.size(); at = offsets.back().end) {
+      int32_t token = TokenAt(text.substr(at), options.added);
+      ByteRange bytes = {at, at + (token < kFirst ? 1 : TokenOf(token).size())};
+      const bool is_control =
+          IsSpecial(token) || std::find(options.control_ids.begin(), options.control_ids.end(),
+                                        token) != options.control_ids.end();
+      if (token >= kFirst && is_control && Overlaps(bytes, options.quoted)) {
+        token = static_cast<unsigned char>(text[at]);
+        bytes.end = at + 1;
+      }
       ids.push_back(token);
-      text.remove_prefix(token < kFirst ? 1 : TokenOf(token).size());
+      offsets.push_back(bytes);
     }
     return absl::OkStatus();
   }
@@ -82,6 +100,11 @@ class FakeTokenizer final : public Tokenizer {
     return id >= kFirst && index < options_.tokens ? kTokens[index] : std::string_view();
   }
   bool IsSpecial(int32_t id) const override { return id >= kFirst && id != kFirst + 9; }
+  std::vector<int32_t> AddedIds() const override {
+    std::vector<int32_t> ids(options_.tokens);
+    std::iota(ids.begin(), ids.end(), kFirst);
+    return ids;
+  }
   uint64_t fingerprint() const override { return 7 + options_.tokens; }
 
  private:

@@ -290,7 +290,7 @@ TEST_F(PackedSourceTest, AfterAnErrorThePositionIsAsBefore) {
   PackedSource source = Source({.seed = 1});
   const Row first = NextRow(source);
   const DataPosition position = source.position();
-  WriteBytes(*io_, path, good.substr(0, CacheHeaderBytes()));
+  WriteBytes(*io_, path, good.substr(0, CacheHeaderBytes().value()));
   Row batch(2 * kSequence);
   EXPECT_TRUE(absl::IsDataLoss(source.Fill(batch).status()));
   EXPECT_EQ(source.position(), position);

@@ -62,6 +62,16 @@ class RecordStreamTest : public testing::Test {
   std::string folder_ = MakeTestFolder(*io_);
 };
 
+TEST_F(RecordStreamTest, BytesOfJsonThatAreNotUtf8AreReplacedAsPythonDoesIt) {
+  // The beginning of a character takes no quote with it.
+  EXPECT_THAT(Read("{\"a\": \"\xe4\xbd\"}\n{\"b\": \"\xff\xed\xa0\x80\"}\n", "a.jsonl"),
+              ElementsAre("1: {\"a\": \"\ufffd\"}", "2: {\"b\": \"\ufffd\ufffd\ufffd\ufffd\"}"));
+  EXPECT_THAT(Read("[\"\xf0\x9f\", \"\xc3\xa4\"]", "a.json"),
+              ElementsAre("1/1: \"\ufffd\"", "1/2: \"\u00e4\""));
+  // Plain text is the tokenizer's to replace: pieces have the file's bytes.
+  EXPECT_THAT(Read("a\xff", "a.txt"), ElementsAre("1: a\xff"));
+}
+
 TEST_F(RecordStreamTest, LinesKeepTheirNumbersOverBlankOnes) {
   EXPECT_THAT(Read("{1}\n\n \t\r\n{2}\r\n{3}", "a.jsonl"),
               ElementsAre("1: {1}", "4: {2}\r", "5: {3}"));
@@ -75,7 +85,7 @@ TEST_F(RecordStreamTest, LinesKeepTheirNumbersOverBlankOnes) {
 }
 
 TEST_F(RecordStreamTest, ALongLineIsPassedOverAndTheNextIsGiven) {
-  const Options options = {.longest = 5_B, .read_bytes = 3};
+  const Options options = {.longest = 5_B, .read_bytes = 3_B};
   EXPECT_THAT(Read("12345\n123456\n1\n" + std::string(100, 'x'), "a.jsonl", options),
               ElementsAre("1: 12345", "2! the line is longer than 5 B", "3: 1",
                           "4! the line is longer than 5 B"));
@@ -111,7 +121,7 @@ TEST_F(RecordStreamTest, AnArrayThatCannotBeFollowedSaysWhereAndWhy) {
 }
 
 TEST_F(RecordStreamTest, ALongElementIsPassedOver) {
-  const Options options = {.longest = 5_B, .read_bytes = 2};
+  const Options options = {.longest = 5_B, .read_bytes = 2_B};
   EXPECT_THAT(Read("[\"123\",\"1234\",7]", "a.json", options),
               ElementsAre("1/1: \"123\"", "1/2! the element is longer than 5 B", "1/3: 7"));
 }
@@ -123,7 +133,7 @@ TEST_F(RecordStreamTest, DeepBracketsTakeNoStack) {
 }
 
 TEST_F(RecordStreamTest, TextIsCutWhereNoTokenCanLie) {
-  const Options options = {.piece_bytes = 12, .read_bytes = 5};
+  const Options options = {.piece_bytes = 12_B, .read_bytes = Bytes(5_B)};
   // The last break between two texts wins over later ones that have spaces beside them.
   EXPECT_THAT(Read("ab\ncd\n\nef\n gh", "a.txt", options),
               ElementsAre("1: ab\n", "2+ cd\n\nef\n gh"));
@@ -148,7 +158,7 @@ TEST_F(RecordStreamTest, PiecesOfTextAreTheWholeTextWhateverItHolds) {
   }
   for (const size_t piece : {8u, 9u, 100u, 4096u, 1u << 20}) {
     std::string together;
-    for (const std::string& record : Read(text, "a.txt", {.piece_bytes = piece})) {
+    for (const std::string& record : Read(text, "a.txt", {.piece_bytes = Bytes(piece)})) {
       const size_t begin = record.find_first_of(":+") + 2;
       EXPECT_LE(record.size() - begin, piece);
       EXPECT_GT(record.size(), begin);
@@ -166,12 +176,12 @@ TEST_F(RecordStreamTest, TheSizeOfReadsChangesNothing) {
            {lines, "a.jsonl"}, {array, "a.json"}, {text, "a.txt"}}) {
     // The first 4 KiB are read together, to recognise the layout.
     const std::string late = std::string(4096, '\n') + bytes;
-    const Options whole = {.longest = 30_B, .piece_bytes = 9};
+    const Options whole = {.longest = 30_B, .piece_bytes = 9_B};
     const std::vector<std::string> expected = Read(late, name, whole);
     EXPECT_GE(expected.size(), 3u);
     for (size_t read = 1; read < 20; ++read) {
       Options options = whole;
-      options.read_bytes = read;
+      options.read_bytes = Bytes(read);
       EXPECT_EQ(Read(late, name, options), expected) << name << " " << read;
     }
   }
@@ -247,7 +257,7 @@ TEST_F(RecordStreamTest, EveryFailingCallAndAShrinkingFileAreReported) {
   const std::string path = JoinPath(folder_, "a.jsonl");
   WriteBytes(*io_, path, "{1}\n{2}\n");
   const auto read = [&](Io& io) -> absl::Status {
-    auto stream = RecordStream::Open(io, path, {.read_bytes = 3});
+    auto stream = RecordStream::Open(io, path, {.read_bytes = 3_B});
     if (!stream.ok()) return stream.status();
     DataRecord record;
     absl::StatusOr<bool> more = true;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <optional>
 #include <vector>
 
 namespace horizon {
@@ -110,6 +111,25 @@ TEST(SampleCutter, TheSinksErrorEndsTheWork) {
   SampleCutter cutter(2, [](auto, auto) { return absl::InternalError("full"); });
   EXPECT_FALSE(cutter.AddSample({.ids = {1, 2}, .labels = {1, 2}}).ok());
   EXPECT_FALSE(cutter.AddToDocument(Ids{1, 2}).ok());
+}
+
+TEST(SampleCutter, EndsThatAreCutOffOrMissingAreCounted) {
+  Kept kept;
+  SampleCutter cutter(3, kept.sink());
+  const auto add = [&](std::optional<int64_t> last_end) {
+    const TokenLine line = {.ids = {1, 2, 3, 4}, .labels = {-100, 2, 3, 4}, .last_end = last_end};
+    ASSERT_TRUE(cutter.AddSample(line).ok());
+  };
+  add(3);
+  EXPECT_EQ(cutter.statistics().cut_before_end, 1);
+  add(2);
+  add(std::nullopt);
+  EXPECT_EQ(cutter.statistics().cut_before_end, 1);
+  EXPECT_EQ(cutter.statistics().without_end, 0);
+  add(TokenLine::kNoEnd);
+  EXPECT_EQ(cutter.statistics().cut_before_end, 1);
+  EXPECT_EQ(cutter.statistics().without_end, 1);
+  EXPECT_EQ(cutter.statistics().truncated, 4);
 }
 
 }  // namespace

@@ -16,15 +16,17 @@ using testing::HasSubstr;
 
 constexpr TokenLimits kLimits = {.sequence = 4, .vocab = 10};
 
-// The turns as "system: words|user: words|...".
+// The messages as "system: words|user: words|...".
 std::string Turns(std::string_view json, DataKind kind) {
   Sample sample;
   const absl::Status status = ParseSample(json, kind, kLimits, sample);
   if (!status.ok()) return StrCat("error: ", status.message());
   EXPECT_EQ(sample.kind, kind);
   std::string text;
-  for (const ChatTurn& turn : sample.turns) {
-    text += StrCat(text.empty() ? "" : "|", ToString(turn.role), ": ", turn.content);
+  for (const ChatMessage& message : sample.conversation.messages) {
+    const Value* content = message.Find("content");
+    const auto* words = content == nullptr ? nullptr : content->As<std::string>();
+    text += StrCat(text.empty() ? "" : "|", message.role(), ": ", words == nullptr ? "?" : *words);
   }
   return text;
 }
@@ -39,7 +41,8 @@ TEST(Sample, KindsAreDetectedFromTheirKeys) {
            {R"({"conversations": []})", DataKind::kShareGpt},
            {R"({"query": "", "response": "", "original_question": ""})", DataKind::kQa},
            {R"({"question": "", "answer": ""})", DataKind::kQa},
-           {R"({"prompt": "", "completion": ""})", DataKind::kQa},
+           {R"({"prompt": "", "completion": ""})", DataKind::kPromptCompletion},
+           {R"({"prompt": [], "completion": [], "text": ""})", DataKind::kPromptCompletion},
            {R"({"prompt": "", "response": ""})", DataKind::kQa},
            {R"({"input_ids": [1], "text": ""})", DataKind::kTokens}}) {
     const absl::StatusOr<DataKind> found = DetectKind(json);
@@ -101,11 +104,29 @@ TEST(Sample, ConversationsOfBothFormsAreRead) {
                                         {"role": "assistant", "content": "A"}]})",
                   DataKind::kShareGpt),
             "user: U|assistant: A");
-  EXPECT_EQ(Turns(R"({"messages": [{"role": "user", "content": [{"type": "text", "text": "a"},
-                                                                {"type": "text", "text": "b"}]},
+  // Lists of parts are the template's to read.
+  EXPECT_EQ(Turns(R"({"messages": [{"role": "user", "content": [{"type": "text", "text": "a"}]},
                                    {"role": "assistant", "content": "A"}]})",
                   DataKind::kMessages),
-            "user: ab|assistant: A");
+            "user: ?|assistant: A");
+}
+
+TEST(Sample, PromptAndCompletionAreTextsOrMessages) {
+  const DataKind kind = DataKind::kPromptCompletion;
+  Sample sample;
+  ASSERT_TRUE(ParseSample(R"({"prompt": "a ", "completion": " b"})", kind, kLimits, sample).ok());
+  EXPECT_EQ(sample.text, "a  b");
+  EXPECT_EQ(sample.prompt_bytes, 2u);
+  EXPECT_TRUE(sample.conversation.messages.empty());
+  EXPECT_EQ(Turns(R"({"prompt": [{"role": "user", "content": "U"}],
+                      "completion": [{"role": "assistant", "content": "A"}]})",
+                  kind),
+            "user: U|assistant: A");
+  EXPECT_THAT(Turns(R"({"prompt": "a", "completion": []})", kind),
+              HasSubstr("prompt is a string and completion is an array; both must be"));
+  EXPECT_THAT(Turns(R"({"prompt": null, "completion": "a"})", kind), HasSubstr("prompt is null"));
+  EXPECT_THAT(Turns(R"({"prompt": "a"})", kind), HasSubstr("\"completion\" is missing"));
+  EXPECT_THAT(Turns(R"({"completion": "a"})", kind), HasSubstr("\"prompt\" is missing"));
 }
 
 TEST(Sample, QuestionsAndAnswersOfEveryNameAreRead) {
@@ -125,69 +146,43 @@ TEST(Sample, ASampleLeavesNothingForTheNext) {
       ParseSample(R"({"query": "Q", "response": "A"})", DataKind::kQa, kLimits, sample).ok());
   ASSERT_TRUE(
       ParseSample(R"({"query": "R", "response": "B"})", DataKind::kQa, kLimits, sample).ok());
-  EXPECT_EQ(sample.turns.size(), 2u);
-  EXPECT_EQ(sample.turns[0].content, "R");
+  EXPECT_EQ(sample.conversation.messages.size(), 2u);
+  EXPECT_EQ(*sample.conversation.messages[0].Find("content")->As<std::string>(), "R");
+  ASSERT_TRUE(ParseSample(R"({"prompt": "a", "completion": "b"})", DataKind::kPromptCompletion,
+                          kLimits, sample)
+                  .ok());
+  EXPECT_TRUE(sample.conversation.messages.empty());
+  ASSERT_TRUE(ParseSample(R"({"text": "c"})", DataKind::kText, kLimits, sample).ok());
+  EXPECT_EQ(sample.text, "c");
+  EXPECT_EQ(sample.prompt_bytes, 0u);
 }
 
 TEST(Sample, SaysWhatIsWrong) {
   const DataKind messages = DataKind::kMessages;
-  for (
-      const auto& [kind, json, reason] :
-      std::vector<std::tuple<DataKind, std::string_view, std::string_view>>{
-          {DataKind::kText, R"({"text": 1})", "text is an integer; it must be a string"},
-          {DataKind::kText, R"({"txt": "a"})", "\"text\" is missing"},
-          {DataKind::kText, R"({"text": null})", "text is null"},
-          {DataKind::kText, R"({"text": "a", "text": "b"})", "text"},
-          {DataKind::kText, R"(["text"])", "the record is an array"},
-          {DataKind::kText, "{\"text\": \"\xff\"}", "not valid JSON"},
-          {DataKind::kText, "{\"text\": \"\\ud800\"}", "not valid JSON"},
-          {DataKind::kText, "{\"text\": \"a\nb\"}", "not valid JSON"},
-          {DataKind::kText, R"({"text": "a"} {})", "text follows"},
-          {DataKind::kText, R"({"text": "a)", "ends before"},
-          {DataKind::kText, R"({"text": "a", "n": 1e999999999999})", ""},
-          {DataKind::kAlpaca, R"({"instruction": "I"})", "\"output\" is missing"},
-          {DataKind::kAlpaca, R"({"instruction": "I", "output": ""})", "has no words"},
-          {DataKind::kAlpaca, R"({"instruction": "I", "output": "O", "input": 3})", "input is"},
-          {DataKind::kAlpaca, R"({"instruction": "I", "output": "O", "history": [["a"]]})",
-           "history[0] must be [question, answer]"},
-          {DataKind::kAlpaca, R"({"instruction": "I", "output": "O", "history": [["a", 1]]})",
-           "history[0][1] is an integer"},
-          {DataKind::kQa, R"({"query": "Q"})", "no question with an answer"},
-          {messages, R"({"messages": "x"})", "messages is a string; it must be an array"},
-          {messages, R"({"messages": []})", "nothing to learn"},
-          {messages, R"({"messages": [1]})", "messages[0] is an integer"},
-          {messages, R"({"messages": [{"content": "U"}]})", "neither \"role\" nor \"from\""},
-          {messages, R"({"messages": [{"role": "user"}]})", "messages[0].content is missing"},
-          {messages, R"({"messages": [{"role": 1, "content": ""}]})", "messages[0].role is an"},
-          {messages, R"({"messages": [{"role": "tool", "content": ""}]})", "is \"tool\"; horizon"},
-          {messages, R"({"messages": [{"role": "user", "content": null}]})",
-           "messages[0].content is null"},
-          {messages, R"({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]})",
-           "of the type \"image_url\""},
-          {messages, R"({"messages": [{"role": "user", "content": ["x"]}]})", "is no part"},
-          {messages, R"({"messages": [{"role": "user", "content": [{"type": "text"}]}]})",
-           "[0].text must be a string"},
-          {messages, R"({"messages": [{"role": "user", "content": "U"}]})", "nothing to learn"},
-          {messages, R"({"messages": [{"role": "assistant", "content": "A"}]})",
-           "turn 1 is the assistant's, and it is the user's turn"},
-          {messages,
-           R"({"messages": [{"role": "user", "content": "U"}, {"role": "user", "content": "U"},
-                             {"role": "assistant", "content": "A"}]})",
-           "turn 2 is the user's"},
-          {messages,
-           R"({"messages": [{"role": "user", "content": "U"}, {"role": "assistant", "content": "A"},
-                             {"role": "user", "content": "U"}]})",
-           "the last turn is the user's"},
-          {messages,
-           R"({"messages": [{"role": "user", "content": "U"}, {"role": "system", "content": "S"},
-                             {"role": "assistant", "content": "A"}]})",
-           "turn 2 is the system's"},
-          {messages,
-           R"({"system": "S", "messages": [{"role": "system", "content": "S"},
-                {"role": "user", "content": "U"}, {"role": "assistant", "content": "A"}]})",
-           "two system prompts"},
-          {DataKind::kTokens, R"({"input_ids": [10]})", "input_ids[0] is 10"},
-          {DataKind::kTokens, R"({"input_ids": [1, 1, 1, 1, 1]})", "more than the sequence"}}) {
+  for (const auto& [kind, json, reason] :
+       std::vector<std::tuple<DataKind, std::string_view, std::string_view>>{
+           {DataKind::kText, R"({"text": 1})", "text is an integer; it must be a string"},
+           {DataKind::kText, R"({"txt": "a"})", "\"text\" is missing"},
+           {DataKind::kText, R"({"text": null})", "text is null"},
+           {DataKind::kText, R"({"text": "a", "text": "b"})", "text"},
+           {DataKind::kText, R"(["text"])", "the record is an array"},
+           {DataKind::kText, "{\"text\": \"\xff\"}", "not valid JSON"},
+           {DataKind::kText, "{\"text\": \"\\ud800\"}", "not valid JSON"},
+           {DataKind::kText, "{\"text\": \"a\nb\"}", "not valid JSON"},
+           {DataKind::kText, R"({"text": "a"} {})", "text follows"},
+           {DataKind::kText, R"({"text": "a)", "ends before"},
+           {DataKind::kText, R"({"text": "a", "n": 1e999999999999})", ""},
+           {DataKind::kAlpaca, R"({"instruction": "I"})", "\"output\" is missing"},
+           {DataKind::kAlpaca, R"({"instruction": "I", "output": "O", "input": 3})", "input is"},
+           {DataKind::kAlpaca, R"({"instruction": "I", "output": "O", "history": [["a"]]})",
+            "history[0] must be [question, answer]"},
+           {DataKind::kAlpaca, R"({"instruction": "I", "output": "O", "history": [["a", 1]]})",
+            "history[0][1] is an integer"},
+           {DataKind::kQa, R"({"query": "Q"})", "no question with an answer"},
+           {messages, R"({"messages": "x"})", "messages is a string; it must be an array"},
+           {messages, R"({"messages": []})", "nothing to learn"},
+           {DataKind::kTokens, R"({"input_ids": [10]})", "input_ids[0] is 10"},
+           {DataKind::kTokens, R"({"input_ids": [1, 1, 1, 1, 1]})", "more than the sequence"}}) {
     Sample sample;
     const absl::Status status = ParseSample(json, kind, kLimits, sample);
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << json;

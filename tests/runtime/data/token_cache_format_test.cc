@@ -11,7 +11,7 @@ namespace {
 
 CacheHeader SomeHeader() {
   CacheHeader header = {.key = {.high = 1, .low = 2},
-                        .index_offset = CacheHeaderBytes() + 100,
+                        .index_offset = CacheHeaderBytes().value() + 100,
                         .index_checksum = 7,
                         .vocab = 300,
                         .sequence = 16};
@@ -24,14 +24,14 @@ CacheHeader SomeHeader() {
                        .dropped = 2};
   header.statistics.lengths.Add(5);
   header.statistics.lengths.Add(70);
-  header.file_bytes = header.index_offset + 16;  // two blocks
+  header.file_bytes = Bytes(header.index_offset + 16);  // two blocks
   return header;
 }
 
 TEST(TokenCacheFormat, AHeaderComesBack) {
   const CacheHeader header = SomeHeader();
   const std::string bytes = EncodeCacheHeader(header);
-  EXPECT_EQ(bytes.size(), CacheHeaderBytes());
+  EXPECT_EQ(Bytes(bytes.size()), CacheHeaderBytes());
   const auto decoded = DecodeCacheHeader(bytes, header.file_bytes);
   ASSERT_TRUE(decoded.ok()) << decoded.status();
   EXPECT_EQ(*decoded, header);
@@ -49,7 +49,7 @@ TEST(TokenCacheFormat, EveryChangedBitOfAHeaderIsNoticed) {
     EXPECT_TRUE(
         absl::IsDataLoss(DecodeCacheHeader(bytes.substr(0, length), header.file_bytes).status()));
   }
-  EXPECT_FALSE(DecodeCacheHeader(bytes, header.file_bytes + 1).ok());
+  EXPECT_FALSE(DecodeCacheHeader(bytes, header.file_bytes + 1_B).ok());
 }
 
 // Well formed to the checksum, and yet no cache.
@@ -64,9 +64,9 @@ TEST(TokenCacheFormat, SizesThatContradictEachOtherAreNoticed) {
   EXPECT_FALSE(accepted([](CacheHeader& h) { h.statistics.samples = 1024; }));
   EXPECT_FALSE(accepted([](CacheHeader& h) { h.statistics.samples = -1; }));
   EXPECT_FALSE(accepted([](CacheHeader& h) { h.statistics.samples = INT64_MAX; }));
-  EXPECT_FALSE(accepted([](CacheHeader& h) { h.index_offset = h.file_bytes + 8; }));
+  EXPECT_FALSE(accepted([](CacheHeader& h) { h.index_offset = h.file_bytes.value() + 8; }));
   EXPECT_FALSE(accepted([](CacheHeader& h) { h.index_offset = 8; }));
-  EXPECT_FALSE(accepted([](CacheHeader& h) { h.file_bytes += 1; }));
+  EXPECT_FALSE(accepted([](CacheHeader& h) { h.file_bytes += 1_B; }));
   EXPECT_FALSE(accepted([](CacheHeader& h) { h.index_offset = ~uint64_t{0}; }));
   EXPECT_FALSE(accepted([](CacheHeader& h) { h.vocab = 0; }));
   EXPECT_FALSE(accepted([](CacheHeader& h) { h.vocab = int64_t{1} << 31; }));

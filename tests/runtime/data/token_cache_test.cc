@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "common/faulting_io.h"
+#include "common/json.h"
 #include "common/str_cat.h"
 #include "tests/model/test_files.h"
+#include "tests/runtime/data/fake_chat.h"
 #include "tests/runtime/data/fake_tokenizer.h"
 #include "tests/runtime/data/made_cache.h"
 
@@ -81,18 +83,19 @@ TEST_F(TokenCacheTest, AnythingThatDecidesIdsChangesTheKeyAndAPathDoesNot) {
   with([](DataFiles& f) { f.tokenise.tokenizer = nullptr; });
   with([](DataFiles& f) { f.tokenise.end_id = 0; });
   with([](DataFiles& f) { f.tokenise.end_id = 1; });
-  with([](DataFiles& f) { f.tokenise.chat = ChatFormat{.markup = ChatMarkup::kChatMl}; });
-  with([](DataFiles& f) { f.tokenise.chat = ChatFormat{.default_system = "S"}; });
-  with([](DataFiles& f) { f.tokenise.chat = ChatFormat{.system_preamble = "S"}; });
-  with([](DataFiles& f) { f.tokenise.chat = ChatFormat{.thinks = true}; });
-  with([](DataFiles& f) { f.tokenise.chat = ChatFormat{.takes_prefix = false}; });
-  with([](DataFiles& f) { f.tokenise.chat = ChatFormat{.space_before_open = true}; });
-  with([](DataFiles& f) { f.tokenise.chat = ChatFormat{.space_after_open = false}; });
-  with([](DataFiles& f) { f.tokenise.chat = ChatFormat{.space_before_close = true}; });
-  with([](DataFiles& f) { f.tokenise.chat = ChatFormat{.space_before_answer = false}; });
-  with([](DataFiles& f) { f.tokenise.chat = ChatFormat{.trims_answer = false}; });
-  with([](DataFiles& f) { f.tokenise.chat = ChatFormat{.system_in_last_question = false}; });
-  with([](DataFiles& f) { f.tokenise.chat = absl::InternalError("none"); });
+  const auto with_chat = [&](const FakeChat& chat) {
+    with([&](DataFiles& f) { f.tokenise.chat = chat.encoder(); });
+  };
+  const auto arguments = [](std::string_view json) {
+    return ChatChoice{.arguments = *ParseJson("arguments", json)->root.As<Value::Object>()};
+  };
+  with_chat(FakeChat("plain"));
+  with_chat(FakeChat("chatml"));
+  with_chat(FakeChat("{{ messages }}"));
+  with_chat(FakeChat("{{ messages }}", {}, arguments("{\"a\": 1}")));
+  with_chat(FakeChat("{{ messages }}", {}, arguments("{\"a\": 2}")));
+  with_chat(FakeChat("{{ strftime_now('%d') }}", {}, {.now = 0}));
+  with_chat(FakeChat("{{ strftime_now('%d') }}", {}, {.now = 86400}));
   with([](DataFiles& f) { f.tokenise.vocab = 301; });
   with([](DataFiles& f) { f.tokenise.sequence = 9; });
   with([](DataFiles& f) { f.tokenise.train_on_prompt = true; });
@@ -112,7 +115,7 @@ TEST_F(TokenCacheTest, EveryChangedByteIsNoticed) {
   const std::vector<TokenLine> samples = NumberedSamples(20, 6, 1);
   const Hash128 key = MakeCache(*io_, folder_, samples, 6)->key();
   const std::string good = ReadBytes(*io_, path_);
-  for (size_t at = 0; at < good.size(); at += at < CacheHeaderBytes() ? 301 : 1) {
+  for (size_t at = 0; at < good.size(); at += at < CacheHeaderBytes().value() ? 301 : 1) {
     std::string bytes = good;
     bytes[at] = static_cast<char>(bytes[at] ^ 0x10);
     WriteBytes(*io_, path_, bytes);
@@ -127,8 +130,8 @@ TEST_F(TokenCacheTest, ATornForeignOrLongerFileIsNoticedAtOnce) {
   const Hash128 key = MakeCache(*io_, folder_, NumberedSamples(40, 6, 1), 6)->key();
   const std::string good = ReadBytes(*io_, path_);
   for (const std::string& bytes :
-       {std::string(), good.substr(0, 5), good.substr(0, CacheHeaderBytes() - 1),
-        good.substr(0, CacheHeaderBytes()), good.substr(0, good.size() / 2),
+       {std::string(), good.substr(0, 5), good.substr(0, CacheHeaderBytes().value() - 1),
+        good.substr(0, CacheHeaderBytes().value()), good.substr(0, good.size() / 2),
         good.substr(0, good.size() - 1), good + "x", std::string(good.size(), '\0')}) {
     WriteBytes(*io_, path_, bytes);
     EXPECT_TRUE(absl::IsDataLoss(TokenCache::Open(*io_, path_, key).status())) << bytes.size();

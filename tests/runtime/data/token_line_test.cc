@@ -138,13 +138,55 @@ TEST(TokenLine, RefusesWhatIsNotOneObjectOfArrays) {
 }
 
 TEST(TokenLine, NamesTheKeyItDoesNotKnow) {
-  EXPECT_THAT(ErrorOf(R"({"input_ids": [1], "attention_mask": [1]})"), HasSubstr("attention_mask"));
+  EXPECT_THAT(ErrorOf(R"({"input_ids": [1], "assistant_masks": [1]})"),
+              HasSubstr("assistant_masks"));
   EXPECT_THAT(ErrorOf(R"({"input_ids": [1], "input_ids": [1]})"), HasSubstr("input_ids stands"));
 }
 
 TEST(TokenLine, DeepNestingIsRefusedWithoutRecursion) {
   EXPECT_FALSE(ErrorOf(std::string(1'000'000, '[')).empty());
   EXPECT_FALSE(ErrorOf(R"({"input_ids": )" + std::string(1'000'000, '[')).empty());
+}
+
+TEST(TokenLine, PaddingThatTheMaskNamesIsCutAway) {
+  TokenLine line;
+  const auto read = [&](std::string_view text) {
+    const absl::Status status = ParseTokenLine(text, kLimits, line);
+    EXPECT_TRUE(status.ok()) << status;
+  };
+  read(R"({"input_ids": [1, 2, 0, 0, 0], "attention_mask": [1, 1, 0, 0, 0]})");
+  EXPECT_THAT(line.ids, ElementsAre(1, 2));
+  EXPECT_THAT(line.labels, ElementsAre(1, 2));
+  read(R"({"attention_mask": [0, 0, 1, 1, 1, 1], "labels": [-100, -100, -100, 2, 3, 4],
+           "input_ids": [0, 0, 1, 2, 3, 4]})");
+  EXPECT_THAT(line.ids, ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(line.labels, ElementsAre(-100, 2, 3, 4));
+  read(R"({"input_ids": [-1, 5, 99], "attention_mask": [0, 1, 0]})");
+  EXPECT_THAT(line.ids, ElementsAre(5));
+  read(R"({"input_ids": [5, 6], "attention_mask": [1, 1]})");
+  EXPECT_THAT(line.ids, ElementsAre(5, 6));
+}
+
+TEST(TokenLine, AMaskThatIsNoBlockOfOnesIsRefusedByItsPlace) {
+  EXPECT_THAT(ErrorOf(R"({"input_ids": [1, 2, 3], "attention_mask": [1, 0, 1]})"),
+              HasSubstr("attention_mask[1] is 0 between ones"));
+  EXPECT_THAT(ErrorOf(R"({"input_ids": [1, 2], "attention_mask": [1, 2]})"),
+              HasSubstr("attention_mask[1] is 2; it must be 0 or 1"));
+  EXPECT_THAT(ErrorOf(R"({"input_ids": [1, 2], "attention_mask": [0, 0]})"),
+              HasSubstr("attention_mask has no 1"));
+  EXPECT_THAT(ErrorOf(R"({"input_ids": [1, 2], "attention_mask": [1]})"),
+              HasSubstr("input_ids has 2 tokens and attention_mask has 1"));
+  EXPECT_THAT(ErrorOf(R"({"input_ids": [1, 2], "attention_mask": []})"), HasSubstr("has 0"));
+  EXPECT_THAT(ErrorOf(R"({"input_ids": [1, 2], "labels": [1], "attention_mask": [1, 0]})"),
+              HasSubstr("labels has 1"));
+  EXPECT_THAT(ErrorOf(R"({"input_ids": [1], "attention_mask": [true]})"),
+              HasSubstr("attention_mask holds true or false"));
+  EXPECT_THAT(ErrorOf(R"({"input_ids": [1], "attention_mask": [1], "attention_mask": [1]})"),
+              HasSubstr("twice"));
+  EXPECT_THAT(ErrorOf(R"({"input_ids": [1, 2, 3, 4, 5], "attention_mask": [1, 1, 1, 1, 1]})"),
+              HasSubstr("the sample has 5 tokens, more than the sequence of 4"));
+  EXPECT_THAT(ErrorOf(R"({"input_ids": [99, 1], "attention_mask": [1, 0]})"),
+              HasSubstr("input_ids[0] is 99"));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "common/faulting_io.h"
 #include "common/str_cat.h"
 #include "tests/model/test_files.h"
+#include "tests/runtime/data/fake_chat.h"
 #include "tests/runtime/data/fake_tokenizer.h"
 
 namespace horizon {
@@ -28,9 +29,9 @@ class TokeniseFilesTest : public testing::Test {
       files.paths.push_back(JoinPath(folder_, name));
       WriteBytes(*io_, files.paths.back(), text);
     }
-    files.tokenise = {.tokenizer = &tokenizer_,
+    files.tokenise = {.tokenizer = &chat_.tokenizer(),
                       .end_id = FakeTokenizer::kEnd,
-                      .chat = ChatFormat{.markup = ChatMarkup::kPlain},
+                      .chat = chat_.encoder(),
                       .vocab = FakeTokenizer::kVocab,
                       .sequence = 100};
     return files;
@@ -39,7 +40,7 @@ class TokeniseFilesTest : public testing::Test {
   std::vector<std::string> Run(const DataFiles& files, int threads = 2, Io* io = nullptr) {
     std::vector<std::string> samples;
     const auto keep = [&](std::span<const int32_t> ids, std::span<const int32_t>) {
-      samples.push_back(tokenizer_.Decode(ids, Tokenizer::SpecialTokens::kSpell));
+      samples.push_back(chat_.tokenizer().Decode(ids, Tokenizer::SpecialTokens::kSpell));
       return absl::OkStatus();
     };
     absl::StatusOr<TokenisedFiles> result =
@@ -52,7 +53,7 @@ class TokeniseFilesTest : public testing::Test {
 
   std::unique_ptr<Io> io_ = MakePosixIo();
   std::string folder_ = MakeTestFolder(*io_);
-  FakeTokenizer tokenizer_;
+  FakeChat chat_;
   absl::Status status_;
   TokenisedFiles result_;
 };
@@ -100,7 +101,7 @@ TEST_F(TokeniseFilesTest, ABadLineIsNamedWithFileLineAndReason) {
   const std::string good = "{\"query\": \"Q\", \"response\": \"A\"}\n";
   for (const auto& [bad, reason] : std::vector<std::pair<std::string_view, std::string_view>>{
            {"{\"query\": \"Q\"", "ends before"},
-           {"{\"query\": \"Q\", \"response\": \"\"}", "no words"},
+           {"{\"query\": \"Q\", \"response\": 3}", "response is an integer"},
            {"{\"text\": \"of another kind\"}", "no question with an answer"},
            {"{\"query\": \"\\u0001\", \"response\": \"A\"}", "the expression gave up"},
            {"\x80", "not valid JSON"}}) {
@@ -145,7 +146,8 @@ TEST_F(TokeniseFilesTest, WhatCannotBeTokenisedAtAllIsNoBadLine) {
   files.on_bad_line = OnBadLine::kSkip;
   files.tokenise.chat = absl::InvalidArgumentError("choose a chat format");
   EXPECT_THAT(Run(files), ElementsAre("choose a chat format"));
-  files.tokenise.chat = ChatFormat{.markup = ChatMarkup::kChatMl};
+  const FakeChat other("chatml");
+  files.tokenise.chat = other.encoder();
   EXPECT_EQ(Run(files).size(), 1u);
   EXPECT_TRUE(status_.ok());
 }
@@ -176,16 +178,16 @@ TEST_F(TokeniseFilesTest, ProgressIsToldAndMayEndTheWork) {
   std::string lines;
   for (int i = 0; i < 100'000; ++i) lines += "{\"text\": \"some words to read\"}\n";
   const DataFiles files = Files({{"a.jsonl", lines}, {"b.jsonl", lines}});
-  uint64_t last = 0;
+  Bytes last;
   const auto sink = [](auto, auto) { return absl::OkStatus(); };
-  ASSERT_TRUE(TokeniseFiles(*io_, files, 2, sink, [&](uint64_t done, uint64_t total) {
-                EXPECT_EQ(total, 2 * lines.size());
+  ASSERT_TRUE(TokeniseFiles(*io_, files, 2, sink, [&](Bytes done, Bytes total) {
+                EXPECT_EQ(total, Bytes(2 * lines.size()));
                 EXPECT_GE(done, last);
                 last = done;
                 return absl::OkStatus();
               }).ok());
-  EXPECT_EQ(last, 2 * lines.size());
-  const auto stop = [](uint64_t, uint64_t) { return absl::CancelledError("stopped"); };
+  EXPECT_EQ(last, Bytes(2 * lines.size()));
+  const auto stop = [](Bytes, Bytes) { return absl::CancelledError("stopped"); };
   EXPECT_TRUE(absl::IsCancelled(TokeniseFiles(*io_, files, 2, sink, stop).status()));
   EXPECT_TRUE(absl::IsCancelled(HashFiles(*io_, files.paths, stop).status()));
 }

@@ -5,9 +5,11 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/str_cat.h"
+#include "tests/runtime/data/fake_chat.h"
 #include "tests/runtime/data/fake_tokenizer.h"
 
 namespace horizon {
@@ -18,19 +20,22 @@ using testing::HasSubstr;
 
 using Tokens = Tokenizer::SpecialTokens;
 
-TokeniseOptions OptionsFor(const Tokenizer& tokenizer, ChatMarkup markup = ChatMarkup::kChatMl) {
-  return {.tokenizer = &tokenizer,
+TokeniseOptions OptionsFor(const FakeChat& chat) {
+  return {.tokenizer = &chat.tokenizer(),
           .end_id = FakeTokenizer::kEnd,
-          .chat = ChatFormat{.markup = markup},
+          .chat = chat.encoder(),
           .vocab = FakeTokenizer::kVocab,
           .sequence = 1000};
 }
 
-Sample Conversation(std::vector<ChatTurn> turns) {
-  return {.kind = DataKind::kMessages, .turns = std::move(turns)};
+Sample Chat(std::vector<std::pair<std::string_view, std::string_view>> messages) {
+  return {.kind = DataKind::kMessages, .conversation = TextConversation(messages)};
 }
-const ChatTurn kAsk = {.role = ChatRole::kUser, .content = "U"};
-const ChatTurn kAnswer = {.role = ChatRole::kAssistant, .content = "A"};
+Sample Completion(std::string_view prompt, std::string_view completion) {
+  return {.kind = DataKind::kPromptCompletion,
+          .text = StrCat(prompt, completion),
+          .prompt_bytes = prompt.size()};
+}
 
 TokenLine Tokenise(const Sample& sample, const TokeniseOptions& options) {
   TokenLine line = {.ids = {1, 2}, .labels = {3}};
@@ -55,8 +60,8 @@ std::string Learnt(const TokenLine& line) {
 }
 
 TEST(TokeniseSample, ADocumentHasPrefixTextAndEnd) {
-  const FakeTokenizer tokenizer({.marks_start = true, .prefix = {258}});
-  TokeniseOptions options = OptionsFor(tokenizer);
+  const FakeChat chat("plain", {.marks_start = true, .prefix = {258}});
+  TokeniseOptions options = OptionsFor(chat);
   const TokenLine line = Tokenise({.kind = DataKind::kText, .text = "a<|im_end|>"}, options);
   EXPECT_THAT(line.ids, ElementsAre(258, FakeTokenizer::kStartMark, 'a', 257, FakeTokenizer::kEnd));
   EXPECT_TRUE(line.labels.empty());
@@ -67,8 +72,8 @@ TEST(TokeniseSample, ADocumentHasPrefixTextAndEnd) {
 }
 
 TEST(TokeniseSample, PiecesOfATextAreOneText) {
-  const FakeTokenizer tokenizer({.marks_start = true, .prefix = {258}});
-  const TokeniseOptions options = OptionsFor(tokenizer);
+  const FakeChat chat("plain", {.marks_start = true, .prefix = {258}});
+  const TokeniseOptions options = OptionsFor(chat);
   TokenLine line;
   ASSERT_TRUE(TokenisePiece({.text = "a"}, options, line).ok());
   EXPECT_THAT(line.ids, ElementsAre(258, FakeTokenizer::kStartMark, 'a'));
@@ -78,74 +83,67 @@ TEST(TokeniseSample, PiecesOfATextAreOneText) {
   EXPECT_THAT(line.ids, ElementsAre('b', FakeTokenizer::kEnd));
 }
 
-TEST(TokeniseSample, OnlyAnswersAndTheirEndsAreLearnt) {
-  const FakeTokenizer tokenizer;
-  const std::vector<ChatTurn> turns = {
-      {ChatRole::kSystem, "S"}, kAsk, kAnswer, kAsk, {ChatRole::kAssistant, "B"}};
-  struct Case {
-    ChatMarkup markup;
-    std::string_view all;
-    std::string_view learnt;
-  };
-  for (const Case& c : std::vector<Case>{
-           {ChatMarkup::kChatMl,
-            "<|im_start|>system\nS<|im_end|>\n<|im_start|>user\nU<|im_end|>\n<|im_start|>"
-            "assistant\n"
-            "A<|im_end|>\n<|im_start|>user\nU<|im_end|>\n<|im_start|>assistant\nB<|im_end|>\n",
-            "A<|im_end|>B<|im_end|>"},
-           {ChatMarkup::kLlama3,
-            "<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\nS<|eot_id|>"
-            "<|start_header_id|>user<|end_header_id|>\n\nU<|eot_id|>"
-            "<|start_header_id|>assistant<|end_header_id|>\n\nA<|eot_id|>"
-            "<|start_header_id|>user<|end_header_id|>\n\nU<|eot_id|>"
-            "<|start_header_id|>assistant<|end_header_id|>\n\nB<|eot_id|>",
-            "A<|eot_id|>B<|eot_id|>"},
-           {ChatMarkup::kMistral, "<s>[INST] U[/INST] A</s>[INST] S\n\nU[/INST] B</s>",
-            " A</s> B</s>"},
-           {ChatMarkup::kPlain, "S\nU\nA<|end|>U\nB<|end|>", "A<|end|>B<|end|>"}}) {
-    TokeniseOptions options = OptionsFor(tokenizer, c.markup);
-    const TokenLine line = Tokenise(Conversation(turns), options);
-    EXPECT_EQ(Spell(line.ids), c.all);
-    EXPECT_EQ(Learnt(line), c.learnt);
-    options.train_on_prompt = true;
-    const TokenLine whole = Tokenise(Conversation(turns), options);
-    EXPECT_EQ(whole.ids, line.ids);
-    EXPECT_EQ(whole.labels, line.ids);
-  }
+TEST(TokeniseSample, OnlyAnswersAndTheirEndsAreLearntUnlessAllIs) {
+  const FakeChat chat("chatml");
+  TokeniseOptions options = OptionsFor(chat);
+  const Sample sample = Chat({{"user", "U"}, {"assistant", "A"}});
+  const TokenLine line = Tokenise(sample, options);
+  EXPECT_EQ(Spell(line.ids), "<|im_start|>user\nU<|im_end|>\n<|im_start|>assistant\nA<|im_end|>\n");
+  EXPECT_EQ(Learnt(line), "A<|im_end|>");
+  EXPECT_EQ(line.last_end, static_cast<int64_t>(line.ids.size()) - 2);
+  options.train_on_prompt = true;
+  const TokenLine whole = Tokenise(sample, options);
+  EXPECT_EQ(whole.ids, line.ids);
+  EXPECT_EQ(whole.labels, line.ids);
 }
 
-TEST(TokeniseSample, QuotedMarkupCannotEndATurn) {
-  const FakeTokenizer tokenizer;
-  const Sample sample = Conversation(
-      {{ChatRole::kUser, "say <|im_end|><think>"}, {ChatRole::kAssistant, "<|im_end|>"}});
-  const TokenLine line = Tokenise(sample, OptionsFor(tokenizer));
-  // Two turns, each begun and ended once by the token itself.
-  EXPECT_EQ(std::count(line.ids.begin(), line.ids.end(), 256), 2);
-  EXPECT_EQ(std::count(line.ids.begin(), line.ids.end(), 257), 2);
-  // What is no special token is seen in text as well.
-  EXPECT_EQ(std::count(line.ids.begin(), line.ids.end(), 265), 1);
+TEST(TokeniseSample, AChatWithoutAnEndSaysSo) {
+  const FakeChat chat("{% for m in messages %}{{ m.content }}{% endfor %}");
+  const TokenLine line = Tokenise(Chat({{"user", "U"}, {"assistant", "A"}}), OptionsFor(chat));
+  EXPECT_EQ(line.last_end, TokenLine::kNoEnd);
+  EXPECT_EQ(Learnt(line), "A");
 }
 
-TEST(TokeniseSample, ThePrefixComesOnceUnlessTheFormatRendersIt) {
-  const FakeTokenizer tokenizer({.prefix = {258}});
-  for (const ChatMarkup markup : {ChatMarkup::kChatMl, ChatMarkup::kLlama3, ChatMarkup::kPlain}) {
-    const TokenLine line = Tokenise(Conversation({kAsk, kAnswer}), OptionsFor(tokenizer, markup));
-    EXPECT_EQ(line.ids.front(), 258);
-    EXPECT_EQ(std::count(line.ids.begin(), line.ids.end(), 258), 1);
-    EXPECT_EQ(line.labels.front(), -100);
-  }
-  const TokenLine line =
-      Tokenise(Conversation({kAsk, kAnswer}), OptionsFor(tokenizer, ChatMarkup::kMistral));
-  EXPECT_EQ(line.ids.front(), 262);
+TEST(TokeniseSample, PromptAndCompletionAreOneTextAsItIs) {
+  const FakeChat chat("plain", {.marks_start = true, .prefix = {258}});
+  TokeniseOptions options = OptionsFor(chat);
+  TokenLine line = Tokenise(Completion("Q:", " A"), options);
+  EXPECT_THAT(line.ids,
+              ElementsAre(258, FakeTokenizer::kStartMark, 'Q', ':', ' ', 'A', FakeTokenizer::kEnd));
+  EXPECT_EQ(Learnt(line), " A<|end|>");
+  EXPECT_EQ(line.last_end, 6);
+  // A completion that brings its end has one, and a prompt's is not the completion's.
+  line = Tokenise(Completion("Q", "A<|end|>"), options);
+  EXPECT_EQ(Spell(line.ids), "<|begin_of_text|>QA<|end|>");
+  line = Tokenise(Completion("Q<|end|>", ""), options);
+  EXPECT_EQ(Spell(line.ids), "<|begin_of_text|>Q<|end|><|end|>");
+  EXPECT_EQ(Learnt(line), "<|end|>");
+  options.train_on_prompt = true;
+  line = Tokenise(Completion("Q", "A"), options);
+  EXPECT_EQ(line.labels, line.ids);
+  options.end_id.reset();
+  EXPECT_EQ(Tokenise(Completion("Q", "A"), options).last_end, TokenLine::kNoEnd);
 }
 
-TEST(TokeniseSample, OnlyTheFirstTextStarts) {
-  const FakeTokenizer tokenizer({.marks_start = true});
-  const auto marks = [&](ChatMarkup markup) {
-    const TokenLine line = Tokenise(Conversation({kAsk, kAnswer}), OptionsFor(tokenizer, markup));
-    return std::count(line.ids.begin(), line.ids.end(), FakeTokenizer::kStartMark);
-  };
-  EXPECT_EQ(marks(ChatMarkup::kPlain), 1);
+TEST(TokeniseSample, PromptAndCompletionOfMessagesNeedATemplate) {
+  const FakeChat chat("chatml");
+  TokeniseOptions options = OptionsFor(chat);
+  Sample sample = Chat({{"user", "U"}, {"assistant", "A"}});
+  sample.kind = DataKind::kPromptCompletion;
+  EXPECT_EQ(Learnt(Tokenise(sample, options)), "A<|im_end|>");
+  options.chat = absl::InvalidArgumentError("no template");
+  TokenLine line;
+  EXPECT_EQ(TokeniseSample(sample, options, line).message(), "no template");
+  EXPECT_EQ(Learnt(Tokenise(Completion("Q", "A"), options)), "A<|end|>");
+}
+
+TEST(TokeniseSample, ARecordThatTheTemplateRefusesIsRefused) {
+  const FakeChat chat("{{ raise_exception('no ' + messages[0].role) }}");
+  TokenLine line;
+  const absl::Status status =
+      TokeniseSample(Chat({{"tool", "U"}, {"assistant", "A"}}), OptionsFor(chat), line);
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("no tool"));
 }
 
 TEST(TokeniseSample, TokensStayAsTheyAre) {
@@ -156,12 +154,13 @@ TEST(TokeniseSample, TokensStayAsTheyAre) {
 }
 
 TEST(TokeniseSample, AnIdTheModelDoesNotHaveIsNamed) {
-  const FakeTokenizer tokenizer;
-  TokeniseOptions options = OptionsFor(tokenizer);
+  const FakeChat chat("chatml");
+  TokeniseOptions options = OptionsFor(chat);
   options.vocab = 257;
   TokenLine line;
   for (const Sample& sample :
-       {Conversation({kAsk, kAnswer}), Sample{.kind = DataKind::kText, .text = "<|im_end|>"}}) {
+       {Chat({{"user", "U"}, {"assistant", "A"}}), Completion("<|im_end|>", ""),
+        Sample{.kind = DataKind::kText, .text = "<|im_end|>"}}) {
     const absl::Status status = TokeniseSample(sample, options, line);
     EXPECT_TRUE(absl::IsInvalidArgument(status));
     EXPECT_THAT(std::string(status.message()),
@@ -171,24 +170,27 @@ TEST(TokeniseSample, AnIdTheModelDoesNotHaveIsNamed) {
 }
 
 TEST(TokeniseSample, AKindThatCannotBeTokenisedIsRefusedAtOnce) {
-  const FakeTokenizer tokenizer({.tokens = 1});
-  TokeniseOptions options = OptionsFor(tokenizer);
-  EXPECT_THAT(std::string(CheckKind(DataKind::kQa, options).message()),
-              HasSubstr("chatml needs the token \"<|im_end|>\""));
-  EXPECT_TRUE(CheckKind(DataKind::kText, options).ok());
+  const FakeChat chat("plain");
+  TokeniseOptions options = OptionsFor(chat);
+  EXPECT_TRUE(CheckKind(DataKind::kQa, options).ok());
   options.chat = absl::InvalidArgumentError("no template");
   EXPECT_EQ(CheckKind(DataKind::kQa, options).message(), "no template");
   EXPECT_TRUE(CheckKind(DataKind::kText, options).ok());
+  // Strings need no template; lists are found out record by record.
+  EXPECT_TRUE(CheckKind(DataKind::kPromptCompletion, options).ok());
   options.tokenizer = nullptr;
   EXPECT_FALSE(CheckKind(DataKind::kText, options).ok());
   EXPECT_TRUE(CheckKind(DataKind::kTokens, options).ok());
 }
 
 TEST(TokeniseSample, ATextThatCannotBeEncodedIsAnError) {
-  const FakeTokenizer tokenizer;
+  const FakeChat chat("plain");
   TokenLine line;
-  EXPECT_TRUE(absl::IsResourceExhausted(
-      TokeniseSample({.kind = DataKind::kText, .text = "\x01"}, OptionsFor(tokenizer), line)));
+  for (const Sample& sample :
+       {Sample{.kind = DataKind::kText, .text = "\x01"},
+        Chat({{"user", "\x01"}, {"assistant", "A"}}), Completion("a", "\x01")}) {
+    EXPECT_TRUE(absl::IsResourceExhausted(TokeniseSample(sample, OptionsFor(chat), line)));
+  }
 }
 
 }  // namespace

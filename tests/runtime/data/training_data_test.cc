@@ -13,6 +13,7 @@
 #include "common/faulting_io.h"
 #include "common/str_cat.h"
 #include "tests/model/test_files.h"
+#include "tests/runtime/data/fake_chat.h"
 #include "tests/runtime/data/fake_tokenizer.h"
 
 namespace horizon {
@@ -28,9 +29,9 @@ class TrainingDataTest : public testing::Test {
   DataOptions Options(std::string_view name, std::string_view text) {
     DataOptions options;
     options.files = {.paths = {JoinPath(folder_, name)},
-                     .tokenise = {.tokenizer = &tokenizer_,
+                     .tokenise = {.tokenizer = &chat_.tokenizer(),
                                   .end_id = FakeTokenizer::kEnd,
-                                  .chat = ChatFormat{.markup = ChatMarkup::kPlain},
+                                  .chat = chat_.encoder(),
                                   .vocab = FakeTokenizer::kVocab,
                                   .sequence = kSequence}};
     options.cache_folder = JoinPath(folder_, "cache");
@@ -46,7 +47,7 @@ class TrainingDataTest : public testing::Test {
   }
   DataListener Listener() {
     return {.progress =
-                [this](std::string_view what, uint64_t, uint64_t) {
+                [this](std::string_view what, Bytes, Bytes) {
                   works_.emplace(what);
                   return absl::OkStatus();
                 },
@@ -66,7 +67,7 @@ class TrainingDataTest : public testing::Test {
       EXPECT_TRUE(source.Fill(row).ok());
       std::string sample;
       for (size_t t = 0; t < row.size(); ++t) {
-        sample += tokenizer_.Decode({&row[t].id, 1}, Tokenizer::SpecialTokens::kSpell);
+        sample += chat_.tokenizer().Decode({&row[t].id, 1}, Tokenizer::SpecialTokens::kSpell);
         const bool ends = t + 1 == row.size() || row[t + 1].position == 0;
         if (ends && sample.front() != '\0') samples.insert(sample);
         if (ends) sample.clear();
@@ -80,7 +81,7 @@ class TrainingDataTest : public testing::Test {
 
   std::unique_ptr<Io> io_ = MakePosixIo();
   std::string folder_ = MakeTestFolder(*io_);
-  FakeTokenizer tokenizer_;
+  FakeChat chat_;
   std::set<std::string> works_;
   std::vector<std::string> warnings_;
 };

@@ -43,7 +43,7 @@ AdversarialDevice::~AdversarialDevice() {
   }
   wanted_.notify_all();
   thread_.join();
-  CHECK(arena_.used() == 0);
+  CHECK(arena_.used() == 0_B);
 }
 
 void AdversarialDevice::FailCall(uint64_t call, absl::Status status, DeviceFault fault) {
@@ -75,13 +75,13 @@ absl::Status AdversarialDevice::Count(std::string call, absl::Status* late) {
   return fail_status_;
 }
 
-absl::StatusOr<DeviceMemory> AdversarialDevice::Allocate(uint64_t bytes) {
+absl::StatusOr<DeviceMemory> AdversarialDevice::Allocate(Bytes bytes) {
   const std::scoped_lock lock(mutex_);
-  RETURN_IF_ERROR(Count(StrCat("Allocate ", bytes)));
-  if (bytes == 0) return DeviceMemory();
+  RETURN_IF_ERROR(Count(StrCat("Allocate ", bytes.value())));
+  if (bytes == 0_B) return DeviceMemory();
   ASSIGN_OR_RETURN(const uint64_t offset, arena_.Allocate(bytes));
-  allocations_[offset] = Allocation{.size = bytes, .serial = ++last_serial_};
-  return Own(memory_.data() + offset, bytes);
+  allocations_[offset] = Allocation{.size = bytes.value(), .serial = ++last_serial_};
+  return Own(memory_.data() + offset, bytes.value());
 }
 
 void AdversarialDevice::Free(std::byte* data, uint64_t size) {
@@ -92,14 +92,14 @@ void AdversarialDevice::Free(std::byte* data, uint64_t size) {
   arena_.Free(offset);
 }
 
-uint64_t AdversarialDevice::capacity() const { return arena_.capacity(); }
+Bytes AdversarialDevice::capacity() const { return arena_.capacity(); }
 
-uint64_t AdversarialDevice::used() const {
+Bytes AdversarialDevice::used() const {
   const std::scoped_lock lock(mutex_);
   return arena_.used();
 }
 
-uint64_t AdversarialDevice::high_water() const {
+Bytes AdversarialDevice::high_water() const {
   const std::scoped_lock lock(mutex_);
   return arena_.high_water();
 }
@@ -193,20 +193,20 @@ absl::Status AdversarialDevice::Copy(const char* what, StreamRef stream, CopyWor
 }
 
 absl::Status AdversarialDevice::CopyToDevice(StreamRef stream, std::byte* device_target,
-                                             const std::byte* host_source, uint64_t bytes) {
+                                             const std::byte* host_source, Bytes bytes) {
   return Copy("CopyToDevice", stream,
               {.target = device_target,
                .source = host_source,
-               .bytes = bytes,
+               .bytes = bytes.value(),
                .direction = LinkDirection::kToDevice});
 }
 
 absl::Status AdversarialDevice::CopyToHost(StreamRef stream, std::byte* host_target,
-                                           const std::byte* device_source, uint64_t bytes) {
+                                           const std::byte* device_source, Bytes bytes) {
   return Copy("CopyToHost", stream,
               {.target = host_target,
                .source = device_source,
-               .bytes = bytes,
+               .bytes = bytes.value(),
                .direction = LinkDirection::kToHost});
 }
 

@@ -26,7 +26,7 @@
 namespace horizon {
 
 struct AdversarialOptions {
-  uint64_t capacity = 0;
+  Bytes capacity;
   uint64_t seed = 0;
   int queue_bound = 64;  // work of all streams together; a call that would pass it blocks
   Clock* clock = nullptr;
@@ -64,18 +64,18 @@ class AdversarialDevice final : public Device {
   // The calls so far in order, as "Launch compute: forward 3".
   std::vector<std::string> history() const;
 
-  absl::StatusOr<DeviceMemory> Allocate(uint64_t bytes) override;
-  uint64_t capacity() const override;
-  uint64_t used() const override;
-  uint64_t high_water() const override;
+  absl::StatusOr<DeviceMemory> Allocate(Bytes bytes) override;
+  Bytes capacity() const override;
+  Bytes used() const override;
+  Bytes high_water() const override;
   absl::Status RegisterHost(std::span<std::byte> memory) override;
   absl::Status UnregisterHost(std::span<std::byte> memory) override;
   absl::StatusOr<StreamRef> CreateStream(const StreamOptions& options) override;
   absl::StatusOr<EventRef> CreateEvent() override;
   absl::Status CopyToDevice(StreamRef stream, std::byte* device_target,
-                            const std::byte* host_source, uint64_t bytes) override;
+                            const std::byte* host_source, Bytes bytes) override;
   absl::Status CopyToHost(StreamRef stream, std::byte* host_target, const std::byte* device_source,
-                          uint64_t bytes) override;
+                          Bytes bytes) override;
   absl::Status Launch(StreamRef stream, const LaunchOptions& options, Kernel kernel) override;
   bool ChecksKernelMemory() const override { return check_kernel_memory_; }
   absl::Status Record(StreamRef stream, EventRef event) override;

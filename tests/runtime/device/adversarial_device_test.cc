@@ -20,7 +20,7 @@ INSTANTIATE_TEST_SUITE_P(Adversarial, DeviceConformance,
                          EveryCheckOn(DeviceFactory{
                              .name = "adversarial",
                              .seeds = 200,
-                             .create = [](uint64_t capacity, Clock* clock, uint64_t seed)
+                             .create = [](Bytes capacity, Clock* clock, uint64_t seed)
                                  -> absl::StatusOr<std::unique_ptr<Device>> {
                                // Small and large queues: with room for one piece of work all is
                                // nearly synchronous.
@@ -36,7 +36,7 @@ class AdversarialDeviceTest : public testing::Test {
  protected:
   std::unique_ptr<AdversarialDevice> Make(uint64_t seed = 0, int queue_bound = 64) {
     auto device = AdversarialDevice::Create(
-        {.capacity = 4096, .seed = seed, .queue_bound = queue_bound, .clock = &clock_});
+        {.capacity = 4096_B, .seed = seed, .queue_bound = queue_bound, .clock = &clock_});
     EXPECT_TRUE(device.ok()) << device.status();
     return *std::move(device);
   }
@@ -82,7 +82,7 @@ TEST_F(AdversarialDeviceTest, EveryCallMayFailAndTheErrorComesOutOnce) {
       } else {
         EXPECT_TRUE(Right(arrived));
       }
-      EXPECT_EQ(device->used(), 0);
+      EXPECT_EQ(device->used(), 0_B);
     }
     EXPECT_GT(call, 50) << "the chain makes more calls than that";
   }
@@ -92,7 +92,7 @@ TEST_F(AdversarialDeviceTest, CallsAreCountedAndNamed) {
   const auto device = Make();
   const StreamRef stream = NewStream(*device, "compute");
   EXPECT_TRUE(device->Launch(stream, {.name = "forward 3"}, Returning(absl::OkStatus())).ok());
-  EXPECT_EQ(device->Allocate(1 << 20).status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(device->Allocate(Bytes(1 << 20)).status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(device->calls(), 3);
   EXPECT_THAT(device->history(),
               testing::ElementsAre("CreateStream compute", "Launch forward 3", "Allocate 1048576"));
@@ -180,12 +180,12 @@ TEST_F(AdversarialDeviceTest, FreshAndFreedMemoryIsPoison) {
   const auto device = Make();
   std::byte* data = nullptr;
   {
-    const DeviceMemory memory = NewMemory(*device, 1000);
+    const DeviceMemory memory = NewMemory(*device, 1000_B);
     data = memory.data();
     EXPECT_TRUE(IsPoison(data, 1000));
-    TestBytes host(*device, 1000);
+    TestBytes host(*device, 1000_B);
     const StreamRef stream = NewStream(*device);
-    EXPECT_TRUE(device->CopyToDevice(stream, data, host.data(), 1000).ok());
+    EXPECT_TRUE(device->CopyToDevice(stream, data, host.data(), 1000_B).ok());
     EXPECT_TRUE(Finish(*device, stream).ok());
     EXPECT_FALSE(IsPoison(data, 1000));
   }
@@ -213,13 +213,13 @@ TEST_F(AdversarialDeviceTest, ATargetIsPoisonWhileItsCopyIsUnderWay) {
   std::set<std::string> seen;
   for (int seed = 0; seed < 200; ++seed) {
     const auto device = Make(seed);
-    TestBytes host(*device, 16), zero(*device, 16);
-    const DeviceMemory memory = NewMemory(*device, 16);
+    TestBytes host(*device, 16_B), zero(*device, 16_B);
+    const DeviceMemory memory = NewMemory(*device, 16_B);
     const StreamRef copy = NewStream(*device), look = NewStream(*device);
-    EXPECT_TRUE(device->CopyToDevice(copy, memory.data(), zero.data(), 16).ok());
+    EXPECT_TRUE(device->CopyToDevice(copy, memory.data(), zero.data(), 16_B).ok());
     EXPECT_TRUE(Finish(*device, copy).ok());
     host.Fill(1);
-    EXPECT_TRUE(device->CopyToHost(copy, host.data(), memory.data(), 16).ok());
+    EXPECT_TRUE(device->CopyToHost(copy, host.data(), memory.data(), 16_B).ok());
     auto saw = std::make_shared<std::string>();
     EXPECT_TRUE(device
                     ->Launch(look, {},
@@ -240,30 +240,30 @@ TEST_F(AdversarialDeviceTest, ATargetIsPoisonWhileItsCopyIsUnderWay) {
 
 TEST_F(AdversarialDeviceTest, ASourceIsReadWhenTheCopyEnds) {
   const auto device = Make();
-  TestBytes host(*device, 4), back(*device, 4);
-  const DeviceMemory memory = NewMemory(*device, 4);
+  TestBytes host(*device, 4_B), back(*device, 4_B);
+  const DeviceMemory memory = NewMemory(*device, 4_B);
   const StreamRef stream = NewStream(*device);
   host.Fill(1);
-  EXPECT_TRUE(device->CopyToDevice(stream, memory.data(), host.data(), 4).ok());
+  EXPECT_TRUE(device->CopyToDevice(stream, memory.data(), host.data(), 4_B).ok());
   host.Fill(2);  // too early
-  EXPECT_TRUE(device->CopyToHost(stream, back.data(), memory.data(), 4).ok());
+  EXPECT_TRUE(device->CopyToHost(stream, back.data(), memory.data(), 4_B).ok());
   EXPECT_TRUE(Finish(*device, stream).ok());
   EXPECT_TRUE(back.Equals(host));
 }
 
 TEST_F(AdversarialDeviceTest, MemoryGivenBackTooEarlyIsFound) {
   const auto device = Make();
-  TestBytes host(*device, 64);
+  TestBytes host(*device, 64_B);
   const StreamRef stream = NewStream(*device), second = NewStream(*device);
   {
-    const DeviceMemory memory = NewMemory(*device, 64);
-    EXPECT_TRUE(device->CopyToHost(stream, host.data(), memory.data(), 64).ok());
+    const DeviceMemory memory = NewMemory(*device, 64_B);
+    EXPECT_TRUE(device->CopyToHost(stream, host.data(), memory.data(), 64_B).ok());
   }
-  const DeviceMemory again = NewMemory(*device, 64);  // the same place, but not the same piece
+  const DeviceMemory again = NewMemory(*device, 64_B);  // the same place, but not the same piece
   EXPECT_EQ(Finish(*device, stream).code(), absl::StatusCode::kInternal);
   {
-    TestBytes gone(*device, 64);
-    EXPECT_TRUE(device->CopyToHost(second, gone.data(), again.data(), 64).ok());
+    TestBytes gone(*device, 64_B);
+    EXPECT_TRUE(device->CopyToHost(second, gone.data(), again.data(), 64_B).ok());
   }
   EXPECT_EQ(Finish(*device, second).code(), absl::StatusCode::kInternal);
 }

@@ -20,7 +20,7 @@ TEST(Arena, AgreesWithAMapOfAllItsBytes) {
     random = random * 6364136223846793005 + 1442695040888963407;
     return (random >> 33) % below;
   };
-  Arena arena(kCapacity);
+  Arena arena{Bytes(kCapacity)};
   std::vector<char> taken(kCapacity);
   struct Piece {
     uint64_t offset, asked;
@@ -40,7 +40,7 @@ TEST(Arena, AgreesWithAMapOfAllItsBytes) {
         const auto piece = std::span(taken).subspan(at, bytes);
         possible |= std::find(piece.begin(), piece.end(), 1) == piece.end();
       }
-      const absl::StatusOr<uint64_t> offset = arena.Allocate(bytes);
+      const absl::StatusOr<uint64_t> offset = arena.Allocate(Bytes(bytes));
       ASSERT_EQ(offset.ok(), possible) << offset.status();
       if (!offset.ok()) continue;
       ASSERT_EQ(*offset % kDeviceAlignment, 0);
@@ -54,17 +54,17 @@ TEST(Arena, AgreesWithAMapOfAllItsBytes) {
       std::swap(pieces[draw(pieces.size())], pieces.back());
       const Piece piece = pieces.back();
       pieces.pop_back();
-      ASSERT_TRUE(arena.Contains(piece.offset, piece.asked));
-      ASSERT_TRUE(arena.Contains(piece.offset + piece.asked - 1, 1));
-      ASSERT_FALSE(arena.Contains(piece.offset, piece.asked + 1));
+      ASSERT_TRUE(arena.Contains(piece.offset, Bytes(piece.asked)));
+      ASSERT_TRUE(arena.Contains(piece.offset + piece.asked - 1, 1_B));
+      ASSERT_FALSE(arena.Contains(piece.offset, Bytes(piece.asked + 1)));
       arena.Free(piece.offset);
-      ASSERT_FALSE(arena.Contains(piece.offset, 1));
+      ASSERT_FALSE(arena.Contains(piece.offset, 1_B));
       for (uint64_t i = piece.offset; i < end_of(piece); ++i) taken[i] = 0;
     }
     const auto used = static_cast<uint64_t>(std::count(taken.begin(), taken.end(), 1));
     high_water = std::max(high_water, used);
-    ASSERT_EQ(arena.used(), used);
-    ASSERT_EQ(arena.high_water(), high_water);
+    ASSERT_EQ(arena.used(), Bytes(used));
+    ASSERT_EQ(arena.high_water(), Bytes(high_water));
   }
   EXPECT_EQ(high_water, kCapacity) << "the walk never filled it";
 }

@@ -35,7 +35,7 @@ class CudaFailure : public testing::Test {
     fake_cuda::Reset();
   }
 
-  absl::StatusOr<std::unique_ptr<Device>> Make(uint64_t capacity = kCapacity) {
+  absl::StatusOr<std::unique_ptr<Device>> Make(Bytes capacity = Bytes(kCapacity)) {
     return MakeCudaDevice({.capacity = capacity, .clock = &clock_});
   }
   // A device's life with some of everything in it.
@@ -98,7 +98,7 @@ TEST_F(CudaFailure, WorkThatFailsLateIsNamed) {
       auto device = Make();
       ASSERT_TRUE(device.ok()) << device.status();
       const StreamRef stream = NewStream(**device, "compute"), other = NewStream(**device, "load");
-      const DeviceMemory memory = NewMemory(**device, 64);
+      const DeviceMemory memory = NewMemory(**device, 64_B);
       std::vector<EventRef> marks;
       const int failing = static_cast<int>(piece - 1) / 2;
       fake_cuda::FailWork(piece, cudaErrorIllegalAddress);
@@ -132,7 +132,7 @@ TEST_F(CudaFailure, WithoutMarksTheErrorNamesWhatWasNotAwaited) {
   auto device = Make();
   ASSERT_TRUE(device.ok()) << device.status();
   const StreamRef stream = NewStream(**device, "compute");
-  const DeviceMemory memory = NewMemory(**device, 64);
+  const DeviceMemory memory = NewMemory(**device, 64_B);
   const auto launch = [&](const char* name) {
     return (*device)->Launch(stream, {.name = name},
                              DoubleWordsOnCuda(memory.data(), memory.data(), 16));
@@ -165,7 +165,7 @@ TEST_F(CudaFailure, WorkThatFailsLateInAChainEndsItCleanly) {
 }
 
 TEST_F(CudaFailure, ADeviceThatCannotBeUsedSaysWhy) {
-  const auto why = [&](const fake_cuda::Options& options, uint64_t capacity = kCapacity) {
+  const auto why = [&](const fake_cuda::Options& options, Bytes capacity = Bytes(kCapacity)) {
     fake_cuda::Reset(options);
     const absl::Status status = Make(capacity).status();
     EXPECT_EQ(FailureSourceOf(status), FailureSource::kDevice) << status;
@@ -188,11 +188,11 @@ TEST_F(CudaFailure, ADeviceThatCannotBeUsedSaysWhy) {
 
 TEST_F(CudaFailure, MemoryThatIsNotFreeIsToldInBytes) {
   fake_cuda::Reset({.devices = {{.memory_bytes = 1 << 20, .memory_of_others_bytes = 1000}}});
-  const absl::Status status = Make((1 << 20) - 999).status();
+  const absl::Status status = Make(Bytes((1 << 20) - 999)).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(Text(status), AllOf(HasSubstr(std::to_string((1 << 20) - 999)),
                                   HasSubstr(std::to_string((1 << 20) - 1000)), HasSubstr("lower")));
-  EXPECT_TRUE(Make((1 << 20) - 1000).ok());
+  EXPECT_TRUE(Make(Bytes((1 << 20) - 1000)).ok());
 }
 
 TEST_F(CudaFailure, TensorCoresThatDoNotTakeBf16AreToldAndTheDeviceIsUsed) {

@@ -36,10 +36,10 @@ class CudaMemory : public testing::Test {
 
   std::unique_ptr<Device> Make(const fake_cuda::Options& options, uint64_t most_piece_bytes) {
     fake_cuda::Reset(options);
-    auto device = MakeCudaDevice({.capacity = uint64_t{64} << 20,
+    auto device = MakeCudaDevice({.capacity = 64_MiB,
                                   .clock = &clock_,
                                   .log = &log_,
-                                  .most_locked_piece_bytes = most_piece_bytes});
+                                  .most_locked_piece_bytes = Bytes(most_piece_bytes)});
     EXPECT_TRUE(device.ok()) << device.status();
     return device.ok() ? *std::move(device) : nullptr;
   }
@@ -58,13 +58,13 @@ class CudaMemory : public testing::Test {
   }
   // Bytes that go to the device and back arrive as they were.
   static void ExpectRoundTrip(Device& device, StreamRef stream, std::span<std::byte> bytes) {
-    const DeviceMemory memory = NewMemory(device, bytes.size());
+    const DeviceMemory memory = NewMemory(device, Bytes(bytes.size()));
     for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 7 + i / 253);
     const std::vector<std::byte> sent(bytes.begin(), bytes.end());
-    EXPECT_TRUE(device.CopyToDevice(stream, memory.data(), bytes.data(), bytes.size()).ok());
+    EXPECT_TRUE(device.CopyToDevice(stream, memory.data(), bytes.data(), Bytes(bytes.size())).ok());
     EXPECT_TRUE(Finish(device, stream).ok());
     std::fill(bytes.begin(), bytes.end(), std::byte{0});
-    EXPECT_TRUE(device.CopyToHost(stream, bytes.data(), memory.data(), bytes.size()).ok());
+    EXPECT_TRUE(device.CopyToHost(stream, bytes.data(), memory.data(), Bytes(bytes.size())).ok());
     EXPECT_TRUE(Finish(device, stream).ok());
     EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), sent.begin()));
   }
@@ -159,8 +159,8 @@ TEST_F(CudaMemory, PageableMemoryIsCopiedAndNeverLocked) {
   EXPECT_EQ(device->RegisterHost(pages.span()).code(), absl::StatusCode::kInvalidArgument)
       << "it overlaps a registered range";
   ASSERT_TRUE(device->UnregisterHost(pages.span()).ok());
-  const DeviceMemory memory = NewMemory(*device, kPage);
-  EXPECT_EQ(device->CopyToDevice(before, memory.data(), pages.span().data(), kPage).code(),
+  const DeviceMemory memory = NewMemory(*device, Bytes(kPage));
+  EXPECT_EQ(device->CopyToDevice(before, memory.data(), pages.span().data(), Bytes(kPage)).code(),
             absl::StatusCode::kInvalidArgument)
       << "it is registered no more";
   ASSERT_TRUE(device->RegisterHost(pages.span()).ok());
@@ -194,15 +194,18 @@ TEST_F(CudaMemory, AStagedCopyWaitsForTheWorkThatFillsItsSource) {
     const auto device = Make({.seed = seed, .registers = false}, uint64_t{64} << 30);
     const StreamRef store = NewStream(*device), load = NewStream(*device);
     ASSERT_TRUE(device->RegisterHost(pages.span()).ok());
-    const DeviceMemory from = NewMemory(*device, pages.bytes), to = NewMemory(*device, pages.bytes);
+    const DeviceMemory from = NewMemory(*device, Bytes(pages.bytes)),
+                       to = NewMemory(*device, Bytes(pages.bytes));
     std::vector<std::byte> want(pages.bytes);
     for (size_t i = 0; i < want.size(); ++i) want[i] = static_cast<std::byte>(i % 251);
     fake_cuda::WriteDevice(from.data(), want.data(), want.size());
     const EventRef stored = NewEvent(*device);
-    EXPECT_TRUE(device->CopyToHost(store, pages.span().data(), from.data(), pages.bytes).ok());
+    EXPECT_TRUE(
+        device->CopyToHost(store, pages.span().data(), from.data(), Bytes(pages.bytes)).ok());
     EXPECT_TRUE(device->Record(store, stored).ok());
     EXPECT_TRUE(device->Wait(load, stored).ok());
-    EXPECT_TRUE(device->CopyToDevice(load, to.data(), pages.span().data(), pages.bytes).ok());
+    EXPECT_TRUE(
+        device->CopyToDevice(load, to.data(), pages.span().data(), Bytes(pages.bytes)).ok());
     EXPECT_TRUE(Finish(*device, load).ok());
     std::vector<std::byte> got(pages.bytes);
     fake_cuda::ReadDevice(got.data(), to.data(), got.size());

@@ -17,21 +17,21 @@ namespace {
 
 DeviceFactory Factory(const std::string& name, const fake_cuda::Options& options,
                       uint64_t most_piece_bytes) {
-  return {
-      .name = name,
-      .seeds = 40,
-      .create = [=](uint64_t capacity, Clock* clock,
-                    uint64_t seed) -> absl::StatusOr<std::unique_ptr<Device>> {
-        // The device before is gone; nothing of it may be left.
-        EXPECT_EQ(fake_cuda::Leaks(), std::vector<std::string>{});
-        fake_cuda::Options chosen = options;
-        chosen.seed = seed + 1;
-        fake_cuda::Reset(chosen);
-        return MakeCudaDevice(
-            {.capacity = capacity, .clock = clock, .most_locked_piece_bytes = most_piece_bytes});
-      },
-      .double_words = DoubleWordsOnCuda,
-      .kernels_take_the_clocks_time = false};
+  return {.name = name,
+          .seeds = 40,
+          .create = [=](Bytes capacity, Clock* clock,
+                        uint64_t seed) -> absl::StatusOr<std::unique_ptr<Device>> {
+            // The device before is gone; nothing of it may be left.
+            EXPECT_EQ(fake_cuda::Leaks(), std::vector<std::string>{});
+            fake_cuda::Options chosen = options;
+            chosen.seed = seed + 1;
+            fake_cuda::Reset(chosen);
+            return MakeCudaDevice({.capacity = capacity,
+                                   .clock = clock,
+                                   .most_locked_piece_bytes = Bytes(most_piece_bytes)});
+          },
+          .double_words = DoubleWordsOnCuda,
+          .kernels_take_the_clocks_time = false};
 }
 
 // A fault of use ends the process, so that every test here also says that there was none.

@@ -16,7 +16,7 @@ namespace {
 INSTANTIATE_TEST_SUITE_P(Host, DeviceConformance,
                          EveryCheckOn(DeviceFactory{
                              .name = "host",
-                             .create = [](uint64_t capacity, Clock* clock,
+                             .create = [](Bytes capacity, Clock* clock,
                                           uint64_t) -> absl::StatusOr<std::unique_ptr<Device>> {
                                return HostDevice::Create({.capacity = capacity, .clock = clock});
                              }}),
@@ -25,7 +25,7 @@ INSTANTIATE_TEST_SUITE_P(Host, DeviceConformance,
 INSTANTIATE_TEST_SUITE_P(HostWithALink, DeviceConformance,
                          EveryCheckOn(DeviceFactory{
                              .name = "host with a link",
-                             .create = [](uint64_t capacity, Clock* clock,
+                             .create = [](Bytes capacity, Clock* clock,
                                           uint64_t) -> absl::StatusOr<std::unique_ptr<Device>> {
                                return HostDevice::Create({.capacity = capacity,
                                                           .to_device = BytesPerSecond{1e9},
@@ -54,21 +54,21 @@ class CountingClock final : public Clock {
 // One nanosecond a byte to the device, two to the host.
 struct Linked {
   explicit Linked(Clock& its_clock, uint64_t bytes = 10 * kMiB) : clock(its_clock) {
-    auto created = HostDevice::Create({.capacity = bytes,
+    auto created = HostDevice::Create({.capacity = Bytes(bytes),
                                        .to_device = BytesPerSecond{1e9},
                                        .to_host = BytesPerSecond{5e8},
                                        .clock = &clock});
     EXPECT_TRUE(created.ok()) << created.status();
     device = *std::move(created);
-    memory = NewMemory(*device, bytes);
-    host.emplace(*device, bytes);
+    memory = NewMemory(*device, Bytes(bytes));
+    host.emplace(*device, Bytes(bytes));
     stream = NewStream(*device);
   }
   absl::Status CopyToDevice(uint64_t bytes) {
-    return device->CopyToDevice(stream, memory.data(), host->data(), bytes);
+    return device->CopyToDevice(stream, memory.data(), host->data(), Bytes(bytes));
   }
   absl::Status CopyToHost(uint64_t bytes, StreamRef on) {
-    return device->CopyToHost(on, host->data(), memory.data(), bytes);
+    return device->CopyToHost(on, host->data(), memory.data(), Bytes(bytes));
   }
   // What `work` takes on the clock.
   int64_t Takes(absl::FunctionRef<absl::Status()> work) const {
@@ -98,11 +98,11 @@ TEST(HostDeviceLink, ACopyTakesItsBytesOverTheRateExactly) {
 TEST(HostDeviceLink, ARateThatGivesNoWholeNanosecondRoundsUp) {
   VirtualClock clock(VirtualClock::Mode::kSleepAdvances);
   auto device =
-      HostDevice::Create({.capacity = 100, .to_device = BytesPerSecond{3e9}, .clock = &clock});
+      HostDevice::Create({.capacity = 100_B, .to_device = BytesPerSecond{3e9}, .clock = &clock});
   ASSERT_TRUE(device.ok()) << device.status();
-  const DeviceMemory memory = NewMemory(**device, 100);
-  TestBytes host(**device, 100);
-  ASSERT_TRUE((*device)->CopyToDevice(NewStream(**device), memory.data(), host.data(), 100).ok());
+  const DeviceMemory memory = NewMemory(**device, 100_B);
+  TestBytes host(**device, 100_B);
+  ASSERT_TRUE((*device)->CopyToDevice(NewStream(**device), memory.data(), host.data(), 100_B).ok());
   EXPECT_EQ(clock.Now(), Nanoseconds(34));  // 33.3
 }
 
@@ -127,10 +127,10 @@ TEST(HostDeviceLink, ALaunchThatMovesBytesIsHeldAsACopyIs) {
       });
     });
   };
-  EXPECT_EQ(launch({.link_bytes = 500}, 0), 500);
-  EXPECT_EQ(launch({.link_bytes = 500, .direction = LinkDirection::kToHost}, 0), 1000);
-  EXPECT_EQ(launch({.link_bytes = 500}, 300), 500) << "its own time counts";
-  EXPECT_EQ(launch({.link_bytes = 500}, 700), 700) << "slower than the link";
+  EXPECT_EQ(launch({.link_bytes = 500_B}, 0), 500);
+  EXPECT_EQ(launch({.link_bytes = 500_B, .direction = LinkDirection::kToHost}, 0), 1000);
+  EXPECT_EQ(launch({.link_bytes = 500_B}, 300), 500) << "its own time counts";
+  EXPECT_EQ(launch({.link_bytes = 500_B}, 700), 700) << "slower than the link";
   EXPECT_EQ(launch({}, 10), 10) << "a kernel without link bytes knows no link";
 }
 
@@ -165,7 +165,7 @@ TEST(HostDeviceLink, StreamsTakeTurnsInOneDirection) {
   std::jthread second([&] {
     asked = true;
     EXPECT_TRUE(linked.device
-                    ->Launch(other, {.link_bytes = 500},
+                    ->Launch(other, {.link_bytes = 500_B},
                              [&](const KernelContext&) {
                                begun = true;
                                return absl::OkStatus();
@@ -188,7 +188,7 @@ TEST(HostDeviceLink, TheTwoDirectionsShareNothing) {
   Linked linked(clock, 4096);
   const StreamRef back = NewStream(*linked.device);
   EXPECT_TRUE(linked.device
-                  ->Launch(linked.stream, {.link_bytes = 1000},
+                  ->Launch(linked.stream, {.link_bytes = 1000_B},
                            [&](const KernelContext&) {
                              const std::jthread other(
                                  [&] { EXPECT_TRUE(linked.CopyToHost(100, back).ok()); });
@@ -225,19 +225,20 @@ TEST(HostDevice, RefusesRatesThatAreNone) {
     EXPECT_EQ(HostDevice::Create({.to_host = bad, .clock = &clock}).status().code(),
               absl::StatusCode::kInvalidArgument);
   }
-  EXPECT_EQ(HostDevice::Create({.capacity = 1}).status().code(), absl::StatusCode::kInvalidArgument)
+  EXPECT_EQ(HostDevice::Create({.capacity = 1_B}).status().code(),
+            absl::StatusCode::kInvalidArgument)
       << "no clock";
 }
 
 TEST(HostDevice, MoreThanTheMachineHasIsResourceExhausted) {
   VirtualClock clock;
-  const auto device = HostDevice::Create({.capacity = uint64_t{1} << 60, .clock = &clock});
+  const auto device = HostDevice::Create({.capacity = Bytes(uint64_t{1} << 60), .clock = &clock});
   EXPECT_EQ(device.status().code(), absl::StatusCode::kResourceExhausted);
 }
 
 TEST(HostDevice, WorkIsDoneInsideTheCallAndItsErrorReturned) {
   VirtualClock clock;
-  const auto device = HostDevice::Create({.capacity = 1024, .clock = &clock});
+  const auto device = HostDevice::Create({.capacity = 1024_B, .clock = &clock});
   ASSERT_TRUE(device.ok()) << device.status();
   const absl::StatusOr<StreamRef> stream =
       (*device)->CreateStream({.name = "compute", .threads = 2});
@@ -259,7 +260,7 @@ TEST(HostDevice, WorkIsDoneInsideTheCallAndItsErrorReturned) {
 
 TEST(HostDevice, AStreamFedByTwoAtOnceIsNoticed) {
   VirtualClock clock;
-  const auto device = HostDevice::Create({.capacity = 1024, .clock = &clock});
+  const auto device = HostDevice::Create({.capacity = 1024_B, .clock = &clock});
   ASSERT_TRUE(device.ok()) << device.status();
   const StreamRef stream = NewStream(**device);
   absl::Status inner;

@@ -35,8 +35,8 @@ TEST(Nvml, TellsAllOfEachDevice) {
   EXPECT_EQ(first->name, "NVIDIA A100-SXM4-80GB");
   EXPECT_EQ(first->uuid, "GPU-00000000-0000-0000-0000-000000000000");
   EXPECT_EQ(first->bus_id, "00000000:01:00.0");
-  EXPECT_EQ(first->memory_bytes, uint64_t{81920} << 20);
-  EXPECT_EQ(first->free_bytes, uint64_t{81000} << 20);
+  EXPECT_EQ(first->memory_bytes, Bytes(uint64_t{81920} << 20));
+  EXPECT_EQ(first->free_bytes, Bytes(uint64_t{81000} << 20));
   EXPECT_EQ(first->link_now, (PcieLink{.generation = 4, .width = 16}));
   EXPECT_EQ(first->link_most, first->link_now);
   EXPECT_EQ(first->to_device_bytes_per_second, 12'500'000'000);
@@ -91,7 +91,7 @@ TEST(Nvml, WhatAnOldDriverCannotBeAskedIsMissingAndNoError) {
   ASSERT_TRUE(device.ok()) << device.status();
   EXPECT_EQ(device->name, "Tesla K40c");
   EXPECT_EQ(device->temperature_celsius, 28);
-  EXPECT_EQ(device->memory_bytes, uint64_t{11520} << 20);
+  EXPECT_EQ(device->memory_bytes, Bytes(uint64_t{11520} << 20));
   EXPECT_EQ(device->uuid, "");
   EXPECT_FALSE(device->link_now || device->link_most || device->clock_mhz || device->power_watts ||
                device->processes || device->to_host_bytes_per_second);

@@ -19,7 +19,7 @@ inline EventRef NewEvent(Device& device) {
   TestFindings findings;
   return NewEvent(device, findings);
 }
-inline DeviceMemory NewMemory(Device& device, uint64_t bytes) {
+inline DeviceMemory NewMemory(Device& device, Bytes bytes) {
   TestFindings findings;
   return NewMemory(device, findings, bytes);
 }
@@ -31,7 +31,7 @@ inline absl::Status Finish(Device& device, StreamRef stream) {
 // Findings first: they die last, with what the bytes found when they were unregistered.
 class TestBytes : private TestFindings, public RegisteredBytes {
  public:
-  TestBytes(Device& device, uint64_t bytes) : RegisteredBytes(device, *this, bytes) {}
+  TestBytes(Device& device, Bytes bytes) : RegisteredBytes(device, *this, bytes) {}
 };
 
 }  // namespace horizon

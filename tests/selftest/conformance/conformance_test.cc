@@ -23,7 +23,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-absl::StatusOr<std::unique_ptr<Device>> MakeHost(uint64_t capacity, Clock* clock, uint64_t) {
+absl::StatusOr<std::unique_ptr<Device>> MakeHost(Bytes capacity, Clock* clock, uint64_t) {
   return HostDevice::Create({.capacity = capacity, .clock = clock});
 }
 
@@ -38,7 +38,7 @@ TEST(ConformanceSuite, ADeviceThatCannotBeMadeIsAFindingOfEveryCheck) {
   const DeviceFactory factory{
       .name = "none",
       .seeds = 3,
-      .create = [](uint64_t, Clock*, uint64_t) -> absl::StatusOr<std::unique_ptr<Device>> {
+      .create = [](Bytes, Clock*, uint64_t) -> absl::StatusOr<std::unique_ptr<Device>> {
         return absl::UnavailableError("no such device");
       }};
   for (const ConformanceCheck& check : ConformanceChecks()) {
@@ -53,7 +53,7 @@ TEST(ConformanceSuite, TheFirstSeedWithAFindingIsNamedAndTheLast) {
   const DeviceFactory factory{
       .name = "fails later",
       .seeds = 10,
-      .create = [&](uint64_t capacity, Clock* clock,
+      .create = [&](Bytes capacity, Clock* clock,
                     uint64_t seed) -> absl::StatusOr<std::unique_ptr<Device>> {
         seeds.push_back(seed);
         if (seed >= 3) return absl::UnavailableError("gone");
@@ -107,7 +107,7 @@ TEST(ConformanceSuite, EveryCheckComesToAnEndWhicheverCallFails) {
       for (const uint64_t call : {1, 2, 3, 4, 5, 7, 9, 12, 20, 35}) {
         const DeviceFactory factory{
             .name = "failing",
-            .create = [&](uint64_t capacity, Clock* clock,
+            .create = [&](Bytes capacity, Clock* clock,
                           uint64_t seed) -> absl::StatusOr<std::unique_ptr<Device>> {
               auto device =
                   AdversarialDevice::Create({.capacity = capacity, .seed = call, .clock = clock});

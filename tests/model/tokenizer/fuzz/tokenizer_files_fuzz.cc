@@ -50,7 +50,9 @@ void TryFiles(std::string_view files) {
     CHECK(!id.has_value() || (*id >= 0 && *id < loaded->tokenizer->id_limit()));
   }
   // Escapes only ever make a text shorter.
-  CHECK(loaded->chat_template.size() <= files.size());
+  for (const ChatTemplateText& chat : loaded->chat_templates) {
+    CHECK(chat.text.size() <= files.size());
+  }
 }
 
 }  // namespace

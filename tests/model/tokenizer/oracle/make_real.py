@@ -86,8 +86,8 @@ def qwen():
     return byte_level(ranks, 0, QWEN, {"type": "NFC"}, False, tokens)
 
 
-def tekken():
-    path = os.path.join(folder_of("mistral_common"), "data", "tekken_240911.json")
+def tekken(name="tekken_240911.json"):
+    path = os.path.join(folder_of("mistral_common"), "data", name)
     with open(path) as f:
         data = json.load(f)
     specials = data["config"]["default_num_special_tokens"]
@@ -102,9 +102,9 @@ def tekken():
     return result
 
 
-def mistral():
+def mistral(name="tokenizer.model.v1"):
     import sentencepiece
-    path = os.path.join(folder_of("mistral_common"), "data", "tokenizer.model.v1")
+    path = os.path.join(folder_of("mistral_common"), "data", name)
     model = sentencepiece.SentencePieceProcessor(model_file=path)
     pieces = [model.id_to_piece(i) for i in range(model.get_piece_size())]
     scores = {p: -model.get_score(i) for i, p in enumerate(pieces)}
@@ -112,7 +112,8 @@ def mistral():
              if not (model.is_control(i) or model.is_unknown(i) or model.is_byte(i))}
     return {
         "version": "1.0", "truncation": None, "padding": None,
-        "added_tokens": [added(i, pieces[i]) for i in range(3)],
+        "added_tokens": [added(i, piece) for i, piece in enumerate(pieces)
+                         if model.is_control(i) or model.is_unknown(i)],
         "normalizer": {"type": "Sequence", "normalizers": [
             {"type": "Prepend", "prepend": "\u2581"},
             {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}]},

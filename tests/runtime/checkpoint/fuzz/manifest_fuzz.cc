@@ -23,7 +23,8 @@ void TryText(std::string_view text) {
   for (const FileRecord& file : manifest->files) CHECK(CheckFileName(file.name).ok());
   for (const TensorRecord& tensor : manifest->tensors) {
     const FileRecord& file = manifest->files[tensor.file];
-    CHECK(tensor.offset >= file.head_bytes && tensor.bytes <= file.bytes - tensor.offset);
+    CHECK(tensor.offset >= file.head_bytes.value() &&
+          tensor.bytes <= file.bytes - Bytes(tensor.offset));
     CHECK(tensor.step == manifest->step);
   }
   const absl::StatusOr<Manifest> again = ParseManifest("fuzz.json", WriteManifest(*manifest));

@@ -1,12 +1,11 @@
-// Whatever the bytes, a record is judged; and what is accepted keeps a sample's promises: turns in
-// order, an answer with words, tokens within their limits. Rendering it ends every answer once.
+// Whatever the bytes, a record is judged; and what is accepted keeps a sample's promises: messages
+// with a role and without nulls, something to learn, tokens within their limits.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
 #include "common/check.h"
-#include "model/chat_format.h"
 #include "runtime/data/sample.h"
 #include "tests/common/fuzz/fuzz_driver.h"
 
@@ -15,23 +14,20 @@ namespace {
 
 constexpr TokenLimits kLimits = {.sequence = 50, .vocab = 1000};
 
-void CheckTurns(const std::vector<ChatTurn>& turns) {
-  const size_t first = turns.front().role == ChatRole::kSystem ? 1 : 0;
-  size_t answers = 0;
-  for (size_t i = first; i < turns.size(); ++i) {
-    const bool asks = (i - first) % 2 == 0;
-    CHECK(turns[i].role == (asks ? ChatRole::kUser : ChatRole::kAssistant));
-    CHECK(asks || !turns[i].content.empty());
-    answers += asks ? 0 : 1;
-  }
-  CHECK(turns.back().role == ChatRole::kAssistant);
-  for (const ChatMarkup markup :
-       {ChatMarkup::kChatMl, ChatMarkup::kLlama3, ChatMarkup::kMistral, ChatMarkup::kPlain}) {
-    size_t ends = 0;
-    for (const ChatSegment& segment : RenderChat({.markup = markup}, turns)) {
-      ends += segment.is_markup && segment.is_answer ? 1 : 0;
+void CheckConversation(const Conversation& conversation) {
+  bool learns = false;
+  for (const ChatMessage& message : conversation.messages) {
+    CHECK(message.Find("role") != nullptr && message.Find("role")->As<std::string>() != nullptr);
+    CHECK(!message.trained || message.role() == "assistant");
+    for (const auto& [key, value] : message.fields) {
+      CHECK(!value.is_null() && key != "weight" && key != "train");
     }
-    CHECK(ends == answers);
+    learns = learns || message.trained;
+  }
+  CHECK(learns);
+  for (const Value* list : {&conversation.tools, &conversation.documents}) {
+    if (list->is_null()) continue;
+    for (const Value& each : *list->As<Value::Array>()) CHECK(each.As<Value::Object>() != nullptr);
   }
 }
 
@@ -43,7 +39,9 @@ void TryKind(std::string_view json, DataKind kind) {
     CHECK(!status.message().empty() && status.message().size() < 2000);
     return;
   }
-  if (IsConversation(kind)) CheckTurns(sample.turns);
+  CHECK(!IsConversation(kind) || !sample.conversation.messages.empty());
+  CHECK(sample.prompt_bytes <= sample.text.size());
+  if (!sample.conversation.messages.empty()) CheckConversation(sample.conversation);
   if (kind != DataKind::kTokens) return;
   CHECK(!sample.tokens.ids.empty() && sample.tokens.ids.size() <= 50);
   CHECK(sample.tokens.labels.size() == sample.tokens.ids.size());

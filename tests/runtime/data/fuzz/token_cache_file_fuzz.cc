@@ -54,14 +54,14 @@ std::string MakeFile(std::string_view input) {
   header.statistics.samples = static_cast<int64_t>(NumberAt(input, 0));
   header.vocab = static_cast<int64_t>(NumberAt(input, 1));
   header.sequence = static_cast<int64_t>(NumberAt(input, 2));
-  header.index_offset = CacheHeaderBytes() + NumberAt(input, 3);
-  std::string file(CacheHeaderBytes(), '\0');
+  header.index_offset = CacheHeaderBytes().value() + NumberAt(input, 3);
+  std::string file(CacheHeaderBytes().value(), '\0');
   file += input.substr(2 * kNumbers);
-  header.file_bytes = file.size();
+  header.file_bytes = Bytes(file.size());
   MendPlaces(file, header.index_offset, std::min<int64_t>(header.statistics.samples, 64));
   header.index_checksum = HashBytes(
       std::string_view(file).substr(std::min<uint64_t>(header.index_offset, file.size())), 0);
-  return file.replace(0, CacheHeaderBytes(), EncodeCacheHeader(header));
+  return file.replace(0, CacheHeaderBytes().value(), EncodeCacheHeader(header));
 }
 
 void TryCache(const TokenCache& cache, int64_t vocab) {

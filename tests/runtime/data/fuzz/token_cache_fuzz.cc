@@ -13,20 +13,20 @@ namespace horizon {
 namespace {
 
 void TryHeader(std::string_view bytes) {
-  const auto header = DecodeCacheHeader(bytes, bytes.size());
+  const auto header = DecodeCacheHeader(bytes, Bytes(bytes.size()));
   if (!header.ok()) {
     CHECK(absl::IsDataLoss(header.status()));
   } else {
-    CHECK(EncodeCacheHeader(*header) == bytes.substr(0, CacheHeaderBytes()));
+    CHECK(EncodeCacheHeader(*header) == bytes.substr(0, CacheHeaderBytes().value()));
   }
   // Mutations break the checksum: once more with a right one, so that what follows is reached.
-  if (bytes.size() < CacheHeaderBytes()) return;
-  std::string mended(bytes.substr(0, CacheHeaderBytes() - 8));
+  if (bytes.size() < CacheHeaderBytes().value()) return;
+  std::string mended(bytes.substr(0, CacheHeaderBytes().value() - 8));
   const uint64_t checksum = HashBytes(mended, 0);
   mended.append(reinterpret_cast<const char*>(&checksum), sizeof(checksum));
-  const auto again = DecodeCacheHeader(mended, bytes.size());
+  const auto again = DecodeCacheHeader(mended, Bytes(bytes.size()));
   if (!again.ok()) return;
-  CHECK(again->index_offset >= CacheHeaderBytes() && again->index_offset <= bytes.size());
+  CHECK(again->index_offset >= CacheHeaderBytes().value() && again->index_offset <= bytes.size());
   CHECK(again->statistics.samples >= 0 && again->vocab >= 1 && again->sequence >= 1);
   CHECK(EncodeCacheHeader(*again) == mended);
 }

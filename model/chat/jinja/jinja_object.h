@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "model/chat/jinja/jinja_value.h"
+
+namespace horizon {
+
+class JinjaRun;
+
+// What a call is given: f(1, *more, name=2, **others).
+struct JinjaArguments {
+  std::vector<JinjaValue> positional;
+  std::vector<std::pair<std::string, JinjaValue>> named;
+};
+
+// A value with an identity: a function, a macro, a namespace, the variable `loop`, ... Errors are
+// told to the run, and what is returned then does not matter.
+class JinjaObject {
+ public:
+  virtual ~JinjaObject() = default;
+  // Python's name of its type, for messages: "Namespace", "Macro", ...
+  virtual std::string_view TypeName() const = 0;
+  virtual bool callable() const { return false; }
+  virtual JinjaValue Call(JinjaRun& run, JinjaArguments arguments);
+  // Nothing if there is no such attribute.
+  virtual std::optional<JinjaValue> Attribute(JinjaRun& run, std::string_view name);
+  // What printing it gives, if that is the same in every run of Python.
+  virtual std::optional<TracedText> Repr(JinjaRun& run);
+  // Drops what it holds, at the end of a rendering, so that no circle keeps itself alive.
+  virtual void Release() {}
+};
+
+}  // namespace horizon

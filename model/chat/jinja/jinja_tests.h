@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string_view>
+
+#include "model/chat/jinja/jinja_run.h"
+
+namespace horizon {
+
+bool IsJinjaTest(std::string_view name);
+// value is name(arguments).
+bool ApplyTest(JinjaRun& run, std::string_view name, const JinjaValue& value,
+               JinjaArguments arguments);
+
+}  // namespace horizon

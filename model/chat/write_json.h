@@ -1,0 +1,11 @@
+#pragma once
+
+#include "common/document.h"
+#include "common/json.h"
+
+namespace horizon {
+
+// Writes a parsed value as it was, but for the spelling of numbers and texts.
+void WriteJson(const Value& value, JsonWriter& json);
+
+}  // namespace horizon
