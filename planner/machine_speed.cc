@@ -25,8 +25,9 @@ void Scale(std::optional<Figure>& figure, double factor) {
 
 absl::StatusOr<Yardstick> MakeYardstick(Clock& clock, const KernelContext& context,
                                         const SpeedLook& look, bool with_memory) {
-  if (look.borrowed.size() >= Yardstick::kMemoryBytes) {
-    return Yardstick::CreateIn(clock, context, look.borrowed.first(Yardstick::kMemoryBytes));
+  if (look.borrowed.size() >= Yardstick::kMemoryBytes.value()) {
+    return Yardstick::CreateIn(clock, context,
+                               look.borrowed.first(Yardstick::kMemoryBytes.value()));
   }
   return with_memory ? Yardstick::Create(clock, context)
                      : Yardstick::CreateIn(clock, context, std::span<std::byte>());
@@ -42,7 +43,7 @@ absl::StatusOr<MachineSpeed> MeasureSpeed(Clock& clock, const HardwareProfile& p
     return MachineSpeed{};
   }
   const bool with_memory =
-      look.borrowed.size() >= Yardstick::kMemoryBytes || look.may_take >= kMemoryLookBytes;
+      look.borrowed.size() >= Yardstick::kMemoryBytes.value() || look.may_take >= kMemoryLookBytes;
   ASSIGN_OR_RETURN(const std::unique_ptr<Workers> workers,
                    Workers::Create("speed", static_cast<int>(threads)));
   ASSIGN_OR_RETURN(const HostMemory scratch,

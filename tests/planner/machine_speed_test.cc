@@ -85,11 +85,12 @@ TEST(MachineSpeed, IsFoundInMemoryThatIsThereAlready) {
   TickingClock clock;
   HardwareProfile profile = Measured(DeviceKind::kHost);
   profile.host.yardstick_flops_per_second->value = Yardstick::kFlops;
-  profile.host.yardstick_bytes_per_second->value = Yardstick::kMemoryBytes / 24 * 12.0;
+  profile.host.yardstick_bytes_per_second->value =
+      static_cast<double>(Yardstick::kMemoryBytes / 24) * 12.0;
   const absl::StatusOr<HostMemory> memory =
-      HostMemory::Create(Yardstick::kMemoryBytes + 4096, {.populate = false});
+      HostMemory::Create(Yardstick::kMemoryBytes + 4096_B, {.populate = false});
   ASSERT_TRUE(memory.ok()) << memory.status();
-  std::byte& behind = memory->data()[Yardstick::kMemoryBytes];
+  std::byte& behind = memory->data()[Yardstick::kMemoryBytes.value()];
   const absl::StatusOr<MachineSpeed> speed = MeasureSpeed(
       clock, profile, 2,
       {.time = Seconds{0.01}, .borrowed = memory->span(), .may_take = kProductLookBytes});
