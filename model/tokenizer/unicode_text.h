@@ -9,8 +9,8 @@
 
 namespace horizon {
 
-// UTF-8 text as tokenizers need it, and the properties of characters, from ICU. unicode_text.cc and
-// normalizer.cc are the only files that include ICU.
+// UTF-8 text as tokenizers need it, and the properties of characters, from ICU, which only
+// unicode_text.cc, normalizer.cc and model/chat/jinja/python_characters.cc include.
 
 constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";  // U+FFFD
 

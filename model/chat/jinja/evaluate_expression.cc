@@ -78,9 +78,8 @@ JinjaValue EvaluateCondition(JinjaRun& run, const JinjaScopePtr& scope,
   const bool chosen = PythonTruth(run, Evaluate(run, scope, *node.children[0]));
   const JinjaExpressionPtr& value = node.children[chosen ? 1 : 2];
   if (value != nullptr) return Evaluate(run, scope, *value);
-  return JinjaValue::Undefined(
-      StrCat("the inline if-expression on line ", node.line,
-             " evaluated to false and no else section was defined."));
+  return JinjaValue::Undefined(StrCat("the inline if-expression on line ", node.line,
+                                      " evaluated to false and no else section was defined."));
 }
 
 // The function that a call names, evaluated before its arguments.

@@ -36,7 +36,8 @@ class LoopObject : public JinjaObject, public std::enable_shared_from_this<LoopO
     return arguments.positional[index_ % arguments.positional.size()];
   }
   JinjaValue Changed(std::vector<JinjaValue> values) {
-    const bool same = asked_ && PythonEquals(JinjaValue::Tuple(values), JinjaValue::Tuple(changed_));
+    const bool same =
+        asked_ && PythonEquals(JinjaValue::Tuple(values), JinjaValue::Tuple(changed_));
     asked_ = true;
     changed_ = std::move(values);
     return JinjaValue::Bool(!same);
@@ -130,7 +131,8 @@ std::optional<JinjaValue> LoopObject::Attribute(JinjaRun& run, std::string_view 
     return index == 0 ? JinjaValue::Undefined("there is no previous item") : items_[index_ - 1];
   }
   if (name == "nextitem") {
-    return index + 1 == length ? JinjaValue::Undefined("there is no next item") : items_[index_ + 1];
+    return index + 1 == length ? JinjaValue::Undefined("there is no next item")
+                               : items_[index_ + 1];
   }
   for (const auto& [known, method] :
        {std::pair<std::string_view, JinjaMethod>{"cycle", CallCycle}, {"changed", CallChanged}}) {

@@ -74,7 +74,8 @@ FormatSpec ReadSpec(JinjaRun& run, const TracedText& written) {
     text.remove_prefix(1);
   }
   if (!valid || !text.empty() ||
-      (spec.type != '\0' && std::string_view("bcdeEfFgGnosxX%").find(spec.type) == std::string_view::npos)) {
+      (spec.type != '\0' &&
+       std::string_view("bcdeEfFgGnosxX%").find(spec.type) == std::string_view::npos)) {
     run.Fail(StrCat("Invalid format specifier ", PythonRepr(written.text())));
   }
   return spec;
@@ -139,7 +140,8 @@ class BraceFormat {
     JinjaValue value = Lookup(std::string_view(text).substr(begin, name_end - begin));
     if (run_.failed()) return end;
     const size_t conversion_end = std::min(colon, end);
-    if (mark != std::string::npos) value = Convert(value, text.substr(mark + 1, conversion_end - mark - 1));
+    if (mark != std::string::npos)
+      value = Convert(value, text.substr(mark + 1, conversion_end - mark - 1));
     TracedText spec_text;
     if (colon != std::string::npos) spec_text = Run(format.Slice(colon + 1, end), depth - 1);
     if (run_.failed()) return end;
@@ -150,7 +152,8 @@ class BraceFormat {
   TracedText Format(const JinjaValue& value, const TracedText& spec) {
     if (spec.empty()) return PythonStr(run_, value);
     if (!value.is_number() && !value.is(Kind::kString)) {
-      run_.Fail(StrCat("unsupported format string passed to ", PythonTypeName(value), ".__format__"));
+      run_.Fail(
+          StrCat("unsupported format string passed to ", PythonTypeName(value), ".__format__"));
       return {};
     }
     const FormatSpec read = ReadSpec(run_, spec);
@@ -167,15 +170,20 @@ class BraceFormat {
     if (name.empty() || IsNumber(name)) {
       int64_t index = 0;
       if (!name.empty()) {
-        if (automatic_ > 0) return run_.Fail("cannot switch from automatic field numbering to manual field specification");
+        if (automatic_ > 0)
+          return run_.Fail(
+              "cannot switch from automatic field numbering to manual field specification");
         std::from_chars(name.data(), name.data() + name.size(), index);
         manual_ = true;
       } else {
-        if (manual_) return run_.Fail("cannot switch from manual field specification to automatic field numbering");
+        if (manual_)
+          return run_.Fail(
+              "cannot switch from manual field specification to automatic field numbering");
         index = automatic_++;
       }
       if (index < 0 || static_cast<size_t>(index) >= arguments_.positional.size()) {
-        return run_.Fail(StrCat("Replacement index ", index, " out of range for positional args tuple"));
+        return run_.Fail(
+            StrCat("Replacement index ", index, " out of range for positional args tuple"));
       }
       return arguments_.positional[static_cast<size_t>(index)];
     }

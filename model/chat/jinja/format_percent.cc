@@ -30,8 +30,11 @@ class PercentFormat {
       if (mark < text.size()) FormatField();
     }
     if (run_.failed()) return {};
-    const bool all_used = values_.is(Kind::kTuple) ? next_ >= values_.items().items.size()
-                                                   : next_ > 0 || values_.is(Kind::kDict) || values_.is(Kind::kList) || values_.is(Kind::kRange);
+    const bool all_used = values_.is(Kind::kTuple)
+                              ? next_ >= values_.items().items.size()
+                              : next_ > 0 || values_.is(Kind::kUndefined) ||
+                                    values_.is(Kind::kDict) || values_.is(Kind::kList) ||
+                                    values_.is(Kind::kRange);
     if (!all_used) return run_.Fail("not all arguments converted during string formatting");
     return out_.FinishString();
   }
@@ -135,7 +138,8 @@ class PercentFormat {
       return FormatValue(run_, value, spec);
     }
     if (std::string_view("diuxXo").find(type) != std::string_view::npos) {
-      if (!value.is_number() || (value.is(Kind::kFloat) && std::string_view("xXo").find(type) != std::string_view::npos)) {
+      if (!value.is_number() || (value.is(Kind::kFloat) &&
+                                 std::string_view("xXo").find(type) != std::string_view::npos)) {
         run_.Fail(StrCat("%", type, " format: a number is required, not ", PythonTypeName(value)));
         return {};
       }
@@ -171,7 +175,8 @@ class PercentFormat {
     plain.width = 0;
     const std::string text = FormatValue(run_, JinjaValue::Integer(number), plain).text();
     const size_t front = text.find_first_of("0123456789");
-    const TracedText filled = PadText(run_, TracedText(text.substr(front), {}), digits, '>', TracedText("0", {}));
+    const TracedText filled =
+        PadText(run_, TracedText(text.substr(front), {}), digits, '>', TracedText("0", {}));
     return PadText(run_, TracedText(text.substr(0, front) + filled.text(), {}), spec.width,
                    spec.align == '<' ? '<' : '>', TracedText(spec.zero ? "0" : " ", {}));
   }

@@ -14,6 +14,12 @@
 namespace horizon {
 namespace {
 
+// The side that PadText takes for an alignment.
+char Side(char align, char otherwise) {
+  if (align == '\0') return otherwise;
+  return align == '^' ? '=' : align;
+}
+
 using Kind = JinjaValue::Kind;
 
 // Of a number; more is refused.
@@ -21,7 +27,10 @@ constexpr int64_t kMostDigits = 1000;
 
 std::string IntegerDigits(int64_t value, const FormatSpec& spec) {
   std::array<char, 72> digits = {};
-  const int base = spec.type == 'x' || spec.type == 'X' ? 16 : spec.type == 'o' ? 8 : spec.type == 'b' ? 2 : 10;
+  const int base = spec.type == 'x' || spec.type == 'X' ? 16
+                   : spec.type == 'o'                   ? 8
+                   : spec.type == 'b'                   ? 2
+                                                        : 10;
   const uint64_t size = value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), size, base);
   std::string text(digits.data(), end.ptr);
@@ -33,11 +42,16 @@ std::string IntegerDigits(int64_t value, const FormatSpec& spec) {
 
 std::string FloatDigits(double value, const FormatSpec& spec) {
   const double size = std::fabs(value);
-  if (std::isnan(value)) return spec.type == 'F' || spec.type == 'E' || spec.type == 'G' ? "NAN" : "nan";
-  if (std::isinf(value)) return spec.type == 'F' || spec.type == 'E' || spec.type == 'G' ? "INF" : "inf";
+  if (std::isnan(value))
+    return spec.type == 'F' || spec.type == 'E' || spec.type == 'G' ? "NAN" : "nan";
+  if (std::isinf(value))
+    return spec.type == 'F' || spec.type == 'E' || spec.type == 'G' ? "INF" : "inf";
   if (spec.type == '\0' && spec.precision < 0) return PythonFloat(size);
-  const int precision = spec.precision < 0 ? 6 : static_cast<int>(std::min(spec.precision, kMostDigits));
-  const char type = spec.type == '\0' || spec.type == 'n' ? 'g' : spec.type == '%' ? 'f' : spec.type;
+  const int precision =
+      spec.precision < 0 ? 6 : static_cast<int>(std::min(spec.precision, kMostDigits));
+  const char type = spec.type == '\0' || spec.type == 'n' ? 'g'
+                    : spec.type == '%'                    ? 'f'
+                                                          : spec.type;
   const std::string format = StrCat("%", spec.alternate ? "#" : "", ".*", type);
   std::array<char, 1400> text = {};
   const int length = std::snprintf(text.data(), text.size(), format.c_str(), precision,
@@ -51,7 +65,8 @@ std::string FloatDigits(double value, const FormatSpec& spec) {
 std::string Grouped(const std::string& digits, const FormatSpec& spec) {
   if (spec.grouping == '\0') return digits;
   const size_t whole = std::min(digits.find_first_not_of("0123456789abcdefABCDEF"), digits.size());
-  const size_t step = spec.type == 'x' || spec.type == 'X' || spec.type == 'o' || spec.type == 'b' ? 4 : 3;
+  const size_t step =
+      spec.type == 'x' || spec.type == 'X' || spec.type == 'o' || spec.type == 'b' ? 4 : 3;
   std::string grouped;
   for (size_t i = 0; i < whole; ++i) {
     if (i > 0 && (whole - i) % step == 0) grouped.push_back(spec.grouping);
@@ -70,24 +85,35 @@ std::string Prefix(const FormatSpec& spec) {
 
 TracedText FormatNumber(JinjaRun& run, const JinjaValue& value, const FormatSpec& spec) {
   constexpr std::string_view kFloatTypes = "eEfFgG%";
-  const bool as_float = value.is(Kind::kFloat) || kFloatTypes.find(spec.type) != std::string_view::npos;
-  if (as_float && spec.type != '\0' && spec.type != 'n' && kFloatTypes.find(spec.type) == std::string_view::npos) {
+  const bool as_float =
+      value.is(Kind::kFloat) || kFloatTypes.find(spec.type) != std::string_view::npos;
+  if (as_float && spec.type != '\0' && spec.type != 'n' &&
+      kFloatTypes.find(spec.type) == std::string_view::npos) {
     run.Fail(StrCat("Unknown format code '", spec.type, "' for object of type 'float'"));
+    return {};
+  }
+  if (spec.type == 's') {
+    run.Fail(StrCat("Unknown format code 's' for object of type '", PythonTypeName(value), "'"));
     return {};
   }
   if (!as_float && spec.precision >= 0) {
     run.Fail("Precision not allowed in integer format specifier");
     return {};
   }
-  const bool negative = as_float ? std::signbit(value.real()) && !std::isnan(value.real()) : value.integer() < 0;
-  std::string digits = as_float ? FloatDigits(value.real(), spec) : IntegerDigits(value.integer(), spec);
+  const bool negative =
+      as_float ? std::signbit(value.real()) && !std::isnan(value.real()) : value.integer() < 0;
+  std::string digits =
+      as_float ? FloatDigits(value.real(), spec) : IntegerDigits(value.integer(), spec);
   digits = Grouped(digits, spec);
   if (spec.type == '%') digits.push_back('%');
-  const std::string front =
-      StrCat(negative ? "-" : spec.sign == '+' ? "+" : spec.sign == ' ' ? " " : "", Prefix(spec));
+  const std::string front = StrCat(negative           ? "-"
+                                   : spec.sign == '+' ? "+"
+                                   : spec.sign == ' ' ? " "
+                                                      : "",
+                                   Prefix(spec));
   const char align = spec.align != '\0' ? spec.align : spec.zero ? '=' : '>';
   if (align != '=') {
-    return PadText(run, TracedText(front + digits, {}), spec.width, align,
+    return PadText(run, TracedText(front + digits, {}), spec.width, Side(align, '>'),
                    spec.zero && spec.align == '\0' ? TracedText("0", {}) : spec.fill);
   }
   TracedText text(front, {});
@@ -102,8 +128,7 @@ TracedText FormatNumber(JinjaRun& run, const JinjaValue& value, const FormatSpec
 
 TracedText FormatValue(JinjaRun& run, const JinjaValue& value, const FormatSpec& spec) {
   if (run.failed()) return {};
-  const bool as_bool = value.is(Kind::kBool) && spec.type == '\0';
-  if (value.is_number() && !as_bool && spec.type != 's') {
+  if (value.is_number()) {
     if (spec.type == 'c') {
       std::string character;
       const int64_t code = value.is_integral() ? value.integer() : -1;
@@ -112,7 +137,7 @@ TracedText FormatValue(JinjaRun& run, const JinjaValue& value, const FormatSpec&
         return {};
       }
       AppendCharacter(static_cast<char32_t>(code), character);
-      return PadText(run, TracedText(character, {}), spec.width, spec.align == '\0' ? '<' : spec.align, spec.fill);
+      return PadText(run, TracedText(character, {}), spec.width, Side(spec.align, '<'), spec.fill);
     }
     return FormatNumber(run, value, spec);
   }
@@ -129,7 +154,7 @@ TracedText FormatValue(JinjaRun& run, const JinjaValue& value, const FormatSpec&
   if (spec.precision >= 0) {
     text = text.Slice(0, PlaceOfCharacter(text.text(), static_cast<size_t>(spec.precision)));
   }
-  return PadText(run, text, spec.width, spec.align == '\0' ? '<' : spec.align,
+  return PadText(run, text, spec.width, Side(spec.align, '<'),
                  spec.zero && spec.align == '\0' ? TracedText("0", {}) : spec.fill);
 }
 

@@ -34,8 +34,7 @@ std::string TypeRepr(const JinjaValue& value) {
 }
 
 JinjaValue NoAttribute(const JinjaValue& value, std::string_view name) {
-  return JinjaValue::Undefined(
-      StrCat(TypeRepr(value), " has no attribute ", PythonRepr(name)));
+  return JinjaValue::Undefined(StrCat(TypeRepr(value), " has no attribute ", PythonRepr(name)));
 }
 
 // What would change a list or dict, which the sandbox refuses when it is called.
@@ -44,7 +43,8 @@ bool IsMutator(Kind kind, std::string_view name) {
       "append", "clear", "pop", "reverse", "insert", "sort", "extend", "remove"};
   static constexpr std::array<std::string_view, 5> kOfDicts = {"clear", "pop", "popitem",
                                                                "setdefault", "update"};
-  if (kind == Kind::kList) return std::find(kOfLists.begin(), kOfLists.end(), name) != kOfLists.end();
+  if (kind == Kind::kList)
+    return std::find(kOfLists.begin(), kOfLists.end(), name) != kOfLists.end();
   return kind == Kind::kDict && std::find(kOfDicts.begin(), kOfDicts.end(), name) != kOfDicts.end();
 }
 
@@ -56,13 +56,8 @@ std::optional<JinjaValue> RangeAttribute(const JinjaSequence& range, std::string
 }
 
 // One bound of a slice within [0, size], or [-1, size - 1] for negative steps.
-int64_t SliceBound(JinjaRun& run, const JinjaValue& bound, int64_t otherwise, int64_t size,
-                   bool forward) {
+int64_t SliceBound(const JinjaValue& bound, int64_t otherwise, int64_t size, bool forward) {
   if (bound.is(Kind::kNone)) return otherwise;
-  if (!bound.is_integral()) {
-    run.Fail("slice indices must be integers or None or have an __index__ method");
-    return 0;
-  }
   int64_t place = bound.integer();
   if (place < 0) place = std::max<int64_t>(place, -size - 1) + size;
   return forward ? std::clamp<int64_t>(place, 0, size) : std::clamp<int64_t>(place, -1, size - 1);
@@ -155,13 +150,14 @@ JinjaValue GetSlice(JinjaRun& run, const JinjaValue& value, const JinjaValue& be
   if (run.failed()) return {};
   if (value.is(Kind::kUndefined)) return run.Fail(value.hint());
   const bool is_text = value.is(Kind::kString);
+  if (value.is(Kind::kDict)) return run.Fail("unhashable type: 'slice'");
   if (!is_text && !value.is(Kind::kList) && !value.is(Kind::kTuple) && !value.is(Kind::kRange)) {
-    return JinjaValue::Undefined(StrCat(TypeRepr(value), " has no element slice"));
+    return run.Fail(StrCat("'", PythonTypeName(value), "' object is not subscriptable"));
   }
-  const auto is_index = [](const JinjaValue& one) { return one.is(Kind::kNone) || one.is_integral(); };
-  if (!is_index(begin) || !is_index(end) || !is_index(step)) {
-    // Jinja catches Python's TypeError.
-    return JinjaValue::Undefined(StrCat(TypeRepr(value), " has no element slice"));
+  for (const JinjaValue* bound : {&begin, &end, &step}) {
+    if (!bound->is(Kind::kNone) && !bound->is_integral()) {
+      return run.Fail("slice indices must be integers or None or have an __index__ method");
+    }
   }
   const int64_t stride = step.is(Kind::kNone) ? 1 : step.integer();
   if (stride == 0) return run.Fail("slice step cannot be zero");
@@ -170,11 +166,12 @@ JinjaValue GetSlice(JinjaRun& run, const JinjaValue& value, const JinjaValue& be
   const auto size = static_cast<int64_t>(is_text ? places.size() - 1 : value.items().items.size());
   run.Work(static_cast<size_t>(size));
   const bool forward = stride > 0;
-  const int64_t first = SliceBound(run, begin, forward ? 0 : size - 1, size, forward);
-  const int64_t last = SliceBound(run, end, forward ? size : -1, size, forward);
+  const int64_t first = SliceBound(begin, forward ? 0 : size - 1, size, forward);
+  const int64_t last = SliceBound(end, forward ? size : -1, size, forward);
   if (is_text && stride == 1) {
     const size_t from = places[static_cast<size_t>(first)];
-    return run.MakeString(value.string().Slice(from, std::max(from, places[static_cast<size_t>(last)])));
+    return run.MakeString(
+        value.string().Slice(from, std::max(from, places[static_cast<size_t>(last)])));
   }
   TracedText text;
   JinjaSequence part;

@@ -211,8 +211,8 @@ JinjaValue CallStrftime(JinjaRun& run, const JinjaValue& self, JinjaArguments ar
 
 JinjaValue FindGlobal(JinjaRun& run, std::string_view name) {
   static constexpr std::pair<std::string_view, JinjaMethod> kGlobals[] = {
-      {"range", CallRange},         {"dict", CallDict},     {"namespace", CallNamespace},
-      {"cycler", CallCycler},       {"joiner", CallJoiner}, {"raise_exception", CallRaise},
+      {"range", CallRange},          {"dict", CallDict},     {"namespace", CallNamespace},
+      {"cycler", CallCycler},        {"joiner", CallJoiner}, {"raise_exception", CallRaise},
       {"strftime_now", CallStrftime}};
   for (const auto& [known, function] : kGlobals) {
     if (known != name) continue;
@@ -225,9 +225,8 @@ JinjaValue FindGlobal(JinjaRun& run, std::string_view name) {
 void SetNamespaceAttribute(JinjaRun& run, const JinjaValue& value, std::string_view name,
                            JinjaValue attribute) {
   if (run.failed()) return;
-  auto* const target = value.is(Kind::kObject)
-                           ? dynamic_cast<NamespaceObject*>(&value.object())
-                           : nullptr;
+  auto* const target =
+      value.is(Kind::kObject) ? dynamic_cast<NamespaceObject*>(&value.object()) : nullptr;
   if (target == nullptr) {
     run.Fail("cannot assign attribute on non-namespace object");
   } else if (CheckNamespaceName(run, name)) {

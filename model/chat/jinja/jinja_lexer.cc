@@ -301,7 +301,8 @@ class Lexer {
         if (digits > 2) return AddNumber(Kind::kInteger, digits);
       }
     }
-    return AddNumber(Kind::kInteger, DigitsEnd(0, [](char byte) { return byte == '0'; }, false));
+    return AddNumber(Kind::kInteger, DigitsEnd(
+                                         0, [](char byte) { return byte == '0'; }, false));
   }
 
   absl::Status LexString() {

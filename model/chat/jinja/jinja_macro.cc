@@ -30,7 +30,7 @@ class MacroObject : public JinjaObject {
     if (name == "arguments") {
       std::vector<JinjaValue> names;
       for (const std::string& one : signature.parameters) names.push_back(run.MakeText(one));
-      return run.MakeList(std::move(names));
+      return run.MakeTuple(std::move(names));
     }
     return std::nullopt;
   }
@@ -67,15 +67,15 @@ class MacroObject : public JinjaObject {
         scope.Set(parameters[i], *std::move(value));
       }
     }
-    arguments.positional.erase(arguments.positional.begin(),
-                               arguments.positional.begin() + static_cast<std::ptrdiff_t>(positional));
+    arguments.positional.erase(
+        arguments.positional.begin(),
+        arguments.positional.begin() + static_cast<std::ptrdiff_t>(positional));
   }
 
   void BindSpecials(JinjaRun& run, JinjaArguments arguments, JinjaScope& scope) const {
     const JinjaSignature& signature = statement_.signature;
-    const bool declares_caller =
-        std::find(signature.parameters.begin(), signature.parameters.end(), "caller") !=
-        signature.parameters.end();
+    const bool declares_caller = std::find(signature.parameters.begin(), signature.parameters.end(),
+                                           "caller") != signature.parameters.end();
     if (signature.takes_caller && !declares_caller) {
       std::optional<JinjaValue> caller = TakeNamed(arguments, "caller");
       scope.Set("caller", caller.has_value() ? *std::move(caller)
@@ -86,7 +86,8 @@ class MacroObject : public JinjaObject {
       for (auto& [name, value] : arguments.named) entries.emplace_back(run.MakeText(name), value);
       scope.Set("kwargs", run.MakeDict(std::move(entries)));
     } else if (!arguments.named.empty()) {
-      run.Fail(StrCat("macro '", name_, "' takes no keyword argument '", arguments.named[0].first, "'"));
+      run.Fail(
+          StrCat("macro '", name_, "' takes no keyword argument '", arguments.named[0].first, "'"));
     }
     if (signature.takes_positional) {
       scope.Set("varargs", run.MakeTuple(std::move(arguments.positional)));

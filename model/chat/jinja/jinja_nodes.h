@@ -82,23 +82,23 @@ using JinjaStatements = std::vector<JinjaStatement>;
 struct JinjaSignature {
   std::vector<std::string> parameters;
   std::vector<JinjaExpressionPtr> defaults;
-  bool takes_caller = false;      // the body names caller, kwargs, varargs
+  bool takes_caller = false;  // the body names caller, kwargs, varargs
   bool takes_named = false;
   bool takes_positional = false;
 };
 
 struct JinjaStatement {
   enum class Kind : uint8_t {
-    kOutput,      // expressions
-    kFor,         // target in expressions[0] if expressions[1] (may be null): body, else otherwise
-    kIf,          // if expressions[0]: body, else otherwise
-    kSet,         // target = expressions[0]
-    kSetBlock,    // target = body, through the filters of expressions[0] (may be null)
-    kMacro,       // name, signature, body
-    kCallBlock,   // expressions[0] is the call; signature and body are the caller's
-    kFilterBlock, // body through the filters of expressions[0]
-    kWith,        // targets = expressions: body
-    kGeneration,  // body
+    kOutput,       // expressions
+    kFor,          // target in expressions[0] if expressions[1] (may be null): body, else otherwise
+    kIf,           // if expressions[0]: body, else otherwise
+    kSet,          // target = expressions[0]
+    kSetBlock,     // target = body, through the filters of expressions[0] (may be null)
+    kMacro,        // name, signature, body
+    kCallBlock,    // expressions[0] is the call; signature and body are the caller's
+    kFilterBlock,  // body through the filters of expressions[0]
+    kWith,         // targets = expressions: body
+    kGeneration,   // body
     kBreak,
     kContinue,
   };

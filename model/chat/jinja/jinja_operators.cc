@@ -44,7 +44,8 @@ JinjaValue IntegerPower(JinjaRun& run, int64_t base, int64_t exponent) {
   int64_t result = 1;
   int64_t factor = base;
   while (exponent > 0) {
-    if ((exponent & 1) != 0 && __builtin_mul_overflow(result, factor, &result)) return Overflow(run);
+    if ((exponent & 1) != 0 && __builtin_mul_overflow(result, factor, &result))
+      return Overflow(run);
     exponent >>= 1;
     if (exponent > 0 && __builtin_mul_overflow(factor, factor, &factor)) return Overflow(run);
   }
@@ -82,8 +83,8 @@ JinjaValue ApplyIntegers(JinjaRun& run, JinjaOperator operation, int64_t left, i
       return JinjaValue::Integer(result);
     case JinjaOperator::kDivide:
       if (right == 0) return run.Fail("division by zero");
-      return JinjaValue::Float(static_cast<double>(static_cast<long double>(left) /
-                                                   static_cast<long double>(right)));
+      return JinjaValue::Float(
+          static_cast<double>(static_cast<long double>(left) / static_cast<long double>(right)));
     case JinjaOperator::kPower:
       return IntegerPower(run, left, right);
     default:
@@ -191,7 +192,8 @@ JinjaValue ApplyBinary(JinjaRun& run, JinjaOperator operation, const JinjaValue&
     }
     if (IsRow(left) && left.kind() == right.kind()) return Join(run, left, right);
     if (left.is(Kind::kString)) {
-      return run.Fail(StrCat("can only concatenate str (not \"", PythonTypeName(right), "\") to str"));
+      return run.Fail(
+          StrCat("can only concatenate str (not \"", PythonTypeName(right), "\") to str"));
     }
   }
   if (operation == JinjaOperator::kMultiply) {

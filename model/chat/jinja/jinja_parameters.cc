@@ -9,8 +9,7 @@
 
 namespace horizon {
 
-JinjaParameters::JinjaParameters(JinjaRun& run, std::string_view function,
-                                 JinjaArguments arguments,
+JinjaParameters::JinjaParameters(JinjaRun& run, std::string_view function, JinjaArguments arguments,
                                  std::initializer_list<std::string_view> names, size_t required)
     : run_(run), function_(function), values_(names.size()) {
   if (arguments.positional.size() > names.size()) {

@@ -112,13 +112,14 @@ bool JinjaParser::Enter() {
 }
 
 bool JinjaParser::StaysShort(int length) {
-  if (length > kMostNesting) Fail(StrCat("more than ", kMostNesting, " operations follow each other"));
+  if (length > kMostNesting)
+    Fail(StrCat("more than ", kMostNesting, " operations follow each other"));
   return !failed();
 }
 
 JinjaStatements JinjaParser::ParseTemplate() {
   JinjaStatements statements = ParseUntil({});
-  if (!failed() && current().kind != Kind::kEnd) Fail("the template does not end here");
+  if (!failed() && !unknown_.empty()) FailAt(unknown_[0].first, unknown_[0].second);
   return statements;
 }
 
@@ -219,7 +220,9 @@ void JinjaParser::ParseTag(const std::string& tag, JinjaStatement& statement) {
 
 void JinjaParser::ParseFor(JinjaStatement& statement) {
   statement.kind = JinjaStatement::Kind::kFor;
+  ++loops_;
   statement.targets.push_back(ParseTarget(false, "in"));
+  --loops_;
   ExpectName("in");
   statement.expressions.push_back(ParseTuple(TupleItems::kWithoutCondition, "recursive", false));
   statement.expressions.push_back(SkipName("if") ? ParseExpression() : nullptr);
@@ -266,8 +269,8 @@ void JinjaParser::ParseSet(JinjaStatement& statement) {
     return;
   }
   statement.kind = JinjaStatement::Kind::kSetBlock;
-  statement.expressions.push_back(
-      current().IsOperator("|") ? ParseFilters(nullptr, false) : nullptr);
+  statement.expressions.push_back(current().IsOperator("|") ? ParseFilters(nullptr, false)
+                                                            : nullptr);
   statement.body = ParseScopedBody("endset", false);
 }
 
@@ -308,7 +311,12 @@ void JinjaParser::ParseSignature(JinjaSignature& signature) {
   ExpectOperator("(");
   while (!failed() && !current().IsOperator(")")) {
     if (!signature.parameters.empty()) ExpectOperator(",");
-    signature.parameters.push_back(TakeName("the name of a parameter"));
+    std::string name = TakeName("the name of a parameter");
+    if (std::find(signature.parameters.begin(), signature.parameters.end(), name) !=
+        signature.parameters.end()) {
+      Fail(StrCat("two parameters are called ", Quoted(name)));
+    }
+    signature.parameters.push_back(std::move(name));
     if (SkipOperator("=")) {
       signature.defaults.push_back(ParseExpression());
     } else if (!signature.defaults.empty()) {
@@ -345,6 +353,9 @@ void JinjaParser::CheckTarget(const JinjaExpression& target) {
   if (target.kind == Expression::kTuple) {
     for (const JinjaExpressionPtr& child : target.children) CheckTarget(*child);
     return;
+  }
+  if (target.kind == Expression::kName && target.name == "loop" && loops_ > 0) {
+    FailAt(target.line, "the variable \"loop\" of a loop cannot be assigned to");
   }
   if (target.kind != Expression::kName && target.kind != Expression::kNamespaceAttribute) {
     FailAt(target.line, "only names can be assigned to");

@@ -105,6 +105,8 @@ class JinjaParser {
   int loops_ = 0;             // around here, within the same macro
   bool conditional_ = false;  // within {% if %} or an inline if of the same scope
   bool has_generation_ = false;
+  // Unknown filters and tests, by line, that no inline if around them excuses so far.
+  std::vector<std::pair<int, std::string>> unknown_;
   std::map<std::string, int, std::less<>> specials_;  // how often caller, kwargs, varargs were read
 };
 

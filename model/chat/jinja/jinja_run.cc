@@ -73,8 +73,7 @@ bool JinjaRun::Enter() {
 bool JinjaTextBuilder::Fits(size_t more) {
   if (run_.failed()) return false;
   if (more <= run_.most_text() && text_.size() <= run_.most_text() - more) return true;
-  run_.Exhaust(
-      StrCat("a text becomes longer than ", ToString(run_.options().limits.output)));
+  run_.Exhaust(StrCat("a text becomes longer than ", ToString(run_.options().limits.output)));
   return false;
 }
 

@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "common/status_macros.h"
+#include "common/str_cat.h"
+#include "model/chat/jinja/hidden_names.h"
 #include "model/chat/jinja/jinja_evaluate.h"
 #include "model/chat/jinja/jinja_parser.h"
 #include "model/chat/jinja/jinja_run.h"
@@ -13,6 +15,7 @@ struct JinjaTemplate::Parsed {
   std::string source;
   std::string name;
   JinjaSyntax syntax;
+  std::vector<std::string> hidden;  // see FindHiddenNames
 };
 
 absl::StatusOr<JinjaTemplate> JinjaTemplate::Parse(std::string_view source, std::string name) {
@@ -21,6 +24,7 @@ absl::StatusOr<JinjaTemplate> JinjaTemplate::Parse(std::string_view source, std:
   parsed->source = std::string(source);
   parsed->name = std::move(name);
   parsed->syntax = std::move(syntax);
+  parsed->hidden = FindHiddenNames(parsed->syntax.statements);
   return JinjaTemplate(std::move(parsed));
 }
 
@@ -28,7 +32,11 @@ absl::StatusOr<TracedText> JinjaTemplate::Render(const JinjaVariables& variables
                                                  const JinjaOptions& options) const {
   JinjaRun run(variables, options, parsed_->name);
   TracedText text;
-  ExecuteInto(run, std::make_shared<JinjaScope>(), parsed_->syntax.statements, text);
+  const auto scope = std::make_shared<JinjaScope>();
+  for (const std::string& hidden : parsed_->hidden) {
+    scope->Set(hidden, JinjaValue::Undefined(StrCat("'", hidden, "' is undefined")));
+  }
+  ExecuteInto(run, scope, parsed_->syntax.statements, text);
   RETURN_IF_ERROR(run.status());
   return text;
 }

@@ -30,8 +30,9 @@ struct JinjaOptions {
 // controls, {% generation %}, and the functions and filters that transformers adds. Not a general
 // Jinja: no files are included, nothing is escaped, and no attribute of Python's is reachable.
 //
-//   ASSIGN_OR_RETURN(JinjaTemplate greeting, JinjaTemplate::Parse("Hello {{ name }}!", "greeting"));
-//   ASSIGN_OR_RETURN(TracedText text, greeting.Render({{"name", JinjaValue::Quoted("Ada", -1)}}, {}));
+//   ASSIGN_OR_RETURN(JinjaTemplate greeting, JinjaTemplate::Parse("Hello {{ name }}!",
+//   "greeting")); ASSIGN_OR_RETURN(TracedText text, greeting.Render({{"name",
+//   JinjaValue::Quoted("Ada", -1)}}, {}));
 //
 // Never changed once made: any number of threads may render one at the same time.
 class JinjaTemplate {

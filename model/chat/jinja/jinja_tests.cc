@@ -46,25 +46,22 @@ constexpr std::pair<std::string_view, Single> kSingles[] = {
     {"sequence",
      [](JinjaRun&, const JinjaValue& v) {
        return v.is(Kind::kString) || v.is(Kind::kDict) || v.is(Kind::kList) || v.is(Kind::kTuple) ||
-              v.is(Kind::kRange);
+              v.is(Kind::kRange) || v.is(Kind::kUndefined);
      }},
     {"iterable",
      [](JinjaRun&, const JinjaValue& v) {
-       return v.is_sequence() || v.is(Kind::kString) || v.is(Kind::kDict) || v.is(Kind::kUndefined) ||
+       return v.is_sequence() || v.is(Kind::kString) || v.is(Kind::kDict) ||
+              v.is(Kind::kUndefined) ||
               (v.is(Kind::kObject) && v.object().TypeName() == "LoopContext");
      }},
     {"callable",
      [](JinjaRun&, const JinjaValue& v) {
        return v.is(Kind::kUndefined) || (v.is(Kind::kObject) && v.object().callable());
      }},
-    {"odd",
-     [](JinjaRun& run, const JinjaValue& v) {
-       return HasRemainder(run, v, JinjaValue::Integer(2), 1);
-     }},
-    {"even",
-     [](JinjaRun& run, const JinjaValue& v) {
-       return HasRemainder(run, v, JinjaValue::Integer(2), 0);
-     }},
+    {"odd", [](JinjaRun& run,
+               const JinjaValue& v) { return HasRemainder(run, v, JinjaValue::Integer(2), 1); }},
+    {"even", [](JinjaRun& run,
+                const JinjaValue& v) { return HasRemainder(run, v, JinjaValue::Integer(2), 0); }},
     {"lower", [](JinjaRun& run, const JinjaValue& v) { return AskText(run, v, "islower"); }},
     {"upper", [](JinjaRun& run, const JinjaValue& v) { return AskText(run, v, "isupper"); }},
     {"filter",
@@ -83,10 +80,8 @@ bool Compares(JinjaRun& run, const JinjaValue& value, const JinjaValue& other) {
 }
 
 constexpr std::pair<std::string_view, Double> kDoubles[] = {
-    {"divisibleby",
-     [](JinjaRun& run, const JinjaValue& v, const JinjaValue& other) {
-       return HasRemainder(run, v, other, 0);
-     }},
+    {"divisibleby", [](JinjaRun& run, const JinjaValue& v,
+                       const JinjaValue& other) { return HasRemainder(run, v, other, 0); }},
     {"sameas",
      [](JinjaRun&, const JinjaValue& v, const JinjaValue& other) { return v.SameAs(other); }},
     {"in", Compares<JinjaOperator::kIn>},

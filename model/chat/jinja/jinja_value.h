@@ -143,8 +143,8 @@ struct JinjaSequence {
 struct JinjaDict {
   JinjaValue::Entries entries;  // keys differ
   int32_t message = -1;
-  int depth = 1;                                          // set by JinjaValue
-  std::unordered_map<std::string_view, size_t> by_text;   // of keys that are strings, into entries
+  int depth = 1;                                         // set by JinjaValue
+  std::unordered_map<std::string_view, size_t> by_text;  // of keys that are strings, into entries
   JinjaMemoryCharge charge;
 
   // The value of a key, or nullptr.

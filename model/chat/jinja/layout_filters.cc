@@ -52,13 +52,15 @@ JinjaValue Truncate(JinjaRun& run, const JinjaValue& value, JinjaArguments argum
   const TracedText end = given.Text(2, "...");
   const int64_t leeway = given.set(3) ? given.Integer(3, 5) : 5;
   const auto end_length = static_cast<int64_t>(CountCharacters(end.text()));
-  if (length < end_length) return run.Fail(StrCat("expected length >= ", end_length, ", got ", length));
+  if (length < end_length)
+    return run.Fail(StrCat("expected length >= ", end_length, ", got ", length));
   if (leeway < 0) return run.Fail(StrCat("expected leeway >= 0, got ", leeway));
+  const std::optional<int64_t> size = FindLength(value);
+  if (size.has_value() && *size <= length + leeway) return value;
   if (!value.is(Kind::kString)) {
     return run.Fail(StrCat("truncate takes a text, not ", PythonTypeName(value)));
   }
   const TracedText& text = value.string();
-  if (static_cast<int64_t>(CountCharacters(text.text())) <= length + leeway) return value;
   TracedText kept =
       text.Slice(0, PlaceOfCharacter(text.text(), static_cast<size_t>(length - end_length)));
   if (!given.Truth(1, false)) {

@@ -65,7 +65,8 @@ std::optional<JinjaValue> ReadInteger(JinjaRun& run, std::string_view text, int6
   if (read.ptr != digits->data() + digits->size() || read.ec == std::errc::invalid_argument) {
     return std::nullopt;
   }
-  const uint64_t most = static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) + (negative ? 1 : 0);
+  const uint64_t most =
+      static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) + (negative ? 1 : 0);
   if (read.ec != std::errc() || size > most) return run.Fail("an integer does not fit 64 bits");
   return JinjaValue::Integer(static_cast<int64_t>(negative ? 0 - size : size));
 }
@@ -76,7 +77,8 @@ std::optional<double> ReadFloat(std::string_view text) {
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
   const std::optional<std::string> plain = WithoutUnderscores(text);
-  if (!plain.has_value() || plain->empty() || (*plain)[0] == '-' || (*plain)[0] == '+') return std::nullopt;
+  if (!plain.has_value() || plain->empty() || (*plain)[0] == '-' || (*plain)[0] == '+')
+    return std::nullopt;
   if (plain->find('(') != std::string::npos) return std::nullopt;
   double value = 0;
   const auto read = std::from_chars(plain->data(), plain->data() + plain->size(), value);
@@ -148,7 +150,8 @@ double RoundTo(double value, int64_t digits) {
     return std::isinf(unit) ? 0.0 : std::nearbyint(value / unit) * unit;
   }
   std::array<char, 800> text = {};
-  const int length = std::snprintf(text.data(), text.size(), "%.*f", static_cast<int>(digits), value);
+  const int length =
+      std::snprintf(text.data(), text.size(), "%.*f", static_cast<int>(digits), value);
   double rounded = value;
   std::from_chars(text.data(), text.data() + length, rounded);
   return rounded;

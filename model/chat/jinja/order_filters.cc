@@ -51,8 +51,8 @@ JinjaValue SortKey(JinjaRun& run, const JinjaValue& item, const JinjaValue& attr
   std::string_view rest = attribute.string().text();
   while (true) {
     const size_t end = std::min(rest.find(','), rest.size());
-    keys.push_back(IgnoreCase(
-        run, GetPath(run, item, run.MakeText(rest.substr(0, end)), nullptr), case_sensitive));
+    keys.push_back(IgnoreCase(run, GetPath(run, item, run.MakeText(rest.substr(0, end)), nullptr),
+                              case_sensitive));
     if (end == rest.size()) return run.MakeList(std::move(keys));
     rest.remove_prefix(end + 1);
   }
@@ -63,7 +63,8 @@ JinjaValue Sort(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments
                               {"reverse", "case_sensitive", "attribute"}, 0);
   std::vector<Keyed> items;
   for (const JinjaValue& item : TakeItems(run, value)) {
-    items.push_back({SortKey(run, item, given.Or(2, JinjaValue::None()), given.Truth(1, false)), item});
+    items.push_back(
+        {SortKey(run, item, given.Or(2, JinjaValue::None()), given.Truth(1, false)), item});
   }
   if (!run.failed()) SortByKey(run, items, given.Truth(0, false));
   return run.MakeList(WithoutKeys(std::move(items)));
@@ -98,8 +99,8 @@ JinjaValue Extreme(JinjaRun& run, const JinjaValue& value, JinjaArguments argume
     Keyed keyed{IgnoreCase(run, GetPath(run, item, given.Or(1, JinjaValue::None()), nullptr),
                            given.Truth(0, false)),
                 item};
-    if (!best.has_value() ||
-        PythonOrder(run, kMax ? JinjaOperator::kGreater : JinjaOperator::kLess, keyed.key, best->key)) {
+    if (!best.has_value() || PythonOrder(run, kMax ? JinjaOperator::kGreater : JinjaOperator::kLess,
+                                         keyed.key, best->key)) {
       best = std::move(keyed);
     }
   }
@@ -108,7 +109,8 @@ JinjaValue Extreme(JinjaRun& run, const JinjaValue& value, JinjaArguments argume
 }
 
 JinjaValue Unique(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters given(run, "unique", std::move(arguments), {"case_sensitive", "attribute"}, 0);
+  const JinjaParameters given(run, "unique", std::move(arguments), {"case_sensitive", "attribute"},
+                              0);
   std::vector<JinjaValue> seen;
   std::vector<JinjaValue> kept;
   for (const JinjaValue& item : TakeItems(run, value)) {
@@ -118,9 +120,8 @@ JinjaValue Unique(JinjaRun& run, const JinjaValue& value, JinjaArguments argumen
       return run.Fail(StrCat("unhashable type: '", PythonTypeName(key), "'"));
     }
     if (!run.Work(seen.size() * 16)) return {};
-    const bool known = std::any_of(seen.begin(), seen.end(), [&](const JinjaValue& one) {
-      return PythonEquals(one, key);
-    });
+    const bool known = std::any_of(seen.begin(), seen.end(),
+                                   [&](const JinjaValue& one) { return PythonEquals(one, key); });
     if (known) continue;
     seen.push_back(key);
     kept.push_back(item);
@@ -136,7 +137,8 @@ JinjaValue GroupBy(JinjaRun& run, const JinjaValue& value, JinjaArguments argume
   const bool case_sensitive = given.Truth(2, false);
   std::vector<Keyed> items;
   for (const JinjaValue& item : TakeItems(run, value)) {
-    items.push_back({IgnoreCase(run, GetPath(run, item, given[0], fallback), case_sensitive), item});
+    items.push_back(
+        {IgnoreCase(run, GetPath(run, item, given[0], fallback), case_sensitive), item});
   }
   SortByKey(run, items, false);
   std::vector<JinjaValue> groups;
@@ -146,8 +148,8 @@ JinjaValue GroupBy(JinjaRun& run, const JinjaValue& value, JinjaArguments argume
     while (end < items.size() && PythonEquals(items[begin].key, items[end].key)) {
       members.push_back(items[end++].item);
     }
-    JinjaValue key = case_sensitive ? items[begin].key
-                                    : GetPath(run, items[begin].item, given[0], fallback);
+    JinjaValue key =
+        case_sensitive ? items[begin].key : GetPath(run, items[begin].item, given[0], fallback);
     groups.push_back(run.MakeSequence(
         Kind::kTuple,
         {.items = {std::move(key), run.MakeList(std::move(members))}, .type = "group"}));
@@ -157,8 +159,8 @@ JinjaValue GroupBy(JinjaRun& run, const JinjaValue& value, JinjaArguments argume
 }
 
 constexpr std::pair<std::string_view, JinjaMethod> kFilters[] = {
-    {"dictsort", DictSort}, {"groupby", GroupBy}, {"max", Extreme<true>},
-    {"min", Extreme<false>}, {"sort", Sort},      {"unique", Unique},
+    {"dictsort", DictSort},  {"groupby", GroupBy}, {"max", Extreme<true>},
+    {"min", Extreme<false>}, {"sort", Sort},       {"unique", Unique},
 };
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <utility>
@@ -30,9 +31,9 @@ JinjaExpressionPtr JinjaParser::ParseTuple(TupleItems items, std::string_view en
   while (!failed()) {
     if (!tuple->children.empty()) ExpectOperator(",");
     if (at_end()) break;
-    tuple->children.push_back(items == TupleItems::kTargets             ? ParsePrimary(true)
+    tuple->children.push_back(items == TupleItems::kTargets            ? ParsePrimary(true)
                               : items == TupleItems::kWithoutCondition ? ParseOr()
-                                                                        : ParseExpression());
+                                                                       : ParseExpression());
     if (!current().IsOperator(",")) break;
     is_tuple = true;
   }
@@ -49,6 +50,7 @@ JinjaExpressionPtr JinjaParser::ParseExpression() {
     Leave();
     return Make(Expression::kConstant, line);
   }
+  const size_t unknown = unknown_.size();
   JinjaExpressionPtr node = ParseOr();
   for (int length = 0; SkipName("if") && StaysShort(++length);) {
     JinjaExpressionPtr choice = Make(Expression::kCondition, line);
@@ -57,6 +59,7 @@ JinjaExpressionPtr JinjaParser::ParseExpression() {
     choice->children.push_back(std::move(node));
     choice->children.push_back(SkipName("else") ? ParseExpression() : nullptr);
     conditional_ = conditional;
+    unknown_.resize(std::min(unknown, unknown_.size()));
     node = std::move(choice);
   }
   Leave();
@@ -96,9 +99,9 @@ JinjaExpressionPtr JinjaParser::ParseNot() {
 
 JinjaExpressionPtr JinjaParser::ParseCompare() {
   static const std::pair<std::string_view, JinjaOperator> kSigns[] = {
-      {"==", JinjaOperator::kEqual},   {"!=", JinjaOperator::kNotEqual},
-      {"<", JinjaOperator::kLess},     {"<=", JinjaOperator::kLessEqual},
-      {">", JinjaOperator::kGreater},  {">=", JinjaOperator::kGreaterEqual}};
+      {"==", JinjaOperator::kEqual},  {"!=", JinjaOperator::kNotEqual},
+      {"<", JinjaOperator::kLess},    {"<=", JinjaOperator::kLessEqual},
+      {">", JinjaOperator::kGreater}, {">=", JinjaOperator::kGreaterEqual}};
   JinjaExpressionPtr node = Make(Expression::kCompare, current().line);
   node->children.push_back(ParseSum());
   while (!failed()) {
@@ -215,20 +218,20 @@ JinjaExpressionPtr JinjaParser::ParsePrimary(bool with_namespace) {
   const JinjaToken& token = current();
   JinjaExpressionPtr node = Make(Expression::kConstant, token.line);
   if (token.kind == Kind::kName) {
-    const std::string name = Take().text;
-    const std::string_view word = name;  // gcc 12 warns about comparing the string
-    if (word == "true" || word == "True" || word == "false" || word == "False") {
-      node->constant = JinjaValue::Bool(word == "true" || word == "True");
-    } else if (word == "none" || word == "None") {
+    const JinjaToken taken = Take();
+    const std::string_view name = taken.text;
+    if (name == "true" || name == "True" || name == "false" || name == "False") {
+      node->constant = JinjaValue::Bool(name == "true" || name == "True");
+    } else if (name == "none" || name == "None") {
       node->constant = JinjaValue::None();
     } else {
       node->kind = Expression::kName;
-      node->name = name;
+      node->name = taken.text;
       if (with_namespace && SkipOperator(".")) {
         node->kind = Expression::kNamespaceAttribute;
         node->attribute = TakeName("the name of an attribute");
       } else if (!with_namespace) {
-        ++specials_[name];
+        ++specials_[taken.text];
       }
     }
   } else if (token.kind == Kind::kString) {
@@ -238,7 +241,8 @@ JinjaExpressionPtr JinjaParser::ParsePrimary(bool with_namespace) {
   } else if (token.kind == Kind::kInteger || token.kind == Kind::kFloat) {
     return ParseNumber();
   } else if (SkipOperator("(")) {
-    if (Enter()) node = ParseTuple(with_namespace ? TupleItems::kTargets : TupleItems::kExpressions, "", true);
+    if (Enter())
+      node = ParseTuple(with_namespace ? TupleItems::kTargets : TupleItems::kExpressions, "", true);
     Leave();
     ExpectOperator(")");
   } else if (token.IsOperator("[")) {
@@ -262,9 +266,10 @@ JinjaExpressionPtr JinjaParser::ParseNumber() {
     const auto read =
         std::from_chars(token.text.data(), token.text.data() + token.text.size(), value);
     if (read.ec == std::errc::result_out_of_range) {
-      value = token.text.find("e-") != std::string::npos || token.text.find("E-") != std::string::npos
-                  ? 0.0
-                  : std::numeric_limits<double>::infinity();
+      value =
+          token.text.find("e-") != std::string::npos || token.text.find("E-") != std::string::npos
+              ? 0.0
+              : std::numeric_limits<double>::infinity();
     }
     node->constant = JinjaValue::Float(value);
     return node;
@@ -385,7 +390,8 @@ JinjaExpressionPtr JinjaParser::ParseFilters(JinjaExpressionPtr node, bool first
     JinjaExpressionPtr filter = Make(Expression::kFilter, current().line);
     filter->name = ParseDottedName("the name of a filter");
     if (!failed() && !conditional_ && !IsJinjaFilter(filter->name)) {
-      FailAt(filter->line, StrCat("the filter ", Quoted(filter->name), " is unknown or not supported"));
+      unknown_.emplace_back(filter->line, StrCat("the filter ", Quoted(filter->name),
+                                                 " is unknown or not supported"));
     }
     if (current().IsOperator("(")) ParseArguments(filter->arguments);
     filter->children.push_back(std::move(node));
@@ -399,7 +405,8 @@ JinjaExpressionPtr JinjaParser::ParseTest(JinjaExpressionPtr node) {
   const bool negated = SkipName("not");
   test->name = ParseDottedName("the name of a test");
   if (!failed() && !conditional_ && !IsJinjaTest(test->name)) {
-    FailAt(test->line, StrCat("the test ", Quoted(test->name), " is unknown or not supported"));
+    unknown_.emplace_back(test->line,
+                          StrCat("the test ", Quoted(test->name), " is unknown or not supported"));
   }
   const JinjaToken& next = current();
   if (next.IsOperator("(")) {

@@ -82,9 +82,8 @@ bool PythonEquals(const JinjaValue& left, const JinjaValue& right) {
     case Kind::kRange:
       return left.SameAs(right) || EqualItems(left, right);
     case Kind::kView:
-      return left.SameAs(right) ||
-             (left.items().type == right.items().type && left.items().type != "dict_values" &&
-              EqualItems(left, right));
+      return left.SameAs(right) || (left.items().type == right.items().type &&
+                                    left.items().type != "dict_values" && EqualItems(left, right));
     case Kind::kDict:
       return left.SameAs(right) || EqualDicts(left.dict(), right.dict());
     default:

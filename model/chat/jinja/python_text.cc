@@ -206,7 +206,8 @@ std::string PythonFloat(double value) {
     const int size = exponent < 0 ? -exponent : exponent;
     return StrCat(result, "e", exponent < 0 ? "-" : "+", size < 10 ? "0" : "", size);
   }
-  if (exponent < 0) return StrCat(result, "0.", std::string(static_cast<size_t>(-exponent - 1), '0'), digits);
+  if (exponent < 0)
+    return StrCat(result, "0.", std::string(static_cast<size_t>(-exponent - 1), '0'), digits);
   const size_t whole = static_cast<size_t>(exponent) + 1;
   if (digits.size() <= whole) {
     return StrCat(result, digits, std::string(whole - digits.size(), '0'), ".0");

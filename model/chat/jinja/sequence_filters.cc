@@ -28,7 +28,7 @@ JinjaValue First(JinjaRun& run, const JinjaValue& value, JinjaArguments argument
 
 JinjaValue Last(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
   const JinjaParameters none(run, "last", std::move(arguments), {}, 0);
-  if (value.is(Kind::kIterator) || value.is(Kind::kUndefined)) {
+  if (value.is(Kind::kIterator)) {
     return run.Fail(StrCat("'", PythonTypeName(value), "' object is not reversible"));
   }
   std::vector<JinjaValue> items = TakeItems(run, value);
@@ -54,7 +54,8 @@ JinjaValue Items(JinjaRun& run, const JinjaValue& value, JinjaArguments argument
   const JinjaParameters none(run, "items", std::move(arguments), {}, 0);
   std::vector<JinjaValue> pairs;
   if (value.is(Kind::kDict)) {
-    for (const auto& [key, item] : value.dict().entries) pairs.push_back(run.MakeTuple({key, item}));
+    for (const auto& [key, item] : value.dict().entries)
+      pairs.push_back(run.MakeTuple({key, item}));
   } else if (!value.is(Kind::kUndefined)) {
     return run.Fail("Can only get item pairs from a mapping.");
   }
@@ -106,13 +107,15 @@ JinjaValue Map(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments)
     if (attribute.is(Kind::kUndefined)) return run.Fail("map requires a filter argument");
   } else {
     if (arguments.positional.empty()) return run.Fail("map requires a filter argument");
-    if (!arguments.positional[0].is(Kind::kString)) return run.Fail("map takes the name of a filter");
+    if (!arguments.positional[0].is(Kind::kString))
+      return run.Fail("map takes the name of a filter");
     name = arguments.positional[0].string().text();
     arguments.positional.erase(arguments.positional.begin());
   }
   for (const JinjaValue& item : TakeItems(run, value)) {
     if (!run.Work(0)) return {};
-    results.push_back(by_attribute ? GetPath(run, item, attribute, otherwise.is(Kind::kNone) ? nullptr : &otherwise)
+    results.push_back(by_attribute ? GetPath(run, item, attribute,
+                                             otherwise.is(Kind::kNone) ? nullptr : &otherwise)
                                    : ApplyFilter(run, name, item, arguments));
   }
   return run.MakeIterator(std::move(results), "generator");
@@ -198,7 +201,8 @@ JinjaValue Sum(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments)
 }
 
 JinjaValue Default(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters given(run, "default", std::move(arguments), {"default_value", "boolean"}, 0);
+  const JinjaParameters given(run, "default", std::move(arguments), {"default_value", "boolean"},
+                              0);
   const bool replaced =
       value.is(Kind::kUndefined) || (given.Truth(1, false) && !PythonTruth(run, value));
   return replaced ? given.Or(0, run.MakeText("")) : value;

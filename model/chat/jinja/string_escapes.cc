@@ -69,7 +69,8 @@ std::string ReadEscapes(std::string_view written, std::string& text) {
       reason = "characters by their names (\\N{...}) are not supported; write \\uXXXX";
     } else if (letter >= '0' && letter <= '7') {
       char32_t character = static_cast<char32_t>(letter - '0');
-      for (int i = 0; i < 2 && at < written.size() && written[at] >= '0' && written[at] <= '7'; ++i) {
+      for (int i = 0; i < 2 && at < written.size() && written[at] >= '0' && written[at] <= '7';
+           ++i) {
         character = character * 8 + static_cast<char32_t>(written[at++] - '0');
       }
       AppendCharacter(character, text);

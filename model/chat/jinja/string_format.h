@@ -9,7 +9,8 @@ namespace horizon {
 // "text" % values.
 JinjaValue FormatPercent(JinjaRun& run, const TracedText& format, const JinjaValue& values);
 
-// "text".format(...) and .format_map(mapping); attributes and items in the fields as in the sandbox.
+// "text".format(...) and .format_map(mapping); attributes and items in the fields as in the
+// sandbox.
 JinjaValue CallFormat(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments);
 JinjaValue CallFormatMap(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments);
 

@@ -105,8 +105,8 @@ JinjaValue StartsOrEnds(JinjaRun& run, const JinjaValue& self, JinjaArguments ar
   const Window window = FindWindow(run, text, given);
   for (const JinjaValue& one : wanted) {
     if (!one.is(Kind::kString)) {
-      return run.Fail(StrCat(name, " first arg must be str or a tuple of str, not ",
-                             PythonTypeName(one)));
+      return run.Fail(
+          StrCat(name, " first arg must be str or a tuple of str, not ", PythonTypeName(one)));
     }
     if (!window.valid) continue;
     const std::string_view part =
@@ -120,8 +120,8 @@ JinjaValue StartsOrEnds(JinjaRun& run, const JinjaValue& self, JinjaArguments ar
 
 JinjaValue Replace(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
   const JinjaParameters given(run, "replace", std::move(arguments), {"old", "new", "count"}, 2);
-  return run.MakeString(ReplaceText(run, self.string(), given.Text(0, ""), given.Text(1, ""),
-                                    given.Integer(2, -1)));
+  return run.MakeString(
+      ReplaceText(run, self.string(), given.Text(0, ""), given.Text(1, ""), given.Integer(2, -1)));
 }
 
 JinjaValue Join(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
@@ -151,7 +151,8 @@ JinjaValue Partition(JinjaRun& run, const JinjaValue& self, JinjaArguments argum
   const TracedText separator = given.Text(0, "");
   if (separator.empty()) return run.Fail("empty separator");
   const TracedText& text = self.string();
-  const size_t at = kRight ? text.text().rfind(separator.text()) : text.text().find(separator.text());
+  const size_t at =
+      kRight ? text.text().rfind(separator.text()) : text.text().find(separator.text());
   if (at == std::string::npos) {
     const JinjaValue empty = run.MakeText("");
     return run.MakeTuple(kRight ? std::vector<JinjaValue>{empty, empty, self}

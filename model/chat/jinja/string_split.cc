@@ -24,7 +24,7 @@ std::vector<Part> SplitAtSpace(std::string_view text, int64_t most) {
   size_t at = SkipLeft(text, nullptr);
   while (at < text.size()) {
     if (most >= 0 && static_cast<int64_t>(parts.size()) >= most) {
-      parts.emplace_back(at, SkipRight(text, nullptr));
+      parts.emplace_back(at, text.size());
       break;
     }
     size_t end = at;
@@ -44,7 +44,7 @@ std::vector<Part> RsplitAtSpace(std::string_view text, int64_t most) {
   size_t end = SkipRight(text, nullptr);
   while (end > 0) {
     if (most >= 0 && static_cast<int64_t>(parts.size()) >= most) {
-      parts.emplace_back(SkipLeft(text.substr(0, end), nullptr), end);
+      parts.emplace_back(0, end);
       break;
     }
     size_t begin = end;
@@ -149,8 +149,7 @@ std::vector<TracedText> SplitLines(const TracedText& text, bool keep_ends) {
 TracedText StripText(const TracedText& text, bool left, bool right,
                      const std::string_view* stripped) {
   const size_t end = right ? SkipRight(text.text(), stripped) : text.size();
-  const size_t begin =
-      left ? SkipLeft(std::string_view(text.text()).substr(0, end), stripped) : 0;
+  const size_t begin = left ? SkipLeft(std::string_view(text.text()).substr(0, end), stripped) : 0;
   return text.Slice(begin, end);
 }
 
@@ -189,7 +188,10 @@ TracedText PadText(JinjaRun& run, const TracedText& text, int64_t width, char si
     run.Exhaust(StrCat("a text is padded to ", width, " characters"));
     return {};
   }
-  const int64_t left = side == '>' ? missing : side == '<' ? 0 : missing / 2 + (missing & width & 1);
+  int64_t left = missing / 2;
+  if (side == '>') left = missing;
+  if (side == '<') left = 0;
+  if (side == '^') left += missing & width & 1;
   JinjaTextBuilder out(run);
   for (int64_t i = 0; i < left; ++i) out.Append(fill);
   out.Append(text);

@@ -23,7 +23,8 @@ TracedText StripText(const TracedText& text, bool left, bool right,
 // The first `count` times; all if it is negative.
 TracedText ReplaceText(JinjaRun& run, const TracedText& text, const TracedText& from,
                        const TracedText& to, int64_t count);
-// `fill` on the right ('<'), on the left ('>') or on both sides ('^') up to `width` characters.
+// `fill` on the right ('<'), on the left ('>') or on both sides up to `width` characters; what
+// cannot be halved as str.center ('^') or as format ('=') does it.
 TracedText PadText(JinjaRun& run, const TracedText& text, int64_t width, char side,
                    const TracedText& fill);
 

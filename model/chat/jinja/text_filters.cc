@@ -54,8 +54,8 @@ JinjaValue Trim(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments
   const JinjaParameters given(run, "trim", std::move(arguments), {"chars"}, 0);
   const TracedText stripped = given.set(0) ? given.Text(0, "") : TracedText();
   const std::string_view characters = stripped.text();
-  return run.MakeString(StripText(PythonStr(run, value), true, true,
-                                  given.set(0) ? &characters : nullptr));
+  return run.MakeString(
+      StripText(PythonStr(run, value), true, true, given.set(0) ? &characters : nullptr));
 }
 
 JinjaValue Replace(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
@@ -67,8 +67,8 @@ JinjaValue Replace(JinjaRun& run, const JinjaValue& value, JinjaArguments argume
 
 JinjaValue Center(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
   const JinjaParameters given(run, "center", std::move(arguments), {"width"}, 0);
-  return run.MakeString(PadText(run, PythonStr(run, value), given.Integer(0, 80), '^',
-                                TracedText(" ", {})));
+  return run.MakeString(
+      PadText(run, PythonStr(run, value), given.Integer(0, 80), '^', TracedText(" ", {})));
 }
 
 JinjaValue Format(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
@@ -128,7 +128,8 @@ JinjaValue XmlAttributes(JinjaRun& run, const JinjaValue& value, JinjaArguments 
     if (item.is(Kind::kNone) || item.is(Kind::kUndefined)) continue;
     if (!key.is(Kind::kString)) return run.Fail("expected string or bytes-like object");
     if (key.string().text().find_first_of(" \t\n\r\f\v/>=") != std::string::npos) {
-      return run.Fail(StrCat("Invalid character in attribute name: ", PythonRepr(key.string().text())));
+      return run.Fail(
+          StrCat("Invalid character in attribute name: ", PythonRepr(key.string().text())));
     }
     if (out.size() > 0 || given.Truth(0, true)) out.Append(" ");
     out.Append(EscapeHtml(run, key.string()));
@@ -143,8 +144,8 @@ JinjaValue XmlAttributes(JinjaRun& run, const JinjaValue& value, JinjaArguments 
 JinjaValue StripTags(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
   const JinjaParameters none(run, "striptags", std::move(arguments), {}, 0);
   TracedText text = PythonStr(run, value);
-  for (const auto& [open, close] : {std::pair<std::string_view, std::string_view>{"<!--", "-->"},
-                                    {"<", ">"}}) {
+  for (const auto& [open, close] :
+       {std::pair<std::string_view, std::string_view>{"<!--", "-->"}, {"<", ">"}}) {
     JinjaTextBuilder out(run);
     size_t at = 0;
     for (size_t begin = text.text().find(open); begin != std::string::npos;
@@ -165,9 +166,12 @@ JinjaValue StripTags(JinjaRun& run, const JinjaValue& value, JinjaArguments argu
     out.Append(word.string());
   }
   TracedText plain = out.Finish();
-  for (const auto& [entity, meaning] :
-       {std::pair<std::string_view, std::string_view>{"&lt;", "<"}, {"&gt;", ">"}, {"&#34;", "\""},
-        {"&quot;", "\""}, {"&#39;", "'"}, {"&amp;", "&"}}) {
+  for (const auto& [entity, meaning] : {std::pair<std::string_view, std::string_view>{"&lt;", "<"},
+                                        {"&gt;", ">"},
+                                        {"&#34;", "\""},
+                                        {"&quot;", "\""},
+                                        {"&#39;", "'"},
+                                        {"&amp;", "&"}}) {
     plain = ReplaceText(run, plain, TracedText(entity, {}), TracedText(meaning, {}), -1);
   }
   return run.MakeString(std::move(plain));
@@ -205,7 +209,8 @@ JinjaValue UrlEncode(JinjaRun& run, const JinjaValue& value, JinjaArguments argu
   }
   std::vector<JinjaValue> pairs;
   if (value.is(Kind::kDict)) {
-    for (const auto& [key, item] : value.dict().entries) pairs.push_back(run.MakeTuple({key, item}));
+    for (const auto& [key, item] : value.dict().entries)
+      pairs.push_back(run.MakeTuple({key, item}));
   } else {
     pairs = TakeItems(run, value);
   }
@@ -249,14 +254,16 @@ JinjaValue ToJson(JinjaRun& run, const JinjaValue& value, JinjaArguments argumen
     } else {
       const int64_t width = given.Integer(1, 0);
       if (width > 1000) return run.Exhaust("tojson is asked to indent by more than 1000");
-      options.indent = TracedText(std::string(static_cast<size_t>(std::max<int64_t>(0, width)), ' '), {});
+      options.indent =
+          TracedText(std::string(static_cast<size_t>(std::max<int64_t>(0, width)), ' '), {});
     }
   }
   options.item_separator = TracedText(options.has_indent ? "," : ", ", {});
   options.key_separator = TracedText(": ", {});
   if (given.set(2)) {
     const std::vector<JinjaValue> separators = TakeItems(run, given[2]);
-    if (separators.size() != 2 || !separators[0].is(Kind::kString) || !separators[1].is(Kind::kString)) {
+    if (separators.size() != 2 || !separators[0].is(Kind::kString) ||
+        !separators[1].is(Kind::kString)) {
       return run.Fail("the separators of tojson are two texts");
     }
     options.item_separator = separators[0].string();

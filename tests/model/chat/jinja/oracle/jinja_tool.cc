@@ -1,5 +1,5 @@
-// Renders templates for differential.py: reads lines {"template", "variables"} and answers each with
-// a line {"text"} or {"error"}.
+// Renders templates for differential.py: reads lines {"template", "variables"} and answers each
+// with a line {"text"} or {"error"}.
 #include <iostream>
 #include <string>
 
