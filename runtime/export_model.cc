@@ -250,7 +250,7 @@ absl::Status WriteAll(Io& io, const std::string& folder, const std::string& conf
   RETURN_IF_ERROR(CheckSpace(io, folder, weights.bytes()));
   for (const std::string& path : options.copies) {
     const std::string target = JoinPath(folder, CompanionName(path));
-    const absl::Status made =
+    absl::Status made =
         ParentOf(target) == folder ? absl::OkStatus() : io.MakeDirectory(ParentOf(target));
     if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
     RETURN_IF_ERROR(CopyFile(io, path, target));

@@ -39,11 +39,11 @@ absl::Status CheckFileSizes(Io& io, const CheckpointLayout& layout) {
   const std::optional<uint64_t> limit = FileSizeLimit(io);
   if (!limit.has_value()) return absl::OkStatus();
   for (const CheckpointFile& file : layout.files) {
-    if (file.bytes <= *limit) continue;
+    if (file.bytes <= Bytes(*limit)) continue;
     return absl::ResourceExhaustedError(
-        StrCat("a checkpoint of this run has a file of ", ToString(Bytes(CheckedU64(file.bytes))),
+        StrCat("a checkpoint of this run has a file of ", ToString(file.bytes),
                " (", file.name, "), and this process may write files of at most ",
-               ToString(Bytes(CheckedU64(*limit))),
+               ToString(Bytes(*limit)),
                "; raise the limit on file sizes (ulimit -f) or choose --save none"));
   }
   return absl::OkStatus();

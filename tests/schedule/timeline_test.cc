@@ -64,7 +64,7 @@ TEST(EarliestTimeline, DoubleBuffering) {
   EXPECT_EQ(Times(timeline), "0-2 2-7 2-4 7-12 7-9 9-11 12-13");
   EXPECT_EQ(timeline.end_ns(), 13);
   EXPECT_EQ(timeline.entries[6].lane, kD2h);
-  EXPECT_EQ(timeline.entries[6].bytes, 1u);
+  EXPECT_EQ(timeline.entries[6].bytes, 1_B);
   EXPECT_EQ(timeline.entries[6].operation, 6);
 }
 

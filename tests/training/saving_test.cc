@@ -73,7 +73,7 @@ TEST(Saving, ALimitOnFileSizesThatNoCheckpointFitsIsRefusedBeforeAnythingIsMade)
   const BegunTraining begun = run.Begin();
   const std::string fake = run.Path("limits");
   LimitedIo io(run.io(), fake);
-  uint64_t largest = 0;
+  Bytes largest;
   for (const CheckpointFile& file : begun.layout.files) largest = std::max(largest, file.bytes);
   const auto check = [&](const std::string& limit) {
     WriteBytes(run.io(), fake,
@@ -83,8 +83,8 @@ TEST(Saving, ALimitOnFileSizesThatNoCheckpointFitsIsRefusedBeforeAnythingIsMade)
     return CheckDisk(io, run.Path("new"), run.settings.save, begun.layout);
   };
   EXPECT_TRUE(check("unlimited").ok());
-  EXPECT_TRUE(check(std::to_string(largest)).ok());
-  const absl::Status refused = check(std::to_string(largest - 1));
+  EXPECT_TRUE(check(std::to_string(largest.value())).ok());
+  const absl::Status refused = check(std::to_string(largest.value() - 1));
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted) << refused;
   EXPECT_THAT(std::string(refused.message()), HasSubstr("ulimit -f"));
   run.settings.save.mode = std::nullopt;
