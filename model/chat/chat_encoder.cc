@@ -141,10 +141,24 @@ std::optional<int32_t> ChatEncoder::EndBehind(const Conversation& before,
   return chat->ids[*mask.last_end];
 }
 
+// Where nothing was written for the message behind a call, the call's may have its words.
+void ChatEncoder::FindOwnBytes(const Conversation& conversation, const EncodedChat& chat,
+                               AnswerMarks& marks) const {
+  for (size_t i = 0; i + 1 < conversation.messages.size(); ++i) {
+    const auto message = static_cast<int32_t>(i);
+    if (!CallsTools(conversation.messages[i]) || IsWritten(chat.text, message + 1)) continue;
+    const absl::StatusOr<TracedText> alone =
+        chat_.Render(Before(conversation, i + 1), GenerationPrompt::kWithout);
+    if (alone.ok()) marks.own_bytes.emplace_back(message, OwnBytes(chat, *alone, message));
+  }
+}
+
 absl::StatusOr<ChatTokens> ChatEncoder::EncodeForTraining(const Conversation& conversation) const {
   ASSIGN_OR_RETURN(EncodedChat chat, Encode(conversation, GenerationPrompt::kWithout));
+  AnswerMarks marks = MarksFor(conversation);
+  if (!marks.has_generation) FindOwnBytes(conversation, chat, marks);
   ChatTokens tokens;
-  tokens.mask = MakeLossMask(conversation, chat, MarksFor(conversation), *tokenizer_);
+  tokens.mask = MakeLossMask(conversation, chat, marks, *tokenizer_);
   tokens.ids = std::move(chat.ids);
   return tokens;
 }

@@ -49,6 +49,8 @@ class ChatEncoder {
  private:
   absl::StatusOr<EncodedChat> EncodeText(TracedText text, const JinjaTemplate* source) const;
   AnswerMarks MarksFor(const Conversation& conversation) const;
+  void FindOwnBytes(const Conversation& conversation, const EncodedChat& chat,
+                    AnswerMarks& marks) const;
   std::optional<int32_t> EndBehind(const Conversation& before, const AnswerMarks& marks) const;
 
   ChatTemplate chat_;

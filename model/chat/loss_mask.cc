@@ -57,6 +57,7 @@ struct Stretch {
   int32_t message = -1;
   size_t begin = 0;
   size_t end = 0;
+  bool is_cut = false;  // what follows within the same message belongs to others
 };
 
 std::vector<Stretch> StretchesOf(const TracedText& text) {
@@ -89,6 +90,16 @@ ByteRange WordsOf(const TracedText& text, const Stretch& stretch, size_t from, s
     found = true;
   }
   return words;
+}
+
+// The part of a stretch that is its message's own.
+Stretch Cut(Stretch stretch, const AnswerMarks& marks) {
+  for (const auto& [message, bytes] : marks.own_bytes) {
+    if (message != stretch.message) continue;
+    stretch.end = std::min(stretch.end, stretch.begin + bytes);
+    stretch.is_cut = true;
+  }
+  return stretch;
 }
 
 class Masker {
@@ -161,7 +172,7 @@ class Masker {
       // A token may take along the spaces that the last words end with.
       if (bytes.end <= words_end || bytes.begin == bytes.end) continue;
       const bool own = bytes.begin < stretch.end;
-      if (!own && (special.has_value() || IsQuoted(bytes.begin))) break;
+      if (!own && (stretch.is_cut || special.has_value() || IsQuoted(bytes.begin))) break;
       if (own && IsEnd(chat_.ids[i])) return i;
       if (!own && chat_.ids[i] == marks_.begin_id && !IsEnd(chat_.ids[i])) break;
       if (!special.has_value() && MayEnd(chat_.ids[i])) special = i;
@@ -214,12 +225,41 @@ std::string OpeningOf(std::string_view without_prompt, std::string_view with_pro
 
 size_t HeaderLength(std::string_view written, size_t words, std::string_view opening) {
   if (!opening.empty() && written.starts_with(opening)) return opening.size();
-  const std::string_view core = Trimmed(opening);
-  if (!core.empty()) {
-    const size_t at = written.find(core);
-    if (at != std::string_view::npos && at + core.size() <= words) return at + core.size();
+  // A message may have another space around it, or begin with what both texts had in common.
+  for (const std::string_view header : {opening, Trimmed(opening)}) {
+    const size_t at = Trimmed(header).empty() ? std::string_view::npos : written.find(header);
+    if (at != std::string_view::npos && at + header.size() <= words) return at + header.size();
   }
   return RoleLine(written, words);
+}
+
+bool IsWritten(const TracedText& text, int32_t message) {
+  const std::span<const TextRun> runs = text.runs();
+  return std::any_of(runs.begin(), runs.end(),
+                     [&](const TextRun& run) { return run.origin.message == message; });
+}
+
+size_t OwnBytes(const EncodedChat& chat, const TracedText& alone, int32_t message) {
+  const auto written_for = [&](const TracedText& text) {
+    const std::vector<Stretch> stretches = StretchesOf(text);
+    const auto found = std::find_if(stretches.begin(), stretches.end(),
+                                    [&](const Stretch& each) { return each.message == message; });
+    return found == stretches.end() ? Stretch{} : *found;
+  };
+  const Stretch whole = written_for(chat.text);
+  const Stretch own = written_for(alone);
+  const size_t most = std::min(whole.end - whole.begin, own.end - own.begin);
+  size_t same = 0;
+  while (same < most && chat.text.text()[whole.begin + same] == alone.text()[own.begin + same]) {
+    ++same;
+  }
+  size_t bytes = 0;
+  for (const ByteRange& token : chat.offsets) {
+    if (token.end > whole.begin && token.end <= whole.begin + same) {
+      bytes = std::max(bytes, token.end - whole.begin);
+    }
+  }
+  return bytes;
 }
 
 LossMask MakeLossMask(const Conversation& conversation, const EncodedChat& chat,
@@ -233,7 +273,7 @@ LossMask MakeLossMask(const Conversation& conversation, const EncodedChat& chat,
   for (const Stretch& stretch : StretchesOf(chat.text)) {
     if (stretch.message < 0) continue;
     if (conversation.messages[static_cast<size_t>(stretch.message)].trained) {
-      masker.AddAnswer(stretch, stretch.message != before);
+      masker.AddAnswer(Cut(stretch, marks), stretch.message != before);
     }
     before = stretch.message;
   }

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/chat/conversation.h"
@@ -38,7 +39,16 @@ struct AnswerMarks {
   // is special does.
   std::vector<int32_t> end_ids;
   std::optional<int32_t> begin_id;  // begins a text, and never ends an answer
+  // Messages of which only the first bytes are their own: the template writes the results of tools
+  // while it is at the message that called them (OwnBytes).
+  std::vector<std::pair<int32_t, size_t>> own_bytes;
 };
+
+// How many bytes of what was written for a message are written without the messages behind it as
+// well, up to the end of a token. `alone` is the conversation up to that message.
+size_t OwnBytes(const EncodedChat& chat, const TracedText& alone, int32_t message);
+// Whether anything was written for a message.
+bool IsWritten(const TracedText& text, int32_t message);
 
 struct LossMask {
   std::vector<bool> trained;       // one for each id

@@ -24,7 +24,7 @@ constexpr char kOwn[] =
 // A model's folder: the shape of a golden one with room for a small tokenizer of Mistral's kind.
 void WriteModel() {
   const ProcessResult made = RunShell(
-      "mkdir -p m && sed 's/\"vocab_size\": 320/\"vocab_size\": 512/' "
+      "rm -rf m run cache && mkdir m && sed 's/\"vocab_size\": 320/\"vocab_size\": 512/' "
       "\"$TEST_SRCDIR/horizon/tests/goldens/llama/config.json\" > m/config.json && "
       "cp \"$TEST_SRCDIR/horizon/tests/model/tokenizer/goldens/chat_mistral1/tokenizer.json\" m");
   ASSERT_EQ(made.exit_code, 0) << made.err;
@@ -42,7 +42,7 @@ void WriteModel() {
 std::string Train(const std::string& more) {
   return StrCat(
       "\"$horizon\" train --machine cpu-desktop --threads 2 --model m --init random "
-      "--data chats.jsonl --output run --cache cache --sequence 64 --batch 2 "
+      "--data chats.jsonl --output run --cache cache --sequence 64 --micro-batch 2 "
       "--save-every 2 ",
       more);
 }

@@ -167,6 +167,24 @@ TEST(ChatEncoder, OtherSpecialTokensBehindAToolCallDoNotEndIt) {
             "<|im_start|>assistant\n{A<|im_end|>}\n");
 }
 
+TEST(ChatEncoder, WhatToolsAnswerIsNotLearntWhereverItIsWritten) {
+  // As Gemma 4's: the results stand in the turn of the message that called.
+  constexpr std::string_view kLooksAhead =
+      "{% for m in messages %}{% if m.role != 'tool' %}{{ '<|im_start|>' + m.role + '\\n' }}"
+      "{{ m.content if m.content }}{% if m.tool_calls %}{{ '<|start_header_id|>' + "
+      "m.tool_calls[0].name + '<|end_header_id|>' }}{% if not loop.last %}{{ '<|eot_id|>' + "
+      "m.tool_calls[0].name + messages[loop.index].content + '<|eot_id|>' }}{% endif %}{% endif %}"
+      "{{ '<|im_end|>\\n' }}{% endif %}{% endfor %}"
+      "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
+  const Conversation chat = FromJson(
+      R"([{"role": "user", "content": "U"}, {"role": "assistant", "tool_calls": [{"name": "f"}]},
+          {"role": "tool", "content": "T"}, {"role": "assistant", "content": "A"}])");
+  EXPECT_EQ(Marked(kLooksAhead, chat),
+            "<|im_start|>user\nU<|im_end|>\n<|im_start|>assistant\n{<|start_header_id|>f"
+            "<|end_header_id|>}<|eot_id|>fT<|eot_id|><|im_end|>\n<|im_start|>assistant\n"
+            "{A<|im_end|>}\n");
+}
+
 TEST(ChatEncoder, QuotedControlTokensAreText) {
   const FakeChat chat(kChatMl);
   const Conversation quotes = TextConversation(

@@ -33,6 +33,8 @@ TEST(LossMask, AHeaderIsTheOpening) {
   // Space around it is as the message has it.
   EXPECT_EQ(HeaderLength(" ASSISTANT: Hi", 12, "ASSISTANT:"), 11u);
   EXPECT_EQ(HeaderLength("\nASSISTANT: Hi", 12, " ASSISTANT: "), 11u);
+  // As Phi-3's, whose text ends with another token without the prompt.
+  EXPECT_EQ(HeaderLength("<|assistant|>\nHi", 14, "assistant|>\n"), 14u);
   // What a record says is no header.
   EXPECT_EQ(HeaderLength("say: ASSISTANT:", 0, "ASSISTANT:"), 0u);
 }
