@@ -11,6 +11,7 @@
 #include "model/chat/date_text.h"
 #include "model/chat/jinja/jinja_value.h"
 #include "model/chat/write_json.h"
+#include "model/tokenizer/unicode_text.h"
 
 namespace horizon {
 namespace {
@@ -83,6 +84,10 @@ absl::StatusOr<ChatTemplate> ChatTemplate::Create(const ChatTemplateOptions& opt
   for (const ChatTemplateText& each : options.templates) {
     // Others are for their own purposes ("rag"); nothing renders them.
     if (each.name != "default" && each.name != "tool_use") continue;
+    std::string storage;
+    if (WithValidUtf8(each.text, storage).data() != each.text.data()) {
+      return absl::InvalidArgumentError(StrCat(each.where, ": the chat template is no UTF-8 text"));
+    }
     ASSIGN_OR_RETURN(JinjaTemplate parsed, JinjaTemplate::Parse(each.text, each.where));
     chat.parsed_.emplace_back(each.name, std::move(parsed));
   }

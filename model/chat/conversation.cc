@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/tokenizer/unicode_text.h"
+
 namespace horizon {
 
 const Value* ChatMessage::Find(std::string_view key) const {
@@ -18,8 +20,9 @@ std::string_view ChatMessage::role() const {
 
 ChatMessage TextMessage(std::string_view role, std::string_view content) {
   ChatMessage message;
-  message.fields.emplace_back("role", Value(std::string(role), 0));
-  message.fields.emplace_back("content", Value(std::string(content), 0));
+  std::string storage;
+  message.fields.emplace_back("role", Value(std::string(WithValidUtf8(role, storage)), 0));
+  message.fields.emplace_back("content", Value(std::string(WithValidUtf8(content, storage)), 0));
   message.trained = role == "assistant";
   return message;
 }

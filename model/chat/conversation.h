@@ -20,7 +20,7 @@ struct ChatMessage {
   std::string_view role() const;
 };
 
-// A message of two strings.
+// A message of two strings. What is no UTF-8 becomes U+FFFD, as everywhere in a conversation.
 ChatMessage TextMessage(std::string_view role, std::string_view content);
 
 // What a chat template is rendered with, as far as a record says it.

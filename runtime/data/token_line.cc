@@ -198,7 +198,7 @@ class LineHandler final : public ArraysHandler {
 absl::Status Parse(std::string_view text, JsonHandler& handler) {
   constexpr std::string_view kPrefix = "line:1: ";
   const absl::Status parsed = ParseJsonEvents("line", text, kDepth, handler);
-  if (parsed.ok()) return parsed;
+  if (parsed.ok()) return absl::OkStatus();
   std::string_view message(parsed.message().data(), parsed.message().size());
   if (message.substr(0, kPrefix.size()) == kPrefix) message.remove_prefix(kPrefix.size());
   return Refuse(message);

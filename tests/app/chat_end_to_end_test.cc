@@ -55,7 +55,7 @@ TEST(Chat, TrainingKeepsAndExportsTheTemplateThatItWasGiven) {
   EXPECT_THAT(first.err, AllOf(HasSubstr("8 samples"), Not(HasSubstr("ends an answer"))));
   EXPECT_EQ(RunShell("cat run/model/chat_template.jinja").out, kOwn);
   EXPECT_THAT(RunShell("cat run/train.yaml").out,
-              AllOf(HasSubstr("chat-date: 2024-07-26"), HasSubstr("own.jinja")));
+              AllOf(HasSubstr("chat-date: \"2024-07-26\""), HasSubstr("own.jinja")));
   // The exported model answers with that template and no options.
   const ProcessResult asked = RunShell(
       "\"$horizon\" generate --threads 2 --model run/model --chat --prompt hi --max-tokens 2 "
@@ -71,7 +71,7 @@ TEST(Chat, ARunGoesOnWithTheTokensItBeganWith) {
   // Today's date, which train.yaml keeps: what was tokenised is found again.
   ASSERT_EQ(RunShell(Train("--steps 2 --chat-template own.jinja")).exit_code, 0);
   const std::string caches = RunShell("ls cache").out;
-  EXPECT_THAT(RunShell("cat run/train.yaml").out, HasSubstr("chat-date: 2"));
+  EXPECT_THAT(RunShell("cat run/train.yaml").out, HasSubstr("chat-date: \"2"));
   const ProcessResult more =
       RunShell("\"$horizon\" train --config run/train.yaml --resume auto --steps 2");
   EXPECT_EQ(more.exit_code, 0) << more.err;

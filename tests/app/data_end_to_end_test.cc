@@ -164,7 +164,7 @@ TEST(DataEndToEnd, MissingAndCutEndsAreCounted) {
       RunShell("\"$horizon\" data check c.jsonl --model m --chat-template own.jinja");
   EXPECT_THAT(none.out, HasSubstr("1 of 1 samples have no token that ends an answer"));
   const ProcessResult cut =
-      RunShell("\"$horizon\" data check c.jsonl --model m --chat-format plain --sequence 3");
+      RunShell("\"$horizon\" data check c.jsonl --model m --chat-format plain --sequence 4");
   EXPECT_THAT(cut.out, HasSubstr("1 cut before the token that ends their last answer")) << cut.out;
 }
 

@@ -77,6 +77,11 @@ TEST(ChatTemplate, ARoleThatIsNoPlainWordIsQuoted) {
   EXPECT_TRUE(text->OriginAt(0).quoted);
 }
 
+TEST(ChatTemplate, WordsThatAreNoUtf8AreReplaced) {
+  const ChatTemplate chat = Make("{% for m in messages %}{{ m.content | trim }}{% endfor %}");
+  EXPECT_EQ(TextOf(chat, TextConversation({{"user", "\xff a\xc3"}})), "\ufffd a\ufffd");
+}
+
 TEST(ChatTemplate, ReasoningHasEveryNameThatTemplatesKnow) {
   const ChatTemplate chat = Make(
       "{{ messages[0].reasoning_content }},{{ messages[0].thinking }},{{ messages[0].reasoning }}");
@@ -166,6 +171,8 @@ TEST(ChatTemplate, WhatCannotBeUsedIsRefusedWithItsPlace) {
               HasSubstr("none that is named \"default\""));
   EXPECT_THAT(error({.templates = {{"default", "a\n{% if %}", "chat.jinja"}}}),
               HasSubstr("chat.jinja:2: "));
+  EXPECT_THAT(error({.templates = {{"default", "\xff", "a.jinja"}}}),
+              HasSubstr("a.jinja: the chat template is no UTF-8"));
   EXPECT_THAT(error({.templates = {{"default", "x", "a"}},
                      .arguments = *Json(R"({"messages": 1})").As<Value::Object>()}),
               HasSubstr("--chat-template-args has \"messages\""));

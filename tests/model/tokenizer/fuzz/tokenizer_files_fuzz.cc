@@ -50,7 +50,13 @@ void TryFiles(std::string_view files) {
     CHECK(!id.has_value() || (*id >= 0 && *id < loaded->tokenizer->id_limit()));
   }
   // Escapes only ever make a text shorter.
-  CHECK(loaded->chat_template.size() <= files.size());
+  size_t bytes = 0;
+  for (const ChatTemplateText& each : loaded->chat_templates) {
+    CHECK(!each.where.empty());
+    bytes += each.text.size();
+  }
+  for (const NamedToken& token : loaded->special_tokens) bytes += token.text.size();
+  CHECK(bytes <= files.size());
 }
 
 }  // namespace
