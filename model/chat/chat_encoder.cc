@@ -153,10 +153,25 @@ void ChatEncoder::FindOwnBytes(const Conversation& conversation, const EncodedCh
   }
 }
 
+// How the conversation ends before each answer whose markup does not know its message.
+void ChatEncoder::FindTails(const Conversation& conversation, const EncodedChat& chat,
+                            AnswerMarks& marks) const {
+  for (size_t i = 1; i < conversation.messages.size(); ++i) {
+    const auto message = static_cast<int32_t>(i);
+    if (!conversation.messages[i].trained || !FollowsLooseText(chat.text, message)) continue;
+    const absl::StatusOr<TracedText> before =
+        chat_.Render(Before(conversation, i), GenerationPrompt::kWithout);
+    if (before.ok()) marks.tails.emplace_back(message, TailOf(*before));
+  }
+}
+
 absl::StatusOr<ChatTokens> ChatEncoder::EncodeForTraining(const Conversation& conversation) const {
   ASSIGN_OR_RETURN(EncodedChat chat, Encode(conversation, GenerationPrompt::kWithout));
   AnswerMarks marks = MarksFor(conversation);
-  if (!marks.has_generation) FindOwnBytes(conversation, chat, marks);
+  if (!marks.has_generation) {
+    FindOwnBytes(conversation, chat, marks);
+    FindTails(conversation, chat, marks);
+  }
   ChatTokens tokens;
   tokens.mask = MakeLossMask(conversation, chat, marks, *tokenizer_);
   tokens.ids = std::move(chat.ids);

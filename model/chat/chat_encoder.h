@@ -51,6 +51,8 @@ class ChatEncoder {
   AnswerMarks MarksFor(const Conversation& conversation) const;
   void FindOwnBytes(const Conversation& conversation, const EncodedChat& chat,
                     AnswerMarks& marks) const;
+  void FindTails(const Conversation& conversation, const EncodedChat& chat,
+                 AnswerMarks& marks) const;
   std::optional<int32_t> EndBehind(const Conversation& before, const AnswerMarks& marks) const;
 
   ChatTemplate chat_;

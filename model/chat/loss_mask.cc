@@ -1,6 +1,7 @@
 #include "model/chat/loss_mask.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace horizon {
 namespace {
@@ -74,6 +75,22 @@ std::vector<Stretch> StretchesOf(const TracedText& text) {
   return stretches;
 }
 
+// Text for no message between two stretches of one message belongs to it.
+std::vector<Stretch> JoinStretches(const std::vector<Stretch>& stretches) {
+  std::vector<Stretch> joined;
+  for (const Stretch& each : stretches) {
+    const size_t size = joined.size();
+    if (each.message >= 0 && size >= 2 && joined[size - 1].message < 0 &&
+        joined[size - 2].message == each.message) {
+      joined.pop_back();
+      joined.back().end = each.end;
+    } else {
+      joined.push_back(each);
+    }
+  }
+  return joined;
+}
+
 // The bytes of `stretch` that a record quotes: where they begin and end; both are `none` if there
 // are none.
 ByteRange WordsOf(const TracedText& text, const Stretch& stretch, size_t from, size_t none) {
@@ -100,6 +117,17 @@ Stretch Cut(Stretch stretch, const AnswerMarks& marks) {
     stretch.is_cut = true;
   }
   return stretch;
+}
+
+// Where the first stretch of a message begins, behind `before`, which was written for none.
+size_t BeginBehind(const TracedText& text, const Stretch& before, const Stretch& stretch,
+                   const AnswerMarks& marks) {
+  const std::string_view loose =
+      std::string_view(text.text()).substr(before.begin, stretch.begin - before.begin);
+  for (const auto& [message, tail] : marks.tails) {
+    if (message == stretch.message && loose.starts_with(tail)) return before.begin + tail.size();
+  }
+  return stretch.begin;
 }
 
 class Masker {
@@ -233,6 +261,21 @@ size_t HeaderLength(std::string_view written, size_t words, std::string_view ope
   return RoleLine(written, words);
 }
 
+bool FollowsLooseText(const TracedText& text, int32_t message) {
+  const std::vector<Stretch> stretches = StretchesOf(text);
+  const auto found = std::find_if(stretches.begin(), stretches.end(),
+                                  [&](const Stretch& each) { return each.message == message; });
+  return found != stretches.end() && found != stretches.begin() && std::prev(found)->message < 0;
+}
+
+std::string TailOf(const TracedText& text) {
+  size_t begin = 0;
+  for (const TextRun& run : text.runs()) {
+    if (run.origin.quoted) begin = run.end;
+  }
+  return text.text().substr(begin);
+}
+
 bool IsWritten(const TracedText& text, int32_t message) {
   const std::span<const TextRun> runs = text.runs();
   return std::any_of(runs.begin(), runs.end(),
@@ -270,9 +313,14 @@ LossMask MakeLossMask(const Conversation& conversation, const EncodedChat& chat,
     return std::move(masker).Finish();
   }
   int32_t before = -1;
-  for (const Stretch& stretch : StretchesOf(chat.text)) {
+  const std::vector<Stretch> stretches = JoinStretches(StretchesOf(chat.text));
+  for (size_t i = 0; i < stretches.size(); ++i) {
+    Stretch stretch = stretches[i];
     if (stretch.message < 0) continue;
     if (conversation.messages[static_cast<size_t>(stretch.message)].trained) {
+      if (i > 0 && stretches[i - 1].message < 0) {
+        stretch.begin = BeginBehind(chat.text, stretches[i - 1], stretch, marks);
+      }
       masker.AddAnswer(Cut(stretch, marks), stretch.message != before);
     }
     before = stretch.message;

@@ -42,11 +42,19 @@ struct AnswerMarks {
   // Messages of which only the first bytes are their own: the template writes the results of tools
   // while it is at the message that called them (OwnBytes).
   std::vector<std::pair<int32_t, size_t>> own_bytes;
+  // Messages behind text that was written for none (FollowsLooseText), with how the conversation
+  // before them ends (TailOf): they begin behind that.
+  std::vector<std::pair<int32_t, std::string>> tails;
 };
 
 // How many bytes of what was written for a message are written without the messages behind it as
 // well, up to the end of a token. `alone` is the conversation up to that message.
 size_t OwnBytes(const EncodedChat& chat, const TracedText& alone, int32_t message);
+// Whether what stands before a message's first byte was written for no message: some templates go
+// through copies of the messages, and then only words know their message.
+bool FollowsLooseText(const TracedText& text, int32_t message);
+// What a text ends with behind the last words of a record.
+std::string TailOf(const TracedText& text);
 // Whether anything was written for a message.
 bool IsWritten(const TracedText& text, int32_t message);
 

@@ -185,6 +185,23 @@ TEST(ChatEncoder, WhatToolsAnswerIsNotLearntWhereverItIsWritten) {
             "{A<|im_end|>}\n");
 }
 
+TEST(ChatEncoder, MarkupOfAnAnswerIsLearntWhereATemplateGoesThroughNumbersOfMessages) {
+  // As EXAONE 4's, and like Mistral's new ones, which go through copies.
+  constexpr std::string_view kNumbers =
+      "{% for i in range(messages|length) %}{% set m = messages[i] %}{{ '<|im_start|>' }}"
+      "{{ m.role }}{{ '\\n' }}{% if m.tool_calls %}{{ '<|start_header_id|>{\"name\": \"' }}"
+      "{{ m.tool_calls[0].name }}{{ '\", \"x\": \"' }}{{ m.tool_calls[0].x }}{{ '\"}' }}{% else %}"
+      "{{ m.content }}{% endif %}{{ '<|im_end|>\\n' }}{% endfor %}"
+      "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
+  const Conversation chat = FromJson(
+      R"([{"role": "user", "content": "U"}, {"role": "assistant", "tool_calls": [{"name": "f", "x": "1"}]},
+          {"role": "tool", "content": "T"}, {"role": "assistant", "content": "A"}])");
+  EXPECT_EQ(Marked(kNumbers, chat),
+            "<|im_start|>user\nU<|im_end|>\n<|im_start|>assistant\n{<|start_header_id|>{\"name\": "
+            "\"f\", \"x\": \"1\"}<|im_end|>}\n<|im_start|>tool\nT<|im_end|>\n"
+            "<|im_start|>assistant\n{A<|im_end|>}\n");
+}
+
 TEST(ChatEncoder, QuotedControlTokensAreText) {
   const FakeChat chat(kChatMl);
   const Conversation quotes = TextConversation(

@@ -48,7 +48,8 @@ def run_reason(case, tokens, theirs, mine, begin, end, opening):
         return "trl trains the line break behind the end token"
     if trained_before and set(run) <= set(case.tokenizer.transformers.all_special_tokens) | {"\n"}:
         return "trl trains a second end token"
-    if opening.strip() and (text.strip() == opening.strip() or (not text.strip() and opening.endswith(text))):
+    in_opening = opening.startswith(text.strip()) if text.strip() else opening.endswith(text)
+    if opening and in_opening:
         return "trl trains the header, or the line break that ends it"
     return None
 
