@@ -41,9 +41,8 @@ absl::Status CheckFileSizes(Io& io, const CheckpointLayout& layout) {
   for (const CheckpointFile& file : layout.files) {
     if (file.bytes <= Bytes(*limit)) continue;
     return absl::ResourceExhaustedError(
-        StrCat("a checkpoint of this run has a file of ", ToString(file.bytes),
-               " (", file.name, "), and this process may write files of at most ",
-               ToString(Bytes(*limit)),
+        StrCat("a checkpoint of this run has a file of ", ToString(file.bytes), " (", file.name,
+               "), and this process may write files of at most ", ToString(Bytes(*limit)),
                "; raise the limit on file sizes (ulimit -f) or choose --save none"));
   }
   return absl::OkStatus();

@@ -22,7 +22,7 @@ constexpr bool kCheckMemory = false;
 constexpr bool kCheckMemory = true;
 #endif
 
-constexpr size_t kHeaderBytes = kMaxSafetensorsHeaderBytes;
+constexpr size_t kHeaderBytes = kMaxSafetensorsHeaderBytes.value();
 constexpr int64_t kLimitKib = int64_t{1} << 20;  // 1 GiB
 constexpr rlim_t kCpuSeconds = 60;
 
@@ -36,7 +36,7 @@ int ParseInChild(const std::function<std::string()>& make_header) {
     setrlimit(RLIMIT_CPU, &cpu);
     const std::string text = make_header();
     const bool accepted =
-        text.size() <= kHeaderBytes && ParseSafetensorsHeader("worst.safetensors", text, 0).ok();
+        text.size() <= kHeaderBytes && ParseSafetensorsHeader("worst.safetensors", text, 0_B).ok();
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
     std::fprintf(stderr, "%zu bytes of header, peak %ld KiB, %ld.%03ld s in user mode\n",
