@@ -10,6 +10,7 @@
 #include "common/str_cat.h"
 #include "model/load_model_spec.h"
 #include "planner/calibration.h"
+#include "planner/machine_catalog.h"
 #include "planner/make_plan.h"
 #include "planner/plan_files.h"
 #include "planner/plan_report.h"
@@ -95,8 +96,8 @@ class SimulateCommand : public Command {
  private:
   static std::string Text(const ModelSpec& spec, const HardwareProfile& profile,
                           const Prediction& prediction, const std::string& planned_only) {
-    return StrCat(PlannedOnlyLine(planned_only), spec.name, " on ", profile.name, " (",
-                  profile.summary, ")\n", PredictionText(prediction, profile));
+    return StrCat(PlannedOnlyLine(planned_only), spec.name, " on ", MachineHeading(profile), "\n",
+                  PredictionText(prediction, profile));
   }
   static std::string Json(const ModelSpec& spec, const HardwareProfile& profile,
                           const Prediction& prediction, const std::string& planned_only) {

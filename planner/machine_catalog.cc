@@ -96,6 +96,8 @@ absl::StatusOr<HardwareProfile> LoadMachine(Io& io, std::string_view name_or_fil
 
 namespace {
 
+constexpr std::string_view kAsIfWith = "; as if with ";
+
 // "768 GiB of host memory, 3 cores", for people; empty where nothing is changed.
 std::string OverridesText(const MachineOverrides& overrides) {
   std::vector<std::string> parts;
@@ -116,9 +118,18 @@ std::string OverridesText(const MachineOverrides& overrides) {
 
 }  // namespace
 
+std::string MachineHeading(const HardwareProfile& machine) {
+  const size_t overrides = std::min(machine.summary.find(kAsIfWith), machine.summary.size());
+  std::string text = StrCat(machine.name, " (", machine.summary.substr(0, overrides), ")");
+  if (overrides < machine.summary.size()) {
+    text += StrCat(",\n  ", machine.summary.substr(overrides + 2));
+  }
+  return text;
+}
+
 HardwareProfile WithOverrides(HardwareProfile machine, const MachineOverrides& overrides) {
   if (const std::string given = OverridesText(overrides); !given.empty()) {
-    machine.summary += StrCat(machine.summary.empty() ? "" : "; ", "as if with ", given);
+    machine.summary += StrCat(kAsIfWith, given);
   }
   if (overrides.host_memory.has_value()) {
     machine.host.memory_bytes = GivenFigure(static_cast<double>(overrides.host_memory->value()));

@@ -54,6 +54,8 @@ struct MachineOverrides {
 // and the rate of both ways likewise. link_limit leaves them and holds copies up. cores is how many
 // threads there may be; the curves by threads stay, and are constant beyond their last point.
 HardwareProfile WithOverrides(HardwareProfile machine, const MachineOverrides& overrides);
+// "rtx4090 (RTX 4090 with 24 GB ...)", as answers begin; what was overridden is on a second line.
+std::string MachineHeading(const HardwareProfile& machine);
 
 // The machine with `factor` (above zero) times the processors and memory channels, as a second
 // socket or half of one would give: cores (rounded, at least one), and the curves by threads with

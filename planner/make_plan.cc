@@ -96,24 +96,24 @@ std::vector<Remedy> FindRemedies(const PlanRequest& request, const TrainingJob& 
     changed.state_format = format;
     if (format == job.state_format || !IsProposable(format)) continue;
     if (MomentBytes(format, 1024) >= MomentBytes(job.state_format, 1024)) continue;
-    if (try_job(changed, StrCat("state_format ", ToString(format)))) break;
+    if (try_job(changed, StrCat("--state ", ToString(format)))) break;
   }
   if (request.fixed.strategy == Strategy::kHorizon && job.accumulation == 1 &&
       job.optimizer_place != OptimizerPlace::kInBackward) {
     TrainingJob changed = job;
     changed.optimizer_place = OptimizerPlace::kInBackward;
     changed.clip_norm = 0;
-    try_job(changed, "optimizer_place in_backward with clip_norm 0 (no gradients are kept)");
+    try_job(changed, "--optimizer-place in-backward --clip-norm 0 (no gradients are kept)");
   }
   for (int64_t batch = job.micro_batch / 2; batch >= 1; batch /= 2) {
     TrainingJob changed = job;
     changed.micro_batch = batch;
-    if (try_job(changed, StrCat("micro_batch ", batch))) break;
+    if (try_job(changed, StrCat("--batch ", batch))) break;
   }
   for (int64_t sequence = job.sequence / 2; sequence >= 128; sequence /= 2) {
     TrainingJob changed = job;
     changed.sequence = sequence;
-    if (try_job(changed, StrCat("sequence ", sequence))) break;
+    if (try_job(changed, StrCat("--sequence ", sequence))) break;
   }
   return remedies;
 }

@@ -8,6 +8,7 @@
 #include "common/str_cat.h"
 #include "common/text_table.h"
 #include "common/units.h"
+#include "planner/machine_catalog.h"
 #include "planner/save_estimate.h"
 #include "schedule/check_runnable.h"
 
@@ -121,9 +122,8 @@ std::string PredictionText(const Prediction& prediction, const HardwareProfile& 
 
 std::string PlanReportText(const PlanReport& report) {
   const PlanAnswer& answer = report.answer;
-  std::string text =
-      StrCat(PlannedOnlyLine(answer.planned_only), report.spec.name, " on ", report.profile.name,
-             " (", report.profile.summary, ")\n", JobLine(answer));
+  std::string text = StrCat(PlannedOnlyLine(answer.planned_only), report.spec.name, " on ",
+                            MachineHeading(report.profile), "\n", JobLine(answer));
   if (report.profile.link.pcie.has_value()) {
     const std::string problem = LinkProblem(*report.profile.link.pcie);
     if (!problem.empty()) text += StrCat("note: ", problem, "\n");
@@ -253,9 +253,8 @@ std::string LargestReportText(const LargestReport& report) {
     return StrCat("not even one layer of the smallest model fits on ", report.profile.name, ": ",
                   largest.limit, " lacks\n");
   }
-  std::string text =
-      StrCat(PlannedOnlyLine(largest.by_depth->answer.planned_only), "largest model on ",
-             report.profile.name, " (", report.profile.summary, ")\n\n");
+  std::string text = StrCat(PlannedOnlyLine(largest.by_depth->answer.planned_only),
+                            "largest model on ", MachineHeading(report.profile), "\n\n");
   TextTable table({"", "model", "parameters", "batch", "tokens/s", "days for 10^9", "host"});
   const auto row = [&](std::string_view how, const SizedModel& sized) {
     const Prediction& prediction = sized.answer.search.prediction;

@@ -246,8 +246,9 @@ absl::Status Executor::WaitFor(Lane lane, int64_t step, const Wait& wait) {
                          static_cast<uint64_t>(other.plan->place[id]) + 1;
   if (!AwaitDone(operation.lane, count)) return absl::CancelledError("another lane has failed");
   if (!LaneResources::IsOnDevice(operation.lane)) return absl::OkStatus();
-  if (!LaneResources::IsOnDevice(lane))
+  if (!LaneResources::IsOnDevice(lane)) {
     return FailedIn(other, operation, device_.Await(other.ended[id]));
+  }
   return FailedIn(other, operation,
                   device_.Wait(lanes_[static_cast<size_t>(lane)].stream, other.ended[id]));
 }

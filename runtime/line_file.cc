@@ -83,7 +83,7 @@ absl::Status LineFile::Write() {
 void LineFile::Append(std::string_view line) {
   kept_ += line;
   kept_ += '\n';
-  Heard(Write());
+  NoteOutcome(Write());
   if (kept_.size() > kMostKept) Keep();
 }
 
@@ -94,7 +94,7 @@ void LineFile::Keep() {
   kept_.erase(0, line_feed + 1);
 }
 
-void LineFile::Heard(const absl::Status& status) {
+void LineFile::NoteOutcome(const absl::Status& status) {
   if (!status.ok() && !warned_) {
     warned_ = true;
     warn_(StrCat(std::string(status.message()), ". Training goes on; the lines of ", path_,
@@ -110,7 +110,8 @@ void LineFile::Heard(const absl::Status& status) {
 }
 
 void LineFile::Sync() {
-  Heard(Write());
+  if (file_ == nullptr && kept_.empty()) return;  // there never was a line
+  NoteOutcome(Write());
   if (failing_ || file_ == nullptr) return;
   // What a failed sync has dropped cannot be known, and so not be written again.
   const absl::Status synced = file_->Sync();

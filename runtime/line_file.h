@@ -39,7 +39,8 @@ class LineFile {
   absl::Status Open();
   // Adds a line, which has no line feed.
   void Append(std::string_view line);
-  // Writes what is kept, if that is possible now, and hands the file to the disk.
+  // Writes what is kept, if that is possible now, and hands the file to the disk. Makes no file
+  // where there never was a line.
   void Sync();
   // Sync, and says what is lost. Nothing may follow.
   void Close();
@@ -51,7 +52,7 @@ class LineFile {
   absl::Status Write();
   absl::Status CutPart();
   void Keep();
-  void Heard(const absl::Status& status);
+  void NoteOutcome(const absl::Status& status);
 
   Io& io_;
   const std::string path_;

@@ -38,7 +38,7 @@ loader_file() { ldconfig -p | awk -v name="$1" '$1 == name { print $NF; exit }';
 # name, file.
 needed_libraries() {
   local opened file
-  opened=$(opened_library "$1") || stop "which BLAS library the program opens cannot be told"
+  opened=$(opened_library "$1")
   file=$(loader_file "$opened")
   {
     printf '%s => %s\n' "$opened" "${file:-not found}"
@@ -89,6 +89,7 @@ fill_stage() {
   mkdir -p "$stage"/{bin,lib,licenses}
   install -m 755 "$program" "$stage/bin/horizon"
   cp "$root/LICENSE" "$stage/licenses/horizon.txt"
+  [[ -n $(opened_library "$program") ]] || stop 'which BLAS library the program opens cannot be told'
   while read -r name file; do
     [[ -n $file ]] || stop "the program needs $name, which is not on this machine"
     install -m 644 "$(readlink -f "$file")" "$stage/lib/$name"

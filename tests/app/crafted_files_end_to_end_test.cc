@@ -28,8 +28,8 @@ constexpr char kListing[] =
     "find . -mindepth 1 \\( -path ./new -o -path ./cache \\) -prune -o ! -name command.sh "
     "! -name out.txt ! -name err.txt ! -path ./run/lock -printf '%p %y %s %T@ %l\\n' | sort";
 
-// The command ends with this code and an error that has all of these parts, and changes nothing
-// outside the output folder, which is `new`.
+// The command ends with this code and an error, and error and answer have all of these parts; it
+// changes nothing outside the output folder, which is `new`.
 void ExpectRefusal(const std::string& command, int exit_code,
                    std::initializer_list<std::string> parts) {
   SCOPED_TRACE(command);
@@ -37,7 +37,9 @@ void ExpectRefusal(const std::string& command, int exit_code,
   const ProcessResult result = RunShell(command);
   EXPECT_EQ(result.exit_code, exit_code) << result.err;
   EXPECT_THAT(result.err, HasSubstr("error: "));
-  for (const std::string& part : parts) EXPECT_THAT(result.err, HasSubstr(part));
+  for (const std::string& part : parts) {
+    EXPECT_THAT(result.out + result.err, HasSubstr(part));
+  }
   EXPECT_EQ(RunShell(kListing).out, before);
   RunShell("rm -rf new");
 }

@@ -173,14 +173,17 @@ TEST_F(PlanCommand, EveryStrategyIsPlanned) {
 
 TEST_F(PlanCommand, TheHeaderShowsWhatWasChangedAboutTheMachine) {
   const ProcessResult result = RunShell(
-      kPlan + "--host-memory 768GiB --device-memory 12GiB --link 10GB/s --cores 3 | head -1");
-  EXPECT_THAT(result.out, HasSubstr("; as if with 768 GiB of host memory, 12 GiB of device memory, "
-                                    "a link of 10 GB/s, 3 cores)\n"));
-  EXPECT_THAT(RunShell(kPlan + "| head -1").out, Not(HasSubstr("as if")));
+      kPlan + "--host-memory 768GiB --device-memory 12GiB --link 10GB/s --cores 3 | head -2");
+  EXPECT_THAT(result.out,
+              HasSubstr("),\n  as if with 768 GiB of host memory, 12 GiB of device memory, "
+                        "a link of 10 GB/s, 3 cores\n"));
+  EXPECT_THAT(RunShell(kPlan).out, Not(HasSubstr("as if")));
 }
 
 TEST_F(PlanCommand, ASuggestionIsSomethingTheCommandTakes) {
-  WriteFile("backward.yaml", "optimizer-place: in-backward\nlearning_rate: 0.01\n");
+  WriteFile("backward.yaml",
+            "device: cuda\nactivation_type: bf16\noptimizer-place: in-backward\n"
+            "learning_rate: 0.01\n");
   const std::string command = kPlan + "--job backward.yaml ";
   const ProcessResult refused = RunShell(command);
   EXPECT_EQ(refused.exit_code, 2);
@@ -258,12 +261,13 @@ TEST_F(PlanCommand, MisuseIsNamed) {
   ExpectMisuse(kPlan + "--sequence 40000",
                "sequence 40000 is longer than the 2048 positions of tiny");
   ExpectMisuse(kPlan + "--sequence 0", "--sequence");
-  ExpectMisuse(kPlan + "--batch 0", "--batch needs a number of sequences from 1, or auto");
+  ExpectMisuse(kPlan + "--batch 0",
+               "--batch needs a number of sequences from 1 to 1048576, or auto");
   ExpectMisuse(kPlan + "--batch many", "found 'many'");
   ExpectMisuse(kPlan + "--batch 99999999999999999999", "--batch needs");
   ExpectMisuse(kPlan + "--state fp16", "or auto");
   ExpectMisuse(kPlan + "--strategy horizont", "did you mean 'horizon'?");
-  ExpectMisuse(kPlan + "--margin 100", "--margin needs a percentage");
+  ExpectMisuse(kPlan + "--margin 100", "--margin: '100' is not a number from 0 to 99.9");
   ExpectMisuse(kPlan + "--margin -1", "--margin");
   ExpectMisuse(kPlan + "--link 0GB/s", "--link");
   ExpectMisuse(kPlan + "--host-memory 0", "--host-memory");

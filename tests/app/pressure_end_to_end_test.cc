@@ -21,18 +21,19 @@ using ::testing::Not;
 // A machine with yardsticks, so that its speed is looked at before a run, as it is of a machine
 // that was measured. Nothing is as slow as these.
 void MakeMachine() {
-  ASSERT_EQ(RunShell(R"("$horizon" machines cpu-desktop --json | sed 's/^  "host": {/&
-    "yardstick_flops_per_second": {"value": 1000, "origin": "assumed", "source": "a test"},
-    "yardstick_bytes_per_second": {"value": 1000, "origin": "assumed", "source": "a test"},/' \
-        > machine.json && "$horizon" machines machine.json)")
-                .exit_code,
-            0);
+  const std::string figure = R"({"value": 1000, "origin": "assumed", "source": "a test"},)";
+  const ProcessResult made = RunShell(StrCat(
+      "\"$horizon\" machines cpu-desktop --json | sed 's/^  \"host\": {/&",
+      " \"yardstick_flops_per_second\": ", figure, " \"yardstick_bytes_per_second\": ", figure,
+      "/' > machine.json && \"$horizon\" machines machine.json"));
+  ASSERT_EQ(made.exit_code, 0) << made.err;
 }
 
 // `timeout` ends what hangs, well after anything that works.
-std::string Train(const std::string& more) {
-  return StrCat("timeout 100 \"$horizon\" train --machine machine.json --threads 2 ", kGoldenRun,
-                more);
+std::string Train(const std::string& more, int steps = 8) {
+  return StrCat("timeout 100 \"$horizon\" train --machine machine.json --threads 2 --model model ",
+                "--data batches.jsonl --output run --sequence 40 --micro-batch 2 --steps ", steps,
+                " ", more);
 }
 
 // Runs `command` in a control group of a controller of version 1 with one value set; false where
@@ -74,7 +75,7 @@ TEST(UnderPressure, TheBlasLibraryStartsNoThreads) {
   PrepareGolden("llama");
   MakeMachine();
   const ProcessResult result = RunShell(
-      StrCat("export OPENBLAS_NUM_THREADS=64\n", Train("--steps 400 --save none"),
+      StrCat("export OPENBLAS_NUM_THREADS=64\n", Train("--save none", 400),
              " & \nwhile ! grep -qs '\"step\": 20,' run/metrics.jsonl; do kill -0 $! || exit 9; ",
              "done\ncat /proc/$(pgrep -P $!)/task/*/comm | sort | uniq -c\nwait $!"));
   ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -161,7 +162,7 @@ TEST(UnderPressure, MemoryDoesNotGrowWithStepsSavesAndEvaluations) {
   PrepareGolden("llama");
   MakeMachine();
   const std::string more = "--eval-data batches.jsonl --eval-every 4 --save-every 10 ";
-  const ProcessResult result = RunShell(Train(more + "--steps 1600"));
+  const ProcessResult result = RunShell(Train(more, 1600));
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.err, Not(HasSubstr("more memory than was predicted")));
   std::vector<double> held;
@@ -176,7 +177,7 @@ TEST(UnderPressure, MemoryDoesNotGrowWithStepsSavesAndEvaluations) {
   EXPECT_LE(least(1400, 1600), least(400, 600) + (1 << 20)) << "300 evaluations later";
   EXPECT_LE(PeakOf("measured"), PeakOf("predicted"));
   // Resumed, it takes no more.
-  const ProcessResult resumed = RunShell(Train(more + "--steps 1700 --resume auto"));
+  const ProcessResult resumed = RunShell(Train(more + "--resume auto", 1700));
   ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
   EXPECT_LE(PeakOf("measured"), PeakOf("predicted"));
   EXPECT_GT(PeakOf("measured"), 0);

@@ -242,13 +242,13 @@ void Apply(const std::string& remedy, PlanRequest& request, HardwareProfile& mac
   const auto number = [&](const std::string& prefix) {
     return std::stoll(remedy.substr(prefix.size()));
   };
-  if (remedy.starts_with("state_format ")) {
-    request.job.state_format = *ParseWord<StateFormat>(remedy.substr(13));
-  } else if (remedy.starts_with("micro_batch ")) {
-    request.job.micro_batch = number("micro_batch ");
-  } else if (remedy.starts_with("sequence ")) {
-    request.job.sequence = number("sequence ");
-  } else if (remedy.starts_with("optimizer_place in_backward")) {
+  if (remedy.starts_with("--state ")) {
+    request.job.state_format = *ParseWord<StateFormat>(remedy.substr(8));
+  } else if (remedy.starts_with("--batch ")) {
+    request.job.micro_batch = number("--batch ");
+  } else if (remedy.starts_with("--sequence ")) {
+    request.job.sequence = number("--sequence ");
+  } else if (remedy.starts_with("--optimizer-place in-backward")) {
     request.job.optimizer_place = OptimizerPlace::kInBackward;
     request.job.clip_norm = 0;
   } else {

@@ -71,6 +71,7 @@ whole=(2:75 2:120 1:120)
 make_program() {
   local beside='-Wl,--disable-new-dtags,-rpath,$ORIGIN/../lib'
   printf '%s\n' 'extern "C" int puts(const char*);' 'const char* volatile opens = "libcublasLt.so.13";' \
+    "const char* volatile blas = \"${blas-libopenblas.so.0}\";" \
     "int main() { puts(\"horizon $1\"); }" >"$machine/program.cc"
   g++ -Wl,--no-as-needed "$machine/program.cc" -o "$machine/plain" ${2-"$beside"}
   objcopy --add-section .nv_fatbin="$machine/fatbin" "$machine/plain" "$machine/bazel-bin/app/horizon"
@@ -101,7 +102,7 @@ expect 'packs' 0 "$code"
 [[ $code == 0 ]] || printf '%s\n' "$err"
 expect 'a tarball and its sum' "$name.tar.gz
 $name.tar.gz.sha256" "$files"
-expect_part 'says how much' '3 libraries, 2 sources for sm_75 sm_120 ptx_120' "$out"
+expect_part 'says how much' '6 libraries, 2 sources for sm_75 sm_120 ptx_120' "$out"
 expect 'builds a release' 1 "$(calls 'bazel build .*--config=release .*//app:horizon')"
 (cd "$TEST_TMPDIR/folder" && sha256sum -c --quiet "$name.tar.gz.sha256") ||
   expect 'the sum is right' yes no
@@ -111,6 +112,9 @@ SHA256SUMS
 bin/horizon
 lib/libcublasLt.so.13
 lib/libgcc_s.so.1
+lib/libgfortran.so.5
+lib/libopenblas.so.0
+lib/libquadmath.so.0
 lib/libstdc++.so.6' "$(cd "$TEST_TMPDIR/$name" && find . -type f ! -path './licenses/*' |
   sed 's/^..//' | LC_ALL=C sort)"
 expect 'it runs' 'horizon 1.2.3' "$(env -i "$TEST_TMPDIR/$name/bin/horizon")"
@@ -150,6 +154,9 @@ make_program 1.2.4
 refused 'another version' "'horizon 1.2.4', not 1.2.3"
 make_program 1.2.3 -Wl,-rpath,/nowhere
 refused 'libraries of this machine' 'of this machine'
+blas=none make_program 1.2.3
+refused 'no library of matrix multiplies' 'which BLAS library'
+make_program 1.2.3
 
 fat_binary 2:75 1:120 >"$machine/fatbin"
 make_program 1.2.3
