@@ -122,7 +122,7 @@ std::string MachineHeading(const HardwareProfile& machine) {
   const size_t overrides = std::min(machine.summary.find(kAsIfWith), machine.summary.size());
   std::string text = StrCat(machine.name, " (", machine.summary.substr(0, overrides), ")");
   if (overrides < machine.summary.size()) {
-    text += StrCat(",\n  ", machine.summary.substr(overrides + 2));
+    text += StrCat("\n  ", machine.summary.substr(overrides + 2));
   }
   return text;
 }

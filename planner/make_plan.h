@@ -39,7 +39,7 @@ struct Proposal {
 };
 
 struct Remedy {
-  std::string what;  // "state_format 8bit-moments", "host memory 768 GiB", "sequence 512"
+  std::string what;  // an option of `plan` ("--state 8bit-moments"), or "host memory 768 GiB"
 };
 
 struct PlanAnswer {

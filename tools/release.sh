@@ -31,8 +31,8 @@ glibc='^(linux-vdso|ld-linux-x86-64|lib(c|m|mvec|dl|rt|pthread|resolv|util))\.so
 # The library of matrix multiplies, which the program opens when it first computes (kernels/blas.cc).
 opened_library() { grep -aoE 'libopenblas\.so\.[0-9]+' "$1" | sed -n 1p; }
 
-# Where the loader finds a library of that name.
-loader_file() { ldconfig -p | awk -v name="$1" '$1 == name { print $NF; exit }'; }
+# Where the loader finds a library of that name. ldconfig is not on every user's PATH.
+loader_file() { PATH=$PATH:/usr/sbin:/sbin ldconfig -p | awk -v name="$1" '$1 == name && !seen++ { print $NF }'; }
 
 # The libraries a program needs beside glibc, and those it opens with what these need, one a line:
 # name, file.

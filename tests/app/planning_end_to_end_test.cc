@@ -175,7 +175,7 @@ TEST_F(PlanCommand, TheHeaderShowsWhatWasChangedAboutTheMachine) {
   const ProcessResult result = RunShell(
       kPlan + "--host-memory 768GiB --device-memory 12GiB --link 10GB/s --cores 3 | head -2");
   EXPECT_THAT(result.out,
-              HasSubstr("),\n  as if with 768 GiB of host memory, 12 GiB of device memory, "
+              HasSubstr(")\n  as if with 768 GiB of host memory, 12 GiB of device memory, "
                         "a link of 10 GB/s, 3 cores\n"));
   EXPECT_THAT(RunShell(kPlan).out, Not(HasSubstr("as if")));
 }

@@ -289,7 +289,7 @@ TEST_F(MakePlanTest, EachRemedyMakesItFit) {
     }
   }
   for (const char* const what :
-       {"state_format", "optimizer_place", "micro_batch", "sequence", "host", "device"}) {
+       {"--state", "--optimizer-place", "--batch", "--sequence", "host", "device"}) {
     EXPECT_THAT(seen, testing::Contains(what));
   }
 }
