@@ -270,7 +270,7 @@ TEST(DataCheck, BytesThatAreNotUtf8CountAsTheReplacementCharacter) {
   for (const char* file : {"lines.jsonl", "array.json"}) {
     const ProcessResult result = RunShell(check + file);
     EXPECT_EQ(result.exit_code, 0) << result.err;
-    EXPECT_EQ(RunShell(check + file + ids).out, wanted.out) << file;
+    EXPECT_EQ(RunShell(StrCat(check, file, ids)).out, wanted.out) << file;
   }
   EXPECT_THAT(wanted.out, HasSubstr("239,\n      191,\n      189"));
 }

@@ -16,9 +16,9 @@ JinjaValue View(JinjaRun& run, std::vector<JinjaValue> items, std::string_view t
   return run.MakeSequence(Kind::kView, {.items = std::move(items), .type = type});
 }
 
-JinjaValue Get(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
+JinjaValue Get(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
   if (!arguments.named.empty()) return run.Fail("dict.get() takes no keyword arguments");
-  const JinjaParameters given(run, "get", std::move(arguments), {"key", "default"}, 1);
+  const JinjaParameters given(run, "get", arguments, {"key", "default"}, 1);
   if (given[0].is(Kind::kList) || given[0].is(Kind::kDict)) {
     return run.Fail(StrCat("unhashable type: '", PythonTypeName(given[0]), "'"));
   }
@@ -26,43 +26,43 @@ JinjaValue Get(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) 
   return found != nullptr ? *found : given.Or(1, JinjaValue::None());
 }
 
-JinjaValue Items(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
-  const JinjaParameters none(run, "items", std::move(arguments), {}, 0);
+JinjaValue Items(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
+  const JinjaParameters none(run, "items", arguments, {}, 0);
   std::vector<JinjaValue> items;
   for (const auto& [key, value] : self.dict().entries) items.push_back(run.MakeTuple({key, value}));
   return View(run, std::move(items), "dict_items");
 }
 
-JinjaValue Keys(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
-  const JinjaParameters none(run, "keys", std::move(arguments), {}, 0);
+JinjaValue Keys(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
+  const JinjaParameters none(run, "keys", arguments, {}, 0);
   std::vector<JinjaValue> items;
   for (const auto& [key, value] : self.dict().entries) items.push_back(key);
   return View(run, std::move(items), "dict_keys");
 }
 
-JinjaValue Values(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
-  const JinjaParameters none(run, "values", std::move(arguments), {}, 0);
+JinjaValue Values(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
+  const JinjaParameters none(run, "values", arguments, {}, 0);
   std::vector<JinjaValue> items;
   for (const auto& [key, value] : self.dict().entries) items.push_back(value);
   return View(run, std::move(items), "dict_values");
 }
 
-JinjaValue Copy(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
-  const JinjaParameters none(run, "copy", std::move(arguments), {}, 0);
+JinjaValue Copy(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
+  const JinjaParameters none(run, "copy", arguments, {}, 0);
   if (self.is(Kind::kDict)) return run.MakeDict(self.dict().entries, self.message());
   return run.MakeList(self.items().items);
 }
 
-JinjaValue Count(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
-  const JinjaParameters given(run, "count", std::move(arguments), {"value"}, 1);
+JinjaValue Count(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "count", arguments, {"value"}, 1);
   int64_t count = 0;
   run.Work(self.items().items.size());
   for (const JinjaValue& item : self.items().items) count += PythonEquals(item, given[0]) ? 1 : 0;
   return JinjaValue::Integer(count);
 }
 
-JinjaValue Index(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
-  const JinjaParameters given(run, "index", std::move(arguments), {"value", "start", "stop"}, 1);
+JinjaValue Index(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "index", arguments, {"value", "start", "stop"}, 1);
   const std::vector<JinjaValue>& items = self.items().items;
   const auto size = static_cast<int64_t>(items.size());
   const auto bound = [size](int64_t place) {

@@ -87,14 +87,14 @@ JinjaValue EvaluateCall(JinjaRun& run, const JinjaScopePtr& scope, const JinjaEx
   const JinjaValue callee = Evaluate(run, scope, *node.children[0]);
   JinjaArguments arguments = EvaluateArguments(run, scope, node.arguments);
   run.set_line(node.line);
-  return CallValue(run, callee, std::move(arguments));
+  return CallValue(run, callee, arguments);
 }
 
 JinjaValue EvaluateTest(JinjaRun& run, const JinjaScopePtr& scope, const JinjaExpression& node) {
   const JinjaValue value = Evaluate(run, scope, *node.children[0]);
   JinjaArguments arguments = EvaluateArguments(run, scope, node.arguments);
   run.set_line(node.line);
-  return JinjaValue::Bool(ApplyTest(run, node.name, value, std::move(arguments)));
+  return JinjaValue::Bool(ApplyTest(run, node.name, value, arguments));
 }
 
 JinjaValue EvaluateNode(JinjaRun& run, const JinjaScopePtr& scope, const JinjaExpression& node) {
@@ -209,7 +209,7 @@ JinjaValue EvaluateFilters(JinjaRun& run, const JinjaScopePtr& scope, const Jinj
   if (!run.Step(node.line)) return {};
   JinjaArguments arguments = EvaluateArguments(run, scope, node.arguments);
   run.set_line(node.line);
-  return ApplyFilter(run, node.name, input, std::move(arguments));
+  return ApplyFilter(run, node.name, input, arguments);
 }
 
 }  // namespace horizon

@@ -23,7 +23,7 @@ class LoopObject : public JinjaObject, public std::enable_shared_from_this<LoopO
     outer_ = nullptr;
   }
 
-  JinjaValue Call(JinjaRun& run, JinjaArguments arguments) override;
+  JinjaValue Call(JinjaRun& run, const JinjaArguments& arguments) override;
   std::optional<JinjaValue> Attribute(JinjaRun& run, std::string_view name) override;
   std::optional<TracedText> Repr(JinjaRun& run) override {
     return TracedText(StrCat("<LoopContext ", index_ + 1, "/", items_.size(), ">"), {});
@@ -53,12 +53,12 @@ class LoopObject : public JinjaObject, public std::enable_shared_from_this<LoopO
   std::vector<JinjaValue> changed_;  // what `changed` was asked for last
 };
 
-JinjaValue CallCycle(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
+JinjaValue CallCycle(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
   return static_cast<LoopObject&>(self.object()).Cycle(run, arguments);
 }
 
-JinjaValue CallChanged(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
-  return static_cast<LoopObject&>(self.object()).Changed(std::move(arguments.positional));
+JinjaValue CallChanged(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
+  return static_cast<LoopObject&>(self.object()).Changed(arguments.positional);
 }
 
 // Items for which the condition of the loop holds.
@@ -100,7 +100,7 @@ JinjaFlow RunLoop(JinjaRun& run, const JinjaScopePtr& scope, const JinjaStatemen
   return JinjaFlow::kOn;
 }
 
-JinjaValue LoopObject::Call(JinjaRun& run, JinjaArguments arguments) {
+JinjaValue LoopObject::Call(JinjaRun& run, const JinjaArguments& arguments) {
   if (!statement_.recursive) {
     return run.Fail("The loop must have the 'recursive' marker to be called recursively.");
   }

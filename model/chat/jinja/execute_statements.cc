@@ -54,7 +54,7 @@ void ExecuteCallBlock(JinjaRun& run, const JinjaScopePtr& scope, const JinjaStat
   JinjaArguments arguments = EvaluateArguments(run, scope, call.arguments);
   arguments.named.emplace_back("caller", MakeMacro(run, scope, statement, "caller"));
   run.set_line(call.line);
-  run.Write(PythonStr(run, CallValue(run, callee, std::move(arguments))));
+  run.Write(PythonStr(run, CallValue(run, callee, arguments)));
 }
 
 JinjaFlow ExecuteWith(JinjaRun& run, const JinjaScopePtr& scope, const JinjaStatement& statement) {

@@ -233,11 +233,11 @@ class BraceFormat {
 
 }  // namespace
 
-JinjaValue CallFormat(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
+JinjaValue CallFormat(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
   return run.MakeString(BraceFormat(run, arguments, nullptr).Run(self.string(), 2));
 }
 
-JinjaValue CallFormatMap(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
+JinjaValue CallFormatMap(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
   if (arguments.positional.size() != 1 || !arguments.named.empty() ||
       !arguments.positional[0].is(Kind::kDict)) {
     return run.Fail("format_map() takes exactly one mapping");

@@ -19,8 +19,8 @@ class MethodObject : public JinjaObject {
       : method_(method), self_(std::move(self)), name_(name) {}
   std::string_view TypeName() const override { return "builtin_function_or_method"; }
   bool callable() const override { return true; }
-  JinjaValue Call(JinjaRun& run, JinjaArguments arguments) override {
-    return method_(run, self_, std::move(arguments));
+  JinjaValue Call(JinjaRun& run, const JinjaArguments& arguments) override {
+    return method_(run, self_, arguments);
   }
 
  private:
@@ -65,7 +65,7 @@ int64_t SliceBound(const JinjaValue& bound, int64_t otherwise, int64_t size, boo
 
 }  // namespace
 
-JinjaValue JinjaObject::Call(JinjaRun& run, JinjaArguments arguments) {
+JinjaValue JinjaObject::Call(JinjaRun& run, const JinjaArguments& arguments) {
   return run.Fail(StrCat("'", TypeName(), "' object is not callable"));
 }
 
@@ -237,14 +237,14 @@ std::optional<int64_t> FindLength(const JinjaValue& value) {
   }
 }
 
-JinjaValue CallValue(JinjaRun& run, const JinjaValue& callee, JinjaArguments arguments) {
+JinjaValue CallValue(JinjaRun& run, const JinjaValue& callee, const JinjaArguments& arguments) {
   if (run.failed()) return {};
   if (callee.is(Kind::kUndefined)) return run.Fail(callee.hint());
   if (!callee.is(Kind::kObject)) {
     return run.Fail(StrCat("'", PythonTypeName(callee), "' object is not callable"));
   }
   const std::shared_ptr<JinjaObject> object = callee.shared_object();
-  JinjaValue result = run.Enter() ? object->Call(run, std::move(arguments)) : JinjaValue();
+  JinjaValue result = run.Enter() ? object->Call(run, arguments) : JinjaValue();
   run.Leave();
   return result;
 }

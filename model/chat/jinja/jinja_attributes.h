@@ -25,10 +25,11 @@ std::vector<JinjaValue> TakeItems(JinjaRun& run, const JinjaValue& value);
 // len(value), or nothing if it has none.
 std::optional<int64_t> FindLength(const JinjaValue& value);
 
-JinjaValue CallValue(JinjaRun& run, const JinjaValue& callee, JinjaArguments arguments);
+JinjaValue CallValue(JinjaRun& run, const JinjaValue& callee, const JinjaArguments& arguments);
 
 // A method of a value, or any function that needs nothing else.
-using JinjaMethod = JinjaValue (*)(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments);
+using JinjaMethod = JinjaValue (*)(JinjaRun& run, const JinjaValue& self,
+                                   const JinjaArguments& arguments);
 JinjaMethod FindStringMethod(std::string_view name);
 JinjaMethod FindContainerMethod(JinjaValue::Kind kind, std::string_view name);
 JinjaValue MakeMethod(JinjaMethod method, JinjaValue self, std::string_view name);

@@ -27,11 +27,11 @@ JinjaMethod FindFilter(std::string_view name) {
 bool IsJinjaFilter(std::string_view name) { return FindFilter(name) != nullptr; }
 
 JinjaValue ApplyFilter(JinjaRun& run, std::string_view name, const JinjaValue& value,
-                       JinjaArguments arguments) {
+                       const JinjaArguments& arguments) {
   if (run.failed()) return {};
   const JinjaMethod filter = FindFilter(name);
   if (filter == nullptr) return run.Fail(StrCat("No filter named ", PythonRepr(name), "."));
-  return filter(run, value, std::move(arguments));
+  return filter(run, value, arguments);
 }
 
 JinjaValue GetPath(JinjaRun& run, const JinjaValue& item, const JinjaValue& attribute,

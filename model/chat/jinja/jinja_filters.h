@@ -13,7 +13,7 @@ namespace horizon {
 bool IsJinjaFilter(std::string_view name);
 // value|name(arguments).
 JinjaValue ApplyFilter(JinjaRun& run, std::string_view name, const JinjaValue& value,
-                       JinjaArguments arguments);
+                       const JinjaArguments& arguments);
 
 // Filters by subject, one file each; `self` of the functions is what is filtered.
 using JinjaFilterTable = std::span<const std::pair<std::string_view, JinjaMethod>>;

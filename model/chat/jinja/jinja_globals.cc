@@ -16,7 +16,7 @@ using Kind = JinjaValue::Kind;
 // The most items of a range, as Jinja's sandbox has it (MAX_RANGE).
 constexpr int64_t kMostOfRange = 100'000;
 
-JinjaValue CallRange(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
+JinjaValue CallRange(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
   int64_t bounds[3] = {0, 0, 1};
   const size_t count = arguments.positional.size();
   if (count == 0 || count > 3 || !arguments.named.empty()) {
@@ -66,7 +66,7 @@ JinjaValue::Entries DictEntries(JinjaRun& run, std::string_view function,
   return entries;
 }
 
-JinjaValue CallDict(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
+JinjaValue CallDict(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
   // A copy of a message is that message.
   const int32_t message = arguments.positional.empty() ? -1 : arguments.positional[0].message();
   return run.MakeDict(DictEntries(run, "dict", arguments), message);
@@ -113,7 +113,7 @@ bool CheckNamespaceName(JinjaRun& run, std::string_view name) {
   return false;
 }
 
-JinjaValue CallNamespace(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
+JinjaValue CallNamespace(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
   // Through a dict, since of equal names one stays.
   const JinjaValue dict = run.MakeDict(DictEntries(run, "namespace", arguments));
   if (run.failed()) return {};
@@ -148,14 +148,14 @@ std::optional<JinjaValue> CyclerObject::Attribute(JinjaRun& run, std::string_vie
   if (name == "items") return run.MakeTuple(items_);
   if (name == "next") {
     return MakeMethod(
-        [](JinjaRun& in, const JinjaValue& cycler, JinjaArguments) {
+        [](JinjaRun& in, const JinjaValue& cycler, const JinjaArguments&) {
           return static_cast<CyclerObject&>(cycler.object()).Next();
         },
         self, name);
   }
   if (name == "reset") {
     return MakeMethod(
-        [](JinjaRun& in, const JinjaValue& cycler, JinjaArguments) {
+        [](JinjaRun& in, const JinjaValue& cycler, const JinjaArguments&) {
           static_cast<CyclerObject&>(cycler.object()).Reset();
           return JinjaValue::None();
         },
@@ -164,10 +164,10 @@ std::optional<JinjaValue> CyclerObject::Attribute(JinjaRun& run, std::string_vie
   return std::nullopt;
 }
 
-JinjaValue CallCycler(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
+JinjaValue CallCycler(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
   if (arguments.positional.empty()) return run.Fail("at least one item has to be provided");
   if (!arguments.named.empty()) return run.Fail("cycler() takes no keyword arguments");
-  return run.MakeObject(std::make_shared<CyclerObject>(std::move(arguments.positional)));
+  return run.MakeObject(std::make_shared<CyclerObject>(arguments.positional));
 }
 
 class JoinerObject : public JinjaObject {
@@ -176,7 +176,7 @@ class JoinerObject : public JinjaObject {
   std::string_view TypeName() const override { return "Joiner"; }
   bool callable() const override { return true; }
   void Release() override { separator_ = {}; }
-  JinjaValue Call(JinjaRun& run, JinjaArguments arguments) override {
+  JinjaValue Call(JinjaRun& run, const JinjaArguments& arguments) override {
     if (std::exchange(used_, true)) return separator_;
     return run.MakeText("");
   }
@@ -191,8 +191,8 @@ class JoinerObject : public JinjaObject {
   bool used_ = false;
 };
 
-JinjaValue CallJoiner(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
-  const JinjaParameters given(run, "joiner", std::move(arguments), {"sep"}, 0);
+JinjaValue CallJoiner(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "joiner", arguments, {"sep"}, 0);
   return run.MakeObject(std::make_shared<JoinerObject>(given.Or(0, run.MakeText(", "))));
 }
 
@@ -202,13 +202,13 @@ class TemplateObject : public JinjaObject {
   std::string_view TypeName() const override { return "TemplateReference"; }
 };
 
-JinjaValue CallRaise(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
-  const JinjaParameters given(run, "raise_exception", std::move(arguments), {"message"}, 1);
+JinjaValue CallRaise(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "raise_exception", arguments, {"message"}, 1);
   return run.Fail(PythonStr(run, given[0]).text());
 }
 
-JinjaValue CallStrftime(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
-  const JinjaParameters given(run, "strftime_now", std::move(arguments), {"format"}, 1);
+JinjaValue CallStrftime(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "strftime_now", arguments, {"format"}, 1);
   const TracedText format = given.Text(0, "");
   return run.failed() ? JinjaValue() : run.MakeText(run.options().strftime_now(format.text()));
 }

@@ -35,10 +35,11 @@ class MacroObject : public JinjaObject {
     return std::nullopt;
   }
 
-  JinjaValue Call(JinjaRun& run, JinjaArguments arguments) override {
+  JinjaValue Call(JinjaRun& run, const JinjaArguments& arguments) override {
     const JinjaScopePtr scope = InnerScope(scope_);
-    BindParameters(run, arguments, *scope);
-    BindSpecials(run, std::move(arguments), *scope);
+    JinjaArguments left = arguments;
+    BindParameters(run, left, *scope);
+    BindSpecials(run, left, *scope);
     FillDefaults(run, scope);
     TracedText text;
     if (!run.failed()) ExecuteInto(run, scope, statement_.body, text);
@@ -72,7 +73,7 @@ class MacroObject : public JinjaObject {
         arguments.positional.begin() + static_cast<std::ptrdiff_t>(positional));
   }
 
-  void BindSpecials(JinjaRun& run, JinjaArguments arguments, JinjaScope& scope) const {
+  void BindSpecials(JinjaRun& run, JinjaArguments& arguments, JinjaScope& scope) const {
     const JinjaSignature& signature = statement_.signature;
     const bool declares_caller = std::find(signature.parameters.begin(), signature.parameters.end(),
                                            "caller") != signature.parameters.end();
@@ -90,7 +91,7 @@ class MacroObject : public JinjaObject {
           StrCat("macro '", name_, "' takes no keyword argument '", arguments.named[0].first, "'"));
     }
     if (signature.takes_positional) {
-      scope.Set("varargs", run.MakeTuple(std::move(arguments.positional)));
+      scope.Set("varargs", run.MakeTuple(arguments.positional));
     } else if (!arguments.positional.empty()) {
       run.Fail(StrCat("macro '", name_, "' takes not more than ", signature.parameters.size(),
                       " argument(s)"));

@@ -26,7 +26,7 @@ class JinjaObject {
   // Python's name of its type, for messages: "Namespace", "Macro", ...
   virtual std::string_view TypeName() const = 0;
   virtual bool callable() const { return false; }
-  virtual JinjaValue Call(JinjaRun& run, JinjaArguments arguments);
+  virtual JinjaValue Call(JinjaRun& run, const JinjaArguments& arguments);
   // Nothing if there is no such attribute.
   virtual std::optional<JinjaValue> Attribute(JinjaRun& run, std::string_view name);
   // What printing it gives, if that is the same in every run of Python.

@@ -9,18 +9,18 @@
 
 namespace horizon {
 
-JinjaParameters::JinjaParameters(JinjaRun& run, std::string_view function, JinjaArguments arguments,
+JinjaParameters::JinjaParameters(JinjaRun& run, std::string_view function,
+                                 const JinjaArguments& arguments,
                                  std::initializer_list<std::string_view> names, size_t required)
     : run_(run), function_(function), values_(names.size()) {
   if (arguments.positional.size() > names.size()) {
     run.Fail(StrCat(function, "() takes at most ", names.size(), " arguments, not ",
                     arguments.positional.size()));
-    arguments.positional.resize(names.size());
   }
-  for (size_t i = 0; i < arguments.positional.size(); ++i) {
-    values_[i] = std::move(arguments.positional[i]);
+  for (size_t i = 0; i < std::min(arguments.positional.size(), names.size()); ++i) {
+    values_[i] = arguments.positional[i];
   }
-  for (auto& [name, value] : arguments.named) {
+  for (const auto& [name, value] : arguments.named) {
     const auto* const found = std::find(names.begin(), names.end(), name);
     if (found == names.end()) {
       run.Fail(StrCat(function, "() got an unexpected keyword argument '", name, "'"));
@@ -30,7 +30,7 @@ JinjaParameters::JinjaParameters(JinjaRun& run, std::string_view function, Jinja
     if (place.has_value()) {
       run.Fail(StrCat(function, "() got multiple values for argument '", name, "'"));
     }
-    place = std::move(value);
+    place = value;
   }
   for (size_t i = 0; i < required; ++i) {
     if (values_[i].has_value()) continue;
@@ -39,8 +39,8 @@ JinjaParameters::JinjaParameters(JinjaRun& run, std::string_view function, Jinja
   }
 }
 
-JinjaValue JinjaParameters::Or(size_t index, JinjaValue otherwise) const {
-  return given(index) ? *values_[index] : std::move(otherwise);
+JinjaValue JinjaParameters::Or(size_t index, const JinjaValue& otherwise) const {
+  return given(index) ? *values_[index] : otherwise;
 }
 
 int64_t JinjaParameters::Integer(size_t index, int64_t otherwise) const {

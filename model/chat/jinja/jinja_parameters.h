@@ -16,7 +16,7 @@ namespace horizon {
 // many, unknown, doubled or missing ones (the first `required` have no default).
 class JinjaParameters {
  public:
-  JinjaParameters(JinjaRun& run, std::string_view function, JinjaArguments arguments,
+  JinjaParameters(JinjaRun& run, std::string_view function, const JinjaArguments& arguments,
                   std::initializer_list<std::string_view> names, size_t required);
 
   bool given(size_t index) const { return values_[index].has_value(); }
@@ -25,7 +25,7 @@ class JinjaParameters {
     return given(index) && !values_[index]->is(JinjaValue::Kind::kNone);
   }
   const JinjaValue& operator[](size_t index) const { return *values_[index]; }
-  JinjaValue Or(size_t index, JinjaValue otherwise) const;
+  JinjaValue Or(size_t index, const JinjaValue& otherwise) const;
   // The argument as that type, `otherwise` if it is not given; others fail.
   int64_t Integer(size_t index, int64_t otherwise) const;
   TracedText Text(size_t index, std::string_view otherwise) const;

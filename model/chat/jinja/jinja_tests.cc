@@ -117,7 +117,7 @@ bool IsJinjaTest(std::string_view name) {
 }
 
 bool ApplyTest(JinjaRun& run, std::string_view name, const JinjaValue& value,
-               JinjaArguments arguments) {
+               const JinjaArguments& arguments) {
   if (run.failed()) return false;
   const Single single = FindIn(kSingles, name);
   const Double both = FindIn(kDoubles, name);

@@ -9,6 +9,6 @@ namespace horizon {
 bool IsJinjaTest(std::string_view name);
 // value is name(arguments).
 bool ApplyTest(JinjaRun& run, std::string_view name, const JinjaValue& value,
-               JinjaArguments arguments);
+               const JinjaArguments& arguments);
 
 }  // namespace horizon

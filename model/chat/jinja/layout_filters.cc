@@ -13,8 +13,8 @@ namespace {
 
 using Kind = JinjaValue::Kind;
 
-JinjaValue Indent(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters given(run, "indent", std::move(arguments), {"width", "first", "blank"}, 0);
+JinjaValue Indent(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "indent", arguments, {"width", "first", "blank"}, 0);
   TracedText indent;
   if (given.given(0) && given[0].is(Kind::kString)) {
     indent = given[0].string();
@@ -45,9 +45,9 @@ JinjaValue Indent(JinjaRun& run, const JinjaValue& value, JinjaArguments argumen
   return out.FinishString();
 }
 
-JinjaValue Truncate(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters given(run, "truncate", std::move(arguments),
-                              {"length", "killwords", "end", "leeway"}, 0);
+JinjaValue Truncate(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "truncate", arguments, {"length", "killwords", "end", "leeway"},
+                              0);
   const int64_t length = given.Integer(0, 255);
   const TracedText end = given.Text(2, "...");
   const int64_t leeway = given.set(3) ? given.Integer(3, 5) : 5;

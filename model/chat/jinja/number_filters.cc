@@ -99,8 +99,8 @@ std::optional<JinjaValue> Truncated(JinjaRun& run, double value) {
   return JinjaValue::Integer(static_cast<int64_t>(value));
 }
 
-JinjaValue ToInteger(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters given(run, "int", std::move(arguments), {"default", "base"}, 0);
+JinjaValue ToInteger(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "int", arguments, {"default", "base"}, 0);
   std::optional<JinjaValue> result;
   if (value.is(Kind::kUndefined)) return run.Fail(value.hint());
   if (value.is_integral()) {
@@ -118,8 +118,8 @@ JinjaValue ToInteger(JinjaRun& run, const JinjaValue& value, JinjaArguments argu
   return result.has_value() ? *result : given.Or(0, JinjaValue::Integer(0));
 }
 
-JinjaValue ToFloat(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters given(run, "float", std::move(arguments), {"default"}, 0);
+JinjaValue ToFloat(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "float", arguments, {"default"}, 0);
   if (value.is(Kind::kUndefined)) return run.Fail(value.hint());
   if (value.is_number()) return JinjaValue::Float(value.real());
   if (value.is(Kind::kString)) {
@@ -130,8 +130,8 @@ JinjaValue ToFloat(JinjaRun& run, const JinjaValue& value, JinjaArguments argume
   return given.Or(0, JinjaValue::Float(0));
 }
 
-JinjaValue Absolute(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters none(run, "abs", std::move(arguments), {}, 0);
+JinjaValue Absolute(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters none(run, "abs", arguments, {}, 0);
   if (value.is(Kind::kFloat)) return JinjaValue::Float(std::fabs(value.real()));
   if (value.is_integral()) {
     return value.integer() < 0 ? ApplyUnary(run, JinjaOperator::kNegate, value)
@@ -157,8 +157,8 @@ double RoundTo(double value, int64_t digits) {
   return rounded;
 }
 
-JinjaValue Round(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters given(run, "round", std::move(arguments), {"precision", "method"}, 0);
+JinjaValue Round(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "round", arguments, {"precision", "method"}, 0);
   const int64_t digits = given.Integer(0, 0);
   const std::string method = given.Text(1, "common").text();
   if (method != "common" && method != "ceil" && method != "floor") {

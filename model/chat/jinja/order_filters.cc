@@ -58,9 +58,9 @@ JinjaValue SortKey(JinjaRun& run, const JinjaValue& item, const JinjaValue& attr
   }
 }
 
-JinjaValue Sort(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters given(run, "sort", std::move(arguments),
-                              {"reverse", "case_sensitive", "attribute"}, 0);
+JinjaValue Sort(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "sort", arguments, {"reverse", "case_sensitive", "attribute"},
+                              0);
   std::vector<Keyed> items;
   for (const JinjaValue& item : TakeItems(run, value)) {
     items.push_back(
@@ -70,9 +70,8 @@ JinjaValue Sort(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments
   return run.MakeList(WithoutKeys(std::move(items)));
 }
 
-JinjaValue DictSort(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters given(run, "dictsort", std::move(arguments),
-                              {"case_sensitive", "by", "reverse"}, 0);
+JinjaValue DictSort(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "dictsort", arguments, {"case_sensitive", "by", "reverse"}, 0);
   const TracedText by = given.Text(1, "key");
   if (by.text() != "key" && by.text() != "value") {
     return run.Fail("You can only sort by either \"key\" or \"value\"");
@@ -91,8 +90,8 @@ JinjaValue DictSort(JinjaRun& run, const JinjaValue& value, JinjaArguments argum
 }
 
 template <bool kMax>
-JinjaValue Extreme(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters given(run, "min", std::move(arguments), {"case_sensitive", "attribute"}, 0);
+JinjaValue Extreme(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "min", arguments, {"case_sensitive", "attribute"}, 0);
   std::optional<Keyed> best;
   for (const JinjaValue& item : TakeItems(run, value)) {
     if (run.failed()) return {};
@@ -108,9 +107,8 @@ JinjaValue Extreme(JinjaRun& run, const JinjaValue& value, JinjaArguments argume
                           : JinjaValue::Undefined("No aggregated item, sequence was empty.");
 }
 
-JinjaValue Unique(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters given(run, "unique", std::move(arguments), {"case_sensitive", "attribute"},
-                              0);
+JinjaValue Unique(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "unique", arguments, {"case_sensitive", "attribute"}, 0);
   std::vector<JinjaValue> seen;
   std::vector<JinjaValue> kept;
   for (const JinjaValue& item : TakeItems(run, value)) {
@@ -129,9 +127,9 @@ JinjaValue Unique(JinjaRun& run, const JinjaValue& value, JinjaArguments argumen
   return run.MakeIterator(std::move(kept), "generator");
 }
 
-JinjaValue GroupBy(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters given(run, "groupby", std::move(arguments),
-                              {"attribute", "default", "case_sensitive"}, 1);
+JinjaValue GroupBy(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "groupby", arguments, {"attribute", "default", "case_sensitive"},
+                              1);
   const JinjaValue otherwise = given.Or(1, JinjaValue::None());
   const JinjaValue* fallback = otherwise.is(Kind::kNone) ? nullptr : &otherwise;
   const bool case_sensitive = given.Truth(2, false);

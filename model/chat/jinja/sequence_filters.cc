@@ -15,8 +15,8 @@ namespace {
 
 using Kind = JinjaValue::Kind;
 
-JinjaValue First(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters none(run, "first", std::move(arguments), {}, 0);
+JinjaValue First(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters none(run, "first", arguments, {}, 0);
   if (value.is(Kind::kIterator)) {
     const JinjaSequence& sequence = value.items();
     if (sequence.taken < sequence.items.size()) return sequence.items[sequence.taken++];
@@ -26,8 +26,8 @@ JinjaValue First(JinjaRun& run, const JinjaValue& value, JinjaArguments argument
   return JinjaValue::Undefined("No first item, sequence was empty.");
 }
 
-JinjaValue Last(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters none(run, "last", std::move(arguments), {}, 0);
+JinjaValue Last(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters none(run, "last", arguments, {}, 0);
   if (value.is(Kind::kIterator)) {
     return run.Fail(StrCat("'", PythonTypeName(value), "' object is not reversible"));
   }
@@ -36,8 +36,8 @@ JinjaValue Last(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments
   return items.back();
 }
 
-JinjaValue Length(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters none(run, "length", std::move(arguments), {}, 0);
+JinjaValue Length(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters none(run, "length", arguments, {}, 0);
   const std::optional<int64_t> length = FindLength(value);
   if (!length.has_value()) {
     return run.Fail(StrCat("object of type '", PythonTypeName(value), "' has no len()"));
@@ -45,13 +45,13 @@ JinjaValue Length(JinjaRun& run, const JinjaValue& value, JinjaArguments argumen
   return JinjaValue::Integer(*length);
 }
 
-JinjaValue ToList(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters none(run, "list", std::move(arguments), {}, 0);
+JinjaValue ToList(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters none(run, "list", arguments, {}, 0);
   return run.MakeList(TakeItems(run, value));
 }
 
-JinjaValue Items(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters none(run, "items", std::move(arguments), {}, 0);
+JinjaValue Items(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters none(run, "items", arguments, {}, 0);
   std::vector<JinjaValue> pairs;
   if (value.is(Kind::kDict)) {
     for (const auto& [key, item] : value.dict().entries)
@@ -62,8 +62,8 @@ JinjaValue Items(JinjaRun& run, const JinjaValue& value, JinjaArguments argument
   return run.MakeIterator(std::move(pairs), "generator");
 }
 
-JinjaValue Reverse(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters none(run, "reverse", std::move(arguments), {}, 0);
+JinjaValue Reverse(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters none(run, "reverse", arguments, {}, 0);
   if (value.is(Kind::kString)) {
     return GetSlice(run, value, JinjaValue::None(), JinjaValue::None(), JinjaValue::Integer(-1));
   }
@@ -73,8 +73,8 @@ JinjaValue Reverse(JinjaRun& run, const JinjaValue& value, JinjaArguments argume
   return run.MakeIterator(std::move(items), "list_reverseiterator");
 }
 
-JinjaValue Join(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters given(run, "join", std::move(arguments), {"d", "attribute"}, 0);
+JinjaValue Join(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "join", arguments, {"d", "attribute"}, 0);
   const TracedText separator = given.given(0) ? PythonStr(run, given[0]) : TracedText();
   JinjaTextBuilder text(run);
   bool first = true;
@@ -87,7 +87,8 @@ JinjaValue Join(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments
   return text.FinishString();
 }
 
-JinjaValue Map(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
+JinjaValue Map(JinjaRun& run, const JinjaValue& value, const JinjaArguments& given_arguments) {
+  JinjaArguments arguments = given_arguments;  // without what is for `map` itself
   std::vector<JinjaValue> results;
   if (!PythonTruth(run, value)) return run.MakeIterator({}, "generator");
   JinjaValue attribute;
@@ -107,8 +108,9 @@ JinjaValue Map(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments)
     if (attribute.is(Kind::kUndefined)) return run.Fail("map requires a filter argument");
   } else {
     if (arguments.positional.empty()) return run.Fail("map requires a filter argument");
-    if (!arguments.positional[0].is(Kind::kString))
+    if (!arguments.positional[0].is(Kind::kString)) {
       return run.Fail("map takes the name of a filter");
+    }
     name = arguments.positional[0].string().text();
     arguments.positional.erase(arguments.positional.begin());
   }
@@ -122,7 +124,8 @@ JinjaValue Map(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments)
 }
 
 template <bool kAttribute, bool kKeeps>
-JinjaValue Select(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
+JinjaValue Select(JinjaRun& run, const JinjaValue& value, const JinjaArguments& given_arguments) {
+  JinjaArguments arguments = given_arguments;  // without what is for the filter itself
   if (!PythonTruth(run, value)) return run.MakeIterator({}, "generator");
   JinjaValue attribute = JinjaValue::None();
   std::vector<JinjaValue>& positional = arguments.positional;
@@ -148,8 +151,8 @@ JinjaValue Select(JinjaRun& run, const JinjaValue& value, JinjaArguments argumen
   return run.MakeIterator(std::move(selected), "generator");
 }
 
-JinjaValue Batch(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters given(run, "batch", std::move(arguments), {"linecount", "fill_with"}, 1);
+JinjaValue Batch(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "batch", arguments, {"linecount", "fill_with"}, 1);
   const int64_t size = given.Integer(0, 1);
   std::vector<JinjaValue> batches;
   std::vector<JinjaValue> batch;
@@ -167,8 +170,8 @@ JinjaValue Batch(JinjaRun& run, const JinjaValue& value, JinjaArguments argument
   return run.MakeIterator(std::move(batches), "generator");
 }
 
-JinjaValue Slice(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters given(run, "slice", std::move(arguments), {"slices", "fill_with"}, 1);
+JinjaValue Slice(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "slice", arguments, {"slices", "fill_with"}, 1);
   const int64_t slices = given.Integer(0, 1);
   const std::vector<JinjaValue> items = TakeItems(run, value);
   if (slices == 0) return run.Fail("integer division or modulo by zero");
@@ -188,8 +191,8 @@ JinjaValue Slice(JinjaRun& run, const JinjaValue& value, JinjaArguments argument
   return run.MakeIterator(std::move(parts), "generator");
 }
 
-JinjaValue Sum(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters given(run, "sum", std::move(arguments), {"attribute", "start"}, 0);
+JinjaValue Sum(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "sum", arguments, {"attribute", "start"}, 0);
   JinjaValue sum = given.Or(1, JinjaValue::Integer(0));
   if (sum.is(Kind::kString)) return run.Fail("sum() can't sum strings [use ''.join(seq) instead]");
   for (const JinjaValue& item : TakeItems(run, value)) {
@@ -200,16 +203,15 @@ JinjaValue Sum(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments)
   return sum;
 }
 
-JinjaValue Default(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters given(run, "default", std::move(arguments), {"default_value", "boolean"},
-                              0);
+JinjaValue Default(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "default", arguments, {"default_value", "boolean"}, 0);
   const bool replaced =
       value.is(Kind::kUndefined) || (given.Truth(1, false) && !PythonTruth(run, value));
   return replaced ? given.Or(0, run.MakeText("")) : value;
 }
 
-JinjaValue Attribute(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters given(run, "attr", std::move(arguments), {"name"}, 1);
+JinjaValue Attribute(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "attr", arguments, {"name"}, 1);
   const TracedText name = given.Text(0, "");
   if (value.is(Kind::kUndefined)) return run.Fail(value.hint());
   if (std::optional<JinjaValue> found = FindAttribute(run, value, name.text())) return *found;

@@ -11,8 +11,8 @@ JinjaValue FormatPercent(JinjaRun& run, const TracedText& format, const JinjaVal
 
 // "text".format(...) and .format_map(mapping); attributes and items in the fields as in the
 // sandbox.
-JinjaValue CallFormat(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments);
-JinjaValue CallFormatMap(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments);
+JinjaValue CallFormat(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments);
+JinjaValue CallFormatMap(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments);
 
 // How one value is written: fill, alignment, sign, "#", width, grouping, precision, type.
 struct FormatSpec {

@@ -17,14 +17,14 @@ using Kind = JinjaValue::Kind;
 using Character = bool (*)(char32_t);
 
 template <LetterCase kCase>
-JinjaValue Case(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
-  const JinjaParameters none(run, "str.upper", std::move(arguments), {}, 0);
+JinjaValue Case(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
+  const JinjaParameters none(run, "str.upper", arguments, {}, 0);
   return run.MakeString(ChangeCase(self.string(), kCase));
 }
 
 template <bool kLeft, bool kRight>
-JinjaValue Strip(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
-  const JinjaParameters given(run, "strip", std::move(arguments), {"chars"}, 0);
+JinjaValue Strip(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "strip", arguments, {"chars"}, 0);
   const TracedText stripped = given.set(0) ? given.Text(0, "") : TracedText();
   const std::string_view characters = stripped.text();
   return run.MakeString(
@@ -58,8 +58,8 @@ Window FindWindow(JinjaRun& run, const std::string& text, const JinjaParameters&
 }
 
 template <bool kFromRight, bool kRaises>
-JinjaValue Find(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
-  const JinjaParameters given(run, "find", std::move(arguments), {"sub", "start", "end"}, 1);
+JinjaValue Find(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "find", arguments, {"sub", "start", "end"}, 1);
   const TracedText sub = given.Text(0, "");
   const std::string& text = self.string().text();
   const Window window = FindWindow(run, text, given);
@@ -77,8 +77,8 @@ JinjaValue Find(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments)
       CountCharacters(std::string_view(text).substr(0, window.begin + found))));
 }
 
-JinjaValue Count(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
-  const JinjaParameters given(run, "count", std::move(arguments), {"sub", "start", "end"}, 1);
+JinjaValue Count(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "count", arguments, {"sub", "start", "end"}, 1);
   const TracedText sub = given.Text(0, "");
   const std::string& text = self.string().text();
   const Window window = FindWindow(run, text, given);
@@ -96,9 +96,9 @@ JinjaValue Count(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments
 }
 
 template <bool kEnd>
-JinjaValue StartsOrEnds(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
+JinjaValue StartsOrEnds(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
   const std::string_view name = kEnd ? "endswith" : "startswith";
-  const JinjaParameters given(run, name, std::move(arguments), {"prefix", "start", "end"}, 1);
+  const JinjaParameters given(run, name, arguments, {"prefix", "start", "end"}, 1);
   std::vector<JinjaValue> wanted = {given[0]};
   if (given[0].is(Kind::kTuple)) wanted = given[0].items().items;
   const std::string& text = self.string().text();
@@ -118,14 +118,14 @@ JinjaValue StartsOrEnds(JinjaRun& run, const JinjaValue& self, JinjaArguments ar
   return JinjaValue::Bool(false);
 }
 
-JinjaValue Replace(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
-  const JinjaParameters given(run, "replace", std::move(arguments), {"old", "new", "count"}, 2);
+JinjaValue Replace(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "replace", arguments, {"old", "new", "count"}, 2);
   return run.MakeString(
       ReplaceText(run, self.string(), given.Text(0, ""), given.Text(1, ""), given.Integer(2, -1)));
 }
 
-JinjaValue Join(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
-  const JinjaParameters given(run, "join", std::move(arguments), {"iterable"}, 1);
+JinjaValue Join(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "join", arguments, {"iterable"}, 1);
   JinjaTextBuilder text(run);
   bool first = true;
   int64_t index = 0;
@@ -146,8 +146,8 @@ JinjaValue Join(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments)
 }
 
 template <bool kRight>
-JinjaValue Partition(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
-  const JinjaParameters given(run, "partition", std::move(arguments), {"sep"}, 1);
+JinjaValue Partition(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "partition", arguments, {"sep"}, 1);
   const TracedText separator = given.Text(0, "");
   if (separator.empty()) return run.Fail("empty separator");
   const TracedText& text = self.string();
@@ -164,8 +164,8 @@ JinjaValue Partition(JinjaRun& run, const JinjaValue& self, JinjaArguments argum
 }
 
 template <bool kPrefix>
-JinjaValue Remove(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
-  const JinjaParameters given(run, "removeprefix", std::move(arguments), {"prefix"}, 1);
+JinjaValue Remove(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "removeprefix", arguments, {"prefix"}, 1);
   const TracedText part = given.Text(0, "");
   const TracedText& text = self.string();
   const bool has =
@@ -176,7 +176,7 @@ JinjaValue Remove(JinjaRun& run, const JinjaValue& self, JinjaArguments argument
 }
 
 template <Character kTest>
-JinjaValue All(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
+JinjaValue All(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
   const std::string& text = self.string().text();
   run.Work(text.size());
   for (size_t at = 0; at < text.size();) {
@@ -191,7 +191,7 @@ bool IsAlphaNumeric(char32_t character) {
 
 // Some letter has case, and none has the other one.
 template <bool kUpper>
-JinjaValue IsCase(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
+JinjaValue IsCase(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
   const std::string& text = self.string().text();
   run.Work(text.size());
   bool cased = false;
@@ -204,7 +204,7 @@ JinjaValue IsCase(JinjaRun& run, const JinjaValue& self, JinjaArguments argument
   return JinjaValue::Bool(cased);
 }
 
-JinjaValue IsTitle(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
+JinjaValue IsTitle(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
   const std::string& text = self.string().text();
   bool cased = false;
   bool after_cased = false;
@@ -219,16 +219,16 @@ JinjaValue IsTitle(JinjaRun& run, const JinjaValue& self, JinjaArguments argumen
   return JinjaValue::Bool(cased);
 }
 
-JinjaValue IsAsciiText(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
+JinjaValue IsAsciiText(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
   return JinjaValue::Bool(IsAscii(self.string().text()));
 }
 
-JinjaValue IsPrintable(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
+JinjaValue IsPrintable(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
   return self.string().empty() ? JinjaValue::Bool(true)
-                               : All<IsPythonPrintable>(run, self, std::move(arguments));
+                               : All<IsPythonPrintable>(run, self, arguments);
 }
 
-JinjaValue IsIdentifier(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
+JinjaValue IsIdentifier(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
   const std::string& text = self.string().text();
   for (size_t at = 0; at < text.size();) {
     const bool first = at == 0;
@@ -241,8 +241,8 @@ JinjaValue IsIdentifier(JinjaRun& run, const JinjaValue& self, JinjaArguments ar
 }
 
 template <char kSide>
-JinjaValue Pad(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
-  const JinjaParameters given(run, "center", std::move(arguments), {"width", "fillchar"}, 1);
+JinjaValue Pad(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "center", arguments, {"width", "fillchar"}, 1);
   const TracedText fill = given.Text(1, " ");
   if (CountCharacters(fill.text()) != 1) {
     return run.Fail("The fill character must be exactly one character long");
@@ -250,8 +250,8 @@ JinjaValue Pad(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) 
   return run.MakeString(PadText(run, self.string(), given.Integer(0, 0), kSide, fill));
 }
 
-JinjaValue ZeroFill(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
-  const JinjaParameters given(run, "zfill", std::move(arguments), {"width"}, 1);
+JinjaValue ZeroFill(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "zfill", arguments, {"width"}, 1);
   const TracedText& text = self.string();
   const bool sign = text.text().starts_with('-') || text.text().starts_with('+');
   const int64_t width = given.Integer(0, 0) - (sign ? 1 : 0);
@@ -262,8 +262,8 @@ JinjaValue ZeroFill(JinjaRun& run, const JinjaValue& self, JinjaArguments argume
   return filled.FinishString();
 }
 
-JinjaValue ExpandTabs(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
-  const JinjaParameters given(run, "expandtabs", std::move(arguments), {"tabsize"}, 0);
+JinjaValue ExpandTabs(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "expandtabs", arguments, {"tabsize"}, 0);
   const int64_t width = given.Integer(0, 8);
   const TracedText& text = self.string();
   JinjaTextBuilder out(run);
@@ -284,7 +284,7 @@ JinjaValue ExpandTabs(JinjaRun& run, const JinjaValue& self, JinjaArguments argu
   return out.FinishString();
 }
 
-JinjaValue Refuse(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
+JinjaValue Refuse(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
   return run.Fail("the methods encode, maketrans and translate of str are not supported");
 }
 

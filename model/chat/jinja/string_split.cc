@@ -88,8 +88,9 @@ std::vector<Part> RsplitAt(std::string_view text, std::string_view separator, in
   return parts;
 }
 
-JinjaValue Split(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments, bool right) {
-  const JinjaParameters given(run, "split", std::move(arguments), {"sep", "maxsplit"}, 0);
+JinjaValue Split(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments,
+                 bool right) {
+  const JinjaParameters given(run, "split", arguments, {"sep", "maxsplit"}, 0);
   const TracedText separator = given.set(0) ? given.Text(0, "") : TracedText();
   const int64_t most = given.Integer(1, -1);
   if (given.set(0) && separator.empty()) return run.Fail("empty separator");
@@ -114,16 +115,16 @@ JinjaValue Split(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments
 
 }  // namespace
 
-JinjaValue CallSplit(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
-  return Split(run, self, std::move(arguments), false);
+JinjaValue CallSplit(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
+  return Split(run, self, arguments, false);
 }
 
-JinjaValue CallRsplit(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
-  return Split(run, self, std::move(arguments), true);
+JinjaValue CallRsplit(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
+  return Split(run, self, arguments, true);
 }
 
-JinjaValue CallSplitlines(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments) {
-  const JinjaParameters given(run, "splitlines", std::move(arguments), {"keepends"}, 0);
+JinjaValue CallSplitlines(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "splitlines", arguments, {"keepends"}, 0);
   std::vector<JinjaValue> lines;
   for (TracedText& line : SplitLines(self.string(), given.Truth(0, false))) {
     lines.push_back(run.MakeString(std::move(line)));

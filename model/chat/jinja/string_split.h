@@ -10,9 +10,9 @@ namespace horizon {
 
 // Texts taken apart and put together, as Python's str does it. Every part keeps its origin.
 
-JinjaValue CallSplit(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments);
-JinjaValue CallRsplit(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments);
-JinjaValue CallSplitlines(JinjaRun& run, const JinjaValue& self, JinjaArguments arguments);
+JinjaValue CallSplit(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments);
+JinjaValue CallRsplit(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments);
+JinjaValue CallSplitlines(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments);
 
 // Lines at what str.splitlines takes for their end, which they keep if `keep_ends`.
 std::vector<TracedText> SplitLines(const TracedText& text, bool keep_ends);

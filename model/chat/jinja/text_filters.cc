@@ -16,20 +16,20 @@ namespace {
 using Kind = JinjaValue::Kind;
 
 template <LetterCase kCase>
-JinjaValue Case(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters none(run, "upper", std::move(arguments), {}, 0);
+JinjaValue Case(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters none(run, "upper", arguments, {}, 0);
   return run.MakeString(ChangeCase(PythonStr(run, value), kCase));
 }
 
-JinjaValue ToString(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters none(run, "string", std::move(arguments), {}, 0);
+JinjaValue ToString(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters none(run, "string", arguments, {}, 0);
   if (value.is_markup()) return value;
   return run.MakeString(PythonStr(run, value));
 }
 
 // Jinja begins words behind white space, "-" and opening brackets, unlike str.title.
-JinjaValue Title(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters none(run, "title", std::move(arguments), {}, 0);
+JinjaValue Title(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters none(run, "title", arguments, {}, 0);
   const TracedText text = PythonStr(run, value);
   JinjaTextBuilder out(run);
   const auto is_border = [](char32_t character) {
@@ -51,58 +51,58 @@ JinjaValue Title(JinjaRun& run, const JinjaValue& value, JinjaArguments argument
   return out.FinishString();
 }
 
-JinjaValue Trim(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters given(run, "trim", std::move(arguments), {"chars"}, 0);
+JinjaValue Trim(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "trim", arguments, {"chars"}, 0);
   const TracedText stripped = given.set(0) ? given.Text(0, "") : TracedText();
   const std::string_view characters = stripped.text();
   return run.MakeString(
       StripText(PythonStr(run, value), true, true, given.set(0) ? &characters : nullptr));
 }
 
-JinjaValue Replace(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters given(run, "replace", std::move(arguments), {"old", "new", "count"}, 2);
+JinjaValue Replace(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "replace", arguments, {"old", "new", "count"}, 2);
   const int64_t count = given.set(2) ? given.Integer(2, -1) : -1;
   return run.MakeString(ReplaceText(run, PythonStr(run, value), PythonStr(run, given[0]),
                                     PythonStr(run, given[1]), count));
 }
 
-JinjaValue Center(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters given(run, "center", std::move(arguments), {"width"}, 0);
+JinjaValue Center(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "center", arguments, {"width"}, 0);
   return run.MakeString(
       PadText(run, PythonStr(run, value), given.Integer(0, 80), '^', TracedText(" ", {})));
 }
 
-JinjaValue Format(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
+JinjaValue Format(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
   if (!arguments.positional.empty() && !arguments.named.empty()) {
     return run.Fail("can't handle positional and keyword arguments at the same time");
   }
   const TracedText format = PythonStr(run, value);
   if (arguments.named.empty()) {
-    return FormatPercent(run, format, run.MakeTuple(std::move(arguments.positional)));
+    return FormatPercent(run, format, run.MakeTuple(arguments.positional));
   }
   JinjaValue::Entries entries;
   for (const auto& [name, item] : arguments.named) entries.emplace_back(run.MakeText(name), item);
   return FormatPercent(run, format, run.MakeDict(std::move(entries)));
 }
 
-JinjaValue Escape(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters none(run, "escape", std::move(arguments), {}, 0);
+JinjaValue Escape(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters none(run, "escape", arguments, {}, 0);
   if (value.is_markup()) return value;
   return run.MakeString(EscapeHtml(run, PythonStr(run, value))).AsMarkup();
 }
 
-JinjaValue EscapeAgain(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters none(run, "forceescape", std::move(arguments), {}, 0);
+JinjaValue EscapeAgain(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters none(run, "forceescape", arguments, {}, 0);
   return run.MakeString(EscapeHtml(run, PythonStr(run, value))).AsMarkup();
 }
 
-JinjaValue Safe(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters none(run, "safe", std::move(arguments), {}, 0);
+JinjaValue Safe(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters none(run, "safe", arguments, {}, 0);
   return run.MakeString(PythonStr(run, value)).AsMarkup();
 }
 
-JinjaValue XmlAttributes(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters given(run, "xmlattr", std::move(arguments), {"autospace"}, 0);
+JinjaValue XmlAttributes(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "xmlattr", arguments, {"autospace"}, 0);
   if (!value.is(Kind::kDict)) return run.Fail("xmlattr takes a mapping");
   JinjaTextBuilder out(run);
   for (const auto& [key, item] : value.dict().entries) {
@@ -122,8 +122,8 @@ JinjaValue XmlAttributes(JinjaRun& run, const JinjaValue& value, JinjaArguments 
 }
 
 // Without comments and tags, white space as single blanks, and entities of XML resolved.
-JinjaValue StripTags(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters none(run, "striptags", std::move(arguments), {}, 0);
+JinjaValue StripTags(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters none(run, "striptags", arguments, {}, 0);
   TracedText text = PythonStr(run, value);
   for (const auto& [open, close] :
        {std::pair<std::string_view, std::string_view>{"<!--", "-->"}, {"<", ">"}}) {
@@ -181,8 +181,8 @@ void AppendQuotedUrl(const TracedText& text, bool in_query, JinjaTextBuilder& ou
   }
 }
 
-JinjaValue UrlEncode(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters none(run, "urlencode", std::move(arguments), {}, 0);
+JinjaValue UrlEncode(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters none(run, "urlencode", arguments, {}, 0);
   JinjaTextBuilder out(run);
   if (value.is(Kind::kString) || value.is_number() || value.is(Kind::kNone)) {
     AppendQuotedUrl(PythonStr(run, value), false, out);
@@ -208,8 +208,8 @@ JinjaValue UrlEncode(JinjaRun& run, const JinjaValue& value, JinjaArguments argu
   return out.FinishString();
 }
 
-JinjaValue WordCount(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters none(run, "wordcount", std::move(arguments), {}, 0);
+JinjaValue WordCount(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters none(run, "wordcount", arguments, {}, 0);
   const TracedText text = PythonStr(run, value);
   int64_t words = 0;
   bool inside = false;
@@ -222,8 +222,8 @@ JinjaValue WordCount(JinjaRun& run, const JinjaValue& value, JinjaArguments argu
   return JinjaValue::Integer(words);
 }
 
-JinjaValue ToJson(JinjaRun& run, const JinjaValue& value, JinjaArguments arguments) {
-  const JinjaParameters given(run, "tojson", std::move(arguments),
+JinjaValue ToJson(JinjaRun& run, const JinjaValue& value, const JinjaArguments& arguments) {
+  const JinjaParameters given(run, "tojson", arguments,
                               {"ensure_ascii", "indent", "separators", "sort_keys"}, 0);
   PythonJsonOptions options;
   options.ensure_ascii = given.Truth(0, false);

@@ -17,11 +17,7 @@ void TracedText::Append(std::string_view text, TextOrigin origin) {
 }
 
 void TracedText::Append(const TracedText& other) {
-  if (&other == this) {
-    const TracedText copy = other;
-    Append(copy);
-    return;
-  }
+  if (&other == this) return Append(Slice(0, size()));
   size_t begin = 0;
   for (const TextRun& run : other.runs_) {
     Append(std::string_view(other.text_).substr(begin, run.end - begin), run.origin);
