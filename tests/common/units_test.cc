@@ -245,6 +245,23 @@ TEST(ShortNumber, HasThreeDigitsAndCommasFromAThousandOn) {
   EXPECT_EQ(ShortNumber(1234.5), "1,235");
 }
 
+TEST(Bytes, AreScaledAndDividedWithChecks) {
+  EXPECT_EQ(4_B * 3, 12_B);
+  EXPECT_EQ(3 * 4_B, 12_B);
+  EXPECT_EQ(13_B / 4, 3_B);
+  EXPECT_EQ((13_B / 4_B).value(), 3u);
+  Bytes size = 10_KiB;
+  size -= 1_KiB;
+  size *= 2;
+  EXPECT_EQ(size, 18_KiB);
+  EXPECT_EQ(static_cast<double>(3_KiB), 3072.0);
+  EXPECT_FALSE((1_B / 0).ok());
+  EXPECT_FALSE((1_B / 0_B).ok());
+  EXPECT_FALSE((1_B - 2_B).ok());
+  EXPECT_FALSE((1_GiB * (uint64_t{1} << 60)).ok());
+  EXPECT_FALSE(((1_B - 2_B) / 3).ok()) << "an overflow stays one";
+}
+
 TEST(BytesText, IsTheTextOfBytes) {
   EXPECT_EQ(BytesText(0), "0 B");
   EXPECT_EQ(BytesText(uint64_t{3} << 19), "1.5 MiB");
