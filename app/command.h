@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "app/option.h"
+#include "app/options/option.h"
 #include "app/output.h"
 #include "common/clock.h"
-#include "common/io.h"
+#include "common/files/io.h"
 #include "common/log.h"
 
 namespace horizon {

@@ -1,7 +1,7 @@
 #include "app/exit_code.h"
 
 #include "common/failure_source.h"
-#include "common/io.h"
+#include "common/files/io.h"
 
 namespace horizon {
 namespace {

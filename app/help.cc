@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "app/command_line.h"
-#include "common/nearest_word.h"
-#include "common/str_cat.h"
+#include "app/options/command_line.h"
+#include "common/text/nearest_word.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "app/command.h"
-#include "app/option.h"
+#include "app/options/option.h"
 
 namespace horizon {
 

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "app/commands.h"
+#include "app/commands/commands.h"
 #include "app/output.h"
 #include "app/program.h"
 #include "common/clock.h"
+#include "common/files/io.h"
 #include "common/heap.h"
-#include "common/io.h"
 #include "common/log.h"
 #include "common/signal_flag.h"
 
@@ -49,8 +49,8 @@ int main(int argc, char** argv) {
   horizon::IgnoreWriteSignals();
   horizon::ReserveStandardStreams();
   horizon::KeepHeapSmall();
-  // OpenBLAS starts threads when it is loaded (kernels/blas.cc), which we would not use, and which
-  // keep the process from ending where a limit on address space stops their first allocation.
+  // OpenBLAS starts threads when it is loaded (kernels/gemm/blas.cc), which we would not use, and
+  // which keep the process from ending where a limit on address space stops their first allocation.
   setenv("OPENBLAS_NUM_THREADS", "1", 1);
   const std::unique_ptr<horizon::Io> io = horizon::MakePosixIo();
   const std::unique_ptr<horizon::Output> output =

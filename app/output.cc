@@ -6,9 +6,9 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "common/io.h"
+#include "common/files/io.h"
 #include "common/log.h"
-#include "common/printable.h"
+#include "common/text/printable.h"
 
 namespace horizon {
 namespace {

@@ -4,12 +4,12 @@
 #include <optional>
 
 #include "absl/status/status.h"
-#include "app/command_line.h"
-#include "app/config_file.h"
 #include "app/help.h"
+#include "app/options/command_line.h"
+#include "app/options/config_file.h"
 #include "app/version.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 namespace {

@@ -8,7 +8,7 @@
 #include "app/exit_code.h"
 #include "app/output.h"
 #include "common/clock.h"
-#include "common/io.h"
+#include "common/files/io.h"
 #include "common/log.h"
 
 namespace horizon {

@@ -6,8 +6,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "app/command.h"
-#include "app/device_option.h"
-#include "planner/profile_cache.h"
+#include "app/options/device_option.h"
+#include "planner/profile/profile_cache.h"
 #include "runtime/device/nvml.h"
 #include "simulator/hardware_profile.h"
 

@@ -1,7 +1,7 @@
 #include "common/cuda_status.h"
 
 #include "common/failure_source.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 namespace {

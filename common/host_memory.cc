@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "common/units.h"
 
 namespace horizon {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "common/workers.h"
+#include "common/threads/workers.h"
 
 struct CUstream_st;
 

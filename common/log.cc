@@ -5,8 +5,8 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "common/printable.h"
-#include "common/str_cat.h"
+#include "common/text/printable.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 namespace {

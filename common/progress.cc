@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "common/checked.h"
-#include "common/printable.h"
-#include "common/str_cat.h"
+#include "common/text/printable.h"
+#include "common/text/str_cat.h"
 #include "common/units.h"
 
 namespace horizon {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "common/io.h"
+#include "common/files/io.h"
 
 namespace horizon {
 

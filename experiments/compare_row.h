@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/io.h"
+#include "common/files/io.h"
 #include "common/units.h"
 #include "experiments/published_row.h"
 #include "experiments/simulate_row.h"
-#include "planner/calibration.h"
+#include "planner/profile/calibration.h"
 #include "schedule/training_job.h"
 #include "simulator/prediction.h"
 

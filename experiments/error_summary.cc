@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "common/percent.h"
-#include "common/str_cat.h"
+#include "common/text/percent.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 namespace {

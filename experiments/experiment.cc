@@ -2,11 +2,11 @@
 
 #include <utility>
 
-#include "common/document.h"
-#include "common/json.h"
-#include "common/record.h"
+#include "common/documents/document.h"
+#include "common/documents/json.h"
+#include "common/documents/record.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "experiments/experiment_data.h"
 #include "presentation/csv.h"
 

@@ -7,10 +7,10 @@
 
 #include "common/check.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "experiments/experiment.h"
 #include "experiments/simulate_row.h"
-#include "planner/machine_catalog.h"
+#include "planner/machines/machine_catalog.h"
 #include "planner/planned_job.h"
 
 namespace horizon {

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "absl/status/statusor.h"
-#include "common/io.h"
-#include "planner/calibration.h"
+#include "common/files/io.h"
+#include "planner/profile/calibration.h"
 
 namespace horizon {
 

@@ -1,12 +1,13 @@
-// Fits planner/calibration.json to the rows that published.csv files mark as fitted, and prints it:
-//   bazel run //experiments:fit_calibration > planner/calibration.json
+// Fits planner/profile/calibration.json to the rows that published.csv files mark as fitted, and
+// prints it:
+//   bazel run //experiments:fit_calibration > planner/profile/calibration.json
 // Nothing but these rows is looked at; experiments_test checks that the file is what this prints.
 #include <cstdio>
 #include <memory>
 
-#include "common/io.h"
+#include "common/files/io.h"
 #include "experiments/fit.h"
-#include "planner/calibration.h"
+#include "planner/profile/calibration.h"
 
 int main() {
   const std::unique_ptr<horizon::Io> io = horizon::MakePosixIo();

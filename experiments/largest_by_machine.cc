@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "common/status_macros.h"
-#include "common/thread_pool.h"
-#include "planner/machine_catalog.h"
+#include "common/threads/thread_pool.h"
+#include "planner/machines/machine_catalog.h"
 #include "planner/planned_job.h"
 
 namespace horizon {

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/io.h"
-#include "planner/calibration.h"
+#include "common/files/io.h"
 #include "planner/largest_model.h"
+#include "planner/profile/calibration.h"
 #include "schedule/training_job.h"
 
 namespace horizon {

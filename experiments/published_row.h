@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/enum_words.h"
+#include "common/documents/enum_words.h"
 #include "presentation/csv.h"
 #include "schedule/stream_plan.h"
 

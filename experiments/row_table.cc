@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "common/percent.h"
-#include "common/str_cat.h"
-#include "experiments/report_cells.h"
+#include "common/text/percent.h"
+#include "common/text/str_cat.h"
+#include "experiments/summary/report_cells.h"
 #include "planner/make_plan.h"
 
 namespace horizon {

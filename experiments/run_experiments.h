@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/io.h"
+#include "common/files/io.h"
 #include "experiments/compare_row.h"
 #include "experiments/error_summary.h"
 #include "experiments/experiment.h"
 #include "experiments/largest_by_machine.h"
-#include "planner/calibration.h"
+#include "planner/profile/calibration.h"
 
 namespace horizon {
 

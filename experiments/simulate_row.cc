@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "model/load_model_spec.h"
 #include "model/stages.h"
-#include "planner/machine_catalog.h"
+#include "planner/machines/machine_catalog.h"
 #include "planner/planned_job.h"
-#include "schedule/build_schedule.h"
+#include "schedule/build/build_schedule.h"
 #include "schedule/lay_out_memory.h"
 
 namespace horizon {

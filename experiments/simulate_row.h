@@ -5,9 +5,9 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "common/io.h"
+#include "common/files/io.h"
 #include "experiments/published_row.h"
-#include "planner/calibration.h"
+#include "planner/profile/calibration.h"
 #include "simulator/prediction.h"
 
 namespace horizon {

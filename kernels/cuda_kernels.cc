@@ -1,4 +1,4 @@
-#include "kernels/cublas_products.h"
+#include "kernels/gemm/cublas_products.h"
 #include "kernels/kernel_table.h"
 
 namespace horizon {

@@ -4,11 +4,11 @@
 #include <utility>
 #include <vector>
 
-#include "common/json.h"
-#include "common/nearest_word.h"
-#include "common/quote.h"
+#include "common/documents/json.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/nearest_word.h"
+#include "common/text/quote.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 namespace {

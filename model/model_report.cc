@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "common/checked.h"
-#include "common/json.h"
-#include "common/str_cat.h"
-#include "common/text_table.h"
+#include "common/documents/json.h"
+#include "common/text/str_cat.h"
+#include "common/text/text_table.h"
 #include "common/units.h"
 #include "model/stage_memory.h"
 #include "model/stages.h"

@@ -3,10 +3,10 @@
 #include <string_view>
 #include <utility>
 
-#include "common/nearest_word.h"
-#include "common/quote.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/nearest_word.h"
+#include "common/text/quote.h"
+#include "common/text/str_cat.h"
 #include "model/config_fields.h"
 #include "model/config_tables.h"
 #include "model/families/family.h"

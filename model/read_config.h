@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/document.h"
+#include "common/documents/document.h"
 #include "model/model_spec.h"
 
 namespace horizon {

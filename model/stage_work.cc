@@ -5,7 +5,7 @@
 
 #include "common/check.h"
 #include "common/checked.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "model/stages/describe.h"
 
 namespace horizon {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "common/check.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "model/families/family.h"
 #include "model/stages/describe.h"
 

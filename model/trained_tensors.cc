@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <string_view>
 
-#include "common/nearest_word.h"
-#include "common/quote.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
-#include "model/disk_tensors.h"
+#include "common/text/nearest_word.h"
+#include "common/text/quote.h"
+#include "common/text/str_cat.h"
+#include "model/files/disk_tensors.h"
 
 namespace horizon {
 namespace {

@@ -4,7 +4,7 @@
 #include "absl/status/status.h"
 #include "common/checked.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "model/stages.h"
 #include "model/stages/describe.h"
 

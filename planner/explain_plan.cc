@@ -4,8 +4,8 @@
 #include <functional>
 #include <utility>
 
-#include "common/enum_words.h"
-#include "common/str_cat.h"
+#include "common/documents/enum_words.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 namespace {

@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/nearest_word.h"
-#include "common/quote.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/nearest_word.h"
+#include "common/text/quote.h"
+#include "common/text/str_cat.h"
 #include "common/units.h"
 #include "model/catalog.h"
 #include "model/load_model_spec.h"
 #include "model/stages.h"
-#include "planner/machine_catalog.h"
+#include "planner/machines/machine_catalog.h"
 #include "planner/planned_job.h"
 
 namespace horizon {

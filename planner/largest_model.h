@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/io.h"
+#include "common/files/io.h"
 #include "planner/make_plan.h"
 #include "schedule/training_job.h"
 #include "simulator/hardware_profile.h"

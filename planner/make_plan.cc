@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "common/units.h"
 #include "schedule/check_runnable.h"
 

@@ -3,7 +3,7 @@
 #include <cerrno>
 
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "schedule/load_files.h"
 
 namespace horizon {

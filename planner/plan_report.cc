@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <chrono>
 
-#include "common/percent.h"
 #include "common/progress.h"
-#include "common/str_cat.h"
-#include "common/text_table.h"
+#include "common/text/percent.h"
+#include "common/text/str_cat.h"
+#include "common/text/text_table.h"
 #include "common/units.h"
-#include "planner/machine_catalog.h"
+#include "planner/machines/machine_catalog.h"
 #include "planner/save_estimate.h"
 #include "schedule/check_runnable.h"
 

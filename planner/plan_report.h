@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "common/json.h"
+#include "common/documents/json.h"
 #include "model/model_spec.h"
 #include "planner/explain_plan.h"
 #include "planner/largest_model.h"

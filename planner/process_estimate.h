@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "common/units.h"
-#include "runtime/process_memory.h"
+#include "runtime/loop/process_memory.h"
 #include "schedule/stream_plan.h"
 #include "schedule/training_job.h"
 

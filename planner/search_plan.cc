@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "common/status_macros.h"
-#include "schedule/build_schedule.h"
+#include "schedule/build/build_schedule.h"
 #include "schedule/check_runnable.h"
 #include "schedule/lay_out_memory.h"
 #include "simulator/bounds.h"

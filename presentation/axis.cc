@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "presentation/text_width.h"
 
 namespace horizon {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "presentation/axis.h"
 #include "presentation/plot_frame.h"
 #include "presentation/text_width.h"

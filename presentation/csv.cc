@@ -8,10 +8,10 @@
 
 #include "absl/status/status.h"
 #include "common/check.h"
-#include "common/nearest_word.h"
-#include "common/quote.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/nearest_word.h"
+#include "common/text/quote.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 namespace {

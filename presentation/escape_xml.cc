@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "common/utf8.h"
+#include "common/text/utf8.h"
 
 namespace horizon {
 namespace {

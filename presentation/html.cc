@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "common/check.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "presentation/escape_xml.h"
 #include "presentation/html_style.h"
 

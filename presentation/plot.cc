@@ -1,6 +1,6 @@
 #include "presentation/plot.h"
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "presentation/plot_frame.h"
 
 namespace horizon {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "presentation/escape_xml.h"
 #include "presentation/text_width.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "common/str_cat.h"
-#include "common/utf8.h"
+#include "common/text/str_cat.h"
+#include "common/text/utf8.h"
 
 namespace horizon {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
-#include "common/document.h"
-#include "common/json.h"
+#include "common/documents/document.h"
+#include "common/documents/json.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "presentation/escape_xml.h"
 #include "presentation/html.h"
 

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "common/percent.h"
-#include "common/str_cat.h"
+#include "common/text/percent.h"
+#include "common/text/str_cat.h"
 #include "planner/explain_plan.h"
 #include "planner/plan_space.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/io.h"
+#include "common/files/io.h"
 
 namespace horizon {
 

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <utility>
 
-#include "common/document.h"
-#include "common/json.h"
+#include "common/documents/document.h"
+#include "common/documents/json.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/io.h"
+#include "common/files/io.h"
 #include "common/units.h"
 #include "simulator/cost_model.h"
 #include "simulator/hardware_profile.h"

@@ -4,13 +4,13 @@
 #include <utility>
 #include <vector>
 
-#include "common/quote.h"
 #include "common/statistics.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/quote.h"
+#include "common/text/str_cat.h"
 #include "model/load_model_spec.h"
 #include "report/step_lines.h"
-#include "schedule/build_schedule.h"
+#include "schedule/build/build_schedule.h"
 #include "schedule/load_files.h"
 #include "simulator/prediction.h"
 

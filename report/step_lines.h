@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "common/io.h"
-#include "runtime/metrics.h"
+#include "common/files/io.h"
+#include "runtime/loop/metrics.h"
 
 namespace horizon {
 

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/io.h"
-#include "schedule/compare_timelines.h"
+#include "common/files/io.h"
 #include "schedule/schedule.h"
-#include "schedule/timeline.h"
+#include "schedule/timeline/compare_timelines.h"
+#include "schedule/timeline/timeline.h"
 #include "simulator/steady_state.h"
 
 namespace horizon {

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "common/json.h"
+#include "common/documents/json.h"
 #include "model/stages.h"
-#include "schedule/memory_use.h"
+#include "schedule/timeline/memory_use.h"
 
 namespace horizon {
 namespace {

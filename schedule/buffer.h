@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "common/enum_words.h"
+#include "common/documents/enum_words.h"
 #include "common/units.h"
 
 namespace horizon {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "common/json.h"
+#include "common/documents/json.h"
 #include "model/model_spec.h"
 #include "schedule/stream_plan.h"
 #include "schedule/training_job.h"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "common/units.h"
 #include "model/trained_tensors.h"
 #include "schedule/chunk_tensors.h"

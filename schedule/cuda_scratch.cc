@@ -9,11 +9,11 @@ namespace horizon {
 namespace {
 
 constexpr uint64_t kPartAlignment = 256;
-// As kernels/attention.h and cached_attention.h cut.
+// As kernels/attention/attention.h and cached_attention.h cut.
 constexpr int64_t kQueryTile = 256;
 constexpr uint64_t kKeyTile = 512;
 constexpr int64_t kCachePlaces = 256;
-// Elements of a gradient that are rounded at once (kernels/gemm.h), and rows at least.
+// Elements of a gradient that are rounded at once (kernels/gemm/gemm.h), and rows at least.
 constexpr uint64_t kRoundedElements = uint64_t{8} << 20;
 constexpr uint64_t kRoundedRows = 128;
 

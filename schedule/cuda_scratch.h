@@ -16,7 +16,7 @@ namespace horizon {
 // scores of all heads; the gradients of a sequence's keys and values), the loss (a chunk's input
 // gradient in fp32), rounded sums of gradients and sums of columns take. Linear in the sequence.
 //
-// Kernels check what they get against functions of their own (kernels/*.h: ...WorkspaceBytes); a
+// Kernels check what they get against functions of their own (kernels/*/*.h: ...WorkspaceBytes); a
 // test holds both together.
 Bytes CudaScratchBytes(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan,
                        const ChunkTable& chunks, TokenBatch batch);

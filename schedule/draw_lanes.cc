@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "schedule/schedule_report.h"
-#include "schedule/timeline.h"
+#include "schedule/timeline/timeline.h"
 
 namespace horizon {
 namespace {

@@ -7,7 +7,7 @@
 #include "common/checked.h"
 #include "common/kernel_context.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "model/rotary_tables.h"
 #include "model/stage_memory.h"
 #include "model/stage_work.h"

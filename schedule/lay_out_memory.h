@@ -89,8 +89,8 @@ inline constexpr Bytes kTokenBytes = 20_B;
 // What is known of a token's logits so far: largest, sum of exponentials, the label's.
 inline constexpr Bytes kTokenSumBytes = 12_B;
 // Elements (fp32) from the logits of one token to those of the next, of `rows` rows of the
-// vocabulary: on a CUDA device each begins at a multiple of 32 bytes (kernels/head_loss.h has the
-// same).
+// vocabulary: on a CUDA device each begins at a multiple of 32 bytes (kernels/head/head_loss.h has
+// the same).
 constexpr int64_t LogitStride(DeviceKind device, int64_t rows) {
   return device == DeviceKind::kCuda ? (rows + 7) / 8 * 8 : rows;
 }

@@ -2,9 +2,9 @@
 
 #include <string_view>
 
-#include "common/json.h"
+#include "common/documents/json.h"
+#include "common/documents/yaml.h"
 #include "common/status_macros.h"
-#include "common/yaml.h"
 
 namespace horizon {
 

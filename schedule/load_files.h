@@ -3,7 +3,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "common/io.h"
+#include "common/files/io.h"
 #include "schedule/stream_plan.h"
 #include "schedule/training_job.h"
 

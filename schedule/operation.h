@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "common/enum_words.h"
+#include "common/documents/enum_words.h"
 #include "schedule/buffer.h"
 
 namespace horizon {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/enum_words.h"
+#include "common/documents/enum_words.h"
 #include "schedule/buffer.h"
 #include "schedule/chunk_table.h"
 #include "schedule/operation.h"

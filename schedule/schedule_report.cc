@@ -3,9 +3,9 @@
 #include <array>
 #include <map>
 
-#include "common/json.h"
-#include "common/str_cat.h"
-#include "common/text_table.h"
+#include "common/documents/json.h"
+#include "common/text/str_cat.h"
+#include "common/text/text_table.h"
 #include "common/units.h"
 #include "schedule/check_runnable.h"
 

@@ -1,11 +1,11 @@
 #include "schedule/stream_plan.h"
 
 #include "absl/strings/str_format.h"
-#include "common/either_spelling.h"
-#include "common/json.h"
-#include "common/record.h"
+#include "common/documents/either_spelling.h"
+#include "common/documents/json.h"
+#include "common/documents/record.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "schedule/offload_baselines.h"
 
 namespace horizon {

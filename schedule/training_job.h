@@ -8,9 +8,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/document.h"
-#include "common/enum_words.h"
-#include "common/json.h"
+#include "common/documents/document.h"
+#include "common/documents/enum_words.h"
+#include "common/documents/json.h"
 #include "common/units.h"
 #include "model/model_spec.h"
 

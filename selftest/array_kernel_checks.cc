@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/adam.h"
+#include "kernels/optimizer/adam.h"
 #include "selftest/kernel_checks.h"
 
 namespace horizon {

@@ -7,13 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include "common/json.h"
+#include "common/documents/json.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
-#include "kernels/embedding.h"
+#include "common/text/str_cat.h"
+#include "kernels/embedding/embedding.h"
 #include "model/read_config.h"
-#include "runtime/trainer.h"
-#include "schedule/build_schedule.h"
+#include "runtime/execution/trainer.h"
+#include "schedule/build/build_schedule.h"
 #include "selftest/golden_config.h"
 #include "training/initial_weights.h"
 #include "training/open_trainer.h"

@@ -4,7 +4,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "runtime/compute_device.h"
+#include "runtime/execution/compute_device.h"
 #include "selftest/findings.h"
 
 namespace horizon {

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "common/units.h"
-#include "planner/device_rates.h"
+#include "planner/profile/device_rates.h"
 #include "runtime/device/cuda_device.h"
 #include "runtime/device/host_device.h"
 #include "selftest/conformance/conformance.h"

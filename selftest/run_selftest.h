@@ -8,7 +8,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/units.h"
-#include "runtime/compute_device.h"
+#include "runtime/execution/compute_device.h"
 
 namespace horizon {
 

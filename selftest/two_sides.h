@@ -13,12 +13,12 @@
 #include "absl/status/statusor.h"
 #include "common/host_memory.h"
 #include "common/kernel_context.h"
+#include "common/threads/workers.h"
 #include "common/units.h"
-#include "common/workers.h"
+#include "kernels/arguments/values.h"
 #include "kernels/kernel_table.h"
-#include "kernels/values.h"
-#include "runtime/compute_device.h"
 #include "runtime/device/device.h"
+#include "runtime/execution/compute_device.h"
 #include "selftest/findings.h"
 
 namespace horizon {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "schedule/compute_order.h"
+#include "schedule/build/compute_order.h"
+#include "schedule/build/ring_assignment.h"
 #include "schedule/lay_out_memory.h"
-#include "schedule/ring_assignment.h"
 #include "schedule/strategy_rules.h"
 
 namespace horizon {

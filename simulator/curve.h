@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/enum_words.h"
+#include "common/documents/enum_words.h"
 
 namespace horizon {
 
@@ -19,7 +19,8 @@ struct Origin {
   std::string source;   // data sheet, command, fitted rows, or the reason for a guess
   std::string when;     // measured: date
   int64_t repeats = 0;  // measured: how often
-  double spread = 0;    // measured: how far apart, as a share of the median (planner/measure.h)
+  double spread =
+      0;  // measured: how far apart, as a share of the median (planner/profile/measure.h)
   friend bool operator==(const Origin&, const Origin&) = default;
 };
 

@@ -5,10 +5,10 @@
 #include <memory>
 #include <utility>
 
-#include "common/json.h"
-#include "common/record.h"
+#include "common/documents/json.h"
+#include "common/documents/record.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 namespace {

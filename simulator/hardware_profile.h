@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/document.h"
-#include "common/io.h"
+#include "common/documents/document.h"
+#include "common/files/io.h"
 #include "schedule/operation.h"
 #include "schedule/training_job.h"
 #include "simulator/curve.h"
@@ -72,7 +72,7 @@ struct HostProfile {
   // thread's; none: 1. At most 1 counts.
   std::optional<Figure> compute_weight;
   Figure process_bytes;  // of the program itself: code, heap, libraries
-  // How fast the machine was while all of this was measured (planner/yardstick.h).
+  // How fast the machine was while all of this was measured (planner/profile/yardstick.h).
   std::optional<Figure> yardstick_flops_per_second;
   std::optional<Figure> yardstick_bytes_per_second;
   std::optional<HostTopology> topology;

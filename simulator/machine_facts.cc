@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "absl/strings/str_format.h"
-#include "common/percent.h"
-#include "common/str_cat.h"
+#include "common/text/percent.h"
+#include "common/text/str_cat.h"
 #include "common/units.h"
 
 namespace horizon {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "common/enum_words.h"
-#include "common/record.h"
+#include "common/documents/enum_words.h"
+#include "common/documents/record.h"
 #include "common/units.h"
 
 namespace horizon {

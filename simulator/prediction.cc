@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "common/percent.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/percent.h"
+#include "common/text/str_cat.h"
 #include "model/stages.h"
-#include "schedule/build_schedule.h"
+#include "schedule/build/build_schedule.h"
 
 namespace horizon {
 namespace {

@@ -3,7 +3,7 @@
 #include <optional>
 #include <span>
 
-#include "common/enum_words.h"
+#include "common/documents/enum_words.h"
 #include "schedule/operation.h"
 
 namespace horizon {

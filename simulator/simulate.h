@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "schedule/schedule.h"
-#include "schedule/timeline.h"
+#include "schedule/timeline/timeline.h"
 #include "simulator/cost_model.h"
 
 namespace horizon {

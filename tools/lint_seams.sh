@@ -14,27 +14,27 @@ include() { printf '#[[:space:]]*include[[:space:]]*[<"](%s)' "$1"; }
 rules=''
 rule() { rules+="$1"$'\t'"$2"$'\t'"$3"$'\n'; }
 
-posix_io='common/posix_[a-z_]*\.(cc|h)'
+posix_io='common/files/posix_[a-z_]*\.(cc|h)'
 anonymous_memory='common/host_memory\.cc'
 terminal='report/terminal/screen\.cc'
 token='report/live/access_token\.cc'
 # Short names that are also good words for functions of ours count when they name the global one or
 # take a descriptor.
 short='open|creat|read|write|close|stat|truncate|dup|dup2|pipe|link|remove'
-rule 'file access goes through common/io.h' \
+rule 'file access goes through common/files/io.h' \
   "(^|[^A-Za-z0-9_>])::($short)[[:space:]]*\\(|$(call "$short")(fd|STD(IN|OUT|ERR)_FILENO)" \
   "$posix_io|app/output\.cc|common/signal_flag\.cc|$terminal"
-rule 'file access goes through common/io.h' \
+rule 'file access goes through common/files/io.h' \
   "$(call 'openat|pread|readv|pwrite|writev|fsync|fdatasync|ftruncate|rename|renameat2?|unlink|unlinkat|mkdir|mkdirat|rmdir|opendir|readdir|lstat|fstat|statvfs|msync|flock|lockf|fcntl|fopen|freopen|fdopen|tmpfile|mkstemp')" \
   "$posix_io|app/output\.cc"
 rule 'large memory goes through common/host_memory.h' \
   "$(call 'mmap|munmap|madvise|mlock|munlock')|$(include 'sys/mman\.h')" \
   "$posix_io|$anonymous_memory"
-rule 'file access goes through common/io.h' \
+rule 'file access goes through common/files/io.h' \
   "$(include 'fcntl\.h|dirent\.h|sys/stat\.h|sys/statvfs\.h|sys/file\.h|fstream|filesystem')|std::[io]?fstream|std::filesystem" \
   "$posix_io|app/output\.cc"
 rule 'the operating system is asked in few places' "$(include 'unistd\.h|sys/')" \
-  "$posix_io|$anonymous_memory|app/output\.cc|common/(io|log|progress|signal_flag|thread_pool|thread_turns)\.cc|$terminal|$token"
+  "$posix_io|$anonymous_memory|app/output\.cc|common/(files/io|log|progress|signal_flag|threads/thread_pool|threads/thread_turns)\.cc|$terminal|$token"
 rule 'time goes through common/clock.h' \
   "_clock::now|sleep_(for|until)|$(call 'time|gettimeofday|clock_gettime|usleep|nanosleep|sleep')|$(include 'ctime|time\.h|sys/time\.h')" \
   'common/clock\.cc'
@@ -49,26 +49,26 @@ rule 'the environment is read by main' "$(call 'getenv|secure_getenv|setenv|pute
 rule 'nothing starts other programs' \
   "$(call 'system|popen|fork|vfork|execv|execve|execvp|execl|posix_spawn')" '-'
 rule 'libraries are opened through common/shared_library.h' \
-  "$(call 'dlopen|dlmopen|dlsym')|$(include 'dlfcn\.h')" 'common/shared_library\.cc|kernels/cublas_lt_library\.cc'
+  "$(call 'dlopen|dlmopen|dlsym')|$(include 'dlfcn\.h')" 'common/shared_library\.cc|kernels/gemm/cublas_lt_library\.cc'
 # hwloc reads /sys by itself, past Io: only how the machine is built, and with made-up machines in tests.
-rule 'hwloc stays in planner/hwloc_topology.cc' "$(include 'hwloc')" 'planner/hwloc_topology\.cc'
+rule 'hwloc stays in planner/profile/host/hwloc_topology.cc' "$(include 'hwloc')" 'planner/profile/host/hwloc_topology\.cc'
 rule 'sockets stay in report/live/http_server.cc' \
   "$(call 'socket|socketpair|listen|accept4?|recv|recvfrom|recvmsg|sendto|sendmsg|getaddrinfo')|(^|[^A-Za-z0-9_>])::(bind|connect|send)[[:space:]]*\\(|$(include 'boost/(asio|beast)|sys/socket\.h|netinet/|arpa/|netdb\.h')" \
   'report/live/http_server\.cc'
 rule 'terminals are asked in report/terminal/screen.cc' \
   "$(call 'ioctl|tcgetattr|tcsetattr|openpty|forkpty')|$(include 'termios\.h|pty\.h|poll\.h|curses\.h')" "$terminal"
-rule 'Boost.JSON stays in common/json.cc' "$(include 'boost/json')" 'common/json\.cc'
-rule 'yaml-cpp stays in common/yaml.cc' "$(include 'yaml-cpp')" 'common/yaml\.cc'
-rule 'Boost.Program_options stays in app/command_line.cc' "$(include 'boost/program_options')" \
-  'app/command_line\.cc'
+rule 'Boost.JSON stays in common/documents/json.cc' "$(include 'boost/json')" 'common/documents/json\.cc'
+rule 'yaml-cpp stays in common/documents/yaml.cc' "$(include 'yaml-cpp')" 'common/documents/yaml\.cc'
+rule 'Boost.Program_options stays in app/options/command_line.cc' "$(include 'boost/program_options')" \
+  'app/options/command_line\.cc'
 rule 'CUDA stays in .cu, .cuh and the files named cuda' "$(include 'cuda|cublas|nvml|nvtx')" \
-  '.*\.cuh?|(.*/)?[a-z_]*cuda[a-z_]*\.(cc|h)|kernels/cublas_lt_library\.cc'
+  '.*\.cuh?|(.*/)?[a-z_]*cuda[a-z_]*\.(cc|h)|kernels/gemm/cublas_lt_library\.cc'
 # Both are what tests/fake_cuda puts its checks into.
-rule 'kernels are launched through Launch of kernels/cuda_launch.cuh' \
-  "<<<|$(call 'cudaLaunch[A-Za-z]*|cuLaunch[A-Za-z]*')" 'kernels/cuda_launch\.cuh'
+rule 'kernels are launched through Launch of kernels/cuda/cuda_launch.cuh' \
+  "<<<|$(call 'cudaLaunch[A-Za-z]*|cuLaunch[A-Za-z]*')" 'kernels/cuda/cuda_launch\.cuh'
 not_shared='[^[:space:]S]|S[^h]|Sh[^a]|Sha[^r]|Shar[^e]|Share[^d]|Shared[^<]'
-rule 'shared memory is Shared<T, N> of kernels/cuda_launch.cuh' \
-  "__shared__[[:space:]]*($not_shared|$)" 'kernels/cuda_launch\.cuh'
+rule 'shared memory is Shared<T, N> of kernels/cuda/cuda_launch.cuh' \
+  "__shared__[[:space:]]*($not_shared|$)" 'kernels/cuda/cuda_launch\.cuh'
 rule 'memory, streams, events and waiting of a CUDA device belong to runtime/device' \
   "$(call 'cuda(Malloc|Free|HostAlloc|HostRegister|HostUnregister|StreamCreate|EventCreate)[A-Za-z]*|cuda(Stream|Event)(Synchronize|Query)')" \
   'runtime/device/.*'
@@ -79,7 +79,7 @@ rule 'libraries do not print' \
   "std::(cout|cerr|clog)|$(call 'printf|fprintf|puts|fputs|putchar|perror')|$(include 'iostream')" \
   'common/(log|progress)\.cc|common/check\.h|experiments/fit_calibration\.cc'
 rule 'errors are Status, not exceptions' '(^|[^A-Za-z0-9_])throw([^A-Za-z0-9_]|$)' \
-  'common/yaml\.cc'
+  'common/documents/yaml\.cc'
 rule 'bad input is no assertion' "$(call 'assert')|$(include 'cassert|assert\.h')" '-'
 rule 'names are spelled out' 'using namespace ' '-'
 rule 'what is not done has an issue' 'TODO|FIXME|XXX' '-'

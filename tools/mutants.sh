@@ -18,9 +18,9 @@ caught=0 survived=0 broken=0
 
 shopt -s nullglob
 patches=()
-for patch in "$root"/tests/fake_cuda/mutants/*.patch; do
-  [[ ${patch##*/} == *"$filter"*.patch ]] && patches+=("$patch")
-done
+while IFS= read -r patch; do
+  patches+=("$patch")
+done < <(find "$root/tests/fake_cuda/mutants" -name "*$filter*.patch" | LC_ALL=C sort)
 ((${#patches[@]})) || { say "no mutant matches '$filter'"; exit 2; }
 
 # The sources as they are now, changes that are not committed among them, and nothing else.

@@ -28,7 +28,7 @@ stop() { say "$*"; exit 1; }
 # What is part of every Linux, and must be the machine's own: glibc.
 glibc='^(linux-vdso|ld-linux-x86-64|lib(c|m|mvec|dl|rt|pthread|resolv|util))\.so'
 
-# The library of matrix multiplies, which the program opens when it first computes (kernels/blas.cc).
+# The library of matrix multiplies, which the program opens when it first computes (kernels/gemm/blas.cc).
 opened_library() { grep -aoE 'libopenblas\.so\.[0-9]+' "$1" | sed -n 1p; }
 
 # Where the loader finds a library of that name. ldconfig is not on every user's PATH.

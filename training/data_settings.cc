@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "common/check.h"
-#include "common/make_folders.h"
+#include "common/files/make_folders.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "common/units.h"
 #include "model/chat/built_in_format.h"
 #include "model/chat/chat_encoder.h"

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/clock.h"
-#include "common/io.h"
+#include "common/files/io.h"
 #include "common/log.h"
 #include "model/chat/chat_encoder.h"
 #include "model/model_spec.h"

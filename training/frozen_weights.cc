@@ -3,15 +3,15 @@
 #include <utility>
 #include <variant>
 
-#include "common/document.h"
-#include "common/json.h"
-#include "common/posix_absolute_path.h"
+#include "common/documents/document.h"
+#include "common/documents/json.h"
+#include "common/files/posix_absolute_path.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
+#include "runtime/checkpoint/frozen_base.h"
 #include "runtime/checkpoint/resume_check.h"
-#include "runtime/frozen_base.h"
-#include "runtime/model_source.h"
-#include "training/run_folder.h"
+#include "runtime/parameters/model_source.h"
+#include "training/run_folder/run_folder.h"
 
 namespace horizon {
 namespace {

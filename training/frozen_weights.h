@@ -6,11 +6,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/io.h"
+#include "common/files/io.h"
 #include "model/model_spec.h"
 #include "runtime/checkpoint/manifest.h"
-#include "runtime/export_model.h"
-#include "runtime/parameter_store.h"
+#include "runtime/export/export_model.h"
+#include "runtime/parameters/parameter_store.h"
 #include "schedule/training_job.h"
 #include "training/initial_weights.h"
 

@@ -2,9 +2,9 @@
 
 #include <span>
 
-#include "common/str_cat.h"
-#include "runtime/model_source.h"
-#include "runtime/random_init.h"
+#include "common/text/str_cat.h"
+#include "runtime/parameters/model_source.h"
+#include "runtime/parameters/random_init.h"
 
 namespace horizon {
 

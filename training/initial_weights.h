@@ -6,9 +6,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/io.h"
+#include "common/files/io.h"
 #include "model/model_spec.h"
-#include "runtime/parameter_store.h"
+#include "runtime/parameters/parameter_store.h"
 
 namespace horizon {
 

@@ -11,8 +11,8 @@
 #include "common/log.h"
 #include "common/units.h"
 #include "model/model_spec.h"
-#include "runtime/compute_device.h"
-#include "runtime/trainer.h"
+#include "runtime/execution/compute_device.h"
+#include "runtime/execution/trainer.h"
 #include "schedule/schedule.h"
 
 namespace horizon {

@@ -11,7 +11,7 @@
 #include "schedule/stream_plan.h"
 #include "training/data_settings.h"
 #include "training/initial_weights.h"
-#include "training/run_folder.h"
+#include "training/run_folder/run_folder.h"
 
 namespace horizon {
 namespace {

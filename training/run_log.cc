@@ -1,6 +1,6 @@
 #include "training/run_log.h"
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "common/units.h"
 #include "model/stages.h"
 #include "planner/plan_report.h"

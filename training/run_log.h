@@ -5,8 +5,8 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "model/model_spec.h"
-#include "runtime/evaluate.h"
-#include "runtime/training_run.h"
+#include "runtime/inference/evaluate.h"
+#include "runtime/loop/training_run.h"
 #include "training/plan_training.h"
 
 namespace horizon {

@@ -1,7 +1,7 @@
 #include "training/run_software.h"
 
-#include "planner/calibration.h"
 #include "planner/process_estimate.h"
+#include "planner/profile/calibration.h"
 
 namespace horizon {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/process_memory.h"
+#include "runtime/loop/process_memory.h"
 #include "schedule/stream_plan.h"
 #include "schedule/training_job.h"
 #include "simulator/cost_model.h"

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "common/units.h"
 #include "planner/plan_report.h"
-#include "planner/probe_disk.h"
+#include "planner/profile/probe_disk.h"
 #include "runtime/checkpoint/checkpoint_reader.h"
 #include "training/duration_text.h"
-#include "training/run_folder.h"
+#include "training/run_folder/run_folder.h"
 
 namespace horizon {
 namespace {

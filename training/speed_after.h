@@ -6,7 +6,7 @@
 
 #include "common/clock.h"
 #include "model/model_spec.h"
-#include "planner/machine_speed.h"
+#include "planner/profile/machine_speed.h"
 #include "schedule/schedule.h"
 #include "training/plan_training.h"
 

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "model/stages.h"
-#include "planner/host_limits.h"
+#include "planner/profile/host/host_limits.h"
 
 namespace horizon {
 namespace {

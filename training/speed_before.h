@@ -2,10 +2,10 @@
 
 #include "absl/status/statusor.h"
 #include "common/clock.h"
-#include "common/io.h"
+#include "common/files/io.h"
 #include "common/log.h"
 #include "model/model_spec.h"
-#include "planner/machine_speed.h"
+#include "planner/profile/machine_speed.h"
 #include "simulator/hardware_profile.h"
 
 namespace horizon {

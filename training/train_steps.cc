@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "common/status_macros.h"
+#include "runtime/checkpoint/checkpoint_saver.h"
 #include "runtime/checkpoint/resume_check.h"
-#include "runtime/checkpoint_saver.h"
-#include "training/check_folder.h"
+#include "training/run_folder/check_folder.h"
+#include "training/run_folder/run_record.h"
 #include "training/run_log.h"
-#include "training/run_record.h"
 
 namespace horizon {
 namespace {

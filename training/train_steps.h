@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "absl/status/statusor.h"
-#include "runtime/training_run.h"
+#include "runtime/loop/training_run.h"
 #include "training/begin_training.h"
 #include "training/saving.h"
 #include "training/training_context.h"

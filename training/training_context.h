@@ -5,7 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/clock.h"
-#include "common/io.h"
+#include "common/files/io.h"
 #include "common/log.h"
 #include "simulator/hardware_profile.h"
 

@@ -4,12 +4,12 @@
 #include <utility>
 #include <vector>
 
-#include "common/json.h"
-#include "common/percent.h"
-#include "common/str_cat.h"
-#include "common/text_table.h"
+#include "common/documents/json.h"
+#include "common/text/percent.h"
+#include "common/text/str_cat.h"
+#include "common/text/text_table.h"
 #include "common/units.h"
-#include "schedule/compare_timelines.h"
+#include "schedule/timeline/compare_timelines.h"
 
 namespace horizon {
 namespace {

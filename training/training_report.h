@@ -5,8 +5,8 @@
 #include <string>
 
 #include "common/units.h"
-#include "runtime/process_memory.h"
-#include "runtime/training_run.h"
+#include "runtime/loop/process_memory.h"
+#include "runtime/loop/training_run.h"
 #include "schedule/schedule.h"
 #include "training/plan_training.h"
 #include "training/saving.h"

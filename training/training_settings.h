@@ -6,8 +6,8 @@
 
 #include "common/units.h"
 #include "runtime/checkpoint/state_part.h"
-#include "runtime/compute_device.h"
-#include "runtime/trainer.h"
+#include "runtime/execution/compute_device.h"
+#include "runtime/execution/trainer.h"
 #include "schedule/training_job.h"
 #include "training/data_settings.h"
 #include "training/initial_weights.h"

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/clock.h"
-#include "common/io.h"
+#include "common/files/io.h"
 #include "common/units.h"
 #include "model/model_spec.h"
 #include "schedule/stream_plan.h"

@@ -6,15 +6,15 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "common/enum_words.h"
-#include "common/json.h"
-#include "common/percent.h"
+#include "common/documents/enum_words.h"
+#include "common/documents/json.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
-#include "common/text_table.h"
+#include "common/text/percent.h"
+#include "common/text/str_cat.h"
+#include "common/text/text_table.h"
 #include "common/units.h"
 #include "experiments/accuracy/published_accuracy_data.h"
-#include "experiments/report_cells.h"
+#include "experiments/summary/report_cells.h"
 #include "presentation/csv.h"
 #include "presentation/html.h"
 

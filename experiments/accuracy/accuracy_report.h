@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "experiments/accuracy/accuracy.h"
-#include "experiments/write_report.h"
+#include "experiments/summary/write_report.h"
 
 namespace horizon {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "common/check.h"
-#include "common/json.h"
+#include "common/documents/json.h"
 #include "common/status_macros.h"
 #include "experiments/arithmetic_stories.h"
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/io.h"
+#include "common/files/io.h"
 #include "model/chat/chat_encoder.h"
 #include "model/tokenizer/load_tokenizer.h"
 #include "model/tokenizer/tokenizer.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "presentation/bar_chart.h"
 #include "presentation/plot.h"
 

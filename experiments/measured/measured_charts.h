@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "experiments/measured/measured_experiment.h"
-#include "experiments/report_charts.h"
+#include "experiments/summary/report_charts.h"
 
 namespace horizon {
 

@@ -4,13 +4,13 @@
 #include <utility>
 
 #include "absl/strings/str_join.h"
-#include "common/document.h"
-#include "common/json.h"
-#include "common/nearest_word.h"
-#include "common/quote.h"
-#include "common/record.h"
+#include "common/documents/document.h"
+#include "common/documents/json.h"
+#include "common/documents/record.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/nearest_word.h"
+#include "common/text/quote.h"
+#include "common/text/str_cat.h"
 #include "experiments/measured_data.h"
 
 namespace horizon {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/enum_words.h"
+#include "common/documents/enum_words.h"
 #include "common/units.h"
 #include "experiments/measured/measured_run.h"
 #include "schedule/stream_plan.h"

@@ -6,10 +6,10 @@
 
 #include "common/statistics.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "experiments/measured/measured_run.h"
 #include "model/stages.h"
-#include "schedule/build_schedule.h"
+#include "schedule/build/build_schedule.h"
 #include "schedule/check_runnable.h"
 #include "schedule/lay_out_memory.h"
 #include "simulator/bounds.h"

@@ -3,7 +3,7 @@
 #include <span>
 #include <string>
 
-#include "common/json.h"
+#include "common/documents/json.h"
 #include "experiments/measured/measured_experiment.h"
 
 namespace horizon {

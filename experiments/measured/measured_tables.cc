@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "common/percent.h"
-#include "common/str_cat.h"
-#include "common/text_table.h"
-#include "experiments/report_cells.h"
+#include "common/text/percent.h"
+#include "common/text/str_cat.h"
+#include "common/text/text_table.h"
+#include "experiments/summary/report_cells.h"
 
 namespace horizon {
 namespace {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "experiments/measured/measured_run.h"
-#include "planner/machine_speed.h"
+#include "planner/profile/machine_speed.h"
 
 namespace horizon {
 namespace {

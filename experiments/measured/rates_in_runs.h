@@ -6,9 +6,9 @@
 
 #include "absl/status/statusor.h"
 #include "common/clock.h"
-#include "common/io.h"
+#include "common/files/io.h"
 #include "common/units.h"
-#include "planner/refit_profile.h"
+#include "planner/profile/refit_profile.h"
 #include "simulator/hardware_profile.h"
 
 namespace horizon {

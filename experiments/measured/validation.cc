@@ -4,12 +4,12 @@
 #include <cmath>
 #include <utility>
 
-#include "common/json.h"
-#include "common/percent.h"
+#include "common/documents/json.h"
 #include "common/statistics.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
-#include "common/text_table.h"
+#include "common/text/percent.h"
+#include "common/text/str_cat.h"
+#include "common/text/text_table.h"
 #include "common/units.h"
 
 namespace horizon {

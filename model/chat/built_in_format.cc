@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "common/quote.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/quote.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 namespace {

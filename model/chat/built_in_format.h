@@ -3,7 +3,7 @@
 #include <span>
 
 #include "absl/status/statusor.h"
-#include "common/enum_words.h"
+#include "common/documents/enum_words.h"
 #include "model/tokenizer/load_tokenizer.h"
 
 namespace horizon {

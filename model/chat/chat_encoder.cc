@@ -5,7 +5,7 @@
 
 #include "common/check.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "model/chat/built_in_format.h"
 
 namespace horizon {

@@ -4,14 +4,14 @@
 #include <array>
 #include <utility>
 
-#include "common/json.h"
-#include "common/quote.h"
+#include "common/documents/json.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/quote.h"
+#include "common/text/str_cat.h"
 #include "model/chat/date_text.h"
 #include "model/chat/jinja/jinja_value.h"
 #include "model/chat/write_json.h"
-#include "model/tokenizer/unicode_text.h"
+#include "model/tokenizer/text/unicode_text.h"
 
 namespace horizon {
 namespace {

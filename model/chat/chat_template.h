@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/document.h"
+#include "common/documents/document.h"
 #include "model/chat/conversation.h"
 #include "model/chat/jinja/jinja_template.h"
 #include "model/chat/jinja/traced_text.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/tokenizer/unicode_text.h"
+#include "model/tokenizer/text/unicode_text.h"
 
 namespace horizon {
 

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <optional>
 
-#include "common/quote.h"
-#include "common/str_cat.h"
+#include "common/text/quote.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "common/document.h"
-#include "common/json.h"
+#include "common/documents/document.h"
+#include "common/documents/json.h"
 
 namespace horizon {
 

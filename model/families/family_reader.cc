@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/quote.h"
-#include "common/str_cat.h"
+#include "common/text/quote.h"
+#include "common/text/str_cat.h"
 #include "model/config_tables.h"
 
 namespace horizon {

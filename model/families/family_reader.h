@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "common/document.h"
+#include "common/documents/document.h"
 #include "model/config_fields.h"
 #include "model/model_spec.h"
 #include "model/read_rope.h"

@@ -1,7 +1,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "model/families/family.h"
 #include "model/families/family_reader.h"
 

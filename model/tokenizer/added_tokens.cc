@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "common/status_macros.h"
-#include "model/tokenizer/unicode_text.h"
+#include "model/tokenizer/text/unicode_text.h"
 
 namespace horizon {
 namespace {

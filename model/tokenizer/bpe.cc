@@ -4,10 +4,10 @@
 #include <limits>
 #include <string>
 
-#include "common/utf8.h"
-#include "model/tokenizer/byte_alphabet.h"
-#include "model/tokenizer/fallback_token.h"
-#include "model/tokenizer/unicode_text.h"
+#include "common/text/utf8.h"
+#include "model/tokenizer/text/byte_alphabet.h"
+#include "model/tokenizer/text/fallback_token.h"
+#include "model/tokenizer/text/unicode_text.h"
 
 namespace horizon {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "common/status_macros.h"
 #include "model/tokenizer/quoted_ranges.h"
+#include "model/tokenizer/text/unicode_text.h"
 #include "model/tokenizer/tokenizer.h"
-#include "model/tokenizer/unicode_text.h"
 
 namespace horizon {
 namespace {

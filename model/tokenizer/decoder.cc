@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "common/status_macros.h"
-#include "common/utf8.h"
+#include "common/text/utf8.h"
 #include "model/tokenizer/part_reader.h"
-#include "model/tokenizer/unicode_text.h"
+#include "model/tokenizer/text/unicode_text.h"
 
 namespace horizon {
 namespace {

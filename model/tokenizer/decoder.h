@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/document.h"
-#include "model/tokenizer/byte_alphabet.h"
-#include "model/tokenizer/split.h"
+#include "common/documents/document.h"
+#include "model/tokenizer/text/byte_alphabet.h"
+#include "model/tokenizer/text/split.h"
 
 namespace horizon {
 

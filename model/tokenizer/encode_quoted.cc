@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "common/quote.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/quote.h"
+#include "common/text/str_cat.h"
 #include "model/tokenizer/pipeline_tokenizer.h"
 #include "model/tokenizer/quoted_ranges.h"
 

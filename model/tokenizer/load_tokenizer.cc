@@ -4,11 +4,11 @@
 #include <array>
 #include <utility>
 
-#include "common/document.h"
-#include "common/json.h"
-#include "common/quote.h"
+#include "common/documents/document.h"
+#include "common/documents/json.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/quote.h"
+#include "common/text/str_cat.h"
 #include "common/units.h"
 
 namespace horizon {

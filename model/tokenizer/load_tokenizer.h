@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/io.h"
+#include "common/files/io.h"
 #include "model/tokenizer/tokenizer.h"
 
 namespace horizon {

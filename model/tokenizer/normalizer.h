@@ -7,11 +7,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/document.h"
-#include "model/tokenizer/alignment.h"
-#include "model/tokenizer/character_map.h"
-#include "model/tokenizer/regular_expression.h"
-#include "model/tokenizer/split.h"
+#include "common/documents/document.h"
+#include "model/tokenizer/text/alignment.h"
+#include "model/tokenizer/text/character_map.h"
+#include "model/tokenizer/text/regular_expression.h"
+#include "model/tokenizer/text/split.h"
 #include "model/tokenizer/tokenizer.h"
 
 namespace horizon {

@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
-#include "common/quote.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
-#include "model/tokenizer/byte_hash.h"
+#include "common/text/quote.h"
+#include "common/text/str_cat.h"
 #include "model/tokenizer/load_tokenizer.h"
 #include "model/tokenizer/pipeline_tokenizer.h"
+#include "model/tokenizer/text/byte_hash.h"
 #include "model/tokenizer/tokenizer_json.h"
 
 namespace horizon {

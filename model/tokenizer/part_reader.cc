@@ -1,9 +1,9 @@
 #include "model/tokenizer/part_reader.h"
 
-#include "common/quote.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
-#include "common/utf8.h"
+#include "common/text/quote.h"
+#include "common/text/str_cat.h"
+#include "common/text/utf8.h"
 
 namespace horizon {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/document.h"
-#include "model/tokenizer/split.h"
+#include "common/documents/document.h"
+#include "model/tokenizer/text/split.h"
 
 namespace horizon {
 

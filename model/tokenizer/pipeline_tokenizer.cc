@@ -5,7 +5,7 @@
 
 #include "common/status_macros.h"
 #include "model/tokenizer/quoted_ranges.h"
-#include "model/tokenizer/unicode_text.h"
+#include "model/tokenizer/text/unicode_text.h"
 
 namespace horizon {
 namespace {

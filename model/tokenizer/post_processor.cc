@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "common/quote.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/quote.h"
+#include "common/text/str_cat.h"
 #include "model/tokenizer/part_reader.h"
 
 namespace horizon {

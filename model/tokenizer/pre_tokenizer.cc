@@ -3,11 +3,11 @@
 #include <optional>
 #include <utility>
 
-#include "common/quote.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/quote.h"
+#include "common/text/str_cat.h"
 #include "model/tokenizer/part_reader.h"
-#include "model/tokenizer/unicode_text.h"
+#include "model/tokenizer/text/unicode_text.h"
 
 namespace horizon {
 namespace {

@@ -8,11 +8,11 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/document.h"
-#include "model/tokenizer/alignment.h"
-#include "model/tokenizer/byte_alphabet.h"
-#include "model/tokenizer/regular_expression.h"
-#include "model/tokenizer/split.h"
+#include "common/documents/document.h"
+#include "model/tokenizer/text/alignment.h"
+#include "model/tokenizer/text/byte_alphabet.h"
+#include "model/tokenizer/text/regular_expression.h"
+#include "model/tokenizer/text/split.h"
 
 namespace horizon {
 

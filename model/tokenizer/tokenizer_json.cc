@@ -5,13 +5,13 @@
 #include <optional>
 #include <utility>
 
-#include "common/document_builder.h"
-#include "common/json.h"
-#include "common/quote.h"
+#include "common/documents/document_builder.h"
+#include "common/documents/json.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/quote.h"
+#include "common/text/str_cat.h"
 #include "common/units.h"
-#include "model/tokenizer/rust_number.h"
+#include "model/tokenizer/text/rust_number.h"
 
 namespace horizon {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/document.h"
+#include "common/documents/document.h"
 
 namespace horizon {
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "common/check.h"
-#include "common/utf8.h"
-#include "model/tokenizer/fallback_token.h"
+#include "common/text/utf8.h"
+#include "model/tokenizer/text/fallback_token.h"
 
 namespace horizon {
 namespace {

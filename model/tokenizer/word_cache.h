@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/tokenizer/byte_hash.h"
+#include "model/tokenizer/text/byte_hash.h"
 
 namespace horizon {
 

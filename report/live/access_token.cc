@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <cstddef>
 
-#include "common/io.h"
-#include "common/str_cat.h"
+#include "common/files/io.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 namespace {

@@ -17,8 +17,8 @@
 #include <string_view>
 #include <utility>
 
-#include "common/io.h"
-#include "common/str_cat.h"
+#include "common/files/io.h"
+#include "common/text/str_cat.h"
 #include "report/live/judge_request.h"
 
 namespace horizon {

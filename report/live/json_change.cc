@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "common/check.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 namespace {

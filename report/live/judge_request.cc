@@ -3,7 +3,7 @@
 #include <string_view>
 #include <utility>
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "report/live/access_token.h"
 
 namespace horizon {

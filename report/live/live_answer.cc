@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "report/live/live_script.h"
 #include "report/page.h"
 

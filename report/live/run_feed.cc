@@ -3,9 +3,9 @@
 #include <charconv>
 #include <utility>
 
-#include "common/json.h"
+#include "common/documents/json.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "report/live/json_change.h"
 #include "report/view_json.h"
 #include "simulator/prediction.h"

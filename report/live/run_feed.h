@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "common/io.h"
+#include "common/files/io.h"
 #include "report/run_view.h"
 
 namespace horizon {

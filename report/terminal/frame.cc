@@ -8,9 +8,9 @@
 #include <optional>
 #include <utility>
 
-#include "common/percent.h"
 #include "common/progress.h"
-#include "common/str_cat.h"
+#include "common/text/percent.h"
+#include "common/text/str_cat.h"
 #include "common/units.h"
 #include "model/stages.h"
 #include "report/terminal/blocks.h"

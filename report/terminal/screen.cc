@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <utility>
 
-#include "common/io.h"
-#include "common/str_cat.h"
+#include "common/files/io.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 namespace {

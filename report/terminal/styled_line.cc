@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <limits>
 
-#include "common/str_cat.h"
-#include "common/utf8.h"
+#include "common/text/str_cat.h"
+#include "common/text/utf8.h"
 
 namespace horizon {
 namespace {

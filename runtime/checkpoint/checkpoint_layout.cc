@@ -8,12 +8,12 @@
 
 #include "common/check.h"
 #include "common/checked.h"
-#include "common/quote.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
-#include "model/model_folder_writer.h"
-#include "model/safetensors_start.h"
-#include "model/tensor_entry.h"
+#include "common/text/quote.h"
+#include "common/text/str_cat.h"
+#include "model/files/model_folder_writer.h"
+#include "model/files/safetensors_start.h"
+#include "model/files/tensor_entry.h"
 
 namespace horizon {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/io.h"
+#include "common/files/io.h"
 #include "common/units.h"
-#include "model/dtype.h"
+#include "model/files/dtype.h"
 #include "runtime/checkpoint/state_part.h"
 #include "schedule/training_job.h"
 

@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_format.h"
 #include "common/check.h"
-#include "common/quote.h"
-#include "common/str_cat.h"
+#include "common/text/quote.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 namespace {

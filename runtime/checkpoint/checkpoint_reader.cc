@@ -7,10 +7,10 @@
 
 #include "common/check.h"
 #include "common/crc32c.h"
-#include "common/quote.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
-#include "model/safetensors_header.h"
+#include "common/text/quote.h"
+#include "common/text/str_cat.h"
+#include "model/files/safetensors_header.h"
 #include "runtime/checkpoint/checkpoint_names.h"
 
 namespace horizon {

@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/io.h"
+#include "common/files/io.h"
 #include "common/units.h"
 #include "runtime/checkpoint/checkpoint_layout.h"
 #include "runtime/checkpoint/manifest.h"

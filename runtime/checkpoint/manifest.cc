@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "common/checked.h"
-#include "common/document.h"
-#include "common/json.h"
-#include "common/quote.h"
+#include "common/documents/document.h"
+#include "common/documents/json.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
-#include "model/tensor_entry.h"
+#include "common/text/quote.h"
+#include "common/text/str_cat.h"
+#include "model/files/tensor_entry.h"
 #include "runtime/checkpoint/checkpoint_names.h"
 #include "runtime/checkpoint/manifest_text.h"
 

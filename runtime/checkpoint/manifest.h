@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/units.h"
-#include "model/dtype.h"
+#include "model/files/dtype.h"
 #include "runtime/checkpoint/frozen_tensor.h"
 #include "runtime/checkpoint/state_part.h"
 #include "runtime/data/token_source.h"

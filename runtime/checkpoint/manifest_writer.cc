@@ -2,8 +2,8 @@
 #include <utility>
 
 #include "common/crc32c.h"
-#include "common/json.h"
-#include "common/str_cat.h"
+#include "common/documents/json.h"
+#include "common/text/str_cat.h"
 #include "runtime/checkpoint/manifest.h"
 #include "runtime/checkpoint/manifest_text.h"
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "common/io.h"
+#include "common/files/io.h"
 
 namespace horizon {
 

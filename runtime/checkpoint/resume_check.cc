@@ -4,9 +4,9 @@
 
 #include "common/check.h"
 #include "common/crc32c.h"
-#include "common/document.h"
-#include "common/json.h"
-#include "common/str_cat.h"
+#include "common/documents/document.h"
+#include "common/documents/json.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 namespace {

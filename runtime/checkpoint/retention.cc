@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "runtime/checkpoint/checkpoint_names.h"
 #include "runtime/checkpoint/checkpoint_reader.h"
 #include "runtime/checkpoint/remove_folder.h"

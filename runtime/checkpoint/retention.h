@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/io.h"
+#include "common/files/io.h"
 #include "runtime/checkpoint/run_lock.h"
 
 namespace horizon {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "runtime/checkpoint/checkpoint_names.h"
 
 namespace horizon {

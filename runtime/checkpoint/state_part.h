@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "common/enum_words.h"
+#include "common/documents/enum_words.h"
 
 namespace horizon {
 

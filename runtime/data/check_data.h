@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
-#include "common/io.h"
+#include "common/files/io.h"
 #include "runtime/data/token_line.h"
 #include "runtime/data/tokenise_files.h"
 

@@ -1,6 +1,6 @@
 #include "runtime/data/data_statistics.h"
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "common/units.h"
 
 namespace horizon {

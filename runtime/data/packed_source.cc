@@ -7,8 +7,8 @@
 #include "common/check.h"
 #include "common/philox.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
-#include "kernels/embedding.h"
+#include "common/text/str_cat.h"
+#include "kernels/embedding/embedding.h"
 #include "runtime/data/pack_window.h"
 #include "runtime/data/shuffled_order.h"
 

@@ -7,9 +7,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "kernels/token_record.h"
+#include "kernels/arguments/token_record.h"
+#include "runtime/data/cache/token_cache.h"
 #include "runtime/data/sample_split.h"
-#include "runtime/data/token_cache.h"
 #include "runtime/data/token_source.h"
 
 namespace horizon {

@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "common/document.h"
-#include "common/json.h"
-#include "common/quote.h"
+#include "common/documents/document.h"
+#include "common/documents/json.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
-#include "runtime/data/read_conversation.h"
+#include "common/text/quote.h"
+#include "common/text/str_cat.h"
+#include "runtime/data/records/read_conversation.h"
 
 namespace horizon {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/enum_words.h"
+#include "common/documents/enum_words.h"
 #include "model/chat/conversation.h"
 #include "runtime/data/token_line.h"
 

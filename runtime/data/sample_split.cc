@@ -4,7 +4,7 @@
 
 #include "common/check.h"
 #include "common/philox.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "runtime/data/shuffled_order.h"
 
 namespace horizon {

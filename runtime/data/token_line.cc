@@ -6,10 +6,10 @@
 #include <string>
 #include <system_error>
 
-#include "common/json.h"
-#include "common/quote.h"
+#include "common/documents/json.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/quote.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 namespace {

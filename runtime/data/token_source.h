@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "kernels/token_record.h"
+#include "kernels/arguments/token_record.h"
 
 namespace horizon {
 

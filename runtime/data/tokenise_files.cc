@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "common/status_macros.h"
-#include "common/str_cat.h"
-#include "common/thread_pool.h"
-#include "runtime/data/record_stream.h"
-#include "runtime/data/sequential_reader.h"
+#include "common/text/str_cat.h"
+#include "common/threads/thread_pool.h"
+#include "runtime/data/records/record_stream.h"
+#include "runtime/data/records/sequential_reader.h"
 
 namespace horizon {
 namespace {

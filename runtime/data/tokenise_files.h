@@ -9,10 +9,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/enum_words.h"
-#include "common/io.h"
+#include "common/documents/enum_words.h"
+#include "common/files/io.h"
 #include "common/units.h"
-#include "runtime/data/content_hash.h"
+#include "runtime/data/cache/content_hash.h"
 #include "runtime/data/data_statistics.h"
 #include "runtime/data/sample.h"
 #include "runtime/data/sample_cutter.h"

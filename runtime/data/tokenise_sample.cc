@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "common/check.h"
-#include "common/quote.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/quote.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 namespace {

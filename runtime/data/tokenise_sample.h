@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "model/chat/chat_encoder.h"
 #include "model/tokenizer/tokenizer.h"
-#include "runtime/data/record_stream.h"
+#include "runtime/data/records/record_stream.h"
 #include "runtime/data/sample.h"
 #include "runtime/data/token_line.h"
 

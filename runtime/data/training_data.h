@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/io.h"
+#include "common/files/io.h"
 #include "common/units.h"
+#include "runtime/data/cache/token_cache.h"
 #include "runtime/data/data_statistics.h"
 #include "runtime/data/packed_source.h"
-#include "runtime/data/token_cache.h"
 #include "runtime/data/tokenise_files.h"
 
 namespace horizon {

@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "common/check.h"
 #include "common/checked.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "runtime/device/device.h"
 
 namespace horizon {

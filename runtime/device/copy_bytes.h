@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "common/workers.h"
+#include "common/threads/workers.h"
 
 namespace horizon {
 

@@ -1,6 +1,6 @@
 #include "runtime/device/copy_ranges.h"
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 

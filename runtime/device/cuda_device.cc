@@ -17,7 +17,7 @@
 #include "common/cuda_status.h"
 #include "common/failure_source.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "common/units.h"
 #include "runtime/device/arena.h"
 #include "runtime/device/copy_ranges.h"

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "common/workers.h"
+#include "common/threads/workers.h"
 #include "runtime/device/cuda_handles.h"
 
 namespace horizon {

@@ -7,7 +7,7 @@
 #include "common/cuda_status.h"
 #include "common/failure_source.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "runtime/device/cuda_image.h"
 
 namespace horizon {

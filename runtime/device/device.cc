@@ -1,6 +1,6 @@
 #include "runtime/device/device.h"
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 

@@ -6,7 +6,7 @@
 
 #include "common/check.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "runtime/device/copy_bytes.h"
 #include "runtime/device/copy_ranges.h"
 #include "runtime/device/find_ref.h"

@@ -7,7 +7,7 @@
 
 #include "common/shared_library.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 namespace {

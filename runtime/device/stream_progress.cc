@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 

@@ -1,4 +1,4 @@
-#include "kernels/cuda_launch.cuh"
+#include "kernels/cuda/cuda_launch.cuh"
 #include "selftest/conformance/double_words.h"
 
 namespace horizon {

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "common/failure_source.h"
-#include "common/io.h"
+#include "common/files/io.h"
 
 namespace horizon {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "app/command_line.h"
-#include "app/commands.h"
+#include "app/commands/commands.h"
+#include "app/options/command_line.h"
 
 namespace horizon {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 namespace {

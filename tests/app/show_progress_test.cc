@@ -9,7 +9,7 @@
 #include <string>
 
 #include "common/clock.h"
-#include "common/io.h"
+#include "common/files/io.h"
 #include "common/log.h"
 
 namespace horizon {

@@ -9,13 +9,13 @@
 
 #include "common/check.h"
 #include "common/kernel_context.h"
-#include "kernels/adam.h"
-#include "kernels/convert.h"
-#include "kernels/embedding.h"
-#include "kernels/glu.h"
-#include "kernels/rms_norm.h"
-#include "kernels/rotary.h"
-#include "kernels/squared_norm.h"
+#include "kernels/activation/glu.h"
+#include "kernels/elementwise/convert.h"
+#include "kernels/embedding/embedding.h"
+#include "kernels/norm/rms_norm.h"
+#include "kernels/optimizer/adam.h"
+#include "kernels/optimizer/squared_norm.h"
+#include "kernels/rotary/rotary.h"
 
 // Every kernel's bytes/s, and as `share_of_copy` its part of the rate at which the same number of
 // workers copies a large array in the same run (bytes read plus bytes written, both times). The

@@ -13,8 +13,8 @@
 #include "common/check.h"
 #include "common/clock.h"
 #include "runtime/device/host_device.h"
-#include "runtime/generator.h"
-#include "runtime/random_init.h"
+#include "runtime/inference/generator.h"
+#include "runtime/parameters/random_init.h"
 
 namespace horizon {
 namespace {

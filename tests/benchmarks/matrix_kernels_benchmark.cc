@@ -16,11 +16,11 @@
 
 #include "common/check.h"
 #include "common/kernel_context.h"
-#include "common/workers.h"
-#include "kernels/attention.h"
-#include "kernels/cached_attention.h"
-#include "kernels/gemm.h"
-#include "kernels/head_loss.h"
+#include "common/threads/workers.h"
+#include "kernels/attention/attention.h"
+#include "kernels/attention/cached_attention.h"
+#include "kernels/gemm/gemm.h"
+#include "kernels/head/head_loss.h"
 
 namespace horizon {
 namespace {

@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "common/check.h"
-#include "common/io.h"
-#include "common/str_cat.h"
+#include "common/files/io.h"
+#include "common/text/str_cat.h"
 #include "model/load_model_spec.h"
-#include "schedule/build_schedule.h"
-#include "schedule/verify_schedule.h"
+#include "schedule/build/build_schedule.h"
+#include "schedule/verify/verify_schedule.h"
 
 namespace horizon {
 namespace {

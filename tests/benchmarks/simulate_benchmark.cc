@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "common/check.h"
-#include "common/io.h"
+#include "common/files/io.h"
 #include "model/load_model_spec.h"
-#include "planner/machine_catalog.h"
-#include "schedule/build_schedule.h"
+#include "planner/machines/machine_catalog.h"
+#include "schedule/build/build_schedule.h"
 #include "simulator/bounds.h"
 #include "simulator/simulate.h"
 

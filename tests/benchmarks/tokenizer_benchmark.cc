@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/check.h"
-#include "common/io.h"
+#include "common/files/io.h"
 #include "common/units.h"
 #include "model/tokenizer/load_tokenizer.h"
 #include "model/tokenizer/tokenizer.h"

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "common/json.h"
+#include "common/documents/json.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 namespace {

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "common/clock.h"
-#include "common/faulting_io.h"
-#include "common/io.h"
-#include "common/json.h"
+#include "common/documents/json.h"
+#include "common/files/faulting_io.h"
+#include "common/files/io.h"
 #include "experiments/accuracy/accuracy_report.h"
 #include "experiments/accuracy/question_set.h"
 #include "experiments/accuracy/score.h"

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "common/faulting_io.h"
-#include "common/json.h"
-#include "common/str_cat.h"
+#include "common/documents/json.h"
+#include "common/files/faulting_io.h"
+#include "common/text/str_cat.h"
 #include "tests/model/test_files.h"
 
 namespace horizon {

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 namespace {

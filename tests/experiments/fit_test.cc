@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "common/io.h"
-#include "planner/calibration.h"
+#include "common/files/io.h"
+#include "planner/profile/calibration.h"
 
 namespace horizon {
 namespace {
 
-// planner/calibration.json is what the fit prints, so nobody tuned it by hand.
+// planner/profile/calibration.json is what the fit prints, so nobody tuned it by hand.
 TEST(FitCalibration, GivesTheFileThatIsPartOfTheProgram) {
   const std::unique_ptr<Io> io = MakePosixIo();
   const absl::StatusOr<Calibration> fitted = FitCalibration(*io);

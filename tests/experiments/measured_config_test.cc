@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string>
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "experiments/experiment.h"
 #include "schedule/chunk_table.h"
 

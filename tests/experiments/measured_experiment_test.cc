@@ -11,15 +11,15 @@
 #include <string>
 #include <utility>
 
-#include "common/json.h"
-#include "common/str_cat.h"
+#include "common/documents/json.h"
+#include "common/text/str_cat.h"
 #include "experiments/experiment.h"
 #include "experiments/measured/measured_charts.h"
 #include "experiments/measured/measured_json.h"
 #include "experiments/measured/measured_tables.h"
-#include "experiments/write_report.h"
-#include "planner/calibration.h"
-#include "planner/machine_catalog.h"
+#include "experiments/summary/write_report.h"
+#include "planner/machines/machine_catalog.h"
+#include "planner/profile/calibration.h"
 #include "presentation/csv.h"
 #include "tests/presentation/xml_check.h"
 

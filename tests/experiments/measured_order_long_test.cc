@@ -11,8 +11,8 @@
 
 #include "experiments/measured/rates_in_runs.h"
 #include "experiments/measured/validation.h"
-#include "planner/host_limits.h"
-#include "planner/probe_host.h"
+#include "planner/profile/host/host_limits.h"
+#include "planner/profile/probe_host.h"
 
 namespace horizon {
 namespace {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "common/json.h"
-#include "planner/machine_catalog.h"
+#include "common/documents/json.h"
+#include "planner/machines/machine_catalog.h"
 
 namespace horizon {
 namespace {

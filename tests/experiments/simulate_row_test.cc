@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/io.h"
+#include "common/files/io.h"
 #include "model/load_model_spec.h"
 #include "model/stages.h"
-#include "planner/machine_catalog.h"
+#include "planner/machines/machine_catalog.h"
 #include "planner/planned_job.h"
 #include "schedule/lay_out_memory.h"
 

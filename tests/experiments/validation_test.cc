@@ -8,8 +8,8 @@
 #include <set>
 #include <string>
 
-#include "common/json.h"
-#include "planner/machine_catalog.h"
+#include "common/documents/json.h"
+#include "planner/machines/machine_catalog.h"
 
 namespace horizon {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/cuda_launch.cuh"
-#include "kernels/cuda_numbers.cuh"
+#include "kernels/cuda/cuda_launch.cuh"
+#include "kernels/cuda/cuda_numbers.cuh"
 #include "tests/fake_cuda/device_fixture.h"
 
 namespace horizon {

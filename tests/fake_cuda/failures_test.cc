@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda_launch.cuh"
+#include "kernels/cuda/cuda_launch.cuh"
 #include "tests/fake_cuda/device_fixture.h"
 
 namespace horizon {

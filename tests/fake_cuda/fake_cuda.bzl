@@ -20,7 +20,7 @@ def fake_cuda_library(name, srcs, hdrs = [], deps = [], visibility = None):
     Args:
       name: of the library.
       srcs: .cu, .cuh, .cc and .h files; labels of another package's must be exported there. What
-        //kernels:cuda_headers has need not be named.
+        //kernels/cuda:cuda_headers has need not be named.
       hdrs: of the library.
       deps: of the .cc files, without the nvcc build of the same sources.
       visibility: as everywhere.
@@ -33,5 +33,5 @@ def fake_cuda_library(name, srcs, hdrs = [], deps = [], visibility = None):
         copts = COPTS + _FLAGS,
         visibility = visibility,
         textual_hdrs = [source for source in srcs if source.endswith(".cuh")],
-        deps = deps + ["//kernels:cuda_headers", "//tests/fake_cuda"],
+        deps = deps + ["//kernels/cuda:cuda_headers", "//tests/fake_cuda"],
     )

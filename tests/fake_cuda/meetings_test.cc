@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "kernels/cuda_reduce.cuh"
+#include "kernels/cuda/cuda_reduce.cuh"
 #include "tests/fake_cuda/device_fixture.h"
 
 namespace horizon {

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <vector>
 
-#include "kernels/cuda_launch.cuh"
+#include "kernels/cuda/cuda_launch.cuh"
 #include "tests/fake_cuda/device_fixture.h"
 
 namespace horizon {

@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "common/io.h"
+#include "common/files/io.h"
 #include "model/load_model_spec.h"
 #include "model/stages.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "model/families/family.h"
 #include "tests/model/model_specs.h"
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "common/io.h"
-#include "common/json.h"
-#include "common/str_cat.h"
+#include "common/documents/json.h"
+#include "common/files/io.h"
+#include "common/text/str_cat.h"
 #include "model/families/family.h"
 #include "model/load_model_spec.h"
 #include "model/stages.h"

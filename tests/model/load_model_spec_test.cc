@@ -6,9 +6,9 @@
 #include <cerrno>
 #include <string>
 
-#include "common/faulting_io.h"
-#include "common/io.h"
-#include "common/str_cat.h"
+#include "common/files/faulting_io.h"
+#include "common/files/io.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 namespace {

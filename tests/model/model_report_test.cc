@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "common/io.h"
-#include "common/json.h"
+#include "common/documents/json.h"
+#include "common/files/io.h"
 #include "model/load_model_spec.h"
 #include "model/stage_memory.h"
 #include "model/stages.h"

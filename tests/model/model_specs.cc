@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "common/check.h"
-#include "common/json.h"
-#include "common/str_cat.h"
+#include "common/documents/json.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 namespace {

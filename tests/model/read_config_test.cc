@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "tests/model/model_specs.h"
 
 namespace horizon {

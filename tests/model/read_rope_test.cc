@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "tests/model/model_specs.h"
 
 namespace horizon {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/io.h"
+#include "common/files/io.h"
 
 namespace horizon {
 

@@ -1,7 +1,7 @@
 #include "tests/model/safetensors_cases.h"
 
-#include "common/str_cat.h"
-#include "model/dtype.h"
+#include "common/text/str_cat.h"
+#include "model/files/dtype.h"
 
 namespace horizon {
 namespace {

@@ -8,8 +8,8 @@
 #include <functional>
 #include <string>
 
-#include "common/str_cat.h"
-#include "model/safetensors_header.h"
+#include "common/text/str_cat.h"
+#include "model/files/safetensors_header.h"
 #include "tests/model/safetensors_cases.h"
 
 namespace horizon {

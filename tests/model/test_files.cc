@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "common/json.h"
+#include "common/documents/json.h"
 #include "planner/search_plan.h"
 #include "planner/set_plan_field.h"
 #include "tests/planner/small_cases.h"

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "common/io.h"
+#include "common/files/io.h"
 #include "model/stages.h"
-#include "planner/machine_catalog.h"
+#include "planner/machines/machine_catalog.h"
 #include "planner/planned_job.h"
 #include "tests/planner/small_cases.h"
 

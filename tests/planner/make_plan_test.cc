@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/units.h"
-#include "planner/machine_catalog.h"
+#include "planner/machines/machine_catalog.h"
 #include "planner/planned_job.h"
 #include "tests/planner/small_cases.h"
 

@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
-#include "common/faulting_io.h"
-#include "common/io.h"
+#include "common/files/faulting_io.h"
+#include "common/files/io.h"
 
 namespace horizon {
 namespace {

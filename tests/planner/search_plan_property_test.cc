@@ -9,8 +9,8 @@
 
 #include "planner/planned_job.h"
 #include "planner/search_plan.h"
-#include "schedule/build_schedule.h"
-#include "schedule/verify_schedule.h"
+#include "schedule/build/build_schedule.h"
+#include "schedule/verify/verify_schedule.h"
 #include "tests/planner/small_cases.h"
 
 namespace horizon {

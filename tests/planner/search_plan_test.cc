@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "planner/planned_job.h"
-#include "schedule/build_schedule.h"
-#include "schedule/verify_schedule.h"
+#include "schedule/build/build_schedule.h"
+#include "schedule/verify/verify_schedule.h"
 #include "tests/planner/small_cases.h"
 
 namespace horizon {

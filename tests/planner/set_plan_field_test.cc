@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/json.h"
+#include "common/documents/json.h"
 
 namespace horizon {
 namespace {

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "common/check.h"
-#include "common/io.h"
+#include "common/files/io.h"
 #include "model/load_model_spec.h"
-#include "planner/machine_catalog.h"
+#include "planner/machines/machine_catalog.h"
 #include "planner/planned_job.h"
 #include "schedule/lay_out_memory.h"
 

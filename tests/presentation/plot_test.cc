@@ -10,7 +10,7 @@
 #include <limits>
 #include <regex>
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "tests/presentation/xml_check.h"
 
 namespace horizon {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <regex>
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 namespace {

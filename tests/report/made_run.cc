@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "model/catalog.h"
 #include "model/load_model_spec.h"
 #include "planner/planned_job.h"

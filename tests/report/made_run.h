@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "common/io.h"
+#include "common/files/io.h"
 #include "report/run_view.h"
 
 namespace horizon {

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "tests/model/test_files.h"
 #include "tests/report/made_run.h"
 

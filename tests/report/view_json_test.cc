@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "common/json.h"
+#include "common/documents/json.h"
 #include "report/page.h"
 #include "tests/report/made_run.h"
 

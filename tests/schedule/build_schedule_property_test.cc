@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "schedule/build_schedule.h"
-#include "schedule/verify_schedule.h"
+#include "schedule/build/build_schedule.h"
+#include "schedule/verify/verify_schedule.h"
 #include "tests/schedule/random_plans.h"
 
 namespace horizon {

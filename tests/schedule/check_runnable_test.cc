@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "common/json.h"
+#include "common/documents/json.h"
 #include "tests/schedule/random_plans.h"
 
 namespace horizon {

@@ -12,7 +12,7 @@
 #include <set>
 #include <string>
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "tests/schedule/random_plans.h"
 
 namespace horizon {

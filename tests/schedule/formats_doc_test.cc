@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "common/io.h"
-#include "common/str_cat.h"
+#include "common/files/io.h"
+#include "common/text/str_cat.h"
 #include "schedule/stream_plan.h"
 #include "schedule/training_job.h"
 #include "simulator/hardware_profile.h"

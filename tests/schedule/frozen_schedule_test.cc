@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "schedule/build_schedule.h"
+#include "schedule/build/build_schedule.h"
 #include "schedule/chunk_table.h"
 #include "schedule/lay_out_memory.h"
-#include "schedule/verify_schedule.h"
+#include "schedule/verify/verify_schedule.h"
 #include "tests/schedule/lane_text.h"
 #include "tests/schedule/random_plans.h"
 

@@ -1,6 +1,6 @@
 #include "tests/schedule/lane_text.h"
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <utility>
 
-#include "common/io.h"
-#include "common/str_cat.h"
+#include "common/files/io.h"
+#include "common/text/str_cat.h"
 #include "model/load_model_spec.h"
 #include "model/stage_work.h"
 #include "tests/schedule/random_plans.h"

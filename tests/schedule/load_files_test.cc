@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "common/faulting_io.h"
-#include "common/str_cat.h"
+#include "common/files/faulting_io.h"
+#include "common/text/str_cat.h"
 #include "tests/model/test_files.h"
 
 namespace horizon {

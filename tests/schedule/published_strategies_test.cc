@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "common/str_cat.h"
-#include "schedule/build_schedule.h"
+#include "common/text/str_cat.h"
+#include "schedule/build/build_schedule.h"
 #include "schedule/offload_baselines.h"
-#include "schedule/timeline.h"
-#include "schedule/verify_schedule.h"
+#include "schedule/timeline/timeline.h"
+#include "schedule/verify/verify_schedule.h"
 #include "tests/schedule/lane_text.h"
 #include "tests/schedule/random_plans.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "model/stages.h"
 
 namespace horizon {

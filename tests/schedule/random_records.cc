@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/enum_words.h"
+#include "common/documents/enum_words.h"
 
 namespace horizon {
 namespace {

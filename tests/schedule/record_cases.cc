@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "common/document.h"
-#include "common/json.h"
-#include "common/str_cat.h"
+#include "common/documents/document.h"
+#include "common/documents/json.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 namespace {

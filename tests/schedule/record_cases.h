@@ -9,9 +9,9 @@
 
 namespace horizon {
 
-// What every file format made of a record (common/record.h) must refuse, tried on all its fields.
-// `written` is the record with its defaults as JSON; from it come the names and kinds of the
-// fields, so that a new field is tried without a change here. `read` parses and reads a text.
+// What every file format made of a record (common/documents/record.h) must refuse, tried on all its
+// fields. `written` is the record with its defaults as JSON; from it come the names and kinds of
+// the fields, so that a new field is tried without a change here. `read` parses and reads a text.
 using ReadText = std::function<absl::Status(std::string_view text)>;
 
 // A number's field with JSON literals on both sides of both ends of its range.

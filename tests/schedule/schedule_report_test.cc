@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "common/json.h"
-#include "common/str_cat.h"
-#include "schedule/build_schedule.h"
+#include "common/documents/json.h"
+#include "common/text/str_cat.h"
+#include "schedule/build/build_schedule.h"
 #include "tests/schedule/random_plans.h"
 
 namespace horizon {

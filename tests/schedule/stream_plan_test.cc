@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "common/io.h"
-#include "common/json.h"
+#include "common/documents/json.h"
+#include "common/documents/yaml.h"
+#include "common/files/io.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
-#include "common/yaml.h"
+#include "common/text/str_cat.h"
 #include "model/load_model_spec.h"
 #include "schedule/offload_baselines.h"
 #include "tests/schedule/random_plans.h"

@@ -9,10 +9,10 @@
 #include <functional>
 #include <limits>
 
-#include "common/json.h"
+#include "common/documents/json.h"
+#include "common/documents/yaml.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
-#include "common/yaml.h"
+#include "common/text/str_cat.h"
 #include "tests/schedule/random_plans.h"
 #include "tests/schedule/random_records.h"
 #include "tests/schedule/record_cases.h"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <map>
 
-#include "schedule/build_schedule.h"
-#include "schedule/verify_schedule.h"
+#include "schedule/build/build_schedule.h"
+#include "schedule/verify/verify_schedule.h"
 #include "tests/schedule/mutants.h"
 #include "tests/schedule/random_plans.h"
 

@@ -10,7 +10,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "runtime/compute_device.h"
+#include "runtime/execution/compute_device.h"
 #include "tests/fake_cuda/fake_cuda_control.h"
 
 namespace horizon {

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "schedule/build_schedule.h"
+#include "schedule/build/build_schedule.h"
 #include "simulator/simulate.h"
 #include "simulator/steady_state.h"
 #include "tests/schedule/random_plans.h"

@@ -16,8 +16,8 @@
 #include <memory>
 #include <vector>
 
-#include "common/str_cat.h"
-#include "schedule/build_schedule.h"
+#include "common/text/str_cat.h"
+#include "schedule/build/build_schedule.h"
 #include "tests/schedule/random_plans.h"
 #include "tests/simulator/test_profile.h"
 

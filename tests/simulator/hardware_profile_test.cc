@@ -10,10 +10,10 @@
 #include <string_view>
 
 #include "common/check.h"
-#include "common/io.h"
-#include "common/json.h"
-#include "common/str_cat.h"
-#include "planner/machine_catalog.h"
+#include "common/documents/json.h"
+#include "common/files/io.h"
+#include "common/text/str_cat.h"
+#include "planner/machines/machine_catalog.h"
 #include "tests/simulator/test_profile.h"
 
 namespace horizon {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "common/str_cat.h"
-#include "schedule/build_schedule.h"
+#include "common/text/str_cat.h"
+#include "schedule/build/build_schedule.h"
 #include "schedule/lay_out_memory.h"
 #include "tests/schedule/random_plans.h"
 #include "tests/simulator/test_profile.h"

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "model/stages.h"
-#include "schedule/build_schedule.h"
+#include "schedule/build/build_schedule.h"
 #include "tests/schedule/random_plans.h"
 #include "tests/simulator/test_profile.h"
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "schedule/build_schedule.h"
-#include "schedule/memory_use.h"
+#include "schedule/build/build_schedule.h"
+#include "schedule/timeline/memory_use.h"
 #include "simulator/bounds.h"
 #include "simulator/simulate.h"
 #include "simulator/steady_state.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "common/str_cat.h"
-#include "schedule/build_schedule.h"
+#include "common/text/str_cat.h"
+#include "schedule/build/build_schedule.h"
 #include "simulator/steady_state.h"
 #include "tests/schedule/random_plans.h"
 #include "tests/simulator/hand_schedule.h"

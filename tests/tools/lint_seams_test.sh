@@ -98,14 +98,14 @@ return ::cudaStreamSynchronize(stream);
 if (cudaEventQuery(event) == cudaSuccess) return;
 cudaStreamCreateWithFlags(&stream, 0);
 END
-refused kernels/cuda_reduce.cuh '  __shared__ float sums[8];'
-refused kernels/cuda_launch.cuh 'cudaMalloc(&memory, bytes);'
+refused kernels/cuda/cuda_reduce.cuh '  __shared__ float sums[8];'
+refused kernels/cuda/cuda_launch.cuh 'cudaMalloc(&memory, bytes);'
 refused runtime/device/cuda_image.cu 'DoNothing<<<1, 1>>>();'
 refused runtime/device/cuda_device.cc 'cudaDeviceSynchronize();'
 refused runtime/device/cuda_device.cc 'cudaMemcpy(to, from, bytes, kind);'
 refused runtime/cuda_kernels.cc 'cudaMalloc(&memory, bytes);'
-refused common/json.cc '#include <yaml-cpp/yaml.h>'
-refused app/model_command.cc '#include <boost/program_options.hpp>'
+refused common/documents/json.cc '#include <yaml-cpp/yaml.h>'
+refused app/commands/model_command.cc '#include <boost/program_options.hpp>'
 refused common/a.h 'inline void F() { ::unlink("x"); }'
 refused runtime/device/a.cc 'void* p = mmap(nullptr, 1, 0, 0, -1, 0);'
 refused common/host_memory.cc 'FILE* f = std::fopen("x", "r");'
@@ -118,23 +118,23 @@ accepted model/a.cc '// open(), time() and rand() are called elsewhere; throw no
   'for (size_t b = 0; b < 2; ++b) close(b, spans[b]);' 'std::vector<int> read(2);' 'runtime(3);' \
   'std::remove(a.begin(), a.end(), 1);' 'VirtualClock clock(mode);' 'int throws = 1;' \
   'static_assert(sizeof(int) == 4);' '#include "model/random_access.h"' 'std::snprintf(b, 1, x);'
-accepted common/posix_io.cc '#include <fcntl.h>' 'int fd = ::open("x", 0);'
+accepted common/files/posix_io.cc '#include <fcntl.h>' 'int fd = ::open("x", 0);'
 accepted common/host_memory.cc '#include <sys/mman.h>' 'madvise(p, 1, 0);' 'munmap(p, 1);'
 accepted common/signal_flag.cc '#include <signal.h>' 'sigaction(number, &action, nullptr);'
 accepted common/clock.cc 'auto t = std::chrono::steady_clock::now();'
-accepted common/json.cc '#include <boost/json.hpp>'
+accepted common/documents/json.cc '#include <boost/json.hpp>'
 accepted report/live/http_server.cc '#include <boost/asio/ip/tcp.hpp>'
 accepted report/live/access_token.cc '#include <sys/random.h>' 'getrandom(p, 16, 0);'
 accepted report/terminal/screen.cc '#include <termios.h>' '#include <unistd.h>' \
   'ioctl(1, TIOCGWINSZ, &window);' '::read(STDIN_FILENO, &key, 1);'
-accepted common/yaml.cc '#include <yaml-cpp/yaml.h>'
-accepted app/command_line.cc '#include <boost/program_options.hpp>'
+accepted common/documents/yaml.cc '#include <yaml-cpp/yaml.h>'
+accepted app/options/command_line.cc '#include <boost/program_options.hpp>'
 accepted app/main.cc 'std::getenv("NO_COLOR");'
 accepted kernels/scale.cu '#include <cuda_runtime.h>' '__shared__ Shared<float, 256> tile;' \
   '  __shared__   Shared<T, kWarps> sums;' '// Scale<<<1, 1>>>() and cudaMalloc() are elsewhere' \
   'cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream);' \
   'cudaMemsetAsync(to, 0, bytes, stream);' 'x = a << b;' 'return Launch(Scale, shape, stream, x);'
-accepted kernels/cuda_launch.cuh 'kernel<<<grid, block, 0, stream>>>(x);' '__shared__ T values[N];'
+accepted kernels/cuda/cuda_launch.cuh 'kernel<<<grid, block, 0, stream>>>(x);' '__shared__ T values[N];'
 accepted runtime/device/cuda_handles.h 'cudaMalloc(&made, bytes);' 'cudaFree(memory);' \
   'cudaStreamSynchronize(stream);'
 accepted runtime/device/cuda_device.cc '#include <cuda_runtime.h>'

@@ -10,7 +10,7 @@ sources=$TEST_TMPDIR/sources
 mkdir -p "$sources"
 cp -rL kernels model runtime "$sources/"
 
-for patch in tests/fake_cuda/mutants/*.patch; do
+while IFS= read -r patch; do
   name=$(basename "$patch" .patch)
   count=$((count + 1))
   said=$(patch --dry-run --strip=1 --fuzz=0 --force --directory="$sources" <"$(readlink -f "$patch")" 2>&1) ||
@@ -21,7 +21,7 @@ for patch in tests/fake_cuda/mutants/*.patch; do
     fail "$name does not name its tests: ${lines[1]}"
   bug=${lines[0]#bug: }
   grep -qF -- "- \`$name\`: ${bug%.}" tests/fake_cuda/README.md || fail "$name is not in the list, or not so"
-done
+done < <(find tests/fake_cuda/mutants -name '*.patch')
 listed=$(grep -cE '^- `[a-z0-9_]+`: ' tests/fake_cuda/README.md)
 ((count >= 20)) || fail "there are only $count mutants"
 ((listed == count)) || fail "the list has $listed of $count mutants"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/stages.h"
-#include "runtime/random_init.h"
+#include "runtime/parameters/random_init.h"
 #include "tests/training/small_run.h"
 
 namespace horizon {

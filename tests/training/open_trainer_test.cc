@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "schedule/build_schedule.h"
+#include "schedule/build/build_schedule.h"
 #include "tests/training/small_run.h"
 
 namespace horizon {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "common/check.h"
-#include "common/str_cat.h"
-#include "planner/machine_catalog.h"
+#include "common/text/str_cat.h"
+#include "planner/machines/machine_catalog.h"
 #include "tests/model/test_files.h"
 
 namespace horizon {

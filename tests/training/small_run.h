@@ -6,7 +6,7 @@
 #include <string>
 
 #include "common/clock.h"
-#include "common/io.h"
+#include "common/files/io.h"
 #include "common/log.h"
 #include "model/load_model_spec.h"
 #include "training/begin_training.h"

@@ -10,7 +10,7 @@
 #include <stop_token>
 #include <string>
 
-#include "planner/yardstick.h"
+#include "planner/profile/yardstick.h"
 #include "tests/training/small_run.h"
 
 namespace horizon {

@@ -11,7 +11,7 @@
 
 #include "runtime/checkpoint/checkpoint_reader.h"
 #include "runtime/checkpoint/run_lock.h"
-#include "schedule/verify_schedule.h"
+#include "schedule/verify/verify_schedule.h"
 #include "tests/model/recording_io.h"
 #include "tests/model/test_files.h"
 #include "tests/training/small_run.h"

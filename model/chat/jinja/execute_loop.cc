@@ -1,9 +1,9 @@
 #include <utility>
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "model/chat/jinja/jinja_attributes.h"
 #include "model/chat/jinja/jinja_evaluate.h"
-#include "model/chat/jinja/python_compare.h"
+#include "model/chat/jinja/python/python_compare.h"
 
 namespace horizon {
 namespace {

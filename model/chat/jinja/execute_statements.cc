@@ -1,10 +1,10 @@
 #include <utility>
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "model/chat/jinja/jinja_attributes.h"
 #include "model/chat/jinja/jinja_evaluate.h"
-#include "model/chat/jinja/python_compare.h"
-#include "model/chat/jinja/python_text.h"
+#include "model/chat/jinja/python/python_compare.h"
+#include "model/chat/jinja/python/python_text.h"
 
 namespace horizon {
 namespace {

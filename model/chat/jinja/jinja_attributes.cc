@@ -4,9 +4,9 @@
 #include <array>
 #include <utility>
 
-#include "common/str_cat.h"
-#include "model/chat/jinja/python_characters.h"
-#include "model/chat/jinja/python_text.h"
+#include "common/text/str_cat.h"
+#include "model/chat/jinja/python/python_characters.h"
+#include "model/chat/jinja/python/python_text.h"
 
 namespace horizon {
 namespace {

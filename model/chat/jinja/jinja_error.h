@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 

@@ -3,9 +3,9 @@
 #include <memory>
 #include <string_view>
 
-#include "model/chat/jinja/jinja_nodes.h"
 #include "model/chat/jinja/jinja_run.h"
 #include "model/chat/jinja/jinja_scope.h"
+#include "model/chat/jinja/syntax/jinja_nodes.h"
 
 namespace horizon {
 

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/quote.h"
-#include "common/str_cat.h"
+#include "common/text/quote.h"
+#include "common/text/str_cat.h"
 #include "model/chat/jinja/jinja_attributes.h"
 #include "model/chat/jinja/jinja_evaluate.h"
 #include "model/chat/jinja/jinja_parameters.h"
-#include "model/chat/jinja/python_text.h"
+#include "model/chat/jinja/python/python_text.h"
 
 namespace horizon {
 namespace {

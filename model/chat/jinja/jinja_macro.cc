@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "model/chat/jinja/jinja_evaluate.h"
-#include "model/chat/jinja/python_text.h"
+#include "model/chat/jinja/python/python_text.h"
 
 namespace horizon {
 namespace {

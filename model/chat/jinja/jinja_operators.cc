@@ -3,10 +3,10 @@
 #include <cmath>
 #include <limits>
 
-#include "common/str_cat.h"
-#include "model/chat/jinja/python_compare.h"
-#include "model/chat/jinja/python_text.h"
-#include "model/chat/jinja/string_format.h"
+#include "common/text/str_cat.h"
+#include "model/chat/jinja/python/python_compare.h"
+#include "model/chat/jinja/python/python_text.h"
+#include "model/chat/jinja/python/string_format.h"
 
 namespace horizon {
 namespace {

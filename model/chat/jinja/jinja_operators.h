@@ -1,7 +1,7 @@
 #pragma once
 
-#include "model/chat/jinja/jinja_nodes.h"
 #include "model/chat/jinja/jinja_run.h"
+#include "model/chat/jinja/syntax/jinja_nodes.h"
 
 namespace horizon {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/str_cat.h"
-#include "model/chat/jinja/python_compare.h"
-#include "model/chat/jinja/python_text.h"
+#include "common/text/str_cat.h"
+#include "model/chat/jinja/python/python_compare.h"
+#include "model/chat/jinja/python/python_text.h"
 
 namespace horizon {
 

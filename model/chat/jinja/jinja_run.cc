@@ -1,9 +1,9 @@
 #include "model/chat/jinja/jinja_run.h"
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "model/chat/jinja/jinja_error.h"
 #include "model/chat/jinja/jinja_scope.h"
-#include "model/chat/jinja/python_text.h"
+#include "model/chat/jinja/python/python_text.h"
 
 namespace horizon {
 namespace {

@@ -3,11 +3,11 @@
 #include <utility>
 
 #include "common/status_macros.h"
-#include "common/str_cat.h"
-#include "model/chat/jinja/hidden_names.h"
+#include "common/text/str_cat.h"
 #include "model/chat/jinja/jinja_evaluate.h"
-#include "model/chat/jinja/jinja_parser.h"
 #include "model/chat/jinja/jinja_run.h"
+#include "model/chat/jinja/syntax/hidden_names.h"
+#include "model/chat/jinja/syntax/jinja_parser.h"
 
 namespace horizon {
 

@@ -4,7 +4,7 @@
 
 #include "common/check.h"
 #include "model/chat/jinja/jinja_object.h"
-#include "model/chat/jinja/python_compare.h"
+#include "model/chat/jinja/python/python_compare.h"
 
 namespace horizon {
 

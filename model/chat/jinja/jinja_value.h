@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/document.h"
+#include "common/documents/document.h"
 #include "model/chat/jinja/traced_text.h"
 
 namespace horizon {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "app/answer_match.h"
+#include "app/answers/answer_match.h"
 #include "common/check.h"
 #include "tests/common/fuzz/fuzz_driver.h"
 

@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "absl/strings/str_split.h"
-#include "app/command_line.h"
-#include "app/config_file.h"
-#include "app/option.h"
+#include "app/options/command_line.h"
+#include "app/options/config_file.h"
+#include "app/options/option.h"
 #include "common/check.h"
-#include "common/utf8.h"
+#include "common/text/utf8.h"
 #include "tests/app/fuzz/every_option.h"
+#include "tests/common/files/memory_io.h"
 #include "tests/common/fuzz/fuzz_driver.h"
-#include "tests/common/memory_io.h"
 
 namespace horizon {
 namespace {

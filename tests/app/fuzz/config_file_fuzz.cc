@@ -6,12 +6,12 @@
 #include <string_view>
 #include <utility>
 
-#include "app/config_file.h"
-#include "app/option.h"
+#include "app/options/config_file.h"
+#include "app/options/option.h"
 #include "common/check.h"
 #include "tests/app/fuzz/every_option.h"
+#include "tests/common/files/memory_io.h"
 #include "tests/common/fuzz/fuzz_driver.h"
-#include "tests/common/memory_io.h"
 
 namespace horizon {
 namespace {

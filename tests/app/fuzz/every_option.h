@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/option.h"
+#include "app/options/option.h"
 #include "common/check.h"
 #include "common/units.h"
 

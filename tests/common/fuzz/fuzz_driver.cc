@@ -16,7 +16,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
-#include "common/io.h"
+#include "common/files/io.h"
 #include "tests/common/fuzz/mutate.h"
 
 namespace horizon {

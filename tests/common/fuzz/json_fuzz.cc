@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "common/check.h"
-#include "common/document.h"
-#include "common/json.h"
+#include "common/documents/document.h"
+#include "common/documents/json.h"
+#include "tests/common/documents/write_value.h"
 #include "tests/common/fuzz/fuzz_driver.h"
-#include "tests/common/write_value.h"
 
 namespace horizon {
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "common/check.h"
-#include "common/io.h"
+#include "common/files/io.h"
 #include "tests/common/fuzz/fuzz_driver.h"
 
 namespace horizon {

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "common/check.h"
-#include "common/document.h"
-#include "common/json.h"
-#include "common/yaml.h"
+#include "common/documents/document.h"
+#include "common/documents/json.h"
+#include "common/documents/yaml.h"
+#include "tests/common/documents/write_value.h"
 #include "tests/common/fuzz/fuzz_driver.h"
-#include "tests/common/write_value.h"
 
 namespace horizon {
 namespace {

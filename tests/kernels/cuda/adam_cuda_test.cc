@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "kernels/adam.h"
-#include "tests/kernels/adam_state.h"
+#include "kernels/optimizer/adam.h"
 #include "tests/kernels/cuda/device_array.h"
+#include "tests/kernels/optimizer/adam_state.h"
 
 namespace horizon {
 namespace {

@@ -5,12 +5,12 @@
 #include <random>
 #include <vector>
 
-#include "kernels/cuda_column_scratch.h"
-#include "kernels/gemm.h"
-#include "tests/kernels/bf16_values.h"
+#include "kernels/cuda/cuda_column_scratch.h"
+#include "kernels/gemm/gemm.h"
 #include "tests/kernels/cuda/cuda_kernel_test.h"
 #include "tests/kernels/cuda/device_array.h"
-#include "tests/kernels/kernel_lane.h"
+#include "tests/kernels/support/bf16_values.h"
+#include "tests/kernels/support/kernel_lane.h"
 
 namespace horizon {
 namespace {

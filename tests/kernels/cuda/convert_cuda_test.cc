@@ -8,10 +8,10 @@
 #include <random>
 #include <vector>
 
-#include "kernels/convert.h"
+#include "kernels/elementwise/convert.h"
 #include "tests/kernels/cuda/cuda_kernel_test.h"
 #include "tests/kernels/cuda/device_array.h"
-#include "tests/kernels/kernel_lane.h"
+#include "tests/kernels/support/kernel_lane.h"
 
 namespace horizon {
 namespace {

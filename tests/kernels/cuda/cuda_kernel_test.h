@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "tests/kernels/device_arrays.h"
+#include "tests/kernels/support/device_arrays.h"
 
 namespace horizon {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "common/kernel_context.h"
-#include "kernels/token_record.h"
+#include "kernels/arguments/token_record.h"
 #include "tests/kernels/cuda/cuda_world.h"
-#include "tests/kernels/device_arrays.h"
+#include "tests/kernels/support/device_arrays.h"
 
 namespace horizon {
 

@@ -4,11 +4,11 @@
 #include <random>
 #include <vector>
 
-#include "kernels/glu.h"
-#include "tests/kernels/bf16_values.h"
+#include "kernels/activation/glu.h"
 #include "tests/kernels/cuda/cuda_kernel_test.h"
 #include "tests/kernels/cuda/device_array.h"
 #include "tests/kernels/gelu_error.h"
+#include "tests/kernels/support/bf16_values.h"
 
 namespace horizon {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 namespace {

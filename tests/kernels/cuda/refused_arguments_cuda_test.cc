@@ -6,16 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "kernels/adam.h"
-#include "kernels/convert.h"
-#include "kernels/embedding.h"
-#include "kernels/gemm.h"
-#include "kernels/glu.h"
-#include "kernels/residual.h"
-#include "kernels/rms_norm.h"
-#include "kernels/rotary.h"
-#include "kernels/squared_norm.h"
-#include "tests/kernels/device_arrays.h"
+#include "kernels/activation/glu.h"
+#include "kernels/elementwise/convert.h"
+#include "kernels/elementwise/residual.h"
+#include "kernels/embedding/embedding.h"
+#include "kernels/gemm/gemm.h"
+#include "kernels/norm/rms_norm.h"
+#include "kernels/optimizer/adam.h"
+#include "kernels/optimizer/squared_norm.h"
+#include "kernels/rotary/rotary.h"
+#include "tests/kernels/support/device_arrays.h"
 
 namespace horizon {
 namespace {

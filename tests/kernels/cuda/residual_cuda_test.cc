@@ -3,11 +3,11 @@
 #include <random>
 #include <vector>
 
-#include "kernels/residual.h"
-#include "tests/kernels/bf16_values.h"
+#include "kernels/elementwise/residual.h"
 #include "tests/kernels/cuda/cuda_kernel_test.h"
 #include "tests/kernels/cuda/device_array.h"
-#include "tests/kernels/kernel_lane.h"
+#include "tests/kernels/support/bf16_values.h"
+#include "tests/kernels/support/kernel_lane.h"
 
 namespace horizon {
 namespace {

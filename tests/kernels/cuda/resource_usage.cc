@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "absl/status/status.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 namespace {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "common/text_table.h"
+#include "common/text/text_table.h"
 #include "tests/kernels/cuda/occupancy.h"
 
 namespace horizon {
@@ -88,13 +88,24 @@ std::string Read(const std::filesystem::path& path) {
   return text.str();
 }
 
+// Where the source with this name lies among the files the test was given.
+std::string PathOf(const std::string& file) {
+  for (const char* folder : {"kernels", "selftest"}) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(
+             folder, std::filesystem::directory_options::follow_directory_symlink)) {
+      if (entry.path().filename() == file) return entry.path().string();
+    }
+  }
+  ADD_FAILURE() << "there is no " << file;
+  return file;
+}
+
 // The value of a constant in a source or one of the headers that device code shares; 0: not there.
 int ConstantOf(const std::string& file, const std::string& name) {
   if (name == "1") return 1;
   const std::regex constant("constexpr \\w+ " + name + " = (\\d+);");
-  const std::string source = file == "double_words.cu" ? "selftest/conformance/" : "kernels/";
-  for (const std::string& path : {source + file, std::string("kernels/cuda_column_sums.cuh"),
-                                  std::string("kernels/head_sums.h")}) {
+  for (const std::string& path : {PathOf(file), std::string("kernels/cuda/cuda_column_sums.cuh"),
+                                  std::string("kernels/head/head_sums.h")}) {
     const std::string text = Read(path);
     std::smatch match;
     if (std::regex_search(text, match, constant)) return std::stoi(match[1].str());

@@ -4,12 +4,12 @@
 #include <random>
 #include <vector>
 
-#include "kernels/rotary.h"
-#include "tests/kernels/bf16_values.h"
+#include "kernels/rotary/rotary.h"
 #include "tests/kernels/cuda/cuda_kernel_test.h"
 #include "tests/kernels/cuda/device_array.h"
-#include "tests/kernels/kernel_lane.h"
-#include "tests/kernels/token_rows.h"
+#include "tests/kernels/support/bf16_values.h"
+#include "tests/kernels/support/kernel_lane.h"
+#include "tests/kernels/support/token_rows.h"
 
 namespace horizon {
 namespace {

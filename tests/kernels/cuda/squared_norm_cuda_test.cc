@@ -5,11 +5,11 @@
 #include <random>
 #include <vector>
 
-#include "kernels/squared_norm.h"
-#include "tests/kernels/bf16_values.h"
+#include "kernels/optimizer/squared_norm.h"
 #include "tests/kernels/cuda/cuda_kernel_test.h"
 #include "tests/kernels/cuda/device_array.h"
-#include "tests/kernels/kernel_lane.h"
+#include "tests/kernels/support/bf16_values.h"
+#include "tests/kernels/support/kernel_lane.h"
 
 namespace horizon {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <ostream>
 
-#include "kernels/attention.h"
-#include "tests/kernels/bf16_values.h"
+#include "kernels/attention/attention.h"
 #include "tests/kernels/products/device_lane.h"
-#include "tests/kernels/token_rows.h"
+#include "tests/kernels/support/bf16_values.h"
+#include "tests/kernels/support/token_rows.h"
 
 namespace horizon {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/kernel_context.h"
-#include "kernels/cublas_products.h"
+#include "kernels/gemm/cublas_products.h"
 #include "tests/fake_cuda/fake_cuda_control.h"
 
 namespace horizon {

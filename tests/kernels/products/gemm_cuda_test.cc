@@ -2,9 +2,9 @@
 
 #include <ostream>
 
-#include "kernels/gemm.h"
-#include "tests/kernels/bf16_values.h"
+#include "kernels/gemm/gemm.h"
 #include "tests/kernels/products/device_lane.h"
+#include "tests/kernels/support/bf16_values.h"
 
 namespace horizon {
 namespace {

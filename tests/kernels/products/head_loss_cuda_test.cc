@@ -3,9 +3,9 @@
 #include <limits>
 #include <ostream>
 
-#include "kernels/head_loss.h"
-#include "tests/kernels/bf16_values.h"
+#include "kernels/head/head_loss.h"
 #include "tests/kernels/products/device_lane.h"
+#include "tests/kernels/support/bf16_values.h"
 
 namespace horizon {
 namespace {

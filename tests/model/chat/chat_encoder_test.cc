@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "common/json.h"
-#include "common/str_cat.h"
+#include "common/documents/json.h"
+#include "common/text/str_cat.h"
 #include "tests/model/tokenizer/golden_tokenizers.h"
 #include "tests/runtime/data/fake_chat.h"
 

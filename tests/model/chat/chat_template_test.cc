@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/json.h"
+#include "common/documents/json.h"
 #include "model/chat/date_text.h"
 #include "tests/runtime/data/fake_chat.h"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "common/check.h"
-#include "common/json.h"
+#include "common/documents/json.h"
 #include "model/model_report.h"
 #include "model/read_config.h"
 #include "model/stages.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "common/check.h"
-#include "model/safetensors_header.h"
+#include "model/files/safetensors_header.h"
 #include "tests/common/fuzz/fuzz_driver.h"
 
 namespace horizon {

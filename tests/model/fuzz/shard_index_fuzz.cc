@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "common/check.h"
-#include "model/shard_index.h"
+#include "model/files/shard_index.h"
 #include "tests/common/fuzz/fuzz_driver.h"
 
 namespace horizon {

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "common/json.h"
+#include "common/documents/json.h"
 #include "model/read_config.h"
 #include "model/rotary_frequencies.h"
 #include "model/stages.h"

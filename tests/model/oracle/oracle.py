@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""An independent judge of safetensors files: the rules of model/safetensors_header.h in plain Python.
+"""An independent judge of safetensors files: the rules of model/files/safetensors_header.h in plain Python.
 
 Written from the rules alone; shares nothing with model/ and needs no package.
 

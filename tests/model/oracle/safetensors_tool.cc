@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "common/io.h"
-#include "common/json.h"
+#include "common/documents/json.h"
+#include "common/files/io.h"
 #include "common/status_macros.h"
-#include "model/safetensors_reader.h"
-#include "model/safetensors_writer.h"
+#include "model/files/safetensors_reader.h"
+#include "model/files/safetensors_writer.h"
 
 namespace horizon {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/philox.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 namespace {

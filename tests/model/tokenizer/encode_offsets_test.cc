@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "model/tokenizer/load_tokenizer.h"
 #include "model/tokenizer/quoted_ranges.h"
 #include "model/tokenizer/tokenizer.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "common/document.h"
-#include "common/str_cat.h"
+#include "common/documents/document.h"
+#include "common/text/str_cat.h"
 #include "model/tokenizer/tokenizer.h"
 #include "tests/model/tokenizer/golden_tokenizers.h"
 

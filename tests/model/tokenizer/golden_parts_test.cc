@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/document.h"
+#include "common/documents/document.h"
 #include "model/tokenizer/decoder.h"
 #include "model/tokenizer/normalizer.h"
 #include "model/tokenizer/pre_tokenizer.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/document.h"
+#include "common/documents/document.h"
 #include "model/tokenizer/tokenizer.h"
 #include "tests/model/tokenizer/golden_tokenizers.h"
 

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <utility>
 
-#include "common/io.h"
-#include "common/json.h"
-#include "common/str_cat.h"
+#include "common/documents/json.h"
+#include "common/files/io.h"
+#include "common/text/str_cat.h"
 #include "common/units.h"
 #include "model/tokenizer/load_tokenizer.h"
 

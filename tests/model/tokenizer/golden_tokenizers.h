@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/document.h"
+#include "common/documents/document.h"
 #include "model/tokenizer/tokenizer.h"
 
 namespace horizon {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "common/io.h"
-#include "common/str_cat.h"
+#include "common/files/io.h"
+#include "common/text/str_cat.h"
 #include "tests/model/test_files.h"
 #include "tests/model/tokenizer/golden_tokenizers.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "model/tokenizer/load_tokenizer.h"
 
 namespace horizon {

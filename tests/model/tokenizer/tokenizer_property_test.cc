@@ -7,10 +7,10 @@
 #include <thread>
 #include <vector>
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "model/tokenizer/load_tokenizer.h"
+#include "model/tokenizer/text/unicode_text.h"
 #include "model/tokenizer/tokenizer.h"
-#include "model/tokenizer/unicode_text.h"
 #include "tests/model/tokenizer/golden_tokenizers.h"
 
 namespace horizon {

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_split.h"
 #include "common/check.h"
-#include "common/json.h"
+#include "common/documents/json.h"
 #include "planner/set_plan_field.h"
 #include "schedule/stream_plan.h"
 #include "tests/common/fuzz/fuzz_driver.h"

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "common/io.h"
-#include "common/str_cat.h"
+#include "common/files/io.h"
+#include "common/text/str_cat.h"
 #include "tests/report/live/live_client.h"
 
 namespace horizon {

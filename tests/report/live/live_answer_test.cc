@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
-#include "common/io.h"
-#include "common/str_cat.h"
+#include "common/files/io.h"
+#include "common/text/str_cat.h"
 #include "report/live/http_server.h"
 #include "tests/report/live/live_client.h"
 #include "tests/report/made_run.h"

@@ -12,7 +12,7 @@
 #include <chrono>
 #include <utility>
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "common/io.h"
-#include "common/json.h"
-#include "common/str_cat.h"
+#include "common/documents/json.h"
+#include "common/files/io.h"
+#include "common/text/str_cat.h"
 #include "report/view_json.h"
 #include "tests/report/made_run.h"
 

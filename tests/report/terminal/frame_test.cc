@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "tests/report/made_run.h"
 
 namespace horizon {

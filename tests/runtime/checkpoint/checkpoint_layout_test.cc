@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "model/safetensors_header.h"
+#include "model/files/safetensors_header.h"
 #include "runtime/checkpoint/checkpoint_names.h"
-#include "tests/common/memory_io.h"
+#include "tests/common/files/memory_io.h"
 #include "tests/runtime/checkpoint/saved_run.h"
 
 namespace horizon {

@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "common/crc32c.h"
-#include "common/faulting_io.h"
-#include "common/io.h"
-#include "common/str_cat.h"
+#include "common/files/faulting_io.h"
+#include "common/files/io.h"
+#include "common/text/str_cat.h"
 #include "runtime/checkpoint/checkpoint_reader.h"
 #include "runtime/checkpoint/written_ranges.h"
-#include "tests/common/memory_io.h"
+#include "tests/common/files/memory_io.h"
 #include "tests/runtime/checkpoint/saved_run.h"
 
 namespace horizon {

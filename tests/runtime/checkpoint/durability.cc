@@ -1,7 +1,7 @@
 #include "tests/runtime/checkpoint/durability.h"
 
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "runtime/checkpoint/checkpoint_names.h"
 #include "runtime/checkpoint/checkpoint_reader.h"
 #include "runtime/checkpoint/retention.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "common/io.h"
+#include "common/files/io.h"
 #include "runtime/checkpoint/checkpoint_layout.h"
 
 namespace horizon {

@@ -10,12 +10,12 @@
 #include <memory>
 #include <string>
 
-#include "common/faulting_io.h"
-#include "common/io.h"
-#include "common/str_cat.h"
+#include "common/files/faulting_io.h"
+#include "common/files/io.h"
+#include "common/text/str_cat.h"
 #include "runtime/checkpoint/checkpoint_layout.h"
 #include "runtime/checkpoint/run_lock.h"
-#include "tests/common/memory_io.h"
+#include "tests/common/files/memory_io.h"
 #include "tests/model/test_files.h"
 #include "tests/runtime/checkpoint/durability.h"
 #include "tests/runtime/checkpoint/saved_run.h"

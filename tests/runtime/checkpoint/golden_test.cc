@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/io.h"
+#include "common/files/io.h"
 #include "runtime/checkpoint/checkpoint_reader.h"
 #include "tests/model/test_files.h"
 #include "tests/runtime/checkpoint/golden_state.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "common/io.h"
+#include "common/files/io.h"
 #include "runtime/checkpoint/checkpoint_layout.h"
 #include "runtime/checkpoint/checkpoint_reader.h"
 #include "runtime/checkpoint/run_lock.h"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "common/io.h"
+#include "common/files/io.h"
 #include "common/status_macros.h"
 #include "runtime/checkpoint/checkpoint_writer.h"
 #include "tests/runtime/checkpoint/golden_state.h"

@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "runtime/checkpoint/manifest_text.h"
 #include "tests/runtime/checkpoint/saved_run.h"
 

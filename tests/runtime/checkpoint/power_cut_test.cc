@@ -1,6 +1,6 @@
 // K2: what a power cut at any moment leaves of two saves with their prunes. And the bugs this test
 // must find: an Io that forgets to sync.
-#include "tests/common/power_cut.h"
+#include "tests/common/files/power_cut.h"
 
 #include <gtest/gtest.h>
 
@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
-#include "common/io.h"
-#include "common/str_cat.h"
-#include "tests/common/memory_io.h"
+#include "common/files/io.h"
+#include "common/text/str_cat.h"
+#include "tests/common/files/memory_io.h"
 #include "tests/runtime/checkpoint/durability.h"
 #include "tests/runtime/checkpoint/forgetful_io.h"
 #include "tests/runtime/checkpoint/saved_run.h"

@@ -6,8 +6,8 @@
 #include <functional>
 #include <string>
 
-#include "common/document.h"
-#include "common/json.h"
+#include "common/documents/document.h"
+#include "common/documents/json.h"
 #include "tests/runtime/checkpoint/saved_run.h"
 
 namespace horizon {

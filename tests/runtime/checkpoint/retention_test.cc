@@ -8,11 +8,11 @@
 #include <optional>
 #include <string>
 
-#include "common/io.h"
-#include "common/str_cat.h"
+#include "common/files/io.h"
+#include "common/text/str_cat.h"
 #include "runtime/checkpoint/checkpoint_reader.h"
 #include "runtime/checkpoint/run_lock.h"
-#include "tests/common/memory_io.h"
+#include "tests/common/files/memory_io.h"
 #include "tests/model/test_files.h"
 #include "tests/runtime/checkpoint/saved_run.h"
 

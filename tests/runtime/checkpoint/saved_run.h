@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "common/io.h"
+#include "common/files/io.h"
 #include "runtime/checkpoint/checkpoint_layout.h"
 #include "runtime/checkpoint/manifest.h"
 #include "runtime/checkpoint/run_lock.h"

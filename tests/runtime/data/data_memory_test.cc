@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "common/io.h"
-#include "common/str_cat.h"
+#include "common/files/io.h"
+#include "common/text/str_cat.h"
 #include "model/chat/chat_encoder.h"
 #include "model/tokenizer/load_tokenizer.h"
 #include "model/tokenizer/tokenizer.h"
 #include "runtime/data/training_data.h"
-#include "runtime/process_memory.h"
+#include "runtime/loop/process_memory.h"
 #include "tests/model/test_files.h"
 
 namespace horizon {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "tests/model/test_files.h"
 
 namespace horizon {

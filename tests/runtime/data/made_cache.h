@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "common/io.h"
-#include "runtime/data/token_cache.h"
+#include "common/files/io.h"
+#include "runtime/data/cache/token_cache.h"
 #include "runtime/data/token_line.h"
 
 namespace horizon {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "common/faulting_io.h"
-#include "common/str_cat.h"
+#include "common/files/faulting_io.h"
+#include "common/text/str_cat.h"
 #include "tests/model/test_files.h"
 #include "tests/runtime/data/made_cache.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 
 namespace horizon {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "tests/runtime/data/fake_chat.h"
 #include "tests/runtime/data/fake_tokenizer.h"
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "common/faulting_io.h"
-#include "common/str_cat.h"
+#include "common/files/faulting_io.h"
+#include "common/text/str_cat.h"
 #include "tests/model/test_files.h"
 #include "tests/runtime/data/fake_chat.h"
 #include "tests/runtime/data/fake_tokenizer.h"

@@ -7,7 +7,7 @@
 
 #include "common/check.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "runtime/device/find_ref.h"
 
 namespace horizon {

@@ -17,7 +17,7 @@
 #include "absl/status/statusor.h"
 #include "common/clock.h"
 #include "common/host_memory.h"
-#include "common/workers.h"
+#include "common/threads/workers.h"
 #include "runtime/device/arena.h"
 #include "runtime/device/device.h"
 #include "runtime/device/host_ranges.h"

@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "common/check.h"
-#include "common/document.h"
-#include "common/json.h"
+#include "common/documents/document.h"
+#include "common/documents/json.h"
 #include "model/model_spec.h"
-#include "runtime/config_dtype.h"
-#include "runtime/text_part_config.h"
+#include "runtime/export/config_dtype.h"
+#include "runtime/export/text_part_config.h"
+#include "tests/common/documents/write_value.h"
 #include "tests/common/fuzz/fuzz_driver.h"
-#include "tests/common/write_value.h"
 
 namespace horizon {
 namespace {

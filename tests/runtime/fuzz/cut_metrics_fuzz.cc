@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "common/check.h"
-#include "runtime/metrics.h"
+#include "runtime/loop/metrics.h"
+#include "tests/common/files/memory_io.h"
 #include "tests/common/fuzz/fuzz_driver.h"
-#include "tests/common/memory_io.h"
 
 namespace horizon {
 namespace {

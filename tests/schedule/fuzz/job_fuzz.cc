@@ -7,8 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "common/check.h"
-#include "common/json.h"
-#include "common/yaml.h"
+#include "common/documents/json.h"
+#include "common/documents/yaml.h"
 #include "schedule/training_job.h"
 #include "tests/common/fuzz/fuzz_driver.h"
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/check.h"
-#include "common/json.h"
+#include "common/documents/json.h"
 #include "model/model_spec.h"
 #include "schedule/stream_plan.h"
 #include "tests/common/fuzz/fuzz_driver.h"

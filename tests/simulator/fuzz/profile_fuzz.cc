@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "common/check.h"
-#include "common/json.h"
+#include "common/documents/json.h"
 #include "simulator/hardware_profile.h"
 #include "tests/common/fuzz/fuzz_driver.h"
 

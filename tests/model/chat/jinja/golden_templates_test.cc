@@ -4,9 +4,9 @@
 #include <memory>
 #include <string>
 
-#include "common/document.h"
-#include "common/io.h"
-#include "common/json.h"
+#include "common/documents/document.h"
+#include "common/documents/json.h"
+#include "common/files/io.h"
 #include "model/chat/jinja/jinja_template.h"
 
 namespace horizon {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "model/chat/jinja/jinja_template.h"
 
 namespace horizon {

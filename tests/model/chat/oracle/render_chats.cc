@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/document.h"
-#include "common/io.h"
-#include "common/json.h"
+#include "common/documents/document.h"
+#include "common/documents/json.h"
+#include "common/files/io.h"
 #include "common/status_macros.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "model/chat/chat_encoder.h"
 #include "model/chat/date_text.h"
 #include "model/chat/write_json.h"

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "common/check.h"
-#include "model/tokenizer/regular_expression.h"
-#include "model/tokenizer/translate_expression.h"
+#include "model/tokenizer/text/regular_expression.h"
+#include "model/tokenizer/text/translate_expression.h"
 #include "tests/common/fuzz/fuzz_driver.h"
 
 namespace horizon {

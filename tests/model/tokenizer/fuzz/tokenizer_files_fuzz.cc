@@ -9,8 +9,8 @@
 
 #include "common/check.h"
 #include "model/tokenizer/load_tokenizer.h"
+#include "tests/common/files/memory_io.h"
 #include "tests/common/fuzz/fuzz_driver.h"
-#include "tests/common/memory_io.h"
 
 namespace horizon {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "common/check.h"
 #include "model/tokenizer/load_tokenizer.h"
+#include "model/tokenizer/text/unicode_text.h"
 #include "model/tokenizer/tokenizer.h"
-#include "model/tokenizer/unicode_text.h"
 #include "tests/common/fuzz/fuzz_driver.h"
 
 namespace horizon {

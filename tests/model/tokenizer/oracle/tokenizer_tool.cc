@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "common/io.h"
-#include "common/json.h"
+#include "common/documents/json.h"
+#include "common/files/io.h"
 #include "common/status_macros.h"
 #include "common/units.h"
 #include "model/tokenizer/load_tokenizer.h"

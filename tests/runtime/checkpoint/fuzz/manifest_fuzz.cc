@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "common/check.h"
-#include "common/str_cat.h"
+#include "common/text/str_cat.h"
 #include "runtime/checkpoint/checkpoint_names.h"
 #include "runtime/checkpoint/manifest.h"
 #include "runtime/checkpoint/manifest_text.h"

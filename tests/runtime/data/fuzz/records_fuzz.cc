@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "common/check.h"
-#include "common/io.h"
-#include "runtime/data/record_stream.h"
+#include "common/files/io.h"
+#include "runtime/data/records/record_stream.h"
 #include "tests/common/fuzz/fuzz_driver.h"
 #include "tests/runtime/data/memory_io.h"
 

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "common/check.h"
-#include "runtime/data/token_cache.h"
-#include "runtime/data/token_cache_format.h"
+#include "runtime/data/cache/token_cache.h"
+#include "runtime/data/cache/token_cache_format.h"
 #include "tests/common/fuzz/fuzz_driver.h"
 #include "tests/runtime/data/memory_io.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "common/check.h"
-#include "runtime/data/token_cache_format.h"
+#include "runtime/data/cache/token_cache_format.h"
 #include "tests/common/fuzz/fuzz_driver.h"
 
 namespace horizon {

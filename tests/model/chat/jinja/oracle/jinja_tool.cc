@@ -3,8 +3,8 @@
 #include <iostream>
 #include <string>
 
-#include "common/document.h"
-#include "common/json.h"
+#include "common/documents/document.h"
+#include "common/documents/json.h"
 #include "model/chat/jinja/jinja_template.h"
 
 namespace horizon {

@@ -1,0 +1,118 @@
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/commands/commands.h"
+#include "app/options/job_options.h"
+#include "app/options/planning_options.h"
+#include "common/status_macros.h"
+#include "common/text/str_cat.h"
+#include "model/load_model_spec.h"
+#include "planner/explain_plan.h"
+#include "planner/make_plan.h"
+#include "planner/plan_files.h"
+#include "planner/plan_report.h"
+#include "planner/planned_job.h"
+#include "planner/profile/calibration.h"
+#include "planner/set_plan_field.h"
+
+namespace horizon {
+namespace {
+
+// The answer itself says what lacks: an error is told once.
+absl::Status DoesNotFit(const ModelSpec& spec, const HardwareProfile& profile) {
+  return absl::FailedPreconditionError(
+      StrCat(spec.name, " does not fit on ", profile.name,
+             "; the answer lists what lacks and what would make it fit"));
+}
+
+class PlanCommand : public Command {
+ public:
+  std::string_view name() const override { return "plan"; }
+  std::string_view summary() const override {
+    return "Find the fastest plan that fits a machine, and predict what it would do";
+  }
+  std::string_view details() const override {
+    return "Searches the fields of the plan; --set fixes some of them. With auto the planner also\n"
+           "proposes job fields, which change the numbers of a run and are marked as proposals.\n"
+           "A model that does not fit is exit code 3, with what would make it fit.\n";
+  }
+  OptionList Options() override {
+    OptionList list{.options = {ModelOption(&model_), MachineOption(&machine_)}};
+    job_.AddTo(list);
+    overrides_.AddTo(list);
+    list.options.push_back({.name = "set",
+                            .value = &set_,
+                            .unit = "field=value",
+                            .help = "Fix a field of the plan (K=4, depth=3, slabs=2, "
+                                    "anchor_home=host); the others are searched"});
+    list.options.push_back({.name = "output",
+                            .value = &output_,
+                            .unit = "file",
+                            .help = "Write the plan there (plan.json), and the job beside it "
+                                    "(plan.job.json)"});
+    list.options.push_back({.name = "explain",
+                            .value = &explain_,
+                            .help = "Show what each choice gains over its neighbours"});
+    list.options.push_back({.name = "json", .value = &json_, .help = "Answer in JSON"});
+    return list;
+  }
+
+  absl::Status Run(const CommandContext& context) override {
+    ASSIGN_OR_RETURN(const ModelConfig config, LoadModelSpec(context.io, model_));
+    ASSIGN_OR_RETURN(const HardwareProfile profile, overrides_.Load(context, machine_));
+    ASSIGN_OR_RETURN(const Strategy strategy, job_.ReadStrategy());
+    ASSIGN_OR_RETURN(const TrainingJob job, job_.Read(context.io, model_, &config.spec, profile));
+    StreamPlan fixed = PlanFor(strategy);
+    std::vector<std::string> fields;
+    for (const std::string& assignment : set_) {
+      RETURN_IF_ERROR(SetPlanField(assignment, fixed, fields));
+    }
+    const Setting setting{.profile = profile,
+                          .software = BuiltInCalibration().SoftwareOf(strategy),
+                          .margin = job_.margin()};
+    ASSIGN_OR_RETURN(const PlanAnswer answer, MakePlan({.spec = config.spec,
+                                                        .job = job,
+                                                        .fixed = fixed,
+                                                        .fixed_fields = fields,
+                                                        .setting = setting,
+                                                        .propose_batch = job_.proposes_batch(),
+                                                        .propose_state = job_.proposes_state()}));
+    std::vector<Alternative> alternatives;
+    if (explain_ && answer.feasible) {
+      alternatives =
+          ExplainPlan(config.spec, answer.job, *answer.search.plan,
+                      SpaceFor(config.spec, answer.job, profile, fixed, fields), setting);
+    }
+    const PlanReport report{.spec = config.spec,
+                            .profile = profile,
+                            .answer = answer,
+                            .alternatives = alternatives,
+                            .margin = setting.margin};
+    RETURN_IF_ERROR(context.output.Write(json_ ? PlanReportJson(report) : PlanReportText(report)));
+    if (!answer.feasible) return DoesNotFit(config.spec, profile);
+    if (!output_.has_value()) return absl::OkStatus();
+    StreamPlan plan = *answer.search.plan;
+    plan.model = model_;
+    RETURN_IF_ERROR(WritePlanFiles(context.io, *output_, plan, answer.job));
+    context.log.Info(StrCat("wrote ", *output_, " and ", JobFileBeside(*output_)));
+    return absl::OkStatus();
+  }
+
+ private:
+  std::string model_;
+  std::string machine_ = kThisMachine;
+  PlanJobOptions job_;
+  OverrideOptions overrides_;
+  std::vector<std::string> set_;
+  std::optional<std::string> output_;
+  bool explain_ = false;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakePlanCommand() { return std::make_unique<PlanCommand>(); }
+
+}  // namespace horizon

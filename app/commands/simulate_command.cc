@@ -1,0 +1,127 @@
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "app/commands/commands.h"
+#include "app/options/job_options.h"
+#include "app/options/planning_options.h"
+#include "common/documents/json.h"
+#include "common/status_macros.h"
+#include "common/text/str_cat.h"
+#include "model/load_model_spec.h"
+#include "planner/machines/machine_catalog.h"
+#include "planner/make_plan.h"
+#include "planner/plan_files.h"
+#include "planner/plan_report.h"
+#include "planner/profile/calibration.h"
+#include "schedule/build/build_schedule.h"
+#include "schedule/check_runnable.h"
+#include "schedule/timeline/trace_writer.h"
+#include "schedule/verify/verify_schedule.h"
+
+namespace horizon {
+namespace {
+
+class SimulateCommand : public Command {
+ public:
+  std::string_view name() const override { return "simulate"; }
+  std::string_view summary() const override {
+    return "Predict what a plan would do on a machine: step time, lanes, stalls, memory";
+  }
+  std::string_view details() const override {
+    return "Executes the plan's schedule, verified first, on the machine's profile. A plan that "
+           "does\n"
+           "not fit is simulated all the same and is exit code 3. The trace opens in "
+           "ui.perfetto.dev.\n";
+  }
+  OptionList Options() override {
+    OptionList list{
+        .options = {{.name = "plan",
+                     .value = &plan_,
+                     .unit = "file",
+                     .help = "The plan, as 'horizon plan --output' writes it",
+                     .required = true},
+                    MachineOption(&machine_),
+                    {.name = "model",
+                     .value = &model_,
+                     .unit = "name or path",
+                     .help = "The model; if not given the one the plan names"},
+                    {.name = "job",
+                     .value = &job_,
+                     .unit = "file",
+                     .help = "The job; if not given the file beside the plan (plan.job.json)"},
+                    {.name = "trace",
+                     .value = &trace_,
+                     .unit = "file",
+                     .help = "Write the predicted timeline there"}}};
+    overrides_.AddTo(list);
+    list.options.push_back({.name = "json", .value = &json_, .help = "Answer in JSON"});
+    return list;
+  }
+
+  absl::Status Run(const CommandContext& context) override {
+    ASSIGN_OR_RETURN(const PlanFiles files, LoadPlanFiles(context.io, plan_, job_.value_or("")));
+    const std::string model = model_.value_or(files.plan.model);
+    if (model.empty()) {
+      return absl::InvalidArgumentError(StrCat(plan_, " names no model: give one with --model"));
+    }
+    ASSIGN_OR_RETURN(const ModelConfig config, LoadModelSpec(context.io, model));
+    ASSIGN_OR_RETURN(const HardwareProfile profile, overrides_.Load(context, machine_));
+    RETURN_IF_ERROR(CheckDevice(files.job, profile));
+    ASSIGN_OR_RETURN(const Schedule schedule, BuildSchedule(config.spec, files.job, files.plan));
+    RETURN_IF_ERROR(VerifySchedule(schedule));
+    const PredictedRun run = PredictRun(
+        config.spec, schedule,
+        {.profile = profile, .software = BuiltInCalibration().SoftwareOf(files.plan.strategy)});
+    if (trace_.has_value()) {
+      RETURN_IF_ERROR(WriteTrace(schedule, run.steady.simulation.timeline,
+                                 StrCat(config.spec.name, " on ", profile.name, " (simulated)"),
+                                 context.io, *trace_));
+      context.log.Info(StrCat("wrote the trace to ", *trace_));
+    }
+    const std::string planned_only = WhyPlannedOnly(config.spec, files.job, files.plan);
+    RETURN_IF_ERROR(
+        context.output.Write(json_ ? Json(config.spec, profile, run.prediction, planned_only)
+                                   : Text(config.spec, profile, run.prediction, planned_only)));
+    if (run.prediction.fits()) return absl::OkStatus();
+    std::string lacking;
+    for (const std::string& line : DescribeShortages(run.prediction.shortages)) {
+      lacking += StrCat(lacking.empty() ? "" : "; ", line);
+    }
+    return absl::FailedPreconditionError(
+        StrCat("the plan does not fit on ", profile.name, ": ", lacking,
+               "; 'horizon plan' finds one that does, if there is any"));
+  }
+
+ private:
+  static std::string Text(const ModelSpec& spec, const HardwareProfile& profile,
+                          const Prediction& prediction, const std::string& planned_only) {
+    return StrCat(PlannedOnlyLine(planned_only), spec.name, " on ", MachineHeading(profile), "\n",
+                  PredictionText(prediction, profile));
+  }
+  static std::string Json(const ModelSpec& spec, const HardwareProfile& profile,
+                          const Prediction& prediction, const std::string& planned_only) {
+    JsonWriter writer;
+    writer.BeginObject().Key("feasible").Bool(prediction.fits());
+    WriteRunnable(planned_only, writer);
+    writer.Key("model").String(spec.name).Key("machine").String(profile.name);
+    writer.Key("prediction");
+    WritePrediction(prediction, profile, writer);
+    writer.EndObject();
+    return std::move(writer).Finish();
+  }
+
+  std::string plan_;
+  std::string machine_ = kThisMachine;
+  std::optional<std::string> model_;
+  std::optional<std::string> job_;
+  std::optional<std::string> trace_;
+  OverrideOptions overrides_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeSimulateCommand() { return std::make_unique<SimulateCommand>(); }
+
+}  // namespace horizon

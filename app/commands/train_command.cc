@@ -1,0 +1,49 @@
+#include <memory>
+#include <string_view>
+
+#include "app/commands/commands.h"
+#include "app/commands/train_from_options.h"
+#include "app/options/train_options.h"
+#include "common/signal_flag.h"
+#include "common/status_macros.h"
+
+namespace horizon {
+namespace {
+
+class TrainCommand : public Command {
+ public:
+  std::string_view name() const override { return "train"; }
+  std::string_view summary() const override {
+    return "Train a model, streaming it through the device as the plan says";
+  }
+  std::string_view details() const override {
+    return "Measures this machine, plans, refuses what does not fit, trains, and writes into the\n"
+           "output folder: job.json, plan.json, train.yaml (all options, to go on with),\n"
+           "metrics.jsonl (a line a step), eval.jsonl, checkpoints/step-N, timeline.json (the "
+           "last\n"
+           "step, for ui.perfetto.dev) and model/, a Hugging Face folder.\n"
+           "Ctrl-C, SIGTERM, SIGUSR1 and a closed terminal (SIGHUP) finish the steps under way,\n"
+           "save them and end with exit code 75; `horizon train --config OUTPUT/train.yaml\n"
+           "--resume auto` goes on from there, with the bits it would have had. A second signal\n"
+           "stops at once.\n";
+  }
+  OptionList Options() override {
+    OptionList list;
+    options_.AddTo(list);
+    return list;
+  }
+  absl::Status Run(const CommandContext& context) override {
+    StopSignals signals(EndBeforeTraining(context));
+    RETURN_IF_ERROR(options_.FollowMovedRun(context.io));
+    return TrainFromOptions(context, options_, signals);
+  }
+
+ private:
+  TrainOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeTrainCommand() { return std::make_unique<TrainCommand>(); }
+
+}  // namespace horizon

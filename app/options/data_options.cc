@@ -1,0 +1,123 @@
+#include "app/options/data_options.h"
+
+#include <utility>
+
+#include "common/documents/document.h"
+#include "common/documents/enum_words.h"
+#include "common/documents/json.h"
+#include "common/files/io.h"
+#include "common/status_macros.h"
+#include "common/text/str_cat.h"
+#include "model/chat/built_in_format.h"
+#include "model/chat/date_text.h"
+#include "runtime/data/sample.h"
+#include "runtime/data/tokenise_files.h"
+
+namespace horizon {
+namespace {
+
+std::vector<std::string> WithAuto(std::vector<std::string> words) {
+  words.insert(words.begin(), "auto");
+  return words;
+}
+
+}  // namespace
+
+void ChatFlags::AddTo(OptionList& list) {
+  const auto add = [&](Option option) { list.options.push_back(std::move(option)); };
+  add({.name = "chat-format",
+       .value = &chat_format,
+       .unit = "format",
+       .help = "How conversations are written down; auto: as the model's chat template does",
+       .choices = WithAuto(AllWords<BuiltInFormat>())});
+  add({.name = "chat-template",
+       .value = &chat_template,
+       .unit = "file",
+       .help = "Jinja chat template to use in place of the model's own",
+       .is_path = true});
+  add({.name = "chat-template-args",
+       .value = &chat_template_args,
+       .unit = "JSON",
+       .help = "Further variables of the chat template, such as '{\"enable_thinking\": false}'"});
+  add({.name = "chat-date",
+       .value = &chat_date,
+       .unit = "YYYY-MM-DD",
+       .help = "Date for chat templates that write today's; not given: today (UTC)"});
+}
+
+absl::StatusOr<ChatChoice> ChatFlags::ToChoice(const CommandContext& context) const {
+  ChatChoice choice{.format = chat_format};
+  if (chat_template.has_value()) {
+    ASSIGN_OR_RETURN(std::string text, ReadTextFile(context.io, *chat_template));
+    choice.own =
+        ChatTemplateText{.name = "default", .text = std::move(text), .where = *chat_template};
+  }
+  if (chat_template_args.has_value()) {
+    ASSIGN_OR_RETURN(Document arguments, ParseJson("--chat-template-args", *chat_template_args));
+    const auto* object = arguments.root.As<Value::Object>();
+    if (object == nullptr) {
+      return absl::InvalidArgumentError(
+          StrCat("--chat-template-args is ", arguments.root.KindName(),
+                 "; it must be an object such as '{\"enable_thinking\": false}'"));
+    }
+    choice.arguments = *object;
+  }
+  ASSIGN_OR_RETURN(choice.now,
+                   ParseDay(chat_date.value_or(DateText("%Y-%m-%d", context.clock.UnixSeconds()))));
+  return choice;
+}
+
+void DataFlags::AddTo(OptionList& list) {
+  const auto add = [&](Option option) { list.options.push_back(std::move(option)); };
+  add({.name = "data-kind",
+       .value = &data_kind,
+       .unit = "kind",
+       .help = "What a record of the data is; auto looks at the keys of the first one",
+       .choices = WithAuto(AllWords<DataKind>())});
+  add({.name = "tokenizer",
+       .value = &tokenizer,
+       .unit = "which",
+       .help = "The tokenizer.json of the model's folder, or bytes as tokens",
+       .choices = {"model", "byte"}});
+  chat.AddTo(list);
+  add({.name = "train-on-prompt",
+       .value = &train_on_prompt,
+       .help = "Learn questions too, not the answers alone"});
+  add({.name = "packing",
+       .value = &packing,
+       .unit = "true|false",
+       .help = "Let several samples share a row, without seeing each other; false: pad each one",
+       .choices = {"true", "false"}});
+  add({.name = "on-bad-line",
+       .value = &on_bad_line,
+       .unit = "what",
+       .help = "When a record cannot be used: stop, or skip it and count",
+       .choices = AllWords<OnBadLine>()});
+  add({.name = "cache",
+       .value = &cache,
+       .unit = "folder",
+       .help = "Where tokenised data is kept; not given: the user's cache folder",
+       .is_path = true});
+}
+
+TokenizerChoice DataFlags::tokenizer_choice() const {
+  return tokenizer == "byte" ? TokenizerChoice::kByte : TokenizerChoice::kModel;
+}
+
+absl::StatusOr<DataSettings> DataFlags::ToSettings(const CommandContext& context,
+                                                   const std::string& fallback_cache) const {
+  DataSettings settings{.tokenizer = tokenizer_choice(),
+                        .train_on_prompt = train_on_prompt,
+                        .packing = packing == "true"};
+  ASSIGN_OR_RETURN(settings.chat, chat.ToChoice(context));
+  if (data_kind != "auto") {
+    ASSIGN_OR_RETURN(settings.kind, ParseWord<DataKind>(data_kind));
+  }
+  ASSIGN_OR_RETURN(settings.on_bad_line, ParseWord<OnBadLine>(on_bad_line));
+  settings.cache_folder = cache.has_value()              ? *cache
+                          : context.cache_folder.empty() ? fallback_cache
+                                                         : context.cache_folder + "/tokens";
+  return settings;
+}
+
+}  // namespace horizon

@@ -1,0 +1,184 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/documents/document.h"
+#include "common/documents/enum_words.h"
+#include "common/documents/json.h"
+#include "common/text/str_cat.h"
+#include "common/units.h"
+
+namespace horizon {
+
+// A record is a plain struct whose fields are declared once, with unit, range and help:
+//   template <typename Record, typename Visitor>   // Record is StreamPlan or const StreamPlan
+//   void VisitFields(Record& plan, Visitor& visit) {
+//     visit("buffer_depth", plan.buffer_depth, {.unit = "slots", .minimum = 1, .help = "..."});
+//   }
+// Reading, writing and documenting it are the visitors below, so a field cannot be read but not
+// written, or documented under another name.
+
+enum class FieldPresence { kOptional, kRequired };
+
+struct FieldInfo {
+  std::string_view unit = "";
+  // Inclusive bounds for numbers and byte counts; a bound beyond the type's range is no bound.
+  double minimum = -1e300;
+  double maximum = 1e300;
+  FieldPresence presence = FieldPresence::kOptional;
+  std::string_view help = "";
+};
+
+// "needs a value from 1 to 8 slots, found 9", or "" where the field is in range or has none.
+template <typename T>
+std::string RangeProblem(const T& field, const FieldInfo& info) {
+  double value = 0;
+  if constexpr (std::is_same_v<T, Bytes>) {
+    value = static_cast<double>(field.value());
+  } else if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+    value = static_cast<double>(field);
+  } else {
+    return "";
+  }
+  if (value >= info.minimum && value <= info.maximum) return "";
+  return StrCat("needs a value from ", info.minimum, " to ", info.maximum,
+                info.unit.empty() ? "" : " ", info.unit, ", found ", value);
+}
+
+// Checks the ranges of a record that was made in code, not read from a file.
+class RecordChecker {
+ public:
+  template <typename T>
+  void operator()(std::string_view name, const T& field, const FieldInfo& info) {
+    const std::string problem = RangeProblem(field, info);
+    if (status_.ok() && !problem.empty()) {
+      status_ = absl::InvalidArgumentError(StrCat(name, ": ", problem));
+    }
+  }
+  // InvalidArgument "FIELD: needs a value from ..." for the first field out of range.
+  const absl::Status& status() const { return status_; }
+
+ private:
+  absl::Status status_;
+};
+
+// Reads fields from an object and checks each against its range and choices.
+class RecordReader {
+ public:
+  explicit RecordReader(ObjectReader& reader) : reader_(reader) {}
+
+  template <typename T>
+  void operator()(std::string_view name, T& field, const FieldInfo& info) {
+    if constexpr (HasWords<T>) {
+      std::string word(ToString(field));
+      Take(name, &word, info);
+      if (!reader_.ok()) return;
+      absl::StatusOr<T> value = ParseWord<T>(word);
+      if (value.ok()) {
+        field = *value;
+      } else {
+        reader_.Fail(name, std::string(value.status().message()));
+      }
+    } else {
+      Take(name, &field, info);
+      if (!reader_.ok()) return;
+      const std::string problem = RangeProblem(field, info);
+      if (!problem.empty()) reader_.Fail(name, problem);
+    }
+  }
+
+ private:
+  template <typename T>
+  void Take(std::string_view name, T* out, const FieldInfo& info) {
+    if (info.presence == FieldPresence::kRequired) {
+      reader_.Required(name, out);
+    } else {
+      reader_.Optional(name, out);
+    }
+  }
+
+  ObjectReader& reader_;
+};
+
+// Writes every field, in declaration order; byte counts as integers, so that they round-trip.
+class RecordWriter {
+ public:
+  explicit RecordWriter(JsonWriter& writer) : writer_(writer) {}
+
+  template <typename T>
+  void operator()(std::string_view name, const T& field, const FieldInfo&) {
+    writer_.Key(name);
+    if constexpr (HasWords<T>) {
+      writer_.String(ToString(field));
+    } else if constexpr (std::is_same_v<T, bool>) {
+      writer_.Bool(field);
+    } else if constexpr (std::is_same_v<T, int64_t>) {
+      writer_.Integer(field);
+    } else if constexpr (std::is_same_v<T, uint64_t>) {
+      writer_.Unsigned(field);
+    } else if constexpr (std::is_same_v<T, double>) {
+      writer_.Number(field);
+    } else if constexpr (std::is_same_v<T, Bytes>) {
+      writer_.Unsigned(field.value());
+    } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+      writer_.BeginArray();
+      for (const std::string& element : field) writer_.String(element);
+      writer_.EndArray();
+    } else {
+      writer_.String(field);
+    }
+  }
+
+ private:
+  JsonWriter& writer_;
+};
+
+// The table of fields as Markdown: | field | unit and range, or choices | default | meaning |.
+class RecordTable {
+ public:
+  template <typename T>
+  void operator()(std::string_view name, const T& field, const FieldInfo& info) {
+    std::string unit(info.unit);
+    std::string fallback;
+    if constexpr (HasWords<T>) {
+      for (const std::string& word : AllWords<T>()) {
+        unit += StrCat(unit.empty() ? "" : ", ", "`", word, "`");
+      }
+      fallback = ToString(field);
+    } else if constexpr (std::is_same_v<T, bool>) {
+      unit = "`true`, `false`";
+      fallback = field ? "true" : "false";
+    } else if constexpr (std::is_same_v<T, Bytes>) {
+      fallback = ToString(field);
+    } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+      unit = "list of texts";
+      fallback = "[]";
+    } else {
+      fallback = StrCat(field);
+    }
+    const bool has_minimum = info.minimum > -1e300;
+    const bool has_maximum = info.maximum < 1e300;
+    if (has_minimum || has_maximum) unit += unit.empty() ? "" : ", ";
+    if (has_minimum && has_maximum) {
+      unit += StrCat(info.minimum, " to ", info.maximum);
+    } else if (has_minimum) {
+      unit += StrCat("at least ", info.minimum);
+    } else if (has_maximum) {
+      unit += StrCat("at most ", info.maximum);
+    }
+    if (info.presence == FieldPresence::kRequired) fallback = "required";
+    text_ += StrCat("| `", name, "` | ", unit, " | ", fallback, " | ", info.help, " |\n");
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_ =
+      "| field | unit and range, or choices | default | meaning |\n|---|---|---|---|\n";
+};
+
+}  // namespace horizon

@@ -1,0 +1,240 @@
+#include <cfloat>
+
+#include "kernels/attention/attention_launch.h"
+#include "kernels/cuda/cuda_launch.cuh"
+#include "kernels/cuda/cuda_numbers.cuh"
+#include "kernels/cuda/cuda_reduce.cuh"
+
+namespace horizon {
+namespace {
+
+constexpr unsigned kThreads = 256;
+constexpr unsigned kWarps = kThreads / kWarpThreads;
+constexpr int kEight = 8;  // bf16 in 16 bytes
+constexpr int kFour = 4;   // fp32 in 16 bytes
+// A lane's share of a row of scores: vectors of four, a warp's width apart.
+constexpr int kVectors = kDeviceKeyTile / (kFour * static_cast<int>(kWarpThreads));
+constexpr int kWarpElements = kFour * static_cast<int>(kWarpThreads);
+
+// Where eight elements lie in both orders of heads.
+struct EightOfHead {
+  bool inside;
+  int64_t row;     // of [heads, tokens]
+  int64_t entry;   // of [tokens, heads]
+  int64_t column;  // of the first
+};
+__device__ __forceinline__ EightOfHead EightAt(const HeadsOfTokens& shape) {
+  const int64_t vectors = shape.width / kEight;
+  const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  const int64_t entry = i / vectors;
+  const int64_t token = entry / shape.heads;
+  const int64_t head = entry % shape.heads;
+  return {token < shape.tokens, head * shape.tokens + token, entry, i % vectors * kEight};
+}
+
+__global__ void PackHeads(HeadsOfTokens shape, const uint16_t* __restrict__ side_by_side,
+                          uint16_t* __restrict__ packed) {
+  const EightOfHead at = EightAt(shape);
+  if (!at.inside) return;
+  StoreVector<kEight>(packed + at.row * shape.width + at.column,
+                      LoadVector<kEight>(side_by_side + at.entry * shape.width + at.column));
+}
+
+__device__ __forceinline__ void StoreEight(const float* from, float factor, uint16_t* to) {
+  const Vector<float, kFour> low = LoadVector<kFour>(from);
+  const Vector<float, kFour> high = LoadVector<kFour>(from + kFour);
+  Vector<uint16_t, kEight> rounded;
+#pragma unroll
+  for (int i = 0; i < kFour; ++i) {
+    rounded[i] = Bf16Of(low[i] * factor);
+    rounded[kFour + i] = Bf16Of(high[i] * factor);
+  }
+  StoreVector<kEight>(to, rounded);
+}
+
+__global__ void UnpackHeads(HeadsOfTokens shape, const float* __restrict__ packed,
+                            uint16_t* __restrict__ side_by_side) {
+  const EightOfHead at = EightAt(shape);
+  if (!at.inside) return;
+  StoreEight(packed + at.row * shape.width + at.column, 1.0f,
+             side_by_side + at.entry * shape.width + at.column);
+}
+
+__global__ void FinishQueries(FinishedQueries args) {
+  const EightOfHead at = EightAt(args.shape);
+  if (!at.inside) return;
+  const float sum = args.sum[at.row];
+  StoreEight(args.packed + at.row * args.shape.width + at.column, 1.0f / sum,
+             args.output + at.entry * args.shape.width + at.column);
+  if (at.column == 0) args.log_sum_exp[at.entry] = args.largest[at.row] + logf(sum);
+}
+
+// The row of scores that a warp works on, and the keys of the tile that its query sees.
+struct ScoreRow {
+  bool inside;
+  int64_t row;    // of [heads, queries]
+  int64_t entry;  // of [queries, heads]
+  int64_t begin;  // of the keys, from the tile's first
+  int64_t end;
+};
+__device__ __forceinline__ ScoreRow RowOfWarp(const ScoreTile& tile) {
+  const int64_t row = int64_t{blockIdx.x} * kWarps + threadIdx.x / kWarpThreads;
+  if (row >= tile.heads * tile.queries) return {};
+  const int64_t query = row % tile.queries;
+  const int64_t t = tile.first_query + query;
+  int64_t begin = t - tile.records[t].position;
+  if (tile.window > 0) begin = max(begin, t - tile.window + 1);
+  return {true, row, query * tile.heads + row / tile.queries, begin - tile.first_key,
+          min(t + 1 - tile.first_key, tile.keys)};
+}
+
+// Element `i` of vector `vector` of the calling lane.
+__device__ __forceinline__ int KeyOf(int vector, int i) {
+  return vector * kWarpElements + static_cast<int>(threadIdx.x % kWarpThreads) * kFour + i;
+}
+__device__ __forceinline__ bool Sees(const ScoreRow& row, int key) {
+  return key >= row.begin && key < row.end;
+}
+
+struct LaneScores {
+  Vector<float, kFour> values[kVectors];
+};
+__device__ __forceinline__ LaneScores LoadScores(const float* row) {
+  LaneScores scores;
+#pragma unroll
+  for (int vector = 0; vector < kVectors; ++vector) {
+    scores.values[vector] = LoadVector<kFour>(row + KeyOf(vector, 0));
+  }
+  return scores;
+}
+// Over the first half of the row that all lanes have loaded.
+__device__ __forceinline__ void StoreRounded(const LaneScores& scores, float* row) {
+  uint16_t* rounded_row = reinterpret_cast<uint16_t*>(row);
+#pragma unroll
+  for (int vector = 0; vector < kVectors; ++vector) {
+    Vector<uint16_t, kFour> rounded;
+#pragma unroll
+    for (int i = 0; i < kFour; ++i) rounded[i] = Bf16Of(scores.values[vector][i]);
+    StoreVector<kFour>(rounded_row + KeyOf(vector, 0), rounded);
+  }
+}
+
+__global__ void __launch_bounds__(kThreads) ContinueSoftmax(SoftmaxTile args) {
+  const ScoreRow row = RowOfWarp(args.tile);
+  if (!row.inside) return;
+  float* score_row = args.scores + row.row * kDeviceKeyTile;
+  LaneScores scores = LoadScores(score_row);
+  // Finite, so that a query which has seen no key yet has factor exp(0) and not exp(inf - inf).
+  const float before = args.begins ? -FLT_MAX : args.largest[row.row];
+  float largest = before;
+#pragma unroll
+  for (int vector = 0; vector < kVectors; ++vector) {
+#pragma unroll
+    for (int i = 0; i < kFour; ++i) {
+      if (Sees(row, KeyOf(vector, i))) largest = fmaxf(largest, scores.values[vector][i]);
+    }
+  }
+  largest = WarpMax(largest);
+  float sum = 0.0f;
+#pragma unroll
+  for (int vector = 0; vector < kVectors; ++vector) {
+#pragma unroll
+    for (int i = 0; i < kFour; ++i) {
+      float& value = scores.values[vector][i];
+      value = Sees(row, KeyOf(vector, i)) ? expf(value - largest) : 0.0f;
+      sum += value;
+    }
+  }
+  sum = WarpSum(sum);
+  __syncwarp();
+  StoreRounded(scores, score_row);
+  const float factor = expf(before - largest);
+  if (threadIdx.x % kWarpThreads == 0) {
+    args.largest[row.row] = largest;
+    args.sum[row.row] = args.begins ? sum : args.sum[row.row] * factor + sum;
+  }
+  if (args.begins || factor == 1.0f) return;
+  float* output = args.output + row.row * args.width;
+  for (int64_t i = KeyOf(0, 0); i < args.width; i += kWarpElements) {
+    Vector<float, kFour> values = LoadVector<kFour>(output + i);
+#pragma unroll
+    for (int j = 0; j < kFour; ++j) values[j] *= factor;
+    StoreVector<kFour>(output + i, values);
+  }
+}
+
+__global__ void __launch_bounds__(kThreads) DifferentiateScores(ScoreGradients args) {
+  const ScoreRow row = RowOfWarp(args.tile);
+  if (!row.inside) return;
+  float* score_row = args.scores + row.row * kDeviceKeyTile;
+  float* gradient_row = args.gradients + row.row * kDeviceKeyTile;
+  LaneScores scores = LoadScores(score_row);
+  LaneScores gradients = LoadScores(gradient_row);
+  const float log_sum_exp = args.log_sum_exp[row.entry];
+  const float dot = args.output_dot[row.entry];
+#pragma unroll
+  for (int vector = 0; vector < kVectors; ++vector) {
+#pragma unroll
+    for (int i = 0; i < kFour; ++i) {
+      float& score = scores.values[vector][i];
+      float& gradient = gradients.values[vector][i];
+      const bool sees = Sees(row, KeyOf(vector, i));
+      score = sees ? expf(score - log_sum_exp) : 0.0f;
+      gradient = sees ? score * (gradient - dot) : 0.0f;
+    }
+  }
+  __syncwarp();
+  StoreRounded(scores, score_row);
+  StoreRounded(gradients, gradient_row);
+}
+
+__global__ void DotRows(RowDots args) {
+  const int64_t row = int64_t{blockIdx.x} * kWarps + threadIdx.x / kWarpThreads;
+  if (row >= args.rows) return;
+  float sum = 0.0f;
+  for (int64_t i = int64_t{threadIdx.x % kWarpThreads} * kEight; i < args.width;
+       i += int64_t{kWarpThreads} * kEight) {
+    const Vector<uint16_t, kEight> a = LoadVector<kEight>(args.a + row * args.width + i);
+    const Vector<uint16_t, kEight> b = LoadVector<kEight>(args.b + row * args.width + i);
+#pragma unroll
+    for (int j = 0; j < kEight; ++j) sum += FloatOf(a[j]) * FloatOf(b[j]);
+  }
+  sum = WarpSum(sum);
+  if (threadIdx.x % kWarpThreads == 0) args.dots[row] = sum;
+}
+
+unsigned BlocksFor(int64_t pieces, unsigned of_block) {
+  return static_cast<unsigned>((pieces + of_block - 1) / of_block);
+}
+LaunchShape ByEights(const HeadsOfTokens& shape) {
+  return {BlocksFor(shape.tokens * shape.heads * (shape.width / kEight), kThreads), kThreads};
+}
+LaunchShape ByRows(int64_t rows) { return {BlocksFor(rows, kWarps), kThreads}; }
+
+}  // namespace
+
+CudaResult LaunchPackHeads(const HeadsOfTokens& shape, const uint16_t* side_by_side,
+                           uint16_t* packed, CUstream_st* stream) {
+  return Launch(PackHeads, ByEights(shape), stream, shape, side_by_side, packed);
+}
+CudaResult LaunchUnpackHeads(const HeadsOfTokens& shape, const float* packed,
+                             uint16_t* side_by_side, CUstream_st* stream) {
+  return Launch(UnpackHeads, ByEights(shape), stream, shape, packed, side_by_side);
+}
+CudaResult LaunchZeros(float* sums, int64_t count, CUstream_st* stream) {
+  return ToResult(cudaMemsetAsync(sums, 0, static_cast<size_t>(count) * sizeof(*sums), stream));
+}
+CudaResult LaunchSoftmaxTile(const SoftmaxTile& args, CUstream_st* stream) {
+  return Launch(ContinueSoftmax, ByRows(args.tile.heads * args.tile.queries), stream, args);
+}
+CudaResult LaunchFinishQueries(const FinishedQueries& args, CUstream_st* stream) {
+  return Launch(FinishQueries, ByEights(args.shape), stream, args);
+}
+CudaResult LaunchRowDots(const RowDots& args, CUstream_st* stream) {
+  return Launch(DotRows, ByRows(args.rows), stream, args);
+}
+CudaResult LaunchScoreGradients(const ScoreGradients& args, CUstream_st* stream) {
+  return Launch(DifferentiateScores, ByRows(args.tile.heads * args.tile.queries), stream, args);
+}
+
+}  // namespace horizon

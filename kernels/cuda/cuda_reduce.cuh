@@ -1,0 +1,67 @@
+// Sums and maxima over the threads of a warp or block, float or double, in an order that the number
+// of threads alone decides. Every thread of the block (warp) calls; every one gets the same bits.
+#pragma once
+
+#include "kernels/cuda/cuda_launch.cuh"
+
+namespace horizon {
+
+inline constexpr unsigned kWarpThreads = 32;
+inline constexpr unsigned kWholeWarp = 0xFFFFFFFFu;
+
+// Halves: lanes i and i ^ 16 first, then ^ 8, and so on. Addition commutes, so both get equal bits.
+template <typename T>
+__device__ __forceinline__ T WarpSum(T value) {
+#pragma unroll
+  for (int distance = kWarpThreads / 2; distance > 0; distance /= 2) {
+    value += __shfl_xor_sync(kWholeWarp, value, distance);
+  }
+  return value;
+}
+
+// The larger one; a NaN loses against a number, as in fmaxf.
+__device__ __forceinline__ float Larger(float a, float b) { return fmaxf(a, b); }
+__device__ __forceinline__ double Larger(double a, double b) { return fmax(a, b); }
+
+template <typename T>
+__device__ __forceinline__ T WarpMax(T value) {
+#pragma unroll
+  for (int distance = kWarpThreads / 2; distance > 0; distance /= 2) {
+    value = Larger(value, __shfl_xor_sync(kWholeWarp, value, distance));
+  }
+  return value;
+}
+
+// Over a block of exactly kThreads threads, whole warps, one dimension: warps as above, then their
+// results in ascending order. Two barriers, so it may be called again at once.
+template <unsigned kThreads, typename T>
+__device__ __forceinline__ T BlockSum(T value) {
+  constexpr int kWarps = kThreads / kWarpThreads;
+  static_assert(kThreads % kWarpThreads == 0 && kWarps > 0);
+  __shared__ Shared<T, kWarps> sums;
+  const T sum = WarpSum(value);
+  if (threadIdx.x % kWarpThreads == 0) sums[threadIdx.x / kWarpThreads] = sum;
+  __syncthreads();
+  T total = sums[0];
+#pragma unroll
+  for (int warp = 1; warp < kWarps; ++warp) total += sums[warp];
+  __syncthreads();
+  return total;
+}
+
+template <unsigned kThreads, typename T>
+__device__ __forceinline__ T BlockMax(T value) {
+  constexpr int kWarps = kThreads / kWarpThreads;
+  static_assert(kThreads % kWarpThreads == 0 && kWarps > 0);
+  __shared__ Shared<T, kWarps> largest;
+  const T of_warp = WarpMax(value);
+  if (threadIdx.x % kWarpThreads == 0) largest[threadIdx.x / kWarpThreads] = of_warp;
+  __syncthreads();
+  T total = largest[0];
+#pragma unroll
+  for (int warp = 1; warp < kWarps; ++warp) total = Larger(total, largest[warp]);
+  __syncthreads();
+  return total;
+}
+
+}  // namespace horizon

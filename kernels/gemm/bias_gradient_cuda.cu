@@ -1,0 +1,27 @@
+#include "kernels/cuda/cuda_column_sums.cuh"
+#include "kernels/gemm/bias_gradient_launch.h"
+
+namespace horizon {
+namespace {
+
+struct BiasTerms {
+  const uint16_t* output_gradient;
+  int64_t width;
+  bool whole;
+
+  __device__ __forceinline__ Eight<float> operator()(int64_t row, int64_t column,
+                                                     int64_t count) const {
+    return LoadNumbers(output_gradient + row * width + column, count, whole);
+  }
+};
+
+}  // namespace
+
+CudaResult LaunchBiasGradient(const BiasColumns& columns, CUstream_st* stream) {
+  const bool whole = columns.width % 8 == 0 && IsEightAligned(columns.output_gradient);
+  const BiasTerms terms{columns.output_gradient, columns.width, whole};
+  return LaunchColumnSums(columns.tokens, columns.width, terms, columns.gradient, columns.scratch,
+                          columns.scratch_bytes, stream);
+}
+
+}  // namespace horizon

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "kernels/arguments/gradient_out.h"
+
+namespace horizon {
+
+// What reference bodies share: bf16 by its values, and how a gradient is stored. Host and CUDA
+// bodies use none of it.
+
+inline float ReferenceFromBf16(uint16_t half) { return std::bit_cast<float>(uint32_t{half} << 16); }
+
+// The nearest bf16, ties to even: numbers of one binade are `unit` apart. NaN and infinities stay.
+inline uint16_t ReferenceToBf16(float value) {
+  float nearest = value;
+  if (std::isfinite(value) && value != 0.0f) {
+    const double unit = std::ldexp(1.0, std::max(std::ilogb(value), -126) - 7);
+    const double rounded = std::nearbyint(static_cast<double>(value) / unit) * unit;
+    // The least magnitude past the largest bf16 is 2^128.
+    nearest = std::fabs(rounded) >= std::ldexp(1.0, 128)
+                  ? std::copysign(std::numeric_limits<float>::infinity(), value)
+                  : static_cast<float>(rounded);
+  } else if (std::isnan(value)) {
+    nearest = std::copysign(std::numeric_limits<float>::quiet_NaN(), value);
+  }
+  return static_cast<uint16_t>(std::bit_cast<uint32_t>(nearest) >> 16);
+}
+
+// Parameter i's finished sum g.
+inline void ReferenceStoreGradient(const GradientOut& out, int64_t i, double g) {
+  const float sum = static_cast<float>(g);
+  if (out.leaving != nullptr) {
+    out.leaving[i] = ReferenceToBf16(sum);
+    return;
+  }
+  const float stored = out.rounded ? ReferenceFromBf16(ReferenceToBf16(sum)) : sum;
+  out.sum[i] = out.add ? out.sum[i] + stored : stored;
+}
+
+}  // namespace horizon

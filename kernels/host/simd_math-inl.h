@@ -1,0 +1,255 @@
+// Pieces of vector code that host bodies share. For a .cc that is compiled once for each
+// instruction set by hwy/foreach_target.h: include after hwy/highway.h, use inside
+// horizon::HWY_NAMESPACE between HWY_BEFORE_NAMESPACE() and HWY_AFTER_NAMESPACE().
+//
+// Same bits: whatever is done element by element gives the same bits at any place of an array, for
+// a rest shorter than a vector goes through the vector code too (LoadPart, StorePart). Sums have 16
+// logical lanes: element i goes to lane i mod 16 whatever the length of a vector, products are
+// rounded before they are added, and lanes are added in ascending order at the end. So a sum
+// depends on the values and their count alone. Exp alone uses fused products where the processor
+// has them.
+
+#if defined(HORIZON_KERNELS_SIMD_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HORIZON_KERNELS_SIMD_MATH_INL_H_
+#undef HORIZON_KERNELS_SIMD_MATH_INL_H_
+#else
+#define HORIZON_KERNELS_SIMD_MATH_INL_H_
+#endif
+
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include "hwy/contrib/math/math-inl.h"
+#include "hwy/highway.h"
+#include "kernels/arguments/gradient_out.h"
+
+// After the parameters of a lambda given to ForEachVector and its like. They call it twice, for
+// whole vectors and for the rest, and without this the compiler makes one function of it that has
+// to ask at every load how long the vector is.
+#ifndef HORIZON_VECTOR_BODY
+#define HORIZON_VECTOR_BODY HWY_ATTR __attribute__((always_inline))
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace horizon {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_HAVE_SCALABLE
+#error "vectors whose length is known at run time alone cannot be kept in structs"
+#endif
+
+inline constexpr int64_t kLogicalLanes = 16;
+
+// A vector of at most 16 fp32 values, the integers of its bits, and 16-bit values of as many lanes.
+using F32 = hn::CappedTag<float, kLogicalLanes>;
+using I32 = hn::RebindToSigned<F32>;
+using U32 = hn::RebindToUnsigned<F32>;
+using U16 = hn::Rebind<uint16_t, F32>;
+using I16 = hn::Rebind<int16_t, F32>;
+using F32Vec = hn::Vec<F32>;
+using I32Vec = hn::Vec<I32>;
+using U32Vec = hn::Vec<U32>;
+using U16Vec = hn::Vec<U16>;
+inline constexpr int64_t kF32Lanes = HWY_MIN(HWY_LANES(float), kLogicalLanes);
+inline constexpr int64_t kVectorsOfLanes = kLogicalLanes / kF32Lanes;
+static_assert(kF32Lanes * kVectorsOfLanes == kLogicalLanes);
+
+// ---- Parts of arrays ----
+
+// `count` (1 .. lanes of d) values from or to any address of the type; lanes past them are `rest`,
+// and nothing past them is read or written.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> LoadPart(D d, const T* from, int64_t count, T rest = T{}) {
+  if (hn::MaxLanes(d) == 1 || count >= static_cast<int64_t>(hn::Lanes(d))) {
+    return hn::LoadU(d, from);
+  }
+  HWY_ALIGN T lanes[HWY_LANES(T)];
+  hn::Store(hn::Set(d, rest), d, lanes);
+  std::memcpy(lanes, from, static_cast<size_t>(count) * sizeof(T));
+  return hn::Load(d, lanes);
+}
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE void StorePart(D d, hn::Vec<D> values, T* to, int64_t count) {
+  if (hn::MaxLanes(d) == 1 || count >= static_cast<int64_t>(hn::Lanes(d))) {
+    return hn::StoreU(values, d, to);
+  }
+  HWY_ALIGN T lanes[HWY_LANES(T)];
+  hn::Store(values, d, lanes);
+  std::memcpy(to, lanes, static_cast<size_t>(count) * sizeof(T));
+}
+
+// body(index, count) for every vector of an array, the last one maybe short.
+template <class Body>
+HWY_INLINE void ForEachVector(int64_t count, const Body& body) {
+  int64_t i = 0;
+  for (; i + kF32Lanes <= count; i += kF32Lanes) body(i, kF32Lanes);
+  if (i < count) body(i, count - i);
+}
+
+// ---- bf16 ----
+
+HWY_INLINE F32Vec ExpandBf16(U16Vec half) {
+  return hn::BitCast(F32(), hn::ShiftLeft<16>(hn::PromoteTo(U32(), half)));
+}
+
+// The bits of the nearest bf16, ties to even, in the upper half of each lane; the lower half is
+// zero. NaN stays NaN.
+HWY_INLINE U32Vec Bf16Bits(F32Vec value) {
+  const U32 u32;
+  const U32Vec bits = hn::BitCast(u32, value);
+  const U32Vec odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(u32, 1));
+  const U32Vec rounded = hn::Add(bits, hn::Add(odd, hn::Set(u32, 0x7FFF)));
+  const U32Vec quiet = hn::Or(bits, hn::Set(u32, 0x00400000));
+  const U32Vec chosen = hn::IfThenElse(hn::RebindMask(u32, hn::IsNaN(value)), quiet, rounded);
+  return hn::And(chosen, hn::Set(u32, 0xFFFF0000));
+}
+// bf16 and back.
+HWY_INLINE F32Vec RoundedToBf16(F32Vec value) { return hn::BitCast(F32(), Bf16Bits(value)); }
+
+// The upper halves of the lanes.
+HWY_INLINE U16Vec UpperHalves(U32Vec bits) {
+  return hn::DemoteTo(U16(), hn::BitCast(I32(), hn::ShiftRight<16>(bits)));
+}
+HWY_INLINE U16Vec ToBf16(F32Vec value) { return UpperHalves(Bf16Bits(value)); }
+
+// ---- Gradients ----
+
+// Stores the finished sums of parameters first, first + 1, ... as GradientOut says.
+HWY_INLINE void StoreGradientVector(const GradientOut& out, int64_t first, F32Vec values,
+                                    int64_t count) {
+  if (out.leaving != nullptr) {
+    return StorePart(U16(), ToBf16(values), out.leaving + first, count);
+  }
+  const F32 f32;
+  if (out.rounded) values = RoundedToBf16(values);
+  if (out.add) values = hn::Add(LoadPart(f32, out.sum + first, count), values);
+  StorePart(f32, values, out.sum + first, count);
+}
+
+// Of an array; `values` may be out.sum unless `add`.
+HWY_INLINE void StoreGradients(const GradientOut& out, const float* values, int64_t count) {
+  ForEachVector(count, [&](int64_t i, int64_t n) HORIZON_VECTOR_BODY {
+    StoreGradientVector(out, i, LoadPart(F32(), values + i, n), n);
+  });
+}
+
+// ---- Functions ----
+
+// e^x within 2 ulp or so; 0 below -104, infinity above 88.8, NaN stays NaN.
+HWY_INLINE F32Vec Exp(F32Vec x) {
+  const F32 f32;
+  const F32Vec bounded = hn::Min(hn::Max(x, hn::Set(f32, -105.0f)), hn::Set(f32, 90.0f));
+  return hn::IfThenElse(hn::IsNaN(x), x, hn::Exp(f32, bounded));
+}
+
+// 1 / (1 + e^-x): no overflow on either side.
+HWY_INLINE F32Vec Sigmoid(F32Vec x) {
+  const F32Vec one = hn::Set(F32(), 1.0f);
+  return hn::Div(one, hn::Add(one, Exp(hn::Neg(x))));
+}
+
+// x x sigmoid(x).
+HWY_INLINE F32Vec Silu(F32Vec x) { return hn::Mul(x, Sigmoid(x)); }
+
+// ---- Sums in a fixed order ----
+
+// 16 running values. Of a sum when Add is used, of a maximum when Max is.
+struct LogicalLanes {
+  F32Vec vectors[kVectorsOfLanes];
+
+  HWY_INLINE explicit LogicalLanes(float begin) {
+    for (F32Vec& vector : vectors) vector = hn::Set(F32(), begin);
+  }
+
+  // In ascending order of lanes.
+  HWY_INLINE float Sum() const {
+    HWY_ALIGN float lanes[kLogicalLanes];
+    Write(lanes);
+    float sum = lanes[0];
+    for (int64_t lane = 1; lane < kLogicalLanes; ++lane) sum += lanes[lane];
+    return sum;
+  }
+  HWY_INLINE float Max() const {
+    HWY_ALIGN float lanes[kLogicalLanes];
+    Write(lanes);
+    float max = lanes[0];
+    for (int64_t lane = 1; lane < kLogicalLanes; ++lane) {
+      max = lanes[lane] > max ? lanes[lane] : max;
+    }
+    return max;
+  }
+
+ private:
+  HWY_INLINE void Write(float* lanes) const {
+    for (int64_t j = 0; j < kVectorsOfLanes; ++j) {
+      hn::Store(vectors[j], F32(), lanes + j * kF32Lanes);
+    }
+  }
+};
+
+// body(index, count, lanes) for every vector of an array with the vector of running values it
+// belongs to: element i meets logical lane i mod 16. A short last vector has to leave the running
+// values of lanes past `count` as they are (add zero, take the maximum with -infinity).
+template <class Body>
+HWY_INLINE void ForEachVectorWithLanes(int64_t count, LogicalLanes& lanes, const Body& body) {
+  int64_t i = 0;
+  for (; i + kLogicalLanes <= count; i += kLogicalLanes) {
+    for (int64_t j = 0; j < kVectorsOfLanes; ++j) {
+      body(i + j * kF32Lanes, kF32Lanes, lanes.vectors[j]);
+    }
+  }
+  for (int64_t j = 0; i < count; ++j, i += kF32Lanes) {
+    body(i, HWY_MIN(kF32Lanes, count - i), lanes.vectors[j]);
+  }
+}
+
+// 0 for none.
+HWY_INLINE float Sum(const float* values, int64_t count) {
+  LogicalLanes lanes(0.0f);
+  ForEachVectorWithLanes(count, lanes, [&](int64_t i, int64_t n, F32Vec& lane) HORIZON_VECTOR_BODY {
+    lane = hn::Add(lane, LoadPart(F32(), values + i, n));
+  });
+  return lanes.Sum();
+}
+
+HWY_INLINE float Dot(const float* a, const float* b, int64_t count) {
+  const F32 f32;
+  LogicalLanes lanes(0.0f);
+  ForEachVectorWithLanes(count, lanes, [&](int64_t i, int64_t n, F32Vec& lane) HORIZON_VECTOR_BODY {
+    lane = hn::Add(lane, hn::Mul(LoadPart(f32, a + i, n), LoadPart(f32, b + i, n)));
+  });
+  return lanes.Sum();
+}
+
+// -infinity for none. What a NaN gives is unspecified.
+HWY_INLINE float Max(const float* values, int64_t count) {
+  constexpr float kNone = -std::numeric_limits<float>::infinity();
+  LogicalLanes lanes(kNone);
+  ForEachVectorWithLanes(count, lanes, [&](int64_t i, int64_t n, F32Vec& lane) HORIZON_VECTOR_BODY {
+    lane = hn::Max(lane, LoadPart(F32(), values + i, n, kNone));
+  });
+  return lanes.Max();
+}
+
+// exps[i] = e^(values[i] - shift), and their sum. `exps` may be `values`.
+HWY_INLINE float ExpShifted(const float* values, float shift, int64_t count, float* exps) {
+  constexpr float kNone = -std::numeric_limits<float>::infinity();
+  const F32 f32;
+  LogicalLanes lanes(0.0f);
+  ForEachVectorWithLanes(count, lanes, [&](int64_t i, int64_t n, F32Vec& lane) HORIZON_VECTOR_BODY {
+    const F32Vec value = hn::Sub(LoadPart(f32, values + i, n, kNone), hn::Set(f32, shift));
+    const F32Vec e = Exp(value);
+    StorePart(f32, e, exps + i, n);
+    lane = hn::Add(lane, e);
+  });
+  return lanes.Sum();
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace horizon
+HWY_AFTER_NAMESPACE();
+
+#endif  // HORIZON_KERNELS_SIMD_MATH_INL_H_

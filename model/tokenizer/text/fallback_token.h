@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include "common/text/str_cat.h"
+
+namespace horizon {
+
+// How vocabularies with byte fallback spell a byte: "<0x0A>".
+inline std::string FallbackToken(unsigned byte) {
+  constexpr char kDigits[] = "0123456789ABCDEF";
+  return StrCat("<0x", kDigits[byte / 16], kDigits[byte % 16], ">");
+}
+
+}  // namespace horizon

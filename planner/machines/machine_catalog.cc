@@ -1,0 +1,164 @@
+#include "planner/machines/machine_catalog.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
+#include "common/check.h"
+#include "common/documents/json.h"
+#include "common/status_macros.h"
+#include "common/text/nearest_word.h"
+#include "common/text/quote.h"
+#include "common/text/str_cat.h"
+#include "planner/machines/machine_catalog_data.h"
+
+namespace horizon {
+namespace {
+
+absl::string_view ToAbsl(std::string_view text) { return {text.data(), text.size()}; }
+
+absl::Status NoSuchMachine(std::string_view name_or_file) {
+  const std::vector<std::string> names = MachineNames();
+  return absl::NotFoundError(
+      StrCat("no machine ", Quoted(name_or_file), ": it is neither a known name nor a machine file",
+             DidYouMean(name_or_file, names), " (known names: ", absl::StrJoin(names, ", "), ")"));
+}
+
+Origin GivenByHand() {
+  return {.kind = OriginKind::kAssumed, .source = "given on the command line"};
+}
+
+Figure GivenFigure(double value) {
+  CHECK(value > 0);
+  return {.value = value, .origin = GivenByHand()};
+}
+
+void ScaleByHand(Curve& curve, double factor) {
+  curve = Scaled(std::move(curve), factor);
+  curve.origin = GivenByHand();
+}
+
+void SetLink(LinkProfile& link, BytesPerSecond rate) {
+  CHECK(rate.value > 0);
+  const double h2d = link.h2d_pinned.Highest();
+  const double d2h = link.d2h_pinned.Highest();
+  ScaleByHand(link.h2d_pinned, rate.value / h2d);
+  ScaleByHand(link.h2d_pageable, rate.value / h2d);
+  ScaleByHand(link.d2h_pinned, rate.value / d2h);
+  ScaleByHand(link.d2h_pageable, rate.value / d2h);
+  link.both_ways_bytes_per_second =
+      GivenFigure(link.both_ways_bytes_per_second.value * 2 * rate.value / (h2d + d2h));
+}
+
+void ScaleThreads(Curve& curve, double factor) {
+  const Curve::Point first = curve.points.front();
+  for (Curve::Point& point : curve.points) {
+    point.x *= factor;
+    point.y *= factor;
+  }
+  // Without it the curve would be constant below its first point: one thread as fast as two.
+  if (factor > 1) curve.points.insert(curve.points.begin(), first);
+  curve.origin = {.kind = OriginKind::kAssumed,
+                  .source = StrCat(factor, " x the processors of: ", curve.origin.source)};
+}
+
+}  // namespace
+
+std::span<const MachineEntry> MachineCatalog() { return MachineCatalogData(); }
+
+const MachineEntry* FindMachine(std::string_view name) {
+  for (const MachineEntry& entry : MachineCatalog()) {
+    if (absl::EqualsIgnoreCase(ToAbsl(entry.name), ToAbsl(name))) return &entry;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> MachineNames() {
+  std::vector<std::string> names;
+  for (const MachineEntry& entry : MachineCatalog()) names.emplace_back(entry.name);
+  return names;
+}
+
+absl::StatusOr<HardwareProfile> LoadMachine(Io& io, std::string_view name_or_file) {
+  if (const MachineEntry* entry = FindMachine(name_or_file)) {
+    ASSIGN_OR_RETURN(const Document document,
+                     ParseJson(StrCat("machines/", entry->name, ".json"), entry->json));
+    return ReadProfile(document);
+  }
+  const std::string file(name_or_file);
+  const absl::StatusOr<FileInfo> info = io.Info(file);
+  if (absl::IsNotFound(info.status())) return NoSuchMachine(name_or_file);
+  if (!info.ok()) return info.status();
+  return LoadProfile(io, file);
+}
+
+namespace {
+
+constexpr std::string_view kAsIfWith = "; as if with ";
+
+// "768 GiB of host memory, 3 cores", for people; empty where nothing is changed.
+std::string OverridesText(const MachineOverrides& overrides) {
+  std::vector<std::string> parts;
+  const auto add = [&](bool given, auto text) {
+    if (given) parts.push_back(text());
+  };
+  add(overrides.host_memory.has_value(),
+      [&] { return StrCat(ToString(*overrides.host_memory), " of host memory"); });
+  add(overrides.device_memory.has_value(),
+      [&] { return StrCat(ToString(*overrides.device_memory), " of device memory"); });
+  add(overrides.link.has_value(), [&] { return StrCat("a link of ", ToString(*overrides.link)); });
+  add(overrides.link_limit.has_value(),
+      [&] { return StrCat("copies held to ", ToString(*overrides.link_limit)); });
+  add(overrides.cores.has_value(),
+      [&] { return StrCat(*overrides.cores, *overrides.cores == 1 ? " core" : " cores"); });
+  return absl::StrJoin(parts, ", ");
+}
+
+}  // namespace
+
+std::string MachineHeading(const HardwareProfile& machine) {
+  const size_t overrides = std::min(machine.summary.find(kAsIfWith), machine.summary.size());
+  std::string text = StrCat(machine.name, " (", machine.summary.substr(0, overrides), ")");
+  if (overrides < machine.summary.size()) {
+    text += StrCat("\n  ", machine.summary.substr(overrides + 2));
+  }
+  return text;
+}
+
+HardwareProfile WithOverrides(HardwareProfile machine, const MachineOverrides& overrides) {
+  if (const std::string given = OverridesText(overrides); !given.empty()) {
+    machine.summary += StrCat(kAsIfWith, given);
+  }
+  if (overrides.host_memory.has_value()) {
+    machine.host.memory_bytes = GivenFigure(static_cast<double>(overrides.host_memory->value()));
+    machine.host.cgroup_bytes.reset();
+  }
+  if (overrides.device_memory.has_value()) {
+    machine.device.memory_bytes =
+        GivenFigure(static_cast<double>(overrides.device_memory->value()));
+  }
+  if (overrides.link.has_value()) SetLink(machine.link, *overrides.link);
+  if (overrides.link_limit.has_value()) {
+    machine.link.limit_bytes_per_second = GivenFigure(overrides.link_limit->value);
+  }
+  if (overrides.cores.has_value()) {
+    CHECK(*overrides.cores > 0);
+    machine.host.cores = *overrides.cores;
+  }
+  return machine;
+}
+
+HardwareProfile ScaledHost(HardwareProfile machine, double factor) {
+  CHECK(factor > 0);
+  HostProfile& host = machine.host;
+  const double cores = std::round(static_cast<double>(host.cores) * factor);
+  host.cores = std::max<int64_t>(1, static_cast<int64_t>(cores));
+  ScaleThreads(host.dram, factor);
+  for (Curve& curve : host.adam) ScaleThreads(curve, factor);
+  ScaleThreads(host.pack, factor);
+  return machine;
+}
+
+}  // namespace horizon

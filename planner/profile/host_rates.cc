@@ -1,0 +1,469 @@
+#include "planner/profile/host_rates.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "common/check.h"
+#include "common/host_memory.h"
+#include "common/kernel_context.h"
+#include "common/status_macros.h"
+#include "common/text/str_cat.h"
+#include "common/threads/workers.h"
+#include "kernels/activation/glu.h"
+#include "kernels/arguments/token_record.h"
+#include "kernels/attention/attention.h"
+#include "kernels/elementwise/convert.h"
+#include "kernels/gemm/gemm.h"
+#include "kernels/norm/rms_norm.h"
+#include "kernels/optimizer/adam.h"
+#include "kernels/optimizer/squared_norm.h"
+#include "planner/profile/measure.h"
+#include "planner/profile/yardstick.h"
+
+namespace horizon {
+namespace {
+
+// Products of this many flops or more reach the rate that their smallest dimension allows.
+constexpr double kLargeProduct = 1e9;
+// Sides of a matrix; three of them fit a third of the least arena each.
+constexpr int64_t kLongestSide = 1408;
+// Weights that products walk through: more than the caches of cores, about as much as the chunks
+// that a step has at hand.
+constexpr uint64_t kWalkedBytes = uint64_t{16} << 20;
+constexpr std::array<int64_t, 4> kFewRows = {16, 64, 256, 768};
+constexpr std::array<int64_t, 8> kManyRows = {8, 16, 32, 64, 128, 256, 512, 1024};
+// Of cubes, small to large.
+constexpr std::array<int64_t, 5> kFewCubes = {64, 160, 320, 640, 1024};
+constexpr std::array<int64_t, 8> kManyCubes = {64, 96, 160, 224, 320, 480, 720, 1024};
+constexpr std::array<int64_t, 2> kFewSequences = {256, 1024};
+constexpr std::array<int64_t, 4> kManySequences = {128, 256, 512, 1024};
+constexpr uint64_t kKiB = uint64_t{1} << 10;
+constexpr std::array<uint64_t, 3> kFewCopies = {64 * kKiB, 1024 * kKiB, 4096 * kKiB};
+constexpr std::array<uint64_t, 5> kManyCopies = {16 * kKiB, 64 * kKiB, 256 * kKiB, 1024 * kKiB,
+                                                 4096 * kKiB};
+constexpr int64_t kHeads = 8;
+constexpr int64_t kHeadDim = 64;
+constexpr int64_t kNormWidth = 1024;
+std::vector<int64_t> ThreadCounts(int64_t cores) {
+  std::vector<int64_t> counts;
+  for (int64_t threads = 1; threads < cores; threads *= 2) counts.push_back(threads);
+  counts.push_back(cores);
+  return counts;
+}
+
+std::span<const int64_t> RowsOf(const HostRates& rates) {
+  return rates.quick ? std::span<const int64_t>(kFewRows) : kManyRows;
+}
+std::span<const int64_t> CubesOf(const HostRates& rates) {
+  return rates.quick ? std::span<const int64_t>(kFewCubes) : kManyCubes;
+}
+std::span<const int64_t> SequencesOf(const HostRates& rates) {
+  return rates.quick ? std::span<const int64_t>(kFewSequences) : kManySequences;
+}
+std::span<const uint64_t> CopiesOf(const HostRates& rates) {
+  return rates.quick ? std::span<const uint64_t>(kFewCopies) : kManyCopies;
+}
+
+class Prober {
+ public:
+  Prober(Clock& clock, const HostRates& rates)
+      : clock_(clock),
+        rates_(rates),
+        cores_(rates.cores),
+        threads_(ThreadCounts(rates.cores)),
+        time_(clock, Nanoseconds(static_cast<int64_t>(std::min(rates.time.value, 3600.0) * 1e9)),
+              HostRateCount(rates), rates.on_measured) {}
+
+  absl::Status Prepare();
+  absl::Status Look(HostProfile& host);
+  absl::Status Products(DeviceProfile& device);
+  absl::Status Attention(DeviceProfile& device);
+  absl::Status Elements(DeviceProfile& device);
+  absl::Status Launch(DeviceProfile& device);
+  absl::Status Copies(LinkProfile& link);
+  absl::Status Passes(HostProfile& host);
+  absl::Status Adam(HostProfile& host);
+
+  Origin Source(std::string source) const {
+    return {.kind = OriginKind::kMeasured, .source = std::move(source), .when = rates_.when};
+  }
+  Figure FigureOf(double work, const Measured& measured, std::string source) const {
+    Figure figure{.value = work / measured.seconds, .origin = Source(std::move(source))};
+    figure.origin.repeats = measured.repeats;
+    figure.origin.spread = measured.spread;
+    return figure;
+  }
+
+ private:
+  float* Floats(uint64_t byte_offset) const {
+    return reinterpret_cast<float*>(arena_.data() + byte_offset);
+  }
+  // The next piece of `bytes` of a third of the arena, so that caches do not hold it yet.
+  uint64_t NextPiece(uint64_t bytes) {
+    if (turn_ + bytes > third_) turn_ = 0;
+    return std::exchange(turn_, turn_ + bytes);
+  }
+  // What bounds some work, and so which yardstick it goes with.
+  enum class Bound { kProducts, kMemory };
+  absl::StatusOr<Measured> Measure(Bound bound, absl::FunctionRef<absl::Status()> work) {
+    return bound == Bound::kProducts
+               ? time_.MeasureAgainst(
+                     work, [this] { return yardstick_->Products(); }, products_)
+               : time_.MeasureAgainst(
+                     work, [this] { return yardstick_->Memory(); }, memory_);
+  }
+  absl::Status ThreeProducts(int64_t rows, int64_t side);
+  absl::Status ShareOfSmallProducts(DeviceProfile& device);
+  const KernelContext& All() const { return contexts_.at(cores_); }
+
+  Clock& clock_;
+  const HostRates& rates_;
+  int64_t cores_;
+  std::vector<int64_t> threads_;
+  MeasuringTime time_;
+  HostMemory arena_;
+  HostMemory scratch_;
+  uint64_t third_ = 0;  // bytes; arrays begin at 0, third_ and 2 x third_
+  uint64_t turn_ = 0;
+  std::vector<std::unique_ptr<Workers>> workers_;
+  std::map<int64_t, KernelContext> contexts_;  // by threads
+  std::optional<Yardstick> yardstick_;
+  double products_ = 0;  // seconds of the yardsticks: what everything is measured against
+  double memory_ = 0;
+};
+
+absl::Status Prober::Prepare() {
+  third_ = rates_.arena_bytes.value() / 3 / 4096 * 4096;
+  ASSIGN_OR_RETURN(arena_, HostMemory::Create(Bytes(3 * third_)));
+  ASSIGN_OR_RETURN(scratch_,
+                   HostMemory::Create(Bytes(kWorkerScratchBytes) * cores_, {.populate = false}));
+  for (const int64_t threads : threads_) {
+    ASSIGN_OR_RETURN(std::unique_ptr<Workers> workers,
+                     Workers::Create("probe", static_cast<int>(threads)));
+    contexts_[threads] = {.workers = workers.get(), .scratch = scratch_.span()};
+    workers_.push_back(std::move(workers));
+  }
+  // Numbers of usual size: products of zeros or denormals may be quicker or slower.
+  float* values = Floats(0);
+  for (uint64_t i = 0; i < 3 * third_ / sizeof(float); ++i) {
+    values[i] = static_cast<float>(static_cast<int>(i * 37 % 127) - 63) * 0x1p-6F;
+  }
+  ASSIGN_OR_RETURN(
+      yardstick_,
+      Yardstick::Create(clock_, All(), std::min(rates_.arena_bytes / 2, Yardstick::kMemoryBytes)));
+  return absl::OkStatus();
+}
+
+// How fast the machine is while it is measured.
+absl::Status Prober::Look(HostProfile& host) {
+  ASSIGN_OR_RETURN(const Measured products,
+                   time_.MeasureTold([this] { return yardstick_->Products(); }));
+  ASSIGN_OR_RETURN(const Measured memory,
+                   time_.MeasureTold([this] { return yardstick_->Memory(); }));
+  products_ = products.seconds;
+  memory_ = memory.seconds;
+  host.yardstick_flops_per_second = FigureOf(Yardstick::kFlops, products,
+                                             StrCat("a product of 512 cubed on ", cores_,
+                                                    " threads; the rates bound by arithmetic are "
+                                                    "as they are at this speed"));
+  host.yardstick_bytes_per_second = FigureOf(yardstick_->bytes(), memory,
+                                             StrCat("values added to others by ", cores_,
+                                                    " threads; the rates bound by memory are as "
+                                                    "they are at this speed"));
+  return absl::OkStatus();
+}
+
+// A layer's three products in a row, each with m x n outputs or m x n inputs. Like those of a step
+// they find weights that were not used just before, and write their gradient to another place than
+// the last one's.
+absl::Status Prober::ThreeProducts(int64_t rows, int64_t side) {
+  const uint64_t weights = static_cast<uint64_t>(side * side) * sizeof(float);
+  const uint64_t at = turn_ + weights > std::min(third_, kWalkedBytes) ? 0 : turn_;
+  turn_ = at + weights;
+  const auto product = [&](GemmForm form, int64_t m, int64_t k) {
+    return GemmHost(All(), {.form = form,
+                            .m = m,
+                            .n = side,
+                            .k = k,
+                            .a = Floats(third_),
+                            .a_stride = side,
+                            .b = Floats(at),
+                            .b_stride = side,
+                            .c = Floats(2 * third_ + at),
+                            .c_stride = side});
+  };
+  RETURN_IF_ERROR(product(GemmForm::kForward, rows, side));
+  RETURN_IF_ERROR(product(GemmForm::kInputGradient, rows, side));
+  return product(GemmForm::kWeightGradient, side, rows);
+}
+
+absl::Status Prober::Products(DeviceProfile& device) {
+  device.gemm_fp32.origin = Source(
+      StrCat("a layer's three large products on ", cores_, " threads; by smallest dimension"));
+  for (const int64_t rows : RowsOf(rates_)) {
+    const auto side = std::clamp(
+        static_cast<int64_t>(std::sqrt(kLargeProduct / 2 / static_cast<double>(rows))) / 32 * 32,
+        rows, kLongestSide);
+    ASSIGN_OR_RETURN(const Measured measured,
+                     Measure(Bound::kProducts, [&] { return ThreeProducts(rows, side); }));
+    AddPoint(device.gemm_fp32, static_cast<double>(rows),
+             3.0 * 2.0 * static_cast<double>(rows * side * side), measured);
+  }
+  device.gemm_bf16 = device.gemm_fp32;
+  device.gemm_bf16.origin.source += "; device `host` computes in fp32";
+  return ShareOfSmallProducts(device);
+}
+
+absl::Status Prober::ShareOfSmallProducts(DeviceProfile& device) {
+  Curve share{.origin = Source(StrCat("three cubic products on ", cores_,
+                                      " threads, beside the rate of their dimension; by flops"))};
+  for (const int64_t side : CubesOf(rates_)) {
+    const double flops = 2.0 * static_cast<double>(side * side * side);
+    ASSIGN_OR_RETURN(const Measured measured,
+                     Measure(Bound::kProducts, [&] { return ThreeProducts(side, side); }));
+    const double full = device.gemm_fp32.At(static_cast<double>(side));
+    AddPoint(share, flops, 3.0 * flops / full, measured);
+  }
+  device.gemm_share = std::move(share);
+  return absl::OkStatus();
+}
+
+absl::Status Prober::Attention(DeviceProfile& device) {
+  device.attention.origin = Source(StrCat("forward and backward of ", kHeads, " heads of ",
+                                          kHeadDim, " on ", cores_, " threads"));
+  for (const int64_t sequence : SequencesOf(rates_)) {
+    const AttentionShape shape = {.batch = 1024 / sequence,
+                                  .sequence = sequence,
+                                  .heads = kHeads,
+                                  .kv_heads = kHeads,
+                                  .head_dim = kHeadDim,
+                                  .scale = 1.0F / std::sqrt(static_cast<float>(kHeadDim))};
+    const uint64_t size = 1024 * kHeads * kHeadDim;
+    CHECK(9 * size * sizeof(float) <= kLeastArenaBytes.value());
+    const auto array = [&](uint64_t number) { return Floats(number * size * sizeof(float)); };
+    std::vector<TokenRecord> records(1024);
+    for (int64_t t = 0; t < 1024; ++t) {
+      records[static_cast<size_t>(t)].position = static_cast<int32_t>(t % sequence);
+    }
+    ASSIGN_OR_RETURN(const Measured measured, Measure(Bound::kProducts, [&]() -> absl::Status {
+                       RETURN_IF_ERROR(AttentionForwardHost(All(), {.shape = shape,
+                                                                    .records = records.data(),
+                                                                    .q = array(0),
+                                                                    .k = array(1),
+                                                                    .v = array(2),
+                                                                    .output = array(3),
+                                                                    .log_sum_exp = array(8)}));
+                       return AttentionBackwardHost(All(), {.shape = shape,
+                                                            .records = records.data(),
+                                                            .q = array(0),
+                                                            .k = array(1),
+                                                            .v = array(2),
+                                                            .output = array(3),
+                                                            .log_sum_exp = array(8),
+                                                            .output_gradient = array(4),
+                                                            .output_dot = array(8) + 1024 * kHeads,
+                                                            .q_gradient = array(5),
+                                                            .k_gradient = array(6),
+                                                            .v_gradient = array(7)});
+                     }));
+    // 4 flops a pair and channel forward and 10 backward, as model/stage_work.h counts.
+    const int64_t pairs = shape.batch * sequence * (sequence + 1) / 2;
+    AddPoint(device.attention, static_cast<double>(sequence),
+             14.0 * static_cast<double>(pairs * kHeads * kHeadDim), measured);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Prober::Elements(DeviceProfile& device) {
+  const auto count = static_cast<int64_t>(
+      std::min<uint64_t>(third_ / sizeof(float), uint64_t{512} << 10) / kNormWidth * kNormWidth);
+  ASSIGN_OR_RETURN(const Measured measured, Measure(Bound::kProducts, [&]() -> absl::Status {
+                     RETURN_IF_ERROR(GluForwardHost(All(), {.count = count,
+                                                            .gate = Floats(0),
+                                                            .up = Floats(third_),
+                                                            .output = Floats(2 * third_)}));
+                     return RmsNormForwardHost(All(), {.rows = count / kNormWidth,
+                                                       .width = kNormWidth,
+                                                       .x = Floats(0),
+                                                       .weight = Floats(third_),
+                                                       .y = Floats(2 * third_)});
+                   }));
+  device.element_bytes_per_second =
+      FigureOf(5.0 * 4.0 * static_cast<double>(count), measured,
+               StrCat("SwiGLU and RMSNorm over ", count, " values on ", cores_, " threads"));
+  return absl::OkStatus();
+}
+
+absl::Status Prober::Launch(DeviceProfile& device) {
+  ASSIGN_OR_RETURN(const Measured measured, Measure(Bound::kProducts, [&] {
+                     All().workers->Run(cores_, [](int64_t, int) {});
+                     return absl::OkStatus();
+                   }));
+  device.launch_seconds = FigureOf(1, measured, StrCat("waking ", cores_, " threads"));
+  device.launch_seconds.value = measured.seconds;
+  return absl::OkStatus();
+}
+
+absl::Status Prober::Copies(LinkProfile& link) {
+  const KernelContext& one = contexts_.at(1);
+  // What a copy takes besides its bytes: one byte is as good as none.
+  ASSIGN_OR_RETURN(const Measured least, Measure(Bound::kProducts, [&] {
+                     return CopyBytesHost(one,
+                                          {.bytes = 1, .from = Floats(0), .to = Floats(third_)});
+                   }));
+  link.latency_seconds = FigureOf(1, least, "a copy of one byte");
+  link.latency_seconds.value = least.seconds;
+  link.h2d_pinned.origin =
+      Source("weights expanded from their high halves by one thread; by bytes");
+  link.d2h_pinned.origin = Source("a copy by one thread; by bytes");
+  for (const uint64_t bytes : CopiesOf(rates_)) {
+    // Every high half takes twice its size when expanded.
+    ASSIGN_OR_RETURN(const Measured in, Measure(Bound::kMemory, [&] {
+                       const uint64_t at = NextPiece(2 * bytes);
+                       return ExpandWeightsHost(
+                           one, {.count = static_cast<int64_t>(bytes / sizeof(uint16_t)),
+                                 .hi = reinterpret_cast<const uint16_t*>(arena_.data() + at),
+                                 .weights = Floats(third_ + at)});
+                     }));
+    AddPoint(link.h2d_pinned, static_cast<double>(bytes), static_cast<double>(bytes), in);
+    ASSIGN_OR_RETURN(const Measured out, Measure(Bound::kMemory, [&] {
+                       const uint64_t at = NextPiece(bytes);
+                       return CopyBytesHost(one, {.bytes = static_cast<int64_t>(bytes),
+                                                  .from = Floats(at),
+                                                  .to = Floats(third_ + at)});
+                     }));
+    AddPoint(link.d2h_pinned, static_cast<double>(bytes), static_cast<double>(bytes), out);
+  }
+  link.h2d_pageable = link.h2d_pinned;
+  link.d2h_pageable = link.d2h_pinned;
+  const int64_t threads = std::min<int64_t>(cores_, 2);
+  ASSIGN_OR_RETURN(const Measured both, Measure(Bound::kMemory, [&] {
+                     const uint64_t at = NextPiece(kFewCopies.back());
+                     return CopyBytesHost(contexts_.at(threads),
+                                          {.bytes = static_cast<int64_t>(kFewCopies.back()),
+                                           .from = Floats(at),
+                                           .to = Floats(third_ + at)});
+                   }));
+  link.both_ways_bytes_per_second = FigureOf(static_cast<double>(kFewCopies.back()), both,
+                                             StrCat("copies by ", threads, " threads at once"));
+  return absl::OkStatus();
+}
+
+absl::Status Prober::Passes(HostProfile& host) {
+  const auto count = static_cast<int64_t>(third_ / sizeof(float));
+  host.dram.origin = Source("gradients added to kept ones, 12 bytes a value; by threads");
+  host.pack.origin = Source("bytes copied out; by threads");
+  Curve accumulate{.origin =
+                       Source("bf16 gradients put to kept ones, 4 bytes a value; by threads")};
+  Curve norm{.origin = Source("squares of bf16 gradients, 2 bytes a value; by threads")};
+  std::vector<double> partials(static_cast<size_t>(2 * count) / SquaredNorm().block + 1);
+  for (const int64_t threads : threads_) {
+    const KernelContext& context = contexts_.at(threads);
+    ASSIGN_OR_RETURN(const Measured pass, Measure(Bound::kMemory, [&] {
+                       return AccumulateHost(context, {.count = count,
+                                                       .gradient_fp32 = Floats(0),
+                                                       .add = true,
+                                                       .kept_fp32 = Floats(third_)});
+                     }));
+    AddPoint(host.dram, static_cast<double>(threads), 12.0 * static_cast<double>(count), pass);
+    ASSIGN_OR_RETURN(const Measured pack, Measure(Bound::kMemory, [&] {
+                       return CopyBytesHost(context, {.bytes = static_cast<int64_t>(third_),
+                                                      .from = Floats(0),
+                                                      .to = Floats(2 * third_)});
+                     }));
+    AddPoint(host.pack, static_cast<double>(threads), static_cast<double>(third_), pack);
+    // As many bytes as above: no cache holds them.
+    const auto* arriving = reinterpret_cast<const uint16_t*>(arena_.data());
+    ASSIGN_OR_RETURN(const Measured put, Measure(Bound::kMemory, [&] {
+                       return AccumulateHost(
+                           context, {.count = 2 * count,
+                                     .gradient_bf16 = arriving,
+                                     .kept_bf16 = reinterpret_cast<uint16_t*>(Floats(2 * third_))});
+                     }));
+    AddPoint(accumulate, static_cast<double>(threads), 8.0 * static_cast<double>(count), put);
+    ASSIGN_OR_RETURN(const Measured squares, Measure(Bound::kProducts, [&] {
+                       return SquaredNormHost(
+                           context,
+                           {.count = 2 * count, .bf16 = arriving, .partials = partials.data()});
+                     }));
+    AddPoint(norm, static_cast<double>(threads), 4.0 * static_cast<double>(count), squares);
+  }
+  host.accumulate = std::move(accumulate);
+  host.norm = std::move(norm);
+  return absl::OkStatus();
+}
+
+absl::Status Prober::Adam(HostProfile& host) {
+  // 16 bytes hold everything one parameter has in the largest format.
+  const uint64_t count = 3 * third_ / 16 / 2 / 4096 * 4096;
+  std::memset(arena_.data(), 0, arena_.size());
+  const auto part = [&](uint64_t bytes_before) { return arena_.data() + bytes_before * count; };
+  auto* gradients = reinterpret_cast<uint16_t*>(part(0));
+  std::fill_n(gradients, count, uint16_t{0x3C00});  // 1/128
+  AdamUpdate update = {.count = static_cast<int64_t>(count),
+                       .constants = AdamConstantsOf({}),
+                       .gradient_bf16 = gradients,
+                       .hi = reinterpret_cast<uint16_t*>(part(2)),
+                       .m = part(6),
+                       .v = part(10)};
+  update.m_scales = reinterpret_cast<float*>(part(14));
+  update.v_scales = update.m_scales + count / kAdamBlock;
+  for (int f = 0; f < kStateFormatCount; ++f) {
+    const auto format = static_cast<StateFormat>(f);
+    update.lo = format == StateFormat::kBf16Weights ? nullptr : reinterpret_cast<int16_t*>(part(4));
+    update.moments = format == StateFormat::kBf16Moments   ? MomentType::kBf16
+                     : format == StateFormat::k8BitMoments ? MomentType::k8Bit
+                                                           : MomentType::kFp32;
+    // The moments of another format are no moments of this one.
+    std::memset(part(6), 0, 10 * count);
+    Curve& curve = host.adam[static_cast<size_t>(f)];
+    curve.origin = Source(StrCat("Adam over ", count, " parameters; by threads"));
+    for (const int64_t threads : threads_) {
+      ASSIGN_OR_RETURN(const Measured measured, Measure(Bound::kMemory, [&] {
+                         return AdamUpdateHost(contexts_.at(threads), update);
+                       }));
+      AddPoint(curve, static_cast<double>(threads), static_cast<double>(count), measured);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+// What the members of Prober measure, in their order.
+int64_t HostRateCount(const HostRates& rates) {
+  const auto threads = static_cast<int64_t>(ThreadCounts(rates.cores).size());
+  const size_t sizes = RowsOf(rates).size() + CubesOf(rates).size() + SequencesOf(rates).size() +
+                       2 * CopiesOf(rates).size();
+  return static_cast<int64_t>(sizes) + 6 + (4 + kStateFormatCount) * threads;
+}
+
+absl::Status MeasureHostRates(Clock& clock, const HostRates& rates, HardwareProfile& profile) {
+  CHECK(rates.cores >= 1 && rates.cores <= 1024 && rates.arena_bytes >= kLeastArenaBytes);
+  Prober prober(clock, rates);
+  RETURN_IF_ERROR(prober.Prepare());
+  RETURN_IF_ERROR(prober.Look(profile.host));
+  RETURN_IF_ERROR(prober.Products(profile.device));
+  RETURN_IF_ERROR(prober.Attention(profile.device));
+  RETURN_IF_ERROR(prober.Elements(profile.device));
+  RETURN_IF_ERROR(prober.Launch(profile.device));
+  RETURN_IF_ERROR(prober.Copies(profile.link));
+  RETURN_IF_ERROR(prober.Passes(profile.host));
+  RETURN_IF_ERROR(prober.Adam(profile.host));
+  profile.device.memory_bytes_per_second = {.value = profile.host.dram.Highest(),
+                                            .origin = profile.host.dram.origin};
+  return absl::OkStatus();
+}
+
+}  // namespace horizon

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "common/documents/document.h"
+#include "model/chat/conversation.h"
+
+namespace horizon {
+
+// One message of a record, {"role", "content", ...} or {"from", "value", ...}; see
+// read_conversation.h for what is understood. `place` ("messages[2]") names it in errors.
+absl::StatusOr<ChatMessage> ReadMessage(const Value& value, std::string_view place);
+
+}  // namespace horizon

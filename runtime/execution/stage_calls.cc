@@ -1,0 +1,254 @@
+#include "runtime/execution/stage_calls.h"
+
+#include "common/check.h"
+#include "common/status_macros.h"
+#include "model/stages/branch.h"
+
+namespace horizon {
+
+StageCalls::StageCalls(const LayerShapes& shapes, const Stage& stage, UnitRange units,
+                       ConstValues weights, const KernelContext& context)
+    : s_(shapes),
+      stage_(stage),
+      template_(shapes.templates.Of(stage.kind)),
+      units_(units),
+      weights_(weights),
+      context_(context),
+      tokens_(shapes.tokens()),
+      hidden_(shapes.spec.hidden),
+      depth_(stage.backward_depth()) {}
+
+GradientOut StageCalls::GradientOf(TensorRole role) const {
+  int64_t offset = 0;
+  for (const TensorSpec& tensor : stage_.tensors) {
+    if (!tensor.trained || !Has(tensor.unit)) continue;
+    if (tensor.role == role) return gradient_.From(offset);
+    offset += static_cast<int64_t>(tensor.parameters);
+  }
+  return {};
+}
+
+absl::Status StageCalls::Linear(ConstValues x, const Matrix& matrix, Values y,
+                                ConstValues initial) {
+  CHECK(HasTensor(matrix.weight));
+  return s_.kernels.gemm(context_, {.form = GemmForm::kForward,
+                                    .m = tokens_,
+                                    .n = matrix.out,
+                                    .k = matrix.in,
+                                    .a = x,
+                                    .a_stride = matrix.in,
+                                    .b = Weight(matrix.weight),
+                                    .b_stride = matrix.in,
+                                    .c = y,
+                                    .c_stride = matrix.out,
+                                    .bias = Weight(matrix.bias),
+                                    .initial = initial});
+}
+
+absl::Status StageCalls::InputGradient(ConstValues dy, const Matrix& matrix, Values dx,
+                                       Values initial) {
+  CHECK(HasTensor(matrix.weight));
+  return s_.kernels.gemm(context_, {.form = GemmForm::kInputGradient,
+                                    .m = tokens_,
+                                    .n = matrix.in,
+                                    .k = matrix.out,
+                                    .a = dy,
+                                    .a_stride = matrix.out,
+                                    .b = Weight(matrix.weight),
+                                    .b_stride = matrix.in,
+                                    .c = dx,
+                                    .c_stride = matrix.in,
+                                    .initial = initial});
+}
+
+absl::Status StageCalls::WeightGradients(ConstValues x, const Matrix& matrix, ConstValues dy) {
+  if (Trains(matrix.weight)) {
+    RETURN_IF_ERROR(s_.kernels.weight_gradient(context_, {.m = matrix.out,
+                                                          .n = matrix.in,
+                                                          .k = tokens_,
+                                                          .output_gradient = dy,
+                                                          .output_stride = matrix.out,
+                                                          .input = x,
+                                                          .input_stride = matrix.in,
+                                                          .gradient = GradientOf(matrix.weight)}));
+  }
+  if (!Trains(matrix.bias)) return absl::OkStatus();
+  return s_.kernels.bias_gradient(context_, {.tokens = tokens_,
+                                             .width = matrix.out,
+                                             .output_gradient = dy,
+                                             .gradient = GradientOf(matrix.bias)});
+}
+
+absl::Status StageCalls::NormForward(const NormShape& shape, ConstValues x, Values y,
+                                     float* inverse_rms) {
+  return s_.kernels.rms_norm_forward(context_, {.rows = shape.rows,
+                                                .width = shape.width,
+                                                .epsilon = static_cast<float>(s_.spec.norm_epsilon),
+                                                .weight_offset = weight_offset(),
+                                                .x = x,
+                                                .weight = Weight(shape.role),
+                                                .y = y,
+                                                .inverse_rms = inverse_rms});
+}
+
+absl::Status StageCalls::NormBackward(const NormShape& shape, ConstValues x,
+                                      const float* inverse_rms, ConstValues dy,
+                                      ConstValues residual, Values dx) {
+  return s_.kernels.rms_norm_backward(context_, {.rows = shape.rows,
+                                                 .width = shape.width,
+                                                 .weight_offset = weight_offset(),
+                                                 .x = x,
+                                                 .inverse_rms = inverse_rms,
+                                                 .weight = Weight(shape.role),
+                                                 .y_gradient = dy,
+                                                 .residual_gradient = residual,
+                                                 .x_gradient = dx,
+                                                 .weight_gradient = GradientOf(shape.role)});
+}
+
+Values StageCalls::KeptNormWeight(std::span<std::byte> kept) const {
+  const auto offset = static_cast<int64_t>(template_.kept_bytes().value());
+  CHECK(offset + hidden_ * BytesOf(weights_.type()) <= static_cast<int64_t>(kept.size()));
+  return {kept.data() + offset, weights_.type()};
+}
+
+absl::Status StageCalls::KeepInput(const StageForward& args) {
+  if (args.kept.empty() || !Has(0)) return absl::OkStatus();
+  if (args.kept.data() != args.input.data()) {
+    RETURN_IF_ERROR(
+        s_.kernels.copy_bytes(context_, {.bytes = tokens_ * hidden_ * BytesOf(s_.activations),
+                                         .from = args.input.data(),
+                                         .to = args.kept.data()}));
+  }
+  if (!in_shards() || !HasTensor(TensorRole::kNorm)) return absl::OkStatus();
+  return s_.kernels.copy_bytes(context_, {.bytes = hidden_ * BytesOf(weights_.type()),
+                                          .from = Weight(TensorRole::kNorm).data(),
+                                          .to = KeptNormWeight(args.kept).data()});
+}
+
+BranchCalls::Branch::Branch(StageArrays& arrays)
+    : input(arrays.GetIfAny(ArrayRole::kInput)),
+      normed(arrays.GetIfAny(ArrayRole::kNormed)),
+      projected(arrays.GetIfAny(ArrayRole::kProjected)),
+      branch(arrays.GetIfAny(ArrayRole::kBranch)),
+      projected_gradient(arrays.GetIfAny(ArrayRole::kProjectedGradient)),
+      inverse_rms(arrays.GetFp32IfAny(ArrayRole::kInverseRms)),
+      projected_inverse_rms(arrays.GetFp32IfAny(ArrayRole::kProjectedInverseRms)),
+      normed_gradient(arrays.GetFp32IfAny(ArrayRole::kNormedGradient)) {}
+
+ConstValues BranchCalls::Projected(const Branch& arrays, ConstValues input) const {
+  return s_.spec.norm_before() ? ConstValues(arrays.normed) : input;
+}
+
+absl::Status BranchCalls::NormInput(const Branch& arrays, ConstValues input) {
+  if (!s_.spec.norm_before()) return absl::OkStatus();
+  return NormForward(Before(), input, arrays.normed, arrays.inverse_rms);
+}
+
+absl::Status BranchCalls::NormInputAgain(const Branch& arrays, std::span<std::byte> kept) {
+  if (!s_.spec.norm_before()) return absl::OkStatus();
+  const ConstValues weight =
+      HasTensor(TensorRole::kNorm) ? Weight(TensorRole::kNorm) : ConstValues(KeptNormWeight(kept));
+  return s_.kernels.rms_norm_again(context_, {.rows = tokens_,
+                                              .width = hidden_,
+                                              .weight_offset = weight_offset(),
+                                              .x = arrays.input,
+                                              .inverse_rms = arrays.inverse_rms,
+                                              .weight = weight,
+                                              .y = arrays.normed});
+}
+
+absl::Status BranchCalls::Finish(const StageForward& args, const Branch& arrays, ConstValues x,
+                                 const Matrix& projection) {
+  const bool wanted = args.output != nullptr;
+  if (!HasProjectedArray(s_.spec)) {
+    return wanted ? Linear(x, projection, args.output, args.input) : absl::OkStatus();
+  }
+  // Recompute without an output still makes what the norm's backward reads.
+  if (!wanted && !s_.spec.norm_after()) return absl::OkStatus();
+  RETURN_IF_ERROR(Linear(x, projection, arrays.projected));
+  ConstValues added = arrays.projected;
+  if (s_.spec.norm_after()) {
+    RETURN_IF_ERROR(
+        NormForward(After(), arrays.projected, arrays.branch, arrays.projected_inverse_rms));
+    added = arrays.branch;
+  }
+  if (!wanted) return absl::OkStatus();
+  return s_.kernels.residual_add(context_,
+                                 {.count = tokens_ * hidden_,
+                                  .residual = args.input,
+                                  .branch = added,
+                                  .scale = static_cast<float>(s_.spec.residual_multiplier),
+                                  .output = args.output});
+}
+
+absl::Status BranchCalls::StartBackward(const StageBackward& args, const Branch& arrays,
+                                        ConstValues& gradient) {
+  gradient = args.output_gradient;
+  if (!HasProjectedArray(s_.spec)) return absl::OkStatus();
+  if (s_.spec.residual_multiplier != 1.0) {
+    RETURN_IF_ERROR(
+        s_.kernels.residual_add(context_, {.count = tokens_ * hidden_,
+                                           .branch = gradient,
+                                           .scale = static_cast<float>(s_.spec.residual_multiplier),
+                                           .output = arrays.projected_gradient}));
+    gradient = arrays.projected_gradient;
+  }
+  if (s_.spec.norm_after()) {
+    RETURN_IF_ERROR(NormBackward(After(), arrays.projected, arrays.projected_inverse_rms, gradient,
+                                 {}, arrays.projected_gradient));
+    gradient = arrays.projected_gradient;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status BranchCalls::FinishBackward(const StageBackward& args, const Branch& arrays) {
+  if (!GoesBelow(BackwardDepth::kFirst)) return absl::OkStatus();
+  if (!s_.spec.norm_before()) {
+    return s_.kernels.residual_add(context_, {.count = tokens_ * hidden_,
+                                              .residual = args.output_gradient,
+                                              .branch = arrays.normed_gradient,
+                                              .output = args.input_gradient});
+  }
+  // The sum is an activation from here on, in the place of the normed input where that is bf16.
+  ConstValues gradient(arrays.normed_gradient);
+  if (s_.activations == ValueType::kBf16) {
+    RETURN_IF_ERROR(
+        s_.kernels.store_gradient(context_, {.count = tokens_ * hidden_,
+                                             .sum = arrays.normed_gradient,
+                                             .gradient = {.leaving = arrays.normed.bf16()}}));
+    gradient = arrays.normed;
+  }
+  return NormBackward(Before(), arrays.input, arrays.inverse_rms, gradient, args.output_gradient,
+                      args.input_gradient);
+}
+
+absl::Status ForwardOfStage(const LayerShapes& shapes, const StageForward& args,
+                            const KernelContext& context) {
+  switch (args.stage.kind) {
+    case StageKind::kAttention:
+      return AttentionForwardPass(shapes, args, context);
+    case StageKind::kFeedForward:
+      return FeedForwardForwardPass(shapes, args, context);
+    case StageKind::kFinalNorm:
+      return FinalNormForwardPass(shapes, args, context);
+    default:
+      return absl::UnimplementedError("this stage has no layer template");
+  }
+}
+
+absl::Status BackwardOfStage(const LayerShapes& shapes, const StageBackward& args,
+                             const KernelContext& context) {
+  switch (args.stage.kind) {
+    case StageKind::kAttention:
+      return AttentionBackwardPass(shapes, args, context);
+    case StageKind::kFeedForward:
+      return FeedForwardBackwardPass(shapes, args, context);
+    case StageKind::kFinalNorm:
+      return FinalNormBackwardPass(shapes, args, context);
+    default:
+      return absl::UnimplementedError("this stage has no layer template");
+  }
+}
+
+}  // namespace horizon

@@ -1,0 +1,317 @@
+#include "runtime/loop/training_run.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "common/statistics.h"
+#include "common/status_macros.h"
+#include "common/text/str_cat.h"
+#include "runtime/execution/learning_rate.h"
+#include "runtime/execution/step_input.h"
+#include "runtime/loop/even_sample.h"
+#include "runtime/loop/line_file.h"
+#include "runtime/loop/metrics.h"
+#include "runtime/loop/process_memory.h"
+
+namespace horizon {
+namespace {
+
+void StartAtZero(Timeline& timeline) {
+  int64_t begin = std::numeric_limits<int64_t>::max();
+  for (const TimelineEntry& entry : timeline.entries) begin = std::min(begin, entry.start_ns);
+  for (TimelineEntry& entry : timeline.entries) {
+    entry.start_ns -= begin;
+    entry.end_ns -= begin;
+  }
+}
+
+// Of each step, for their median: as many as need 64 KiB.
+constexpr size_t kSecondsToKeep = 8192;
+
+class Run {
+ public:
+  explicit Run(const TrainingRun& run)
+      : run_(run),
+        job_(run.trainer.schedule().job),
+        counters_(run.counters),
+        metrics_(run.io, run.folder + "/metrics.jsonl", [this](const auto& text) { Warn(text); }),
+        evaluations_(run.io, run.folder + "/eval.jsonl", [this](const auto& text) { Warn(text); }) {
+    summary_.tokens_per_step = job_.accumulation * job_.micro_batch_tokens();
+    summary_.steps = run.first_step - 1;
+    summary_.skipped = counters_.skipped_steps;
+    summary_.first_loss = counters_.first_loss.value_or(0);
+    summary_.best_loss = counters_.best_loss.value_or(0);
+    summary_.last_loss = counters_.last_loss.value_or(0);
+  }
+
+  absl::StatusOr<RunSummary> Do() {
+    RETURN_IF_ERROR(metrics_.Open());
+    absl::Status trained = EvaluateWhereItBegan();
+    while (trained.ok() && summary_.steps < job_.steps && !summary_.interrupted) {
+      trained = Segment();
+    }
+    if (!FolderIsLost()) TellMeasured(true);
+    // What was being saved when something went wrong is saved still, if its state is whole.
+    if (run_.saving != nullptr) {
+      for (const SaveReport& report : run_.saving->saver.Finish()) trained.Update(Heard(report));
+    }
+    RETURN_IF_ERROR(trained);
+    if (!FolderIsLost()) SaveTheEnd();
+    // Only now: what the disk has room for goes to the state first.
+    metrics_.Close();
+    evaluations_.Close();
+    // The first step has pages and caches to fill.
+    const std::vector<double>& seconds = seconds_.values();
+    summary_.step_seconds = Median(
+        seconds.size() > 1 ? std::vector<double>(seconds.begin() + 1, seconds.end()) : seconds);
+    if (!durations_.empty()) summary_.durations = durations_.Median();
+    return summary_;
+  }
+
+ private:
+  bool EvaluationIsDue(int64_t step) const {
+    return run_.evaluation != nullptr &&
+           (step == job_.steps ||
+            (run_.evaluation->every > 0 && step % run_.evaluation->every == 0));
+  }
+
+  // A run that was stopped or killed behind a step may not have come to its evaluation, which is
+  // made again: with the numbers it has or would have had.
+  absl::Status EvaluateWhereItBegan() {
+    if (summary_.steps == 0 || summary_.steps == job_.steps || !EvaluationIsDue(summary_.steps)) {
+      return absl::OkStatus();
+    }
+    RETURN_IF_ERROR(CutAfterStep(run_.io, run_.folder + "/eval.jsonl", summary_.steps - 1));
+    return EvaluateNow();
+  }
+
+  // Steps up to the next one after which everything has to stand still.
+  absl::Status Segment() {
+    const int64_t first = summary_.steps + 1;
+    int64_t last = job_.steps;
+    const auto stop_at = [&](int64_t every) {
+      if (every > 0) last = std::min(last, (first + every - 1) / every * every);
+    };
+    if (run_.evaluation != nullptr) stop_at(run_.evaluation->every);
+    if (run_.saving != nullptr && !SavesBesides()) stop_at(run_.saving->every);
+    RETURN_IF_ERROR(run_.trainer.Train(
+        first, last, [this](int64_t number) { return Input(number); },
+        [&](const Trainer::Report& report) { return OnStep(report); },
+        SavesBesides() ? &run_.saving->saver : nullptr));
+    if (SaveIsDue(summary_.steps) && !SavesBesides()) {
+      RETURN_IF_ERROR(Heard(run_.saving->saver.SaveNow(summary_.steps, FactsOf(summary_.steps))));
+    }
+    // A stop that was heard while the last step was under way stopped nothing.
+    summary_.interrupted &= summary_.steps < job_.steps;
+    const bool evaluates = !summary_.interrupted && EvaluationIsDue(summary_.steps);
+    return evaluates ? EvaluateNow() : absl::OkStatus();
+  }
+
+  bool SavesBesides() const {
+    return run_.saving != nullptr && run_.trainer.store().state_on_host();
+  }
+  // While the run goes on: the last step's state is saved at the end.
+  bool SaveIsDue(int64_t step) const {
+    return run_.saving != nullptr && run_.saving->every > 0 && step % run_.saving->every == 0 &&
+           step < job_.steps && !summary_.interrupted;
+  }
+
+  absl::StatusOr<StepInput> Input(int64_t number) {
+    ASSIGN_OR_RETURN(StepInput input, ReadStepInput(job_, number, run_.data));
+    // A step is begun before the one before it is over: both positions are needed.
+    positions_[number % 2] = run_.data.position();
+    if (SaveIsDue(number) && SavesBesides()) run_.saving->saver.Begin(number);
+    return input;
+  }
+
+  absl::StatusOr<Trainer::Next> OnStep(const Trainer::Report& report) {
+    const StepResult& result = report.result;
+    ASSIGN_OR_RETURN(const ProcessMemory memory, ReadProcessMemory(run_.io));
+    const StepNews news{
+        .step = result.number,
+        .steps = job_.steps,
+        .loss = result.loss,
+        .gradient_norm = result.gradient_norm,
+        .learning_rate = LearningRateAt(job_, result.number),
+        .seconds = report.seconds,
+        .tokens_per_second = static_cast<double>(summary_.tokens_per_step) / report.seconds,
+        .host_bytes = memory.resident(),
+        .device_bytes = run_.device.used(),
+        .skipped = SkippedBecause(result)};
+    metrics_.Append(MetricsLine(MetricsOf(news, result)));
+    const bool lost = FolderIsLost();
+    Count(news);
+    summary_.last_step = report.timeline;
+    StartAtZero(summary_.last_step);
+    if (&report.phase == &run_.trainer.schedule().steady) {
+      durations_.Add(DurationsOf(run_.trainer.schedule(), report.timeline, 0));
+      if (run_.on_measured) steady_ = summary_.last_step;
+      steady_step_ = result.number;
+      if (!lost) TellMeasured(false);
+    }
+    if (run_.on_step) run_.on_step(news);
+    if (run_.saving != nullptr) RETURN_IF_ERROR(AfterStep(result.number));
+    const bool stop = lost || (run_.stop_requested && run_.stop_requested());
+    if (stop && result.number < job_.steps) summary_.interrupted = true;
+    return stop ? Trainer::Next::kStop : Trainer::Next::kGoOn;
+  }
+
+  void TellMeasured(bool last) const {
+    if (!run_.on_measured || steady_step_ == 0) return;
+    run_.on_measured(
+        {.step = steady_step_, .timeline = steady_, .durations = durations_, .last = last});
+  }
+
+  void Warn(const std::string& text) const {
+    if (run_.on_warning) run_.on_warning(text);
+  }
+
+  bool FolderIsLost() {
+    if (summary_.folder_lost.ok() && run_.check_folder) summary_.folder_lost = run_.check_folder();
+    return !summary_.folder_lost.ok();
+  }
+
+  absl::Status AfterStep(int64_t step) {
+    if (SaveIsDue(step)) {
+      metrics_.Sync();
+      if (SavesBesides()) run_.saving->saver.Provide(step, FactsOf(step));
+    }
+    for (const SaveReport& report : run_.saving->saver.TakeReports()) {
+      RETURN_IF_ERROR(Heard(report));
+    }
+    return absl::OkStatus();
+  }
+
+  CheckpointFacts FactsOf(int64_t step) const {
+    const Schedule& schedule = run_.trainer.schedule();
+    return {.job = schedule.job,
+            .plan = schedule.plan,
+            .model_fingerprint = run_.saving->model_fingerprint,
+            .frozen = run_.saving->frozen,
+            .data_fingerprint = run_.saving->data_fingerprint,
+            .data_position = positions_[step % 2],
+            .generator_key = job_.seed,
+            .counters = counters_,
+            .metrics_lines = step};
+  }
+
+  // The state the run ends in, unless that very one was saved before. That it could not be saved is
+  // for whoever has the state to judge: it is still in the store.
+  void SaveTheEnd() {
+    if (run_.saving == nullptr || summary_.steps < run_.first_step) return;
+    if (summary_.saved.has_value() && summary_.saved->step == summary_.steps) return;
+    metrics_.Sync();
+    evaluations_.Sync();
+    SaveReport report = run_.saving->saver.SaveNow(summary_.steps, FactsOf(summary_.steps));
+    report.at_end = true;
+    if (report.path.empty()) summary_.end_not_saved = report.status;
+    Heard(report).IgnoreError();
+  }
+
+  absl::Status Heard(const SaveReport& report) {
+    if (run_.saving->on_save) run_.saving->on_save(report);
+    if (!report.path.empty()) summary_.saved = report;
+    return run_.saving->must_succeed ? report.status : absl::OkStatus();
+  }
+
+  absl::Status EvaluateNow() {
+    const RunEvaluation& held_out = *run_.evaluation;
+    RETURN_IF_ERROR(held_out.data.Seek({}));
+    // The last one is made whatever signals say: behind the last step nothing is left to go on
+    // with, and a run that is complete is not evaluated again.
+    const auto stops = [&] {
+      return summary_.steps < job_.steps && run_.stop_requested && run_.stop_requested();
+    };
+    bool ended = false;
+    ASSIGN_OR_RETURN(
+        const Evaluation evaluation,
+        Evaluate(held_out.pass, [&]() -> absl::StatusOr<std::optional<std::vector<TokenRecord>>> {
+          ended |= stops();
+          if (ended) return std::nullopt;
+          std::vector<TokenRecord> tokens(static_cast<size_t>(job_.micro_batch_tokens()));
+          RETURN_IF_ERROR(held_out.data.Fill(tokens).status());
+          ended = held_out.data_ended();
+          return tokens;
+        }));
+    if (stops()) {
+      summary_.interrupted = true;
+      return absl::OkStatus();
+    }
+    summary_.evaluation = evaluation;
+    evaluations_.Append(EvaluationText({.step = summary_.steps,
+                                        .loss = evaluation.loss(),
+                                        .perplexity = evaluation.perplexity(),
+                                        .counted = evaluation.counted}));
+    evaluations_.Sync();
+    if (held_out.on_evaluation) held_out.on_evaluation(summary_.steps, evaluation);
+    return absl::OkStatus();
+  }
+
+  static std::string SkippedBecause(const StepResult& result) {
+    if (result.applied) return "";
+    return result.counted == 0 ? "no token has a label" : result.non_finite + " is not finite";
+  }
+
+  // Enough for a median; fewer where a step has very many operations: at most 16 MB.
+  size_t StepsToKeep() const {
+    constexpr size_t kMostDurations = 2'000'000;
+    const size_t operations = run_.trainer.schedule().steady.operations.size();
+    return std::clamp<size_t>(kMostDurations / std::max<size_t>(1, operations), 1, 15);
+  }
+
+  StepMetrics MetricsOf(const StepNews& news, const StepResult& result) const {
+    StepMetrics line{.step = news.step,
+                     .loss = news.loss,
+                     .gradient_norm = news.gradient_norm,
+                     .learning_rate = news.learning_rate,
+                     .tokens = summary_.tokens_per_step,
+                     .step_time = Seconds{news.seconds},
+                     .host_bytes = news.host_bytes,
+                     .device_bytes = news.device_bytes,
+                     .predicted_step_time = Seconds{run_.predicted_step_seconds}};
+    if (run_.log_gradient_norms) {
+      const std::vector<std::string>& names = run_.trainer.TensorNames();
+      for (size_t i = 0; i < names.size(); ++i) {
+        line.gradient_norms.emplace_back(names[i], result.norms[i]);
+      }
+    }
+    return line;
+  }
+
+  void Count(const StepNews& news) {
+    if (!counters_.first_loss.has_value()) {
+      counters_.first_loss = counters_.best_loss = news.loss;
+    }
+    counters_.best_loss = std::min(*counters_.best_loss, news.loss);
+    counters_.last_loss = news.loss;
+    counters_.tokens += summary_.tokens_per_step;
+    if (!news.skipped.empty()) ++counters_.skipped_steps;
+    summary_.steps = news.step;
+    summary_.skipped = counters_.skipped_steps;
+    summary_.first_loss = *counters_.first_loss;
+    summary_.last_loss = news.loss;
+    summary_.best_loss = *counters_.best_loss;
+    summary_.seconds += news.seconds;
+    seconds_.Add(news.seconds);
+  }
+
+  const TrainingRun& run_;
+  const TrainingJob& job_;
+  RunCounters counters_;
+  DataPosition positions_[2];  // after the input of a step, by its number modulo 2
+  RunSummary summary_;
+  EvenSample seconds_{kSecondsToKeep};
+  MedianDurations durations_{StepsToKeep()};
+  LineFile metrics_;
+  LineFile evaluations_;
+  Timeline steady_;  // of the last steady step
+  int64_t steady_step_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<RunSummary> RunTraining(const TrainingRun& run) { return Run(run).Do(); }
+
+}  // namespace horizon

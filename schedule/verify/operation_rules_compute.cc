@@ -1,0 +1,165 @@
+// The rules of inputs, weights and the compute lane.
+#include "schedule/offload_baselines.h"
+#include "schedule/verify/operation_rules.h"
+
+namespace horizon {
+
+void OperationRules::ReadsOwnWeights() {
+  Fits(Reads({ContentKind::kWeights, op_->chunk, -1, -1},
+             {BufferKind::kRingSlot, BufferKind::kResidentWeights, BufferKind::kWeightsHi}),
+       each_.slot * chunk().parameters);
+}
+
+void OperationRules::CheckEmbedding() {
+  if (op_->kind == OperationKind::kGather) {
+    for (int32_t c = table_.embedding.begin; c < table_.embedding.end; ++c) {
+      Reads({ContentKind::kWeights, c, -1, -1}, {BufferKind::kWeightsHi});
+    }
+    Reads({ContentKind::kTokens, -1, op_->micro_batch, -1});
+    Writes({ContentKind::kRows, -1, op_->micro_batch, -1});
+  } else if (op_->kind == OperationKind::kLoadRows) {
+    Reads({ContentKind::kRows, -1, op_->micro_batch, -1});
+    Writes(Hidden(0, 1));
+  } else {
+    ReadsOwnWeights();
+    Reads({ContentKind::kTokens, -1, op_->micro_batch, -1});
+    Writes(Hidden(0, chunk().shard + 1));
+  }
+}
+
+void OperationRules::CheckLoad() {
+  const Bytes bytes = each_.link * chunk().parameters;
+  const bool packs = op_->kind == OperationKind::kPack;
+  const Access* packed =
+      Find(AccessMode::kRead, {ContentKind::kWeights, op_->chunk, -1, -1}, {BufferKind::kPackSlab});
+  if (packed == nullptr) {
+    Reads({ContentKind::kWeights, op_->chunk, -1, -1}, {BufferKind::kWeightsHi});
+    if (schedule_.job.compute_type == NumberType::kFp32) {
+      Reads({ContentKind::kLowHalf, op_->chunk, -1, -1}, {BufferKind::kWeightsLo});
+    }
+  }
+  if (const Bytes copy = FrameworkBytes(schedule_.plan.strategy); copy > 0_B) {
+    Fits(Reads({ContentKind::kWeights, op_->chunk, -1, -1}, {BufferKind::kFrameworkCopy}),
+         copy * chunk().parameters);
+  }
+  if (packs) {
+    Fits(Writes({ContentKind::kWeights, op_->chunk, -1, -1}, {BufferKind::kPackSlab}), bytes);
+    return Moves(2 * bytes);
+  }
+  Fits(Writes({ContentKind::kWeights, op_->chunk, -1, -1},
+              {BufferKind::kRingSlot, BufferKind::kResidentWeights}),
+       each_.slot * chunk().parameters);
+  Moves(bytes);
+}
+
+void OperationRules::CheckCache() {
+  const bool decodes = schedule_.kind == PassKind::kDecode;
+  if (!decodes && schedule_.kind != PassKind::kPrefill) return;
+  if (!attention_[op_->chunk].last) return;
+  const Content cache{ContentKind::kKvCache, op_->chunk, -1, -1};
+  if (decodes) Reads(cache, {BufferKind::kKvCache});
+  Writes(cache, {BufferKind::kKvCache});
+}
+
+void OperationRules::CheckLayerMemory(ContentKind handed_on, int32_t done) {
+  Reads({ContentKind::kTokens, -1, op_->micro_batch, -1});
+  if (attention_[op_->chunk].any) {
+    Reads({ContentKind::kRotaryTable, -1, -1, -1}, {BufferKind::kRotaryTable});
+  }
+  if (chunk().shards == 1) {
+    Writes({ContentKind::kScratch, -1, -1, -1}, {BufferKind::kWorkspace});
+  } else {
+    Continues({handed_on, chunk().link, op_->micro_batch, -1}, done, {BufferKind::kWorkspace});
+  }
+}
+
+void OperationRules::CheckForward() {
+  const int32_t link = chunk().link;
+  const int32_t shard = chunk().shard;
+  ReadsOwnWeights();
+  Reads(Hidden(link, PartsBefore(link)));
+  CheckLayerMemory(ContentKind::kStageArrays, shard);
+  CheckCache();
+  const bool forward = op_->kind == OperationKind::kForward;
+  const Content activations{ContentKind::kActivations, link, op_->micro_batch, -1};
+  const bool keeps = Find(AccessMode::kWrite, activations) != nullptr;
+  if (keeps) Continues(activations, shard, {BufferKind::kActivations});
+  if (shard + 1 == chunk().shards && (forward || !keeps)) Writes(Hidden(link + 1, 1));
+  // A norm has none, and few tokens may leave a shard of experts without work.
+  if (op_->flops == 0 &&
+      (FirstStage() == StageKind::kAttention || FirstStage() == StageKind::kFeedForward)) {
+    Problem("has no flops");
+  }
+}
+
+void OperationRules::CheckAnchor() {
+  const bool exists = op_->part >= 0 && op_->part < static_cast<int32_t>(table_.blocks.size());
+  if (!exists) return Problem("is about a block that does not exist");
+  const int32_t link = table_.blocks[op_->part].links.begin;
+  Reads(Hidden(link, PartsBefore(link)));
+  Writes(Hidden(link, PartsBefore(link)));
+}
+
+void OperationRules::CheckLogits() {
+  if (!table_.head.contains(op_->chunk)) return Problem("is not about a chunk of the head");
+  ReadsOwnWeights();
+  Reads(Hidden(links(), PartsBefore(links())));
+  Reads({ContentKind::kTokens, -1, op_->micro_batch, -1});
+  Writes({ContentKind::kLogits, -1, -1, chunk().shard + 1});
+  Writes({ContentKind::kScratch, -1, -1, -1}, {BufferKind::kWorkspace});
+}
+
+void OperationRules::CheckHead() {
+  const int32_t parts = LossParts();
+  if (!table_.head.contains(op_->chunk)) return Problem("is not about a chunk of the head");
+  if (op_->kind == OperationKind::kHeadGradient) {
+    Reads({ContentKind::kHeadGradient, op_->chunk, op_->micro_batch, parts});
+    return CheckGradientWritten();
+  }
+  ReadsOwnWeights();
+  Reads(Hidden(links(), PartsBefore(links())));
+  Reads({ContentKind::kTokens, -1, op_->micro_batch, -1});
+  Writes({ContentKind::kScratch, -1, -1, -1}, {BufferKind::kLogits});
+  const int32_t done = chunk().shard * parts + op_->part;
+  if (op_->kind == OperationKind::kLogSumExp) {
+    Writes({ContentKind::kLogSumExp, -1, op_->micro_batch, done + 1});
+    return;
+  }
+  if (table_.head.size() > 1) {
+    Reads({ContentKind::kLogSumExp, -1, op_->micro_batch, parts * table_.head.size()});
+  }
+  const bool hands_on = TrainsBefore(links());
+  if (hands_on) Writes(HiddenGradient(links(), done + 1));
+  if (chunk().trained > 0) {
+    Writes({ContentKind::kHeadGradient, op_->chunk, op_->micro_batch, op_->part + 1});
+  }
+  Writes({ContentKind::kLoss, -1, op_->micro_batch, done + 1});
+  // A gradient of bf16 is summed over the shards in fp32.
+  if (hands_on && table_.head.size() > 1 && ActivationBytes(schedule_.job) < 4_B) {
+    Continues({ContentKind::kHeadInputSum, -1, op_->micro_batch, -1}, done,
+              {BufferKind::kHeadInputSum});
+  }
+}
+
+void OperationRules::CheckBackward() {
+  if (op_->kind == OperationKind::kEmbedBackward) {
+    Reads(HiddenGradient(0, 1));
+    Reads({ContentKind::kTokens, -1, op_->micro_batch, -1});
+    return CheckGradientWritten();
+  }
+  const int32_t link = chunk().link;
+  const int32_t shards = chunk().shards;
+  ReadsOwnWeights();
+  Reads({ContentKind::kActivations, link, op_->micro_batch, shards}, {BufferKind::kActivations});
+  const int32_t parts = link + 1 < links() ? 1 : LossParts() * table_.head.size();
+  Reads(HiddenGradient(link + 1, parts));
+  CheckLayerMemory(ContentKind::kStageGradients, shards - 1 - chunk().shard);
+  if (chunk().shard == 0 && TrainsBefore(link)) Writes(HiddenGradient(link, 1));
+  if (!TrainsBefore(link) && chunk().pieces.size() > 1) {
+    Writes({ContentKind::kScratch, -1, -1, -1}, {BufferKind::kResidualGradient});
+  }
+  if (!TrainsBefore(link) && !TrainsIn(link)) Problem("differentiates what nothing trained needs");
+  if (chunk().trained > 0) CheckGradientWritten();
+}
+
+}  // namespace horizon

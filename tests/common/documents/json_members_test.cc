@@ -1,0 +1,40 @@
+#include "common/documents/json_members.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace horizon {
+namespace {
+
+TEST(JsonMembers, SayWhereEachValueStands) {
+  const std::string text =
+      "\n { \"a\" : [1, {\"b\": \"}\"}],\"\\u0062\":-1e5 , \"c\":\"\\\\\\\"\",\n\"d\":{}, \"e\" "
+      ": null\n} ";
+  const absl::StatusOr<std::vector<JsonMember>> members = FindJsonMembers("f", text);
+  ASSERT_TRUE(members.ok()) << members.status();
+  const std::vector<std::pair<std::string, std::string>> wanted = {{"a", "[1, {\"b\": \"}\"}]"},
+                                                                   {"b", "-1e5"},
+                                                                   {"c", "\"\\\\\\\"\""},
+                                                                   {"d", "{}"},
+                                                                   {"e", "null"}};
+  ASSERT_EQ(members->size(), wanted.size());
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const JsonMember& member = (*members)[i];
+    EXPECT_EQ(member.key, wanted[i].first);
+    EXPECT_EQ(text.substr(member.begin, member.end - member.begin), wanted[i].second);
+  }
+  EXPECT_TRUE(FindJsonMembers("f", "{}")->empty());
+}
+
+TEST(JsonMembers, AreThoseOfAnObjectOnly) {
+  for (const std::string text : {"", "[]", "3", "{", "{\"a\":1,}", "{\"a\":1,\"a\":2}", "{} {}"}) {
+    const absl::StatusOr<std::vector<JsonMember>> members = FindJsonMembers("some.json", text);
+    EXPECT_EQ(members.status().code(), absl::StatusCode::kInvalidArgument) << text;
+    EXPECT_NE(std::string(members.status().message()).find("some.json"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace horizon
