@@ -80,7 +80,7 @@ class Measuring {
     host_.quick = request.depth == ProfileDepth::kQuick;
     host_.time = times_.host;
     host_.when = Date(context.clock.UnixSeconds());
-    host_.on_measured = [this](int64_t done, int64_t total) { Tell(done, total); };
+    host_.on_measured = [this](int64_t done, int64_t total) { ShowProgress(done, total); };
   }
 
   absl::StatusOr<HardwareProfile> Measure() {
@@ -142,7 +142,7 @@ class Measuring {
     return ProbeLink(context_.clock, device, [&] { return (*nvml)->ReadLink(*index); });
   }
 
-  void Tell(int64_t done, int64_t total) {
+  void ShowProgress(int64_t done, int64_t total) {
     if (progress_ == nullptr) {
       progress_.reset(new Progress(
           ShowProgress(context_, "measuring this machine", static_cast<uint64_t>(total))));
@@ -262,7 +262,7 @@ absl::Status WarnOfOtherMachine(const CommandContext& context, const ChosenDevic
   return absl::OkStatus();
 }
 
-void TellWhoseProfile(const CommandContext& context, const std::string& name,
+void LogProfileSource(const CommandContext& context, const std::string& name,
                       const HardwareProfile& profile) {
   if (!profile.measured_on.has_value()) return;
   context.log.Info(StrCat("--machine ", name, ": measured on ",

@@ -52,7 +52,7 @@ absl::Status WarnOfOtherMachine(const CommandContext& context, const ChosenDevic
                                 const std::string& given, const HardwareProfile& profile);
 // For commands that may ask of any machine: says whose profile it is and how old. Nothing of one
 // that was not measured.
-void TellWhoseProfile(const CommandContext& context, const std::string& name,
+void LogProfileSource(const CommandContext& context, const std::string& name,
                       const HardwareProfile& profile);
 
 }  // namespace horizon

@@ -1,4 +1,4 @@
-#include "kernels/gemm/cublas_products.h"
+#include "kernels/gemm/cublas_gemm.h"
 #include "kernels/kernel_table.h"
 
 namespace horizon {
@@ -9,9 +9,7 @@ absl::Status OnHostAlone(const KernelContext&, const Args&) {
   return absl::InternalError("a pass over the host's arrays was put on a CUDA device");
 }
 
-absl::StatusOr<std::unique_ptr<DeviceContext>> MakeDeviceContext() {
-  return CublasProducts::Create();
-}
+absl::StatusOr<std::unique_ptr<DeviceContext>> MakeDeviceContext() { return CublasGemm::Create(); }
 
 }  // namespace
 
@@ -28,7 +26,7 @@ const KernelTable& CudaKernels() {
       .head_log_sum_exp = HeadLogSumExpCuda,
       .head_loss = HeadLossCuda,
       .rms_norm_forward = RmsNormForwardCuda,
-      .rms_norm_again = RmsNormAgainCuda,
+      .rms_norm_recompute = RmsNormRecomputeCuda,
       .rms_norm_backward = RmsNormBackwardCuda,
       .rotary = RotaryCuda,
       .glu_forward = GluForwardCuda,

@@ -24,40 +24,40 @@ namespace horizon {
 // accumulation, norms, Adam) always takes HostKernels().
 struct KernelTable {
   template <typename Args>
-  using Kernel = absl::Status (*)(const KernelContext& context, const Args& args);
+  using KernelFunction = absl::Status (*)(const KernelContext& context, const Args& args);
 
   // Makes what these bodies keep between calls, for the CUDA device that is the calling thread's;
   // null where they keep nothing. It outlives the streams whose kernels use it. Unavailable where a
   // library or the device is missing.
   absl::StatusOr<std::unique_ptr<DeviceContext>> (*make_device_context)();
 
-  Kernel<Gemm> gemm;
-  Kernel<WeightGradient> weight_gradient;
-  Kernel<BiasGradient> bias_gradient;
-  Kernel<AttentionForward> attention_forward;
-  Kernel<AttentionBackward> attention_backward;
-  Kernel<StoreKeys> store_keys;
-  Kernel<CachedAttention> cached_attention;
-  Kernel<HeadLogSumExp> head_log_sum_exp;
-  Kernel<HeadLoss> head_loss;
-  Kernel<RmsNormForward> rms_norm_forward;
-  Kernel<RmsNormAgain> rms_norm_again;
-  Kernel<RmsNormBackward> rms_norm_backward;
-  Kernel<Rotary> rotary;
-  Kernel<GluForward> glu_forward;
-  Kernel<GluBackward> glu_backward;
-  Kernel<ResidualAdd> residual_add;
-  Kernel<EmbedForward> embed_forward;
-  Kernel<GatherRows> gather_rows;
-  Kernel<EmbedBackward> embed_backward;
-  Kernel<ScatterRows> scatter_rows;
-  Kernel<ExpandWeights> expand_weights;
-  Kernel<StoreGradient> store_gradient;
-  Kernel<Accumulate> accumulate;
-  Kernel<Scale> scale;
-  Kernel<CopyBytes> copy_bytes;
-  Kernel<SquaredNorm> squared_norm;
-  Kernel<AdamUpdate> adam_update;
+  KernelFunction<Gemm> gemm;
+  KernelFunction<WeightGradient> weight_gradient;
+  KernelFunction<BiasGradient> bias_gradient;
+  KernelFunction<AttentionForward> attention_forward;
+  KernelFunction<AttentionBackward> attention_backward;
+  KernelFunction<StoreKeys> store_keys;
+  KernelFunction<CachedAttention> cached_attention;
+  KernelFunction<HeadLogSumExp> head_log_sum_exp;
+  KernelFunction<HeadLoss> head_loss;
+  KernelFunction<RmsNormForward> rms_norm_forward;
+  KernelFunction<RmsNormRecompute> rms_norm_recompute;
+  KernelFunction<RmsNormBackward> rms_norm_backward;
+  KernelFunction<Rotary> rotary;
+  KernelFunction<GluForward> glu_forward;
+  KernelFunction<GluBackward> glu_backward;
+  KernelFunction<ResidualAdd> residual_add;
+  KernelFunction<EmbedForward> embed_forward;
+  KernelFunction<GatherRows> gather_rows;
+  KernelFunction<EmbedBackward> embed_backward;
+  KernelFunction<ScatterRows> scatter_rows;
+  KernelFunction<ExpandWeights> expand_weights;
+  KernelFunction<StoreGradient> store_gradient;
+  KernelFunction<Accumulate> accumulate;
+  KernelFunction<Scale> scale;
+  KernelFunction<CopyBytes> copy_bytes;
+  KernelFunction<SquaredNorm> squared_norm;
+  KernelFunction<AdamUpdate> adam_update;
 };
 
 const KernelTable& HostKernels();

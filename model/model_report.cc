@@ -38,8 +38,8 @@ StageFigures FiguresOf(const ModelSpec& spec, const Stage& stage, TokenBatch tok
           .bytes = kBf16Bytes * stage.parameters,
           .forward_flops = ForwardWork(spec, stage, all, tokens).flops,
           .backward_flops = BackwardWork(spec, stage, all, tokens).flops,
-          .kept_bytes = KeptBytes(spec, stage.kind, tokens, kBf16Bytes),
-          .recomputed_bytes = KeptBytes(spec, stage.kind, tokens, kBf16Bytes) -
+          .kept_bytes = KeptActivationBytes(spec, stage.kind, tokens, kBf16Bytes),
+          .recomputed_bytes = KeptActivationBytes(spec, stage.kind, tokens, kBf16Bytes) -
                               InputBytes(spec, stage.kind, tokens, kBf16Bytes),
           .transient_bytes =
               WorkspaceBytes(spec, stage.kind, tokens, kBf16Bytes, PassesOver::kTraining)};

@@ -16,7 +16,8 @@ CheckedU64 CountOf(TokenBatch tokens) {
 
 }  // namespace
 
-Bytes KeptBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens, Bytes value_bytes) {
+Bytes KeptActivationBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens,
+                          Bytes value_bytes) {
   return ArrayLayout::Kept(ArraysOf(spec, kind), CountOf(tokens), value_bytes).bytes();
 }
 

@@ -15,7 +15,8 @@ namespace horizon {
 // counted here.
 
 // All that backward reads besides weights, the input included.
-Bytes KeptBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens, Bytes value_bytes);
+Bytes KeptActivationBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens,
+                          Bytes value_bytes);
 // Of these the residual stream that enters: what an activation checkpoint keeps. Recompute makes
 // the rest again.
 Bytes InputBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens, Bytes value_bytes);

@@ -31,7 +31,7 @@ enum class BufferKind : uint8_t {
   // What streams.
   kRingSlot,
   kResidentWeights,  // one a resident chunk
-  kPackSlab,         // `reference`: where a layer is packed before it crosses
+  kStagingBuffer,    // `reference`: where a layer is packed before it crosses
   kGradient,         // on the device, until it has left
   kGradientSlab,
   kTableSlab,    // where the gradient of a table leaves that always stays on the device

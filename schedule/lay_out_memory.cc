@@ -180,7 +180,8 @@ class Layout {
     const int64_t depth = std::min(plan_.buffer_depth, streamed);
     AddPool(map_.ring, BufferKind::kRingSlot, Memory::kDevice, depth, largest * each_.slot);
     if (rules_.packs_before_loading) {
-      AddPool(map_.pack_slabs, BufferKind::kPackSlab, Memory::kPinned, depth, largest * each_.link);
+      AddPool(map_.staging_buffers, BufferKind::kStagingBuffer, Memory::kPinned, depth,
+              largest * each_.link);
     }
   }
 
@@ -412,7 +413,8 @@ class Layout {
 
   void AddActivations() {
     for (const KindInUse& use : KindsOfStages()) {
-      kept_bytes_[static_cast<size_t>(use.kind)] = KeptBytes(spec_, use.kind, batch_, activation_);
+      kept_bytes_[static_cast<size_t>(use.kind)] =
+          KeptActivationBytes(spec_, use.kind, batch_, activation_);
     }
     std::vector<Bytes> sizes;
     const auto enlarge = [&](size_t place, Bytes bytes) {

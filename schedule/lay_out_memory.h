@@ -31,7 +31,7 @@ struct BufferMap {
   std::vector<BufferId> kv_cache;
   // Pools.
   std::vector<BufferId> ring;
-  std::vector<BufferId> pack_slabs;
+  std::vector<BufferId> staging_buffers;
   std::vector<BufferId> gradients;
   std::vector<BufferId> gradient_slabs;
   std::vector<BufferId> anchor_stages;

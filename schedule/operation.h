@@ -18,7 +18,7 @@ enum class OperationKind : uint8_t {
   kLoadTokens,       // h2d
   kGather,           // host: embedding rows of the tokens
   kLoadRows,         // h2d
-  kPack,             // host: a chunk into a pack slab (`reference`)
+  kPack,             // host: a chunk into a staging buffer (`reference`)
   kLoadChunk,        // h2d: weights into a slot, or again into a resident chunk
   kEmbed,            // compute: rows of a table that is on the device
   kForward,          // compute

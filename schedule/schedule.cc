@@ -24,7 +24,7 @@ constexpr EnumWord<BufferKind> kBufferWords[] = {
     {BufferKind::kFrameworkCopy, "framework_copy"},
     {BufferKind::kRingSlot, "ring_slot"},
     {BufferKind::kResidentWeights, "resident_weights"},
-    {BufferKind::kPackSlab, "pack_slab"},
+    {BufferKind::kStagingBuffer, "staging_buffer"},
     {BufferKind::kGradient, "gradient"},
     {BufferKind::kGradientSlab, "gradient_slab"},
     {BufferKind::kTableSlab, "table_slab"},

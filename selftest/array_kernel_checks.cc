@@ -119,13 +119,13 @@ void RmsNorm(KernelWorld& world, Findings& findings) {
                                                  .y = at.Numbers(y),
                                                  .inverse_rms = at.As<float>(inverse_rms)});
     if (!status.ok()) return status;
-    status = k.rms_norm_again(c, {.rows = kRows,
-                                  .width = kWidth,
-                                  .weight_offset = kAdded,
-                                  .x = at.Numbers(x),
-                                  .inverse_rms = at.As<float>(inverse_rms),
-                                  .weight = at.Numbers(weight),
-                                  .y = at.Numbers(again)});
+    status = k.rms_norm_recompute(c, {.rows = kRows,
+                                      .width = kWidth,
+                                      .weight_offset = kAdded,
+                                      .x = at.Numbers(x),
+                                      .inverse_rms = at.As<float>(inverse_rms),
+                                      .weight = at.Numbers(weight),
+                                      .y = at.Numbers(again)});
     if (!status.ok()) return status;
     RmsNormBackward backward = {.rows = kRows,
                                 .width = kWidth,

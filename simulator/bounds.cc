@@ -159,7 +159,7 @@ class UnbuiltStep {
       if (chunks_.chunks[c].frozen()) continue;
       const uint64_t trained = chunks_.chunks[c].trained;
       const bool kept = KeepsGradient(chunks_, job_, plan_, c);
-      const Bytes gradient = KeptBytes(c);
+      const Bytes gradient = KeptGradientBytes(c);
       if (IsUsedOnDevice(chunks_, plan_, c)) {
         // Both uses of a tied table have a gradient, unless rows make up the one.
         const bool both = chunks_.tied && chunks_.embedding.contains(c) &&
@@ -232,7 +232,7 @@ class UnbuiltStep {
     const bool table = plan_.embedding_home != EmbeddingHome::kHost;
     const bool summed_apart = chunks_.tied && job_.accumulation > 1;
     const auto norm = [&](int32_t c) {
-      return model_.Norm(KeptBytes(c), plan_.host_threads).nanoseconds;
+      return model_.Norm(KeptGradientBytes(c), plan_.host_threads).nanoseconds;
     };
     Ends ends{.table = gradient_left};
     if (KeepsGradient(chunks_, job_, plan_, last)) {
@@ -243,11 +243,11 @@ class UnbuiltStep {
     for (int32_t c = chunks_.embedding.begin; c < chunks_.embedding.end && !table; ++c) {
       const bool clears = job_.accumulation == 1 && !chunks_.tied;
       ends.table = std::max(ends.norms, rows_left) +
-                   Host(2 * model_.hidden_bytes() + (clears ? KeptBytes(c) : 0_B));
+                   Host(2 * model_.hidden_bytes() + (clears ? KeptGradientBytes(c) : 0_B));
       ends.norms = ends.table + (summed_apart ? 0 : norm(c));
     }
     for (int32_t c = chunks_.embedding.begin; c < chunks_.embedding.end && summed_apart; ++c) {
-      ends.norms += Host(4_B * chunks_.chunks[c].trained + 2 * KeptBytes(c)) + norm(c);
+      ends.norms += Host(4_B * chunks_.chunks[c].trained + 2 * KeptGradientBytes(c)) + norm(c);
     }
     Bytes partials = kLossBytes * static_cast<uint64_t>(job_.accumulation);
     for (const Chunk& chunk : chunks_.chunks) {
@@ -273,10 +273,10 @@ class UnbuiltStep {
     const bool first = table && chunks_.tied && job_.accumulation == 1
                            ? false
                            : SummedOnDevice(job_, plan_) == job_.accumulation;
-    return ArrivingBytes() * trained + (first ? 1 : 2) * KeptBytes(c);
+    return ArrivingBytes() * trained + (first ? 1 : 2) * KeptGradientBytes(c);
   }
   // A chunk's gradient as the norm and Adam read it.
-  Bytes KeptBytes(int32_t c) const {
+  Bytes KeptGradientBytes(int32_t c) const {
     const bool kept = KeepsGradient(chunks_, job_, plan_, c);
     return chunks_.chunks[c].trained * (kept ? each_.kept_gradient : ArrivingBytes());
   }
@@ -285,7 +285,7 @@ class UnbuiltStep {
     const uint64_t trained = chunks_.chunks[c].trained;
     const Bytes state = (2_B + each_.low_half) * trained +
                         MomentBytes(job_.state_format, trained, chunks_.chunks[c].moment_blocks);
-    return model_.Adam(trained, KeptBytes(c) + 2 * state, plan_.optimizer_threads);
+    return model_.Adam(trained, KeptGradientBytes(c) + 2 * state, plan_.optimizer_threads);
   }
 
   const TrainingJob& job_;

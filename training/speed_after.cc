@@ -16,7 +16,7 @@ std::optional<SpeedDuring> MeasureSpeedAfter(Clock& clock, const ModelSpec& spec
   if (!profile.host.yardstick_flops_per_second.has_value()) return std::nullopt;
   const absl::StatusOr<MachineSpeed> change =
       MeasureSpeed(clock, profile, profile.host.cores,
-                   {.time = kLookAfter, .borrowed = memory, .may_take = kProductLookBytes});
+                   {.time = kLookAfter, .borrowed = memory, .may_take = kGemmSpeedBytes});
   if (!change.ok()) return std::nullopt;
   const HardwareProfile half = AtSpeed(
       profile, {.products = (1 + change->products) / 2, .memory = (1 + change->memory) / 2});

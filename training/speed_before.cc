@@ -35,8 +35,8 @@ absl::StatusOr<MachineSpeed> MeasureSpeedBefore(Io& io, Clock& clock, Log& log,
                                                 const HardwareProfile& profile) {
   if (!profile.host.yardstick_flops_per_second.has_value()) return MachineSpeed{};
   ASSIGN_OR_RETURN(const HostLimits limits, ReadHostLimits(io));
-  const SpeedLook look{.may_take = MayTake(limits, spec)};
-  if (look.may_take < kProductLookBytes) {
+  const SpeedMeasurement look{.may_take = MayTake(limits, spec)};
+  if (look.may_take < kGemmSpeedBytes) {
     log.Info(StrCat("too little memory is free (", ToString(limits.free_memory()),
                     ") to look at this machine's speed: the plan is made from the profile"));
     return MachineSpeed{};

@@ -87,7 +87,7 @@ absl::StatusOr<TrainedSteps> TrainSteps(const TrainingContext& context,
     run.first_step = begun.resume->manifest().step + 1;
     run.counters = begun.resume->manifest().facts.counters;
   }
-  ASSIGN_OR_RETURN(RunSummary summary, RunTraining(run));
+  ASSIGN_OR_RETURN(RunSummary summary, RunTrainingLoop(run));
   return TrainedSteps{.summary = std::move(summary), .saving = cost};
 }
 

@@ -19,7 +19,7 @@ struct TrainedSteps {
 
 // Makes the steps that are left, with checkpoints and evaluations as the settings say, keeps the
 // files of the run folder up to date and tells the log. `stop_requested` is asked after each step
-// and ends the run early; it may be missing. Errors of RunTraining.
+// and ends the run early; it may be missing. Errors of RunTrainingLoop.
 absl::StatusOr<TrainedSteps> TrainSteps(const TrainingContext& context,
                                         const TrainingSettings& settings, BegunTraining& begun,
                                         const std::function<bool()>& stop_requested);

@@ -57,7 +57,7 @@ absl::StatusOr<HardwareProfile> OverrideOptions::Load(const CommandContext& cont
     ASSIGN_OR_RETURN(profile, ProfileOfThisMachine(context, device));
   } else {
     ASSIGN_OR_RETURN(profile, LoadCalibratedMachine(context.io, machine));
-    TellWhoseProfile(context, machine, profile);
+    LogProfileSource(context, machine, profile);
   }
   return WithOverrides(
       std::move(profile),

@@ -9,7 +9,7 @@
 #include "kernels/attention/attention_launch.h"
 #include "kernels/attention/attention_tiles.h"
 #include "kernels/cuda/cuda_arguments.h"
-#include "kernels/gemm/cublas_products.h"
+#include "kernels/gemm/cublas_gemm.h"
 
 namespace horizon {
 namespace {

@@ -10,11 +10,11 @@ namespace {
 
 constexpr unsigned kThreads = 256;
 constexpr unsigned kWarps = kThreads / kWarpThreads;
-constexpr int kEight = 8;  // bf16 in 16 bytes
-constexpr int kFour = 4;   // fp32 in 16 bytes
+constexpr int kBf16PerVector = 8;  // bf16 in 16 bytes
+constexpr int kFp32PerVector = 4;  // fp32 in 16 bytes
 // A lane's share of a row of scores: vectors of four, a warp's width apart.
-constexpr int kVectors = kDeviceKeyTile / (kFour * static_cast<int>(kWarpThreads));
-constexpr int kWarpElements = kFour * static_cast<int>(kWarpThreads);
+constexpr int kVectors = kDeviceKeyTile / (kFp32PerVector * static_cast<int>(kWarpThreads));
+constexpr int kWarpElements = kFp32PerVector * static_cast<int>(kWarpThreads);
 
 // Where eight elements lie in both orders of heads.
 struct EightOfHead {
@@ -24,32 +24,33 @@ struct EightOfHead {
   int64_t column;  // of the first
 };
 __device__ __forceinline__ EightOfHead EightAt(const HeadsOfTokens& shape) {
-  const int64_t vectors = shape.width / kEight;
+  const int64_t vectors = shape.width / kBf16PerVector;
   const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   const int64_t entry = i / vectors;
   const int64_t token = entry / shape.heads;
   const int64_t head = entry % shape.heads;
-  return {token < shape.tokens, head * shape.tokens + token, entry, i % vectors * kEight};
+  return {token < shape.tokens, head * shape.tokens + token, entry, i % vectors * kBf16PerVector};
 }
 
 __global__ void PackHeads(HeadsOfTokens shape, const uint16_t* __restrict__ side_by_side,
                           uint16_t* __restrict__ packed) {
   const EightOfHead at = EightAt(shape);
   if (!at.inside) return;
-  StoreVector<kEight>(packed + at.row * shape.width + at.column,
-                      LoadVector<kEight>(side_by_side + at.entry * shape.width + at.column));
+  StoreVector<kBf16PerVector>(
+      packed + at.row * shape.width + at.column,
+      LoadVector<kBf16PerVector>(side_by_side + at.entry * shape.width + at.column));
 }
 
 __device__ __forceinline__ void StoreEight(const float* from, float factor, uint16_t* to) {
-  const Vector<float, kFour> low = LoadVector<kFour>(from);
-  const Vector<float, kFour> high = LoadVector<kFour>(from + kFour);
-  Vector<uint16_t, kEight> rounded;
+  const Vector<float, kFp32PerVector> low = LoadVector<kFp32PerVector>(from);
+  const Vector<float, kFp32PerVector> high = LoadVector<kFp32PerVector>(from + kFp32PerVector);
+  Vector<uint16_t, kBf16PerVector> rounded;
 #pragma unroll
-  for (int i = 0; i < kFour; ++i) {
+  for (int i = 0; i < kFp32PerVector; ++i) {
     rounded[i] = Bf16Of(low[i] * factor);
-    rounded[kFour + i] = Bf16Of(high[i] * factor);
+    rounded[kFp32PerVector + i] = Bf16Of(high[i] * factor);
   }
-  StoreVector<kEight>(to, rounded);
+  StoreVector<kBf16PerVector>(to, rounded);
 }
 
 __global__ void UnpackHeads(HeadsOfTokens shape, const float* __restrict__ packed,
@@ -90,20 +91,20 @@ __device__ __forceinline__ ScoreRow RowOfWarp(const ScoreTile& tile) {
 
 // Element `i` of vector `vector` of the calling lane.
 __device__ __forceinline__ int KeyOf(int vector, int i) {
-  return vector * kWarpElements + static_cast<int>(threadIdx.x % kWarpThreads) * kFour + i;
+  return vector * kWarpElements + static_cast<int>(threadIdx.x % kWarpThreads) * kFp32PerVector + i;
 }
 __device__ __forceinline__ bool Sees(const ScoreRow& row, int key) {
   return key >= row.begin && key < row.end;
 }
 
 struct LaneScores {
-  Vector<float, kFour> values[kVectors];
+  Vector<float, kFp32PerVector> values[kVectors];
 };
 __device__ __forceinline__ LaneScores LoadScores(const float* row) {
   LaneScores scores;
 #pragma unroll
   for (int vector = 0; vector < kVectors; ++vector) {
-    scores.values[vector] = LoadVector<kFour>(row + KeyOf(vector, 0));
+    scores.values[vector] = LoadVector<kFp32PerVector>(row + KeyOf(vector, 0));
   }
   return scores;
 }
@@ -112,10 +113,10 @@ __device__ __forceinline__ void StoreRounded(const LaneScores& scores, float* ro
   uint16_t* rounded_row = reinterpret_cast<uint16_t*>(row);
 #pragma unroll
   for (int vector = 0; vector < kVectors; ++vector) {
-    Vector<uint16_t, kFour> rounded;
+    Vector<uint16_t, kFp32PerVector> rounded;
 #pragma unroll
-    for (int i = 0; i < kFour; ++i) rounded[i] = Bf16Of(scores.values[vector][i]);
-    StoreVector<kFour>(rounded_row + KeyOf(vector, 0), rounded);
+    for (int i = 0; i < kFp32PerVector; ++i) rounded[i] = Bf16Of(scores.values[vector][i]);
+    StoreVector<kFp32PerVector>(rounded_row + KeyOf(vector, 0), rounded);
   }
 }
 
@@ -130,7 +131,7 @@ __global__ void __launch_bounds__(kThreads) ContinueSoftmax(SoftmaxTile args) {
 #pragma unroll
   for (int vector = 0; vector < kVectors; ++vector) {
 #pragma unroll
-    for (int i = 0; i < kFour; ++i) {
+    for (int i = 0; i < kFp32PerVector; ++i) {
       if (Sees(row, KeyOf(vector, i))) largest = fmaxf(largest, scores.values[vector][i]);
     }
   }
@@ -139,7 +140,7 @@ __global__ void __launch_bounds__(kThreads) ContinueSoftmax(SoftmaxTile args) {
 #pragma unroll
   for (int vector = 0; vector < kVectors; ++vector) {
 #pragma unroll
-    for (int i = 0; i < kFour; ++i) {
+    for (int i = 0; i < kFp32PerVector; ++i) {
       float& value = scores.values[vector][i];
       value = Sees(row, KeyOf(vector, i)) ? expf(value - largest) : 0.0f;
       sum += value;
@@ -156,10 +157,10 @@ __global__ void __launch_bounds__(kThreads) ContinueSoftmax(SoftmaxTile args) {
   if (args.begins || factor == 1.0f) return;
   float* output = args.output + row.row * args.width;
   for (int64_t i = KeyOf(0, 0); i < args.width; i += kWarpElements) {
-    Vector<float, kFour> values = LoadVector<kFour>(output + i);
+    Vector<float, kFp32PerVector> values = LoadVector<kFp32PerVector>(output + i);
 #pragma unroll
-    for (int j = 0; j < kFour; ++j) values[j] *= factor;
-    StoreVector<kFour>(output + i, values);
+    for (int j = 0; j < kFp32PerVector; ++j) values[j] *= factor;
+    StoreVector<kFp32PerVector>(output + i, values);
   }
 }
 
@@ -175,7 +176,7 @@ __global__ void __launch_bounds__(kThreads) DifferentiateScores(ScoreGradients a
 #pragma unroll
   for (int vector = 0; vector < kVectors; ++vector) {
 #pragma unroll
-    for (int i = 0; i < kFour; ++i) {
+    for (int i = 0; i < kFp32PerVector; ++i) {
       float& score = scores.values[vector][i];
       float& gradient = gradients.values[vector][i];
       const bool sees = Sees(row, KeyOf(vector, i));
@@ -192,12 +193,14 @@ __global__ void DotRows(RowDots args) {
   const int64_t row = int64_t{blockIdx.x} * kWarps + threadIdx.x / kWarpThreads;
   if (row >= args.rows) return;
   float sum = 0.0f;
-  for (int64_t i = int64_t{threadIdx.x % kWarpThreads} * kEight; i < args.width;
-       i += int64_t{kWarpThreads} * kEight) {
-    const Vector<uint16_t, kEight> a = LoadVector<kEight>(args.a + row * args.width + i);
-    const Vector<uint16_t, kEight> b = LoadVector<kEight>(args.b + row * args.width + i);
+  for (int64_t i = int64_t{threadIdx.x % kWarpThreads} * kBf16PerVector; i < args.width;
+       i += int64_t{kWarpThreads} * kBf16PerVector) {
+    const Vector<uint16_t, kBf16PerVector> a =
+        LoadVector<kBf16PerVector>(args.a + row * args.width + i);
+    const Vector<uint16_t, kBf16PerVector> b =
+        LoadVector<kBf16PerVector>(args.b + row * args.width + i);
 #pragma unroll
-    for (int j = 0; j < kEight; ++j) sum += FloatOf(a[j]) * FloatOf(b[j]);
+    for (int j = 0; j < kBf16PerVector; ++j) sum += FloatOf(a[j]) * FloatOf(b[j]);
   }
   sum = WarpSum(sum);
   if (threadIdx.x % kWarpThreads == 0) args.dots[row] = sum;
@@ -207,7 +210,8 @@ unsigned BlocksFor(int64_t pieces, unsigned of_block) {
   return static_cast<unsigned>((pieces + of_block - 1) / of_block);
 }
 LaunchShape ByEights(const HeadsOfTokens& shape) {
-  return {BlocksFor(shape.tokens * shape.heads * (shape.width / kEight), kThreads), kThreads};
+  return {BlocksFor(shape.tokens * shape.heads * (shape.width / kBf16PerVector), kThreads),
+          kThreads};
 }
 LaunchShape ByRows(int64_t rows) { return {BlocksFor(rows, kWarps), kThreads}; }
 

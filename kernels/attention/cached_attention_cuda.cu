@@ -9,8 +9,8 @@ namespace horizon {
 namespace {
 
 constexpr unsigned kThreads = 256;
-constexpr int kTile = kThreads;  // a thread scores one place
-constexpr int kEight = 8;        // bf16 in 16 bytes
+constexpr int kTile = kThreads;    // a thread scores one place
+constexpr int kBf16PerVector = 8;  // bf16 in 16 bytes
 constexpr int kMostWidth = 512;
 
 // Samples count their positions from 0, so that those of a row's later samples lie behind where
@@ -23,7 +23,7 @@ __device__ __forceinline__ bool IsOfFirstSample(const StoreKeysLaunch& args, int
 }
 
 __global__ void CopyKeys(StoreKeysLaunch args) {
-  const int64_t vectors = args.width / kEight;
+  const int64_t vectors = args.width / kBf16PerVector;
   const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   const int64_t token = i / vectors;
   if (token >= args.batch * args.sequence) return;
@@ -32,9 +32,9 @@ __global__ void CopyKeys(StoreKeysLaunch args) {
   // Not where a later token takes the place.
   if (!IsOfFirstSample(args, row, t) || IsOfFirstSample(args, row, t + args.places)) return;
   const int64_t place = row * args.places + args.records[token].position % args.places;
-  const int64_t column = i % vectors * kEight;
-  StoreVector<kEight>(args.to + place * args.width + column,
-                      LoadVector<kEight>(args.from + token * args.width + column));
+  const int64_t column = i % vectors * kBf16PerVector;
+  StoreVector<kBf16PerVector>(args.to + place * args.width + column,
+                              LoadVector<kBf16PerVector>(args.from + token * args.width + column));
 }
 
 __device__ __forceinline__ int64_t Seen(const CachedAttentionLaunch& args, int64_t row) {
@@ -45,7 +45,7 @@ __device__ __forceinline__ int64_t Seen(const CachedAttentionLaunch& args, int64
 __global__ void __launch_bounds__(kThreads) AttendTile(CachedAttentionLaunch args) {
   __shared__ Shared<float, kMostWidth> query;
   __shared__ Shared<float, kTile> weights;
-  __shared__ Shared<float, kThreads * kEight> parts;
+  __shared__ Shared<float, kThreads * kBf16PerVector> parts;
   const int64_t tile = blockIdx.x;
   const int64_t row = blockIdx.z;
   const int64_t entry = row * args.heads + blockIdx.y;  // of [batch, heads]
@@ -66,10 +66,10 @@ __global__ void __launch_bounds__(kThreads) AttendTile(CachedAttentionLaunch arg
   if (thread < count) {
     const uint16_t* key = args.k + begin + thread * stride;
     float sum = 0.0f;
-    for (int i = 0; i < width; i += kEight) {
-      const Vector<uint16_t, kEight> eight = LoadVector<kEight>(key + i);
+    for (int i = 0; i < width; i += kBf16PerVector) {
+      const Vector<uint16_t, kBf16PerVector> eight = LoadVector<kBf16PerVector>(key + i);
 #pragma unroll
-      for (int j = 0; j < kEight; ++j) sum += query[i + j] * FloatOf(eight[j]);
+      for (int j = 0; j < kBf16PerVector; ++j) sum += query[i + j] * FloatOf(eight[j]);
     }
     score = args.scale * sum;
   }
@@ -79,21 +79,22 @@ __global__ void __launch_bounds__(kThreads) AttendTile(CachedAttentionLaunch arg
   const float sum = BlockSum<kThreads>(weight);  // has barriers, behind which all weights are there
 
   // Eight columns a thread; groups of threads share the places, and their sums are added in order.
-  const int columns = width / kEight;
+  const int columns = width / kBf16PerVector;
   const int groups = kThreads / columns;
   const int group = thread / columns;
-  float sums[kEight] = {};
+  float sums[kBf16PerVector] = {};
   if (group < groups) {
-    const uint16_t* values = args.v + begin + thread % columns * kEight;
+    const uint16_t* values = args.v + begin + thread % columns * kBf16PerVector;
     for (int place = group; place < count; place += groups) {
-      const Vector<uint16_t, kEight> eight = LoadVector<kEight>(values + place * stride);
+      const Vector<uint16_t, kBf16PerVector> eight =
+          LoadVector<kBf16PerVector>(values + place * stride);
       const float place_weight = weights[place];
 #pragma unroll
-      for (int j = 0; j < kEight; ++j) sums[j] += place_weight * FloatOf(eight[j]);
+      for (int j = 0; j < kBf16PerVector; ++j) sums[j] += place_weight * FloatOf(eight[j]);
     }
   }
 #pragma unroll
-  for (int j = 0; j < kEight; ++j) parts[thread * kEight + j] = sums[j];
+  for (int j = 0; j < kBf16PerVector; ++j) parts[thread * kBf16PerVector + j] = sums[j];
   __syncthreads();
   const int64_t out = entry * args.tiles + tile;
   for (int i = thread; i < width; i += kThreads) {
@@ -133,7 +134,7 @@ __global__ void __launch_bounds__(kThreads) JoinTiles(CachedAttentionLaunch args
 }  // namespace
 
 CudaResult LaunchStoreKeys(const StoreKeysLaunch& args, CUstream_st* stream) {
-  const int64_t threads = args.batch * args.sequence * (args.width / kEight);
+  const int64_t threads = args.batch * args.sequence * (args.width / kBf16PerVector);
   const auto blocks = static_cast<unsigned>((threads + kThreads - 1) / kThreads);
   return Launch(CopyKeys, {blocks, kThreads}, stream, args);
 }

@@ -4,7 +4,7 @@
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
 #include "kernels/cuda/cuda_arguments.h"
-#include "kernels/gemm/cublas_products.h"
+#include "kernels/gemm/cublas_gemm.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_launch.h"
 

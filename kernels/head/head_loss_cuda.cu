@@ -10,24 +10,25 @@ namespace {
 
 constexpr unsigned kThreads = 256;
 constexpr int kWarps = kThreads / kWarpThreads;
-constexpr int kFour = 4;   // fp32 in 16 bytes
-constexpr int kEight = 8;  // bf16 in 16 bytes
+constexpr int kFp32PerVector = 4;  // fp32 in 16 bytes
+constexpr int kBf16PerVector = 8;  // bf16 in 16 bytes
 // A lane's share of a tile of the vocabulary: vectors of four, a warp's width apart.
-constexpr int kWarpElements = kFour * static_cast<int>(kWarpThreads);
+constexpr int kWarpElements = kFp32PerVector * static_cast<int>(kWarpThreads);
 constexpr int kVectors = static_cast<int>(kVocabularyTileRows) / kWarpElements;
 
 // Logits row .. row + 3 of a token, scaled. Those at `rows` and behind are not read; they are
 // -infinity, which adds nothing to the sum of exponentials.
-__device__ __forceinline__ Vector<float, kFour> LoadLogits(const float* logits, float logit_scale,
-                                                           int64_t row, int64_t rows) {
-  Vector<float, kFour> values;
-  if (row + kFour <= rows) {
-    values = LoadVector<kFour>(logits + row);
+__device__ __forceinline__ Vector<float, kFp32PerVector> LoadLogits(const float* logits,
+                                                                    float logit_scale, int64_t row,
+                                                                    int64_t rows) {
+  Vector<float, kFp32PerVector> values;
+  if (row + kFp32PerVector <= rows) {
+    values = LoadVector<kFp32PerVector>(logits + row);
 #pragma unroll
-    for (int i = 0; i < kFour; ++i) values[i] = __fmul_rn(logit_scale, values[i]);
+    for (int i = 0; i < kFp32PerVector; ++i) values[i] = __fmul_rn(logit_scale, values[i]);
   } else {
 #pragma unroll
-    for (int i = 0; i < kFour; ++i) {
+    for (int i = 0; i < kFp32PerVector; ++i) {
       values[i] = row + i < rows ? __fmul_rn(logit_scale, logits[row + i]) : -INFINITY;
     }
   }
@@ -41,24 +42,24 @@ struct TileSums {
 };
 __device__ __forceinline__ TileSums SumTile(const float* logits, float logit_scale, int64_t rows) {
   const int lane = static_cast<int>(threadIdx.x % kWarpThreads);
-  Vector<float, kFour> values[kVectors];
+  Vector<float, kFp32PerVector> values[kVectors];
   float largest = -INFINITY;
 #pragma unroll
   for (int vector = 0; vector < kVectors; ++vector) {
-    const int row = vector * kWarpElements + lane * kFour;
+    const int row = vector * kWarpElements + lane * kFp32PerVector;
     if (row < rows) {
       values[vector] = LoadLogits(logits, logit_scale, row, rows);
 #pragma unroll
-      for (int i = 0; i < kFour; ++i) largest = fmaxf(largest, values[vector][i]);
+      for (int i = 0; i < kFp32PerVector; ++i) largest = fmaxf(largest, values[vector][i]);
     }
   }
   largest = WarpMax(largest);
   float sum = 0.0f;
 #pragma unroll
   for (int vector = 0; vector < kVectors; ++vector) {
-    if (vector * kWarpElements + lane * kFour < rows) {
+    if (vector * kWarpElements + lane * kFp32PerVector < rows) {
 #pragma unroll
-      for (int i = 0; i < kFour; ++i) sum += expf(values[vector][i] - largest);
+      for (int i = 0; i < kFp32PerVector; ++i) sum += expf(values[vector][i] - largest);
     }
   }
   return {largest, WarpSum(sum)};
@@ -122,19 +123,20 @@ __global__ void __launch_bounds__(kThreads)
   const int64_t target = label - args.first_row;
   float* logits = args.logits + token * args.stride;
   uint16_t* gradients = reinterpret_cast<uint16_t*>(logits);
-  for (int64_t first = 0; first < args.rows; first += int64_t{kThreads} * kFour) {
-    const int64_t row = first + threadIdx.x * kFour;
-    Vector<uint16_t, kFour> rounded = {};
+  for (int64_t first = 0; first < args.rows; first += int64_t{kThreads} * kFp32PerVector) {
+    const int64_t row = first + threadIdx.x * kFp32PerVector;
+    Vector<uint16_t, kFp32PerVector> rounded = {};
     if (row < args.rows && label >= 0) {
-      const Vector<float, kFour> values = LoadLogits(logits, args.logit_scale, row, args.rows);
+      const Vector<float, kFp32PerVector> values =
+          LoadLogits(logits, args.logit_scale, row, args.rows);
 #pragma unroll
-      for (int i = 0; i < kFour; ++i) {
+      for (int i = 0; i < kFp32PerVector; ++i) {
         const float probability = factor * expf(values[i] - sums.largest);
         rounded[i] = Bf16Of(row + i == target ? probability - scale : probability);
       }
     }
     __syncthreads();
-    if (row < args.rows) StoreVector<kFour>(gradients + row, rounded);
+    if (row < args.rows) StoreVector<kFp32PerVector>(gradients + row, rounded);
   }
 }
 
@@ -169,17 +171,18 @@ __global__ void __launch_bounds__(kLossThreads)
 
 __global__ void RoundValues(int64_t count, const float* __restrict__ values,
                             uint16_t* __restrict__ rounded) {
-  const int64_t begin = (int64_t{blockIdx.x} * kThreads + threadIdx.x) * kEight;
+  const int64_t begin = (int64_t{blockIdx.x} * kThreads + threadIdx.x) * kBf16PerVector;
   if (begin >= count) return;
-  const Vector<float, kFour> low = LoadVector<kFour>(values + begin);
-  const Vector<float, kFour> high = LoadVector<kFour>(values + begin + kFour);
-  Vector<uint16_t, kEight> eight;
+  const Vector<float, kFp32PerVector> low = LoadVector<kFp32PerVector>(values + begin);
+  const Vector<float, kFp32PerVector> high =
+      LoadVector<kFp32PerVector>(values + begin + kFp32PerVector);
+  Vector<uint16_t, kBf16PerVector> eight;
 #pragma unroll
-  for (int i = 0; i < kFour; ++i) {
+  for (int i = 0; i < kFp32PerVector; ++i) {
     eight[i] = Bf16Of(low[i]);
-    eight[kFour + i] = Bf16Of(high[i]);
+    eight[kFp32PerVector + i] = Bf16Of(high[i]);
   }
-  StoreVector<kEight>(rounded + begin, eight);
+  StoreVector<kBf16PerVector>(rounded + begin, eight);
 }
 
 }  // namespace
@@ -201,7 +204,7 @@ CudaResult LaunchAddLosses(int64_t tokens, const TokenRecord* records, const Tok
 
 CudaResult LaunchRoundValues(int64_t count, const float* values, uint16_t* rounded,
                              CUstream_st* stream) {
-  const int64_t vectors = (count + kEight - 1) / kEight;
+  const int64_t vectors = (count + kBf16PerVector - 1) / kBf16PerVector;
   const auto blocks = static_cast<unsigned>((vectors + kThreads - 1) / kThreads);
   return Launch(RoundValues, {blocks, kThreads}, stream, count, values, rounded);
 }

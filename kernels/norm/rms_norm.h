@@ -31,7 +31,7 @@ absl::Status RmsNormForwardHost(const KernelContext& context, const RmsNormForwa
 absl::Status RmsNormForwardCuda(const KernelContext& context, const RmsNormForward& args);
 
 // y again from x and the kept inverse_rms, with the bits forward gave.
-struct RmsNormAgain {
+struct RmsNormRecompute {
   int64_t rows = 0;
   int64_t width = 0;
   float weight_offset = 0.0f;
@@ -40,9 +40,9 @@ struct RmsNormAgain {
   ConstValues weight;
   Values y;
 };
-absl::Status RmsNormAgainReference(const KernelContext& context, const RmsNormAgain& args);
-absl::Status RmsNormAgainHost(const KernelContext& context, const RmsNormAgain& args);
-absl::Status RmsNormAgainCuda(const KernelContext& context, const RmsNormAgain& args);
+absl::Status RmsNormRecomputeReference(const KernelContext& context, const RmsNormRecompute& args);
+absl::Status RmsNormRecomputeHost(const KernelContext& context, const RmsNormRecompute& args);
+absl::Status RmsNormRecomputeCuda(const KernelContext& context, const RmsNormRecompute& args);
 
 // Two gradients, of which one may be left out; the other has the bits it has beside it.
 // InvalidArgument when both are left out.

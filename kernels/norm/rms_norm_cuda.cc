@@ -33,7 +33,7 @@ absl::Status RmsNormForwardCuda(const KernelContext& context, const RmsNormForwa
                    [&] { return LaunchRmsNormForward(norm, context.stream); });
 }
 
-absl::Status RmsNormAgainCuda(const KernelContext& context, const RmsNormAgain& args) {
+absl::Status RmsNormRecomputeCuda(const KernelContext& context, const RmsNormRecompute& args) {
   CudaArguments arguments(context, "the RMS norm again");
   RETURN_IF_ERROR(arguments.Size("rows", args.rows).Size("width", args.width).status());
   if (args.rows == 0 || args.width == 0) return absl::OkStatus();
@@ -50,7 +50,7 @@ absl::Status RmsNormAgainCuda(const KernelContext& context, const RmsNormAgain& 
                            .weight = args.weight.bf16(),
                            .y = args.y.bf16()};
   return RunOnCuda(StrCat("take the RMS norm again", Rows(args.rows, args.width)),
-                   [&] { return LaunchRmsNormAgain(norm, context.stream); });
+                   [&] { return LaunchRmsNormRecompute(norm, context.stream); });
 }
 
 absl::Status RmsNormBackwardCuda(const KernelContext& context, const RmsNormBackward& args) {

@@ -166,7 +166,7 @@ CudaResult LaunchRmsNormForward(const RmsNormRows& norm, CUstream_st* stream) {
   return LaunchRows(NormRows<kWarpThreads>, NormRows<kThreads>, norm, IsWhole(norm), stream);
 }
 
-CudaResult LaunchRmsNormAgain(const RmsNormScaled& norm, CUstream_st* stream) {
+CudaResult LaunchRmsNormRecompute(const RmsNormScaled& norm, CUstream_st* stream) {
   return LaunchRows(NormRowsAgain<kWarpThreads>, NormRowsAgain<kThreads>, norm, IsWhole(norm),
                     stream);
 }

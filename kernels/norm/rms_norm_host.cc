@@ -53,7 +53,7 @@ void ForwardRows(const RmsNormForward& args, int64_t first, int64_t rows) {
   }
 }
 
-void AgainRows(const RmsNormAgain& args, int64_t first, int64_t rows) {
+void RecomputeRows(const RmsNormRecompute& args, int64_t first, int64_t rows) {
   const OffsetWeights weights(args);
   for (int64_t row = first; row < first + rows; ++row) {
     ScaleRow(args.x + row * args.width, args.inverse_rms[row], weights, args.width,
@@ -138,7 +138,7 @@ namespace horizon {
 namespace {
 
 HWY_EXPORT(ForwardRows);
-HWY_EXPORT(AgainRows);
+HWY_EXPORT(RecomputeRows);
 HWY_EXPORT(BackwardTile);
 HWY_EXPORT(InputGradientRows);
 HWY_EXPORT(StoreWeightGradient);
@@ -202,11 +202,11 @@ absl::Status RmsNormForwardHost(const KernelContext& context, const RmsNormForwa
   return absl::OkStatus();
 }
 
-absl::Status RmsNormAgainHost(const KernelContext& context, const RmsNormAgain& args) {
+absl::Status RmsNormRecomputeHost(const KernelContext& context, const RmsNormRecompute& args) {
   CHECK(args.rows >= 0 && args.width >= 0);
   RunPieces(context, args.rows, RowsOfPiece(RowBytes(args.width)),
             [&](int64_t first, int64_t rows) {
-              HWY_DYNAMIC_DISPATCH(AgainRows)(args, first, rows);
+              HWY_DYNAMIC_DISPATCH(RecomputeRows)(args, first, rows);
             });
   return absl::OkStatus();
 }

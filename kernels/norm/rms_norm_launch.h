@@ -33,7 +33,7 @@ struct RmsNormScaled {
   const uint16_t* weight;
   uint16_t* y;  // may be x
 };
-CudaResult LaunchRmsNormAgain(const RmsNormScaled& norm, CUstream_st* stream);
+CudaResult LaunchRmsNormRecompute(const RmsNormScaled& norm, CUstream_st* stream);
 
 struct RmsNormGradients {
   int64_t rows;  // may be 0

@@ -54,7 +54,7 @@ absl::Status RmsNormForwardReference(const KernelContext&, const RmsNormForward&
   return absl::OkStatus();
 }
 
-absl::Status RmsNormAgainReference(const KernelContext&, const RmsNormAgain& args) {
+absl::Status RmsNormRecomputeReference(const KernelContext&, const RmsNormRecompute& args) {
   for (int64_t row = 0; row < args.rows; ++row) {
     for (int64_t i = row * args.width; i < (row + 1) * args.width; ++i) {
       const double weight = double{args.weight_offset} + args.weight[i - row * args.width];

@@ -111,7 +111,7 @@ class Prober {
   std::byte* Host(int64_t part) const {
     return host_.data() + static_cast<uint64_t>(part) * rates_.matrix_bytes.value();
   }
-  absl::Status Launch(Kernel kernel) {
+  absl::Status Launch(KernelCall kernel) {
     return rated_.device.Launch(compute_, {.name = "measure"}, std::move(kernel));
   }
   // How long `work`, put on `stream`, takes there.

@@ -24,7 +24,7 @@ void Scale(std::optional<Figure>& figure, double factor) {
 }
 
 absl::StatusOr<Yardstick> MakeYardstick(Clock& clock, const KernelContext& context,
-                                        const SpeedLook& look, bool with_memory) {
+                                        const SpeedMeasurement& look, bool with_memory) {
   if (look.borrowed.size() >= Yardstick::kMemoryBytes.value()) {
     return Yardstick::CreateIn(clock, context,
                                look.borrowed.first(Yardstick::kMemoryBytes.value()));
@@ -36,14 +36,14 @@ absl::StatusOr<Yardstick> MakeYardstick(Clock& clock, const KernelContext& conte
 }  // namespace
 
 absl::StatusOr<MachineSpeed> MeasureSpeed(Clock& clock, const HardwareProfile& profile,
-                                          int64_t threads, const SpeedLook& look) {
+                                          int64_t threads, const SpeedMeasurement& look) {
   const HostProfile& host = profile.host;
   if (!host.yardstick_flops_per_second || !host.yardstick_bytes_per_second ||
-      look.may_take < kProductLookBytes) {
+      look.may_take < kGemmSpeedBytes) {
     return MachineSpeed{};
   }
   const bool with_memory =
-      look.borrowed.size() >= Yardstick::kMemoryBytes.value() || look.may_take >= kMemoryLookBytes;
+      look.borrowed.size() >= Yardstick::kMemoryBytes.value() || look.may_take >= kMemorySpeedBytes;
   ASSIGN_OR_RETURN(const std::unique_ptr<Workers> workers,
                    Workers::Create("speed", static_cast<int>(threads)));
   ASSIGN_OR_RETURN(const HostMemory scratch,

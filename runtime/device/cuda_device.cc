@@ -63,7 +63,7 @@ class CudaDevice final : public Device {
                             const std::byte* host_source, Bytes bytes) override;
   absl::Status CopyToHost(StreamRef stream, std::byte* host_target, const std::byte* device_source,
                           Bytes bytes) override;
-  absl::Status Launch(StreamRef stream, const LaunchOptions& options, Kernel kernel) override;
+  absl::Status Launch(StreamRef stream, const LaunchOptions& options, KernelCall kernel) override;
   absl::Status Record(StreamRef stream, EventRef event) override;
   absl::Status Wait(StreamRef stream, EventRef event) override;
   absl::Status Await(EventRef event) override;
@@ -77,9 +77,9 @@ class CudaDevice final : public Device {
     UniqueStream stream;
     std::unique_ptr<Workers> workers;
     KernelContext context;
-    std::unique_ptr<StagingSlab> staging;  // once some host memory needs it
-    bool busy = false;                     // guarded by mutex_
-    absl::Status error;                    // the first; guarded by mutex_
+    std::unique_ptr<StagingBuffer> staging;  // once some host memory needs it
+    bool busy = false;                       // guarded by mutex_
+    absl::Status error;                      // the first; guarded by mutex_
   };
   struct Event {
     UniqueEvent event;
@@ -87,7 +87,7 @@ class CudaDevice final : public Device {
     uint64_t recording = 0;  // how often
     Place place;             // of the last recording
     absl::Status error;      // what spoiled the stream before it
-    std::shared_ptr<const TimeAnchor> anchor;
+    std::shared_ptr<const TimeBase> time_base;
   };
   using Work = absl::FunctionRef<absl::Status(Stream& stream)>;
 
@@ -97,7 +97,7 @@ class CudaDevice final : public Device {
   // Makes the device the calling thread's.
   cudaError_t Select() const { return cudaSetDevice(options_.index); }
   absl::Status Reserve();
-  absl::Status SetAnchor();
+  absl::Status RenewTimeBase();
 
   // From here on, mutex_ is held.
   // Reads how far the streams have come.
@@ -112,7 +112,7 @@ class CudaDevice final : public Device {
   // Locks the pages, or sees to it that every stream has a slab.
   absl::Status Stage(std::span<std::byte> memory);
   absl::Status LockOrStage(std::span<std::byte> memory);
-  absl::Status GiveSlab(Stream& stream);
+  absl::Status GiveStagingBuffer(Stream& stream);
 
   // Puts `work` on the stream, called `name`, and keeps its error. The lock is given up meanwhile.
   absl::Status Run(std::unique_lock<std::mutex>& lock, Stream& stream, StreamProgress::Kind kind,
@@ -130,7 +130,7 @@ class CudaDevice final : public Device {
   Clock& clock_;
   std::string name_;
   UniqueDeviceBytes memory_;
-  UniqueStream anchor_stream_;  // has nothing else to do
+  UniqueStream time_base_stream_;  // has nothing else to do
 
   mutable std::mutex mutex_;
   std::condition_variable idle_;
@@ -144,7 +144,7 @@ class CudaDevice final : public Device {
   Arena arena_;
   HostRanges ranges_;
   HostRanges staged_;  // of these, what is not locked
-  std::shared_ptr<const TimeAnchor> anchor_;
+  std::shared_ptr<const TimeBase> time_base_;
   std::deque<Stream> streams_;  // deques: elements stay where they are
   std::deque<Event> events_;
 };
@@ -158,13 +158,13 @@ absl::Status CudaDevice::Initialise() {
         StrCat("cuda:", facts.index, " (", facts.name, "): ", kNoBf16TensorCores));
   }
   RETURN_IF_ERROR(Reserve());
-  cudaError_t error = Make(anchor_stream_);
-  if (error == cudaSuccess) error = marks_.Create(anchor_stream_.get());
+  cudaError_t error = Make(time_base_stream_);
+  if (error == cudaSuccess) error = marks_.Create(time_base_stream_.get());
   if (error != cudaSuccess) {
     cudaGetLastError();
     return ToStatus(ToResult(error), StrCat("prepare ", name_));
   }
-  return SetAnchor();
+  return RenewTimeBase();
 }
 
 absl::Status CudaDevice::Reserve() {
@@ -190,14 +190,14 @@ absl::Status CudaDevice::Reserve() {
       FailureSource::kDevice);
 }
 
-absl::Status CudaDevice::SetAnchor() {
-  std::shared_ptr<const TimeAnchor> anchor;
-  const cudaError_t error = MakeTimeAnchor(clock_, anchor_stream_.get(), anchor);
+absl::Status CudaDevice::RenewTimeBase() {
+  std::shared_ptr<const TimeBase> time_base;
+  const cudaError_t error = MakeTimeBase(clock_, time_base_stream_.get(), time_base);
   if (error != cudaSuccess) {
     cudaGetLastError();
     return ToStatus(ToResult(error), StrCat("tell the time of ", name_));
   }
-  anchor_ = std::move(anchor);
+  time_base_ = std::move(time_base);
   return absl::OkStatus();
 }
 
@@ -252,7 +252,7 @@ absl::Status CudaDevice::Stage(std::span<std::byte> memory) {
   if (const cudaError_t error = Select(); error != cudaSuccess) {
     return Failed(error, "select the device");
   }
-  for (Stream& stream : streams_) RETURN_IF_ERROR(GiveSlab(stream));
+  for (Stream& stream : streams_) RETURN_IF_ERROR(GiveStagingBuffer(stream));
   staging_ = true;
   CHECK(staged_.Add(memory).ok());
   return absl::OkStatus();
@@ -269,18 +269,18 @@ absl::Status CudaDevice::LockOrStage(std::span<std::byte> memory) {
   if (options_.log != nullptr) {
     options_.log->Warning(
         StrCat(failed.message(), "; its copies go through slabs of at most ",
-               BytesText(StagingSlab::kMostBytes),
+               BytesText(StagingBuffer::kMostBytes),
                " a stream and are slower: raise the limit of locked memory (ulimit -l)"));
   }
   return absl::OkStatus();
 }
 
-absl::Status CudaDevice::GiveSlab(Stream& stream) {
+absl::Status CudaDevice::GiveStagingBuffer(Stream& stream) {
   if (stream.staging != nullptr) return absl::OkStatus();
-  auto slab = std::make_unique<StagingSlab>();
+  auto slab = std::make_unique<StagingBuffer>();
   const cudaError_t error = slab->Create();
   if (error != cudaSuccess) {
-    return Failed(error, StrCat("page-lock ", BytesText(StagingSlab::kLeastBytes),
+    return Failed(error, StrCat("page-lock ", BytesText(StagingBuffer::kLeastBytes),
                                 " for the copies of stream ", stream.name,
                                 "; raise the limit of locked memory (ulimit -l)"));
   }
@@ -317,7 +317,7 @@ absl::StatusOr<StreamRef> CudaDevice::CreateStream(const StreamOptions& options)
     cudaError_t error = Select();
     if (error == cudaSuccess) error = Make(made.stream);
     if (error != cudaSuccess) return Failed(error, StrCat("make stream ", options.name));
-    if (staging_) RETURN_IF_ERROR(GiveSlab(made));
+    if (staging_) RETURN_IF_ERROR(GiveStagingBuffer(made));
   }
   made.context = {.workers = workers.get(),
                   .scratch = options.scratch,
@@ -357,7 +357,7 @@ cudaError_t CudaDevice::AskLost() const {
   cudaError_t error = cudaSuccess;
   for (int i = 0; i < 2; ++i) {
     cudaGetLastError();
-    error = cudaStreamQuery(anchor_stream_.get());
+    error = cudaStreamQuery(time_base_stream_.get());
     if (error == cudaSuccess || error == cudaErrorNotReady) return cudaSuccess;
   }
   return error;
@@ -471,7 +471,7 @@ absl::Status CudaDevice::CopyToHost(StreamRef stream, std::byte* host_target,
               LinkDirection::kToHost);
 }
 
-absl::Status CudaDevice::Launch(StreamRef stream, const LaunchOptions& options, Kernel kernel) {
+absl::Status CudaDevice::Launch(StreamRef stream, const LaunchOptions& options, KernelCall kernel) {
   std::unique_lock lock(mutex_);
   ASSIGN_OR_RETURN(Stream * found, FindStream(streams_, stream));
   if (kernel == nullptr) return absl::InvalidArgumentError(StrCat(options.name, ": no kernel"));
@@ -486,9 +486,9 @@ absl::Status CudaDevice::Record(StreamRef stream, EventRef event) {
   if (lost_.ok()) {
     // A spoiled stream still has the work of before, which the mark stands behind.
     cudaError_t error = Select();
-    if (error == cudaSuccess && IsOld(*anchor_, clock_.Now())) {
-      // An old anchor serves, if less well.
-      SetAnchor().IgnoreError();
+    if (error == cudaSuccess && IsOld(*time_base_, clock_.Now())) {
+      // An old time_base serves, if less well.
+      RenewTimeBase().IgnoreError();
     }
     if (error == cudaSuccess) error = cudaEventRecord(mark->event.get(), from->stream.get());
     if (error != cudaSuccess) {
@@ -502,7 +502,7 @@ absl::Status CudaDevice::Record(StreamRef stream, EventRef event) {
   ++mark->recording;
   mark->place = progress_.End(from->index);
   mark->error = from->error;
-  mark->anchor = anchor_;
+  mark->time_base = time_base_;
   return absl::OkStatus();
 }
 
@@ -558,7 +558,7 @@ absl::StatusOr<Nanoseconds> CudaDevice::TimeOf(EventRef event) {
   cudaError_t error = Select();
   if (error == cudaSuccess) error = cudaEventQuery(mark->event.get());
   Nanoseconds time{0};
-  if (error == cudaSuccess) error = TimeOfEvent(*mark->anchor, mark->event.get(), time);
+  if (error == cudaSuccess) error = TimeOfEvent(*mark->time_base, mark->event.get(), time);
   if (error == cudaErrorNotReady) {
     cudaGetLastError();
     return absl::FailedPreconditionError(StrCat("TimeOf: event ", event.index, " is yet to pass"));

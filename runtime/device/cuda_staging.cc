@@ -11,7 +11,7 @@
   } while (false)
 
 namespace horizon {
-cudaError_t StagingSlab::Create() {
+cudaError_t StagingBuffer::Create() {
   for (UniqueEvent& event : crossed_) {
     RETURN_IF_CUDA_ERROR(Make(event, cudaEventBlockingSync | cudaEventDisableTiming));
   }
@@ -27,26 +27,26 @@ cudaError_t StagingSlab::Create() {
   return error;
 }
 
-std::byte* StagingSlab::Half(uint64_t piece) const {
+std::byte* StagingBuffer::Half(uint64_t piece) const {
   return static_cast<std::byte*>(memory_.get()) + piece % 2 * half_bytes_;
 }
 
-cudaError_t StagingSlab::Record(cudaStream_t stream, uint64_t piece) {
+cudaError_t StagingBuffer::Record(cudaStream_t stream, uint64_t piece) {
   RETURN_IF_CUDA_ERROR(cudaEventRecord(crossed_[piece % 2].get(), stream));
   pending_[piece % 2] = true;
   return cudaSuccess;
 }
 
-cudaError_t StagingSlab::Await(uint64_t piece) {
+cudaError_t StagingBuffer::Await(uint64_t piece) {
   if (!pending_[piece % 2]) return cudaSuccess;
   RETURN_IF_CUDA_ERROR(cudaEventSynchronize(crossed_[piece % 2].get()));
   pending_[piece % 2] = false;
   return cudaSuccess;
 }
 
-cudaError_t StagingSlab::CopyToDevice(cudaStream_t stream, std::byte* device_target,
-                                      const std::byte* host_source, uint64_t bytes,
-                                      Workers& workers) {
+cudaError_t StagingBuffer::CopyToDevice(cudaStream_t stream, std::byte* device_target,
+                                        const std::byte* host_source, uint64_t bytes,
+                                        Workers& workers) {
   if (bytes == 0) return cudaSuccess;
   // Work before this copy may be what writes the source.
   RETURN_IF_CUDA_ERROR(cudaStreamSynchronize(stream));
@@ -61,9 +61,9 @@ cudaError_t StagingSlab::CopyToDevice(cudaStream_t stream, std::byte* device_tar
   return cudaSuccess;
 }
 
-cudaError_t StagingSlab::CopyToHost(cudaStream_t stream, std::byte* host_target,
-                                    const std::byte* device_source, uint64_t bytes,
-                                    Workers& workers) {
+cudaError_t StagingBuffer::CopyToHost(cudaStream_t stream, std::byte* host_target,
+                                      const std::byte* device_source, uint64_t bytes,
+                                      Workers& workers) {
   const uint64_t pieces = (bytes + half_bytes_ - 1) / half_bytes_;
   for (uint64_t piece = 0; piece <= pieces; ++piece) {
     if (piece < pieces) {

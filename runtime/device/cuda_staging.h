@@ -16,7 +16,7 @@ namespace horizon {
 // is over (to the host), or its source may change (to the device), when the call returns; both wait
 // for the stream's earlier work, which may be what fills the source. Slower than the real thing,
 // but never wrong. Used by the thread that feeds the stream.
-class StagingSlab {
+class StagingBuffer {
  public:
   // Slabs are at most this large; where less may be locked, as small as a page a half.
   static constexpr uint64_t kMostBytes = uint64_t{16} << 20;

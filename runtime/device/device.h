@@ -92,7 +92,7 @@ struct LaunchOptions {
 // uncalled when the stream has failed. So it owns what it captures, and the memory it names stays
 // until an event recorded behind it has passed. It makes no call of the device. On CUDA it puts
 // kernels on context.stream and returns before they run.
-using Kernel = std::function<absl::Status(const KernelContext& context)>;
+using KernelCall = std::function<absl::Status(const KernelContext& context)>;
 
 // An accelerator, or what stands for one: memory, streams and events. The executor knows nothing
 // else of a device; all devices pass one suite (selftest/conformance/conformance.h).
@@ -162,7 +162,8 @@ class Device {
                                     const std::byte* host_source, Bytes bytes) = 0;
   virtual absl::Status CopyToHost(StreamRef stream, std::byte* host_target,
                                   const std::byte* device_source, Bytes bytes) = 0;
-  virtual absl::Status Launch(StreamRef stream, const LaunchOptions& options, Kernel kernel) = 0;
+  virtual absl::Status Launch(StreamRef stream, const LaunchOptions& options,
+                              KernelCall kernel) = 0;
   // Whether Launch looks at LaunchOptions::memory.
   virtual bool ChecksKernelMemory() const { return false; }
 

@@ -155,7 +155,7 @@ absl::Status HostDevice::CopyToHost(StreamRef stream, std::byte* host_target,
   return Copy(stream, host_target, device_source, bytes, LinkDirection::kToHost);
 }
 
-absl::Status HostDevice::Launch(StreamRef stream, const LaunchOptions& options, Kernel kernel) {
+absl::Status HostDevice::Launch(StreamRef stream, const LaunchOptions& options, KernelCall kernel) {
   std::unique_lock lock(mutex_);
   ASSIGN_OR_RETURN(Stream * found, FindStream(streams_, stream));
   if (kernel == nullptr) return absl::InvalidArgumentError(StrCat(options.name, ": no kernel"));

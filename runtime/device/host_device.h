@@ -58,7 +58,7 @@ class HostDevice final : public Device {
                             const std::byte* host_source, Bytes bytes) override;
   absl::Status CopyToHost(StreamRef stream, std::byte* host_target, const std::byte* device_source,
                           Bytes bytes) override;
-  absl::Status Launch(StreamRef stream, const LaunchOptions& options, Kernel kernel) override;
+  absl::Status Launch(StreamRef stream, const LaunchOptions& options, KernelCall kernel) override;
   absl::Status Record(StreamRef stream, EventRef event) override;
   absl::Status Wait(StreamRef stream, EventRef event) override;
   absl::Status Await(EventRef event) override;

@@ -245,7 +245,7 @@ absl::Status OperationBodies::Body::LoadChunk() const {
   const Access& source = Reads(ContentKind::kWeights);
   const Access* low = Find(AccessMode::kRead, ContentKind::kLowHalf);
   const int16_t* lo = low == nullptr ? nullptr : At<int16_t>(*low);
-  if (KindOf(source) == BufferKind::kPackSlab && job_.compute_type == NumberType::kFp32) {
+  if (KindOf(source) == BufferKind::kStagingBuffer && job_.compute_type == NumberType::kFp32) {
     lo = At<int16_t>(source) + parameters();
   }
   return k_.expand_weights(context_, {.count = parameters(),

@@ -149,13 +149,13 @@ absl::Status BranchCalls::NormInputAgain(const Branch& arrays, std::span<std::by
   if (!s_.spec.norm_before()) return absl::OkStatus();
   const ConstValues weight =
       HasTensor(TensorRole::kNorm) ? Weight(TensorRole::kNorm) : ConstValues(KeptNormWeight(kept));
-  return s_.kernels.rms_norm_again(context_, {.rows = tokens_,
-                                              .width = hidden_,
-                                              .weight_offset = weight_offset(),
-                                              .x = arrays.input,
-                                              .inverse_rms = arrays.inverse_rms,
-                                              .weight = weight,
-                                              .y = arrays.normed});
+  return s_.kernels.rms_norm_recompute(context_, {.rows = tokens_,
+                                                  .width = hidden_,
+                                                  .weight_offset = weight_offset(),
+                                                  .x = arrays.input,
+                                                  .inverse_rms = arrays.inverse_rms,
+                                                  .weight = weight,
+                                                  .y = arrays.normed});
 }
 
 absl::Status BranchCalls::Finish(const StageForward& args, const Branch& arrays, ConstValues x,

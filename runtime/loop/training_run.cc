@@ -52,10 +52,11 @@ class Run {
     while (trained.ok() && summary_.steps < job_.steps && !summary_.interrupted) {
       trained = Segment();
     }
-    if (!FolderIsLost()) TellMeasured(true);
+    if (!FolderIsLost()) ReportMeasured(true);
     // What was being saved when something went wrong is saved still, if its state is whole.
     if (run_.saving != nullptr) {
-      for (const SaveReport& report : run_.saving->saver.Finish()) trained.Update(Heard(report));
+      for (const SaveReport& report : run_.saving->saver.Finish())
+        trained.Update(RecordSave(report));
     }
     RETURN_IF_ERROR(trained);
     if (!FolderIsLost()) SaveTheEnd();
@@ -101,7 +102,8 @@ class Run {
         [&](const Trainer::Report& report) { return OnStep(report); },
         SavesBesides() ? &run_.saving->saver : nullptr));
     if (SaveIsDue(summary_.steps) && !SavesBesides()) {
-      RETURN_IF_ERROR(Heard(run_.saving->saver.SaveNow(summary_.steps, FactsOf(summary_.steps))));
+      RETURN_IF_ERROR(
+          RecordSave(run_.saving->saver.SaveNow(summary_.steps, FactsOf(summary_.steps))));
     }
     // A stop that was heard while the last step was under way stopped nothing.
     summary_.interrupted &= summary_.steps < job_.steps;
@@ -149,7 +151,7 @@ class Run {
       durations_.Add(DurationsOf(run_.trainer.schedule(), report.timeline, 0));
       if (run_.on_measured) steady_ = summary_.last_step;
       steady_step_ = result.number;
-      if (!lost) TellMeasured(false);
+      if (!lost) ReportMeasured(false);
     }
     if (run_.on_step) run_.on_step(news);
     if (run_.saving != nullptr) RETURN_IF_ERROR(AfterStep(result.number));
@@ -158,7 +160,7 @@ class Run {
     return stop ? Trainer::Next::kStop : Trainer::Next::kGoOn;
   }
 
-  void TellMeasured(bool last) const {
+  void ReportMeasured(bool last) const {
     if (!run_.on_measured || steady_step_ == 0) return;
     run_.on_measured(
         {.step = steady_step_, .timeline = steady_, .durations = durations_, .last = last});
@@ -179,7 +181,7 @@ class Run {
       if (SavesBesides()) run_.saving->saver.Provide(step, FactsOf(step));
     }
     for (const SaveReport& report : run_.saving->saver.TakeReports()) {
-      RETURN_IF_ERROR(Heard(report));
+      RETURN_IF_ERROR(RecordSave(report));
     }
     return absl::OkStatus();
   }
@@ -207,10 +209,10 @@ class Run {
     SaveReport report = run_.saving->saver.SaveNow(summary_.steps, FactsOf(summary_.steps));
     report.at_end = true;
     if (report.path.empty()) summary_.end_not_saved = report.status;
-    Heard(report).IgnoreError();
+    RecordSave(report).IgnoreError();
   }
 
-  absl::Status Heard(const SaveReport& report) {
+  absl::Status RecordSave(const SaveReport& report) {
     if (run_.saving->on_save) run_.saving->on_save(report);
     if (!report.path.empty()) summary_.saved = report;
     return run_.saving->must_succeed ? report.status : absl::OkStatus();
@@ -312,6 +314,6 @@ class Run {
 
 }  // namespace
 
-absl::StatusOr<RunSummary> RunTraining(const TrainingRun& run) { return Run(run).Do(); }
+absl::StatusOr<RunSummary> RunTrainingLoop(const TrainingRun& run) { return Run(run).Do(); }
 
 }  // namespace horizon

@@ -114,6 +114,6 @@ struct RunSummary {
 // not: errors are those of a state that is not whole, and of a save that must succeed. Updates are
 // made and saved while steps run, where the state is on the host; otherwise, and for evaluations,
 // the steps stop meanwhile. What is done when never changes a number.
-absl::StatusOr<RunSummary> RunTraining(const TrainingRun& run);
+absl::StatusOr<RunSummary> RunTrainingLoop(const TrainingRun& run);
 
 }  // namespace horizon

@@ -59,9 +59,9 @@ class AfterStepPass {
     }
     const RingUse use = uses_[next_use_++];
     const BufferId slot = map_.ring[use.slot];
-    if (use.loads && map_.pack_slabs.empty()) emit_.LoadChunk(c, slot, after);
-    if (use.loads && !map_.pack_slabs.empty()) {
-      emit_.PackAndLoadChunk(c, map_.pack_slabs[use.slot], slot, after);
+    if (use.loads && map_.staging_buffers.empty()) emit_.LoadChunk(c, slot, after);
+    if (use.loads && !map_.staging_buffers.empty()) {
+      emit_.PackAndLoadChunk(c, map_.staging_buffers[use.slot], slot, after);
     }
     return slot;
   }

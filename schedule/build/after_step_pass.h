@@ -18,8 +18,8 @@ namespace horizon {
 std::vector<ComputeItem> LayerUses(const std::vector<ComputeItem>& items, const ChunkTable& chunks);
 
 // Fills `initial` and the phases of `schedule`. `uses` has one element for each of
-// LayerUses(items); a layer is packed before it is loaded where the layout has pack slabs (as many
-// as slots).
+// LayerUses(items); a layer is packed before it is loaded where the layout has staging buffers (as
+// many as slots).
 void BuildAfterStepPass(const ModelSpec& spec, const BufferMap& map,
                         const std::vector<ComputeItem>& items, const std::vector<RingUse>& uses,
                         Schedule& schedule);

@@ -52,7 +52,7 @@ void OperationRules::CheckFrozen() {
 }
 
 absl::Status OperationRules::Check(const Operation& op) {
-  LookAt(op);
+  SetOperation(op);
   if (op.chunk < -1 || op.chunk >= static_cast<int32_t>(table_.chunks.size())) {
     return absl::InternalError(
         StrCat("an operation is about chunk ", op.chunk, ", which does not exist"));

@@ -30,8 +30,8 @@ void OperationRules::CheckEmbedding() {
 void OperationRules::CheckLoad() {
   const Bytes bytes = each_.link * chunk().parameters;
   const bool packs = op_->kind == OperationKind::kPack;
-  const Access* packed =
-      Find(AccessMode::kRead, {ContentKind::kWeights, op_->chunk, -1, -1}, {BufferKind::kPackSlab});
+  const Access* packed = Find(AccessMode::kRead, {ContentKind::kWeights, op_->chunk, -1, -1},
+                              {BufferKind::kStagingBuffer});
   if (packed == nullptr) {
     Reads({ContentKind::kWeights, op_->chunk, -1, -1}, {BufferKind::kWeightsHi});
     if (schedule_.job.compute_type == NumberType::kFp32) {
@@ -43,7 +43,7 @@ void OperationRules::CheckLoad() {
          copy * chunk().parameters);
   }
   if (packs) {
-    Fits(Writes({ContentKind::kWeights, op_->chunk, -1, -1}, {BufferKind::kPackSlab}), bytes);
+    Fits(Writes({ContentKind::kWeights, op_->chunk, -1, -1}, {BufferKind::kStagingBuffer}), bytes);
     return Moves(2 * bytes);
   }
   Fits(Writes({ContentKind::kWeights, op_->chunk, -1, -1},

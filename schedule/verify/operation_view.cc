@@ -6,7 +6,7 @@
 
 namespace horizon {
 
-void OperationView::LookAt(const Operation& operation) {
+void OperationView::SetOperation(const Operation& operation) {
   op_ = &operation;
   accesses_ = phase_.AccessesOf(operation);
   problem_.clear();

@@ -16,7 +16,7 @@ class OperationView {
   OperationView(const Schedule& schedule, const Phase& phase)
       : schedule_(schedule), phase_(phase) {}
 
-  void LookAt(const Operation& operation);
+  void SetOperation(const Operation& operation);
   // OK, or Internal "'operation' does not ...".
   absl::Status Verdict() const;
   void Problem(const std::string& text);

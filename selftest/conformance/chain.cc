@@ -95,7 +95,7 @@ struct Chain {
 
 }  // namespace
 
-Kernel DoubleWordsOnHost(std::byte* target, const std::byte* source, uint64_t words) {
+KernelCall DoubleWordsOnHost(std::byte* target, const std::byte* source, uint64_t words) {
   return [=](const KernelContext&) {
     const auto* in = reinterpret_cast<const uint32_t*>(source);
     std::transform(in, in + words, reinterpret_cast<uint32_t*>(target),

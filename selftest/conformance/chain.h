@@ -30,9 +30,9 @@ inline constexpr int kChainItems = 7;
 
 // A kernel that doubles words of device memory: target[i] = 2 * source[i], the same array perhaps.
 using DoubleWords =
-    std::function<Kernel(std::byte* target, const std::byte* source, uint64_t words)>;
+    std::function<KernelCall(std::byte* target, const std::byte* source, uint64_t words)>;
 // For devices whose kernels run on the host.
-Kernel DoubleWordsOnHost(std::byte* target, const std::byte* source, uint64_t words);
+KernelCall DoubleWordsOnHost(std::byte* target, const std::byte* source, uint64_t words);
 
 // What arrives, item by item; without Forgotten, ChainResult(i). The first error of any call. All
 // memory is free again, and no work pending, when it returns.

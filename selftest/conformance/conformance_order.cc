@@ -37,7 +37,7 @@ void WorkOfAStreamRunsInTheOrderItWasPut(const DeviceFactory& factory, Findings&
     std::byte* const first = memory.data();
     WANT_OK(findings, note(0));
     WANT_OK(findings, device.CopyToDevice(stream, first, out.data(), 4_B));
-    const Kernel twice = factory.double_words(first, first, 1);
+    const KernelCall twice = factory.double_words(first, first, 1);
     WANT_OK(findings, device.Launch(stream, {.name = "double"}, twice));
     WANT_OK(findings, note(1));
     WANT_OK(findings, device.CopyToHost(stream, back.data(), first, 4_B));
@@ -92,7 +92,7 @@ void DifferentThreadsFeedDifferentStreams(const DeviceFactory& factory, Findings
             if (turn > 0) {
               WANT_OK(findings, device.Wait(streams[i], events[turn - 1]));
             }
-            const Kernel pass_on = [token, turn](const KernelContext&) {
+            const KernelCall pass_on = [token, turn](const KernelContext&) {
               if (*token != turn) return absl::InternalError("early");
               ++*token;
               return absl::OkStatus();
@@ -177,7 +177,7 @@ void AKernelGetsWorkersAndTheScratchOfItsStream(const DeviceFactory& factory, Fi
   NEED_OK(findings, stream);
   auto seen = std::make_shared<KernelContext>();
   auto pieces = std::make_shared<std::vector<int>>(5);
-  const Kernel look = [seen, pieces](const KernelContext& context) {
+  const KernelCall look = [seen, pieces](const KernelContext& context) {
     *seen = context;
     context.workers->Run(5, [&](int64_t piece, int worker) {
       (*pieces)[piece] += 1 + 10 * (worker < context.workers->count());
@@ -235,7 +235,7 @@ void TimesGoTheWayTheEventsGo(const DeviceFactory& factory, Findings& findings) 
     const StreamRef first = NewStream(device, findings), second = NewStream(device, findings);
     const EventRef begin = NewEvent(device, findings), middle = NewEvent(device, findings),
                    end = NewEvent(device, findings);
-    const auto take = [&](Nanoseconds time) -> Kernel {
+    const auto take = [&](Nanoseconds time) -> KernelCall {
       return [&clock = devices.clock(), time](const KernelContext&) {
         clock.SleepFor(time);
         return absl::OkStatus();

@@ -5,7 +5,7 @@
 
 namespace horizon {
 
-Kernel DoubleWordsOnCuda(std::byte* target, const std::byte* source, uint64_t words) {
+KernelCall DoubleWordsOnCuda(std::byte* target, const std::byte* source, uint64_t words) {
   return [=](const KernelContext& context) {
     return RunOnCuda("double words on the CUDA device", [&] {
       return LaunchDoubleWords(reinterpret_cast<uint32_t*>(target),

@@ -9,6 +9,6 @@ namespace horizon {
 
 // DoubleWords (selftest/conformance/chain.h) for a CUDA device; `words` is not zero. Where the
 // build has no CUDA the kernel answers Unavailable.
-Kernel DoubleWordsOnCuda(std::byte* target, const std::byte* source, uint64_t words);
+KernelCall DoubleWordsOnCuda(std::byte* target, const std::byte* source, uint64_t words);
 
 }  // namespace horizon

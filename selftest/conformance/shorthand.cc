@@ -29,7 +29,7 @@ absl::Status Finish(Device& device, Findings& findings, StreamRef stream) {
   return device.Await(end);
 }
 
-Kernel Returning(absl::Status status, std::shared_ptr<int> calls) {
+KernelCall Returning(absl::Status status, std::shared_ptr<int> calls) {
   return [status = std::move(status), calls = std::move(calls)](const KernelContext&) {
     if (calls != nullptr) ++*calls;
     return status;

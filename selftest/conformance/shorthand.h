@@ -21,7 +21,7 @@ DeviceMemory NewMemory(Device& device, Findings& findings, Bytes bytes);
 // A mark behind the work so far, and its Await.
 absl::Status Finish(Device& device, Findings& findings, StreamRef stream);
 // A kernel that returns `status` and, if given, counts its calls.
-Kernel Returning(absl::Status status, std::shared_ptr<int> calls = nullptr);
+KernelCall Returning(absl::Status status, std::shared_ptr<int> calls = nullptr);
 // Whether the message of an error has `part` in it.
 bool Says(const absl::Status& status, std::string_view part);
 

@@ -104,7 +104,7 @@ TEST(ModelReportJson, HasTheModelsNumbers) {
   EXPECT_LT(IntegerIn(json.root, "active_parameters"), IntegerIn(json.root, "parameters"));
   const Value& experts = (*json.root.Find("stages")->As<Value::Array>())[2];
   const Value& bytes = *experts.Find("activation_bytes");
-  const uint64_t kept = KeptBytes(spec, StageKind::kExperts, kTokens, 2_B).value();
+  const uint64_t kept = KeptActivationBytes(spec, StageKind::kExperts, kTokens, 2_B).value();
   EXPECT_EQ(IntegerIn(bytes, "kept"), static_cast<int64_t>(kept));
   EXPECT_EQ(IntegerIn(bytes, "recomputed"),
             static_cast<int64_t>(kept) - kTokens.tokens() * spec.hidden * 2);

@@ -19,7 +19,7 @@ constexpr StageKind kFeedForward = StageKind::kFeedForward;
 
 // Bytes that `spec` keeps for each of ten tokens, and what of it is not the input.
 uint64_t KeptEach(const ModelSpec& spec, StageKind kind, uint64_t value_bytes) {
-  const uint64_t kept = KeptBytes(spec, kind, kTokens, Bytes(value_bytes)).value();
+  const uint64_t kept = KeptActivationBytes(spec, kind, kTokens, Bytes(value_bytes)).value();
   EXPECT_EQ(kept % 10, 0u);
   return kept / 10;
 }
@@ -88,7 +88,7 @@ TEST(StageMemory, CountsThatDoNotFitAreSaidToOverflow) {
   ModelSpec spec = TinySpec("llama");
   spec.intermediate = (int64_t{1} << 31) - 1;
   const TokenBatch many = {.batch = int64_t{1} << 20, .sequence = int64_t{1} << 20};
-  EXPECT_FALSE(KeptBytes(spec, kFeedForward, many, 4_B).ok());
+  EXPECT_FALSE(KeptActivationBytes(spec, kFeedForward, many, 4_B).ok());
   EXPECT_FALSE(WorkspaceBytes(spec, kFeedForward, many, 4_B, PassesOver::kTraining).ok());
 }
 

@@ -205,9 +205,10 @@ RunRequest StepOf(const Planned& made, const StreamPlan& plan) {
           }};
 }
 
-absl::StatusOr<RunOutcome> RunStep(const Planned& made, const StreamPlan& plan, uint64_t seed) {
+absl::StatusOr<TrainingCaseOutcome> RunStep(const Planned& made, const StreamPlan& plan,
+                                            uint64_t seed) {
   const RunRequest request = StepOf(made, plan);
-  return made.job.device == DeviceKind::kCuda ? RunOnCuda(request, seed) : RunTraining(request);
+  return made.job.device == DeviceKind::kCuda ? RunOnCuda(request, seed) : RunTrainingCase(request);
 }
 
 // Held-out data is evaluated in the memory that training has.
@@ -239,9 +240,9 @@ void ExpectEveryPlanRuns(DeviceKind device, uint64_t cases) {
     const StreamPlan& plan = *made.answer.search.plan;
     SCOPED_TRACE(StrCat("plan: ", WritePlan(plan)));
     ASSERT_TRUE(CheckRunnable(made.spec, made.job, plan).ok());
-    const absl::StatusOr<RunOutcome> planned = RunStep(made, plan, seed);
+    const absl::StatusOr<TrainingCaseOutcome> planned = RunStep(made, plan, seed);
     ASSERT_TRUE(planned.ok()) << planned.status();
-    const absl::StatusOr<RunOutcome> oracle = RunStep(made, resident, seed + 1);
+    const absl::StatusOr<TrainingCaseOutcome> oracle = RunStep(made, resident, seed + 1);
     ASSERT_TRUE(oracle.ok()) << oracle.status();
     ASSERT_EQ(planned->steps[0].loss, oracle->steps[0].loss);
     ASSERT_EQ(planned->digest, oracle->digest);

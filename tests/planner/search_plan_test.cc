@@ -40,8 +40,8 @@ uint64_t LackingBytes(const std::vector<Shortage>& shortages) {
   return lacking;
 }
 
-Oracle LookAtAll(const ModelSpec& spec, const TrainingJob& job, const PlanSpace& space,
-                 const Setting& setting) {
+Oracle SimulateAll(const ModelSpec& spec, const TrainingJob& job, const PlanSpace& space,
+                   const Setting& setting) {
   Oracle oracle;
   for (const StreamPlan& plan : PlansOf(space)) {
     ++oracle.plans;
@@ -90,7 +90,7 @@ void ExpectSound(const ModelSpec& spec, const TrainingJob& job, const SearchResu
 void ExpectFindsTheOptimum(const ModelSpec& spec, const TrainingJob& job, const PlanSpace& space,
                            const Setting& setting, const std::string& what) {
   SCOPED_TRACE(what);
-  const Oracle oracle = LookAtAll(spec, job, space, setting);
+  const Oracle oracle = SimulateAll(spec, job, space, setting);
   const SearchResult all = SearchExhaustively(spec, job, space, setting);
   EXPECT_EQ(all.plans, oracle.plans);
   ASSERT_EQ(all.fitting, oracle.fitting);
@@ -204,7 +204,7 @@ TEST(SearchPlan, TheNearestPlanIsTheOneThatLacksLeast) {
   ASSERT_EQ(result.shortages.size(), 1U);
   EXPECT_EQ(result.shortages[0].limit, Limit::kDeviceMemory);
   EXPECT_EQ(result.shortages[0].available, 2'000'000_B);
-  const Oracle oracle = LookAtAll(spec, job, space, setting);
+  const Oracle oracle = SimulateAll(spec, job, space, setting);
   EXPECT_EQ(LackingBytes(result.shortages), oracle.least_lacking);
   const absl::StatusOr<Prediction> nearest = Predict(spec, job, result.nearest, setting);
   ASSERT_TRUE(nearest.ok());

@@ -286,7 +286,7 @@ TEST(LayOutMemory, ReferenceHasASlabForEachTable) {
   const MemoryLayout untied = LayOut(spec, job, plan);
   EXPECT_EQ(BytesOf(untied, {BufferKind::kTableSlab}), 2u * 8000 * 2);
   EXPECT_EQ(BytesOf(untied, {BufferKind::kGradientSlab}), 2u * 664 * 2);
-  EXPECT_EQ(BytesOf(untied, {BufferKind::kPackSlab}), 2u * 664 * 2);
+  EXPECT_EQ(BytesOf(untied, {BufferKind::kStagingBuffer}), 2u * 664 * 2);
   spec.tied = true;
   EXPECT_EQ(BytesOf(LayOut(spec, job, plan), {BufferKind::kTableSlab}), 8000u * 2);
   // `horizon` sends everything through the pool.

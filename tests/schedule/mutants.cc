@@ -238,7 +238,7 @@ void AddBufferMutants(std::vector<Mutant>& all) {
   all.push_back(WrongSibling("offload_into_wrong_table_slab", kOffloadGradient, AccessMode::kWrite,
                              BufferKind::kTableSlab));
   all.push_back(
-      WrongSibling("pack_into_wrong_slab", kPack, AccessMode::kWrite, BufferKind::kPackSlab));
+      WrongSibling("pack_into_wrong_slab", kPack, AccessMode::kWrite, BufferKind::kStagingBuffer));
   all.push_back(WrongSibling("accumulate_from_wrong_slab", kAccumulate, AccessMode::kRead,
                              BufferKind::kGradientSlab));
   all.push_back(WrongSibling("gradient_in_wrong_buffer", kBackward, AccessMode::kWrite,
@@ -430,7 +430,7 @@ void AddCountMutants(std::vector<Mutant>& all) {
            {"slots_a_byte_short", BufferKind::kRingSlot},
            {"framework_copies_a_byte_short", BufferKind::kFrameworkCopy},
            {"table_slabs_a_byte_short", BufferKind::kTableSlab},
-           {"pack_slabs_a_byte_short", BufferKind::kPackSlab}}) {
+           {"pack_slabs_a_byte_short", BufferKind::kStagingBuffer}}) {
     all.push_back(Once(name, [kind = kind](Schedule& s) {
       bool found = false;
       for (Buffer& buffer : s.memory.buffers) {

@@ -94,7 +94,7 @@ TEST(KernelChecks, AKernelThatDoesNothingIsFoundByTheCheckThatNamesIt) {
       {"glu, GELU", Skip<&KernelTable::glu_forward, GluForward>},
       {"glu, GELU", Skip<&KernelTable::glu_backward, GluBackward>},
       {"rms_norm", Skip<&KernelTable::rms_norm_forward, RmsNormForward>},
-      {"rms_norm", Skip<&KernelTable::rms_norm_again, RmsNormAgain>},
+      {"rms_norm", Skip<&KernelTable::rms_norm_recompute, RmsNormRecompute>},
       {"rms_norm", Skip<&KernelTable::rms_norm_backward, RmsNormBackward>},
       {"rms_norm", [](KernelTable& table) { table.rms_norm_backward = NormWithBothGradients; }},
       {"rms_norm, weight offset", Skip<&KernelTable::rms_norm_forward, RmsNormForward>},

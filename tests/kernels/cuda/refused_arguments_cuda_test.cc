@@ -40,12 +40,12 @@ std::vector<absl::Status> CallAll(const KernelContext& context, ValueType type) 
   const GradientOut gradient = {.sum = floats};
   return {RmsNormForwardCuda(context,
                              {.rows = 1, .width = 1, .x = values, .weight = values, .y = values}),
-          RmsNormAgainCuda(context, {.rows = 1,
-                                     .width = 1,
-                                     .x = values,
-                                     .inverse_rms = floats,
-                                     .weight = values,
-                                     .y = values}),
+          RmsNormRecomputeCuda(context, {.rows = 1,
+                                         .width = 1,
+                                         .x = values,
+                                         .inverse_rms = floats,
+                                         .weight = values,
+                                         .y = values}),
           RmsNormBackwardCuda(context, {.rows = 1,
                                         .width = 1,
                                         .x = values,
@@ -172,7 +172,7 @@ TEST(CudaBodies, NothingToDoNeedsNoArrays) {
   const KernelContext context = SomeContext();
   for (const absl::Status& status :
        {GluForwardCuda(context, {}), GluBackwardCuda(context, {}), ResidualAddCuda(context, {}),
-        RmsNormForwardCuda(context, {}), RmsNormAgainCuda(context, {}),
+        RmsNormForwardCuda(context, {}), RmsNormRecomputeCuda(context, {}),
         RmsNormBackwardCuda(context, {}), RotaryCuda(context, {}), EmbedForwardCuda(context, {}),
         EmbedBackwardCuda(context, {}), BiasGradientCuda(context, {}),
         StoreGradientCuda(context, {}), CopyBytesCuda(context, {}), SquaredNormCuda(context, {})}) {

@@ -146,13 +146,13 @@ TEST_P(RmsNormCudaTest, AgainGivesForwardsBits) {
       const DeviceArray<uint16_t> weight(stream, norm.weight, offset());
       const DeviceArray<uint16_t> y(stream, std::vector<uint16_t>(norm.x.size()), offset());
       const DeviceArray<float> inverse(stream, forward.inverse, offset());
-      ASSERT_TRUE(RmsNormAgainCuda(stream.context(), {.rows = shape.rows,
-                                                      .width = shape.width,
-                                                      .weight_offset = norm.weight_offset,
-                                                      .x = x.data(),
-                                                      .inverse_rms = inverse.data(),
-                                                      .weight = weight.data(),
-                                                      .y = y.data()})
+      ASSERT_TRUE(RmsNormRecomputeCuda(stream.context(), {.rows = shape.rows,
+                                                          .width = shape.width,
+                                                          .weight_offset = norm.weight_offset,
+                                                          .x = x.data(),
+                                                          .inverse_rms = inverse.data(),
+                                                          .weight = weight.data(),
+                                                          .y = y.data()})
                       .ok());
       ASSERT_EQ(y.Read(), forward.y) << Named(shape);
     }

@@ -153,7 +153,7 @@ TEST(RmsNorm, AgainGivesForwardsBitsAndForwardMayWorkInPlace) {
       KernelLane lane(2);
       GuardedFloats y(norm.x.size());
       ASSERT_TRUE(RmsNormForwardHost(lane.context(), norm.Forward(y)).ok());
-      for (const auto body : {&RmsNormAgainHost, &RmsNormAgainReference}) {
+      for (const auto body : {&RmsNormRecomputeHost, &RmsNormRecomputeReference}) {
         GuardedFloats again(y.size());
         ASSERT_TRUE(body(lane.context(), {.rows = shape.rows,
                                           .width = shape.width,
@@ -164,7 +164,7 @@ TEST(RmsNorm, AgainGivesForwardsBitsAndForwardMayWorkInPlace) {
                                           .y = again.data()})
                         .ok());
         EXPECT_TRUE(again.guards_hold());
-        if (body == &RmsNormAgainHost) {
+        if (body == &RmsNormRecomputeHost) {
           EXPECT_TRUE(SameBits(again, y));
         }
         // The weight with its offset and two products are rounded here, the result there.

@@ -66,7 +66,7 @@ TEST(MachineSpeed, OfProductsStandsForBothWhereMemoryMayNotBeTaken) {
   HardwareProfile profile = Measured(DeviceKind::kHost);
   profile.host.yardstick_flops_per_second->value = Yardstick::kFlops;
   const absl::StatusOr<MachineSpeed> speed =
-      MeasureSpeed(clock, profile, 2, {.time = Seconds{0.01}, .may_take = kMemoryLookBytes - 1});
+      MeasureSpeed(clock, profile, 2, {.time = Seconds{0.01}, .may_take = kMemorySpeedBytes - 1});
   ASSERT_TRUE(speed.ok()) << speed.status();
   EXPECT_NEAR(speed->products, 1000, 1e-6);
   EXPECT_EQ(speed->memory, speed->products);
@@ -75,7 +75,7 @@ TEST(MachineSpeed, OfProductsStandsForBothWhereMemoryMayNotBeTaken) {
 TEST(MachineSpeed, IsNotLookedAtWithoutMemoryForIt) {
   TickingClock clock;
   const absl::StatusOr<MachineSpeed> speed =
-      MeasureSpeed(clock, Measured(DeviceKind::kHost), 2, {.may_take = kProductLookBytes - 1});
+      MeasureSpeed(clock, Measured(DeviceKind::kHost), 2, {.may_take = kGemmSpeedBytes - 1});
   ASSERT_TRUE(speed.ok()) << speed.status();
   EXPECT_EQ(speed->products, 1);
   EXPECT_EQ(speed->memory, 1);
@@ -93,7 +93,7 @@ TEST(MachineSpeed, IsFoundInMemoryThatIsThereAlready) {
   std::byte& behind = memory->data()[Yardstick::kMemoryBytes.value()];
   const absl::StatusOr<MachineSpeed> speed = MeasureSpeed(
       clock, profile, 2,
-      {.time = Seconds{0.01}, .borrowed = memory->span(), .may_take = kProductLookBytes});
+      {.time = Seconds{0.01}, .borrowed = memory->span(), .may_take = kGemmSpeedBytes});
   ASSERT_TRUE(speed.ok()) << speed.status();
   EXPECT_NEAR(speed->memory, 1000, 1e-6);
   EXPECT_NE(memory->data()[3], std::byte{0}) << "it was used";

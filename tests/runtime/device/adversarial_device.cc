@@ -211,7 +211,7 @@ absl::Status AdversarialDevice::CopyToHost(StreamRef stream, std::byte* host_tar
 }
 
 absl::Status AdversarialDevice::Launch(StreamRef stream, const LaunchOptions& options,
-                                       Kernel kernel) {
+                                       KernelCall kernel) {
   std::unique_lock lock(mutex_);
   absl::Status late;
   RETURN_IF_ERROR(Count(StrCat("Launch ", options.name), &late));

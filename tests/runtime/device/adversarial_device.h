@@ -76,7 +76,7 @@ class AdversarialDevice final : public Device {
                             const std::byte* host_source, Bytes bytes) override;
   absl::Status CopyToHost(StreamRef stream, std::byte* host_target, const std::byte* device_source,
                           Bytes bytes) override;
-  absl::Status Launch(StreamRef stream, const LaunchOptions& options, Kernel kernel) override;
+  absl::Status Launch(StreamRef stream, const LaunchOptions& options, KernelCall kernel) override;
   bool ChecksKernelMemory() const override { return check_kernel_memory_; }
   absl::Status Record(StreamRef stream, EventRef event) override;
   absl::Status Wait(StreamRef stream, EventRef event) override;
@@ -103,7 +103,7 @@ class AdversarialDevice final : public Device {
   // Exactly one of kernel, record, wait, or else a copy.
   struct Work {
     CopyWork copy;
-    Kernel kernel;
+    KernelCall kernel;
     std::string name;                    // of the kernel
     std::vector<KernelMemory> declared;  // by it
     std::shared_ptr<Mark> record;

@@ -91,12 +91,13 @@ std::vector<Case> Cases() {
 TEST(AdversarialTraining, GivesTheBitsOfTheHostDeviceUnderManySeeds) {
   for (const Case& test : Cases()) {
     SCOPED_TRACE(test.name);
-    const absl::StatusOr<RunOutcome> wanted = TrainTiny(test.spec, test.job, test.plan, kSteps);
+    const absl::StatusOr<TrainingCaseOutcome> wanted =
+        TrainTiny(test.spec, test.job, test.plan, kSteps);
     ASSERT_TRUE(wanted.ok()) << wanted.status();
     for (uint64_t seed = 1; seed <= test.seeds; ++seed) {
       SCOPED_TRACE(StrCat("seed ", seed));
-      const absl::StatusOr<RunOutcome> got = TrainTiny(test.spec, test.job, test.plan, kSteps,
-                                                       OnAdversary(seed, seed % 3 == 0 ? 4 : 64));
+      const absl::StatusOr<TrainingCaseOutcome> got = TrainTiny(
+          test.spec, test.job, test.plan, kSteps, OnAdversary(seed, seed % 3 == 0 ? 4 : 64));
       ASSERT_TRUE(got.ok()) << got.status();
       ASSERT_EQ(got->digest, wanted->digest);
       for (int64_t step = 0; step < kSteps; ++step) {
@@ -131,13 +132,14 @@ TEST(AdversarialTraining, AKernelThatTouchesWhatItsOperationDoesNotDeclareIsCaug
     kernels.rms_norm_forward = mutant.norm;
     const TrainingJob job = TinyJob();
     const absl::Status status =
-        RunTraining({.spec = TinyLlama(),
-                     .job = job,
-                     .plan = {},
-                     .source = RandomSource(TinyLlama(), 3),
-                     .batch = [&](int64_t, int64_t) { return RandomTokens(TinyLlama(), job, 1); },
-                     .device = OnAdversary(5),
-                     .kernels = &kernels})
+        RunTrainingCase(
+            {.spec = TinyLlama(),
+             .job = job,
+             .plan = {},
+             .source = RandomSource(TinyLlama(), 3),
+             .batch = [&](int64_t, int64_t) { return RandomTokens(TinyLlama(), job, 1); },
+             .device = OnAdversary(5),
+             .kernels = &kernels})
             .status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << status;
     EXPECT_NE(status.message().find(mutant.words), std::string::npos) << status;
@@ -165,13 +167,13 @@ FailedRun RunFailing(uint64_t call, DeviceFault fault) {
     run.calls = adversary->calls();
     return RandomTokens(TinyLlama(), TinyJob(), 1);
   };
-  run.status = RunTraining({.spec = TinyLlama(),
-                            .job = TinyJob(),
-                            .plan = {},
-                            .source = RandomSource(TinyLlama(), 3),
-                            .batch = count,
-                            .steps = 2,
-                            .device = make})
+  run.status = RunTrainingCase({.spec = TinyLlama(),
+                                .job = TinyJob(),
+                                .plan = {},
+                                .source = RandomSource(TinyLlama(), 3),
+                                .batch = count,
+                                .steps = 2,
+                                .device = make})
                    .status();
   return run;
 }

@@ -70,7 +70,7 @@ class CudaTrainingFailure : public testing::TestWithParam<Case> {
     job_.accumulation = GetParam().accumulation;
     plan_.anchor_home = GetParam().anchor_home;
     fake_cuda::Reset(GetParam().options);
-    const absl::StatusOr<RunOutcome> undisturbed = Live();
+    const absl::StatusOr<TrainingCaseOutcome> undisturbed = Live();
     EXPECT_TRUE(undisturbed.ok()) << undisturbed.status();
     if (undisturbed.ok()) digest_ = undisturbed->digest;
     calls_ = fake_cuda::CallCount();
@@ -80,7 +80,7 @@ class CudaTrainingFailure : public testing::TestWithParam<Case> {
   }
 
   // A device, its context, a trainer, a step and its update, and all of it given back.
-  absl::StatusOr<RunOutcome> Live() {
+  absl::StatusOr<TrainingCaseOutcome> Live() {
     const absl::StatusOr<std::unique_ptr<DeviceContext>> context =
         CudaKernels().make_device_context();
     if (!context.ok()) return context.status();
@@ -90,14 +90,14 @@ class CudaTrainingFailure : public testing::TestWithParam<Case> {
     const auto device = [this](Bytes bytes) {
       return MakeCudaDevice({.capacity = bytes, .clock = &clock_});
     };
-    return RunTraining({.spec = spec_,
-                        .job = job_,
-                        .plan = plan_,
-                        .source = RandomSource(spec_, 3),
-                        .batch = batch,
-                        .device = device,
-                        .kernels = &CudaKernels(),
-                        .device_context = context->get()});
+    return RunTrainingCase({.spec = spec_,
+                            .job = job_,
+                            .plan = plan_,
+                            .source = RandomSource(spec_, 3),
+                            .batch = batch,
+                            .device = device,
+                            .kernels = &CudaKernels(),
+                            .device_context = context->get()});
   }
 
   void Begin(uint64_t seed) {
@@ -108,7 +108,7 @@ class CudaTrainingFailure : public testing::TestWithParam<Case> {
 
   // Lives with the failure that was asked for; whether it made no difference.
   bool Survives() {
-    const absl::StatusOr<RunOutcome> outcome = Live();
+    const absl::StatusOr<TrainingCaseOutcome> outcome = Live();
     EXPECT_THAT(fake_cuda::Leaks(), IsEmpty());
     if (outcome.ok()) {
       EXPECT_EQ(outcome->digest, digest_);

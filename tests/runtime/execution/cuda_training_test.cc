@@ -39,9 +39,9 @@ class CudaTraining : public testing::TestWithParam<std::string> {
 TEST_P(CudaTraining, MeetsPyTorchsLossAndGradients) {
   const double depth = std::max(1.0, static_cast<double>(golden_.spec.layer_count()) / 3);
   const StreamPlan plan;
-  const absl::StatusOr<RunOutcome> cuda = RunOnCuda(Request(job_, plan, 1), 1);
+  const absl::StatusOr<TrainingCaseOutcome> cuda = RunOnCuda(Request(job_, plan, 1), 1);
   ASSERT_TRUE(cuda.ok()) << cuda.status();
-  const absl::StatusOr<RunOutcome> host = RunTraining(Request(golden_.job, plan, 1));
+  const absl::StatusOr<TrainingCaseOutcome> host = RunTrainingCase(Request(golden_.job, plan, 1));
   ASSERT_TRUE(host.ok()) << host.status();
   EXPECT_LT(RelativeError(cuda->steps[0].loss, golden_.first_loss), 1e-3);
   for (const auto& [name, norm] : NormsOnDisk(golden_, *cuda)) {
@@ -82,15 +82,15 @@ TEST_P(CudaTrainingPlans, EveryPlanAndOrderGivesTheSameBits) {
   const StreamPlan host_plan;
   RunRequest on_host = Request(host_job, host_plan, kSteps);
   on_host.batch = batch;
-  const absl::StatusOr<RunOutcome> host = RunTraining(on_host);
+  const absl::StatusOr<TrainingCaseOutcome> host = RunTrainingCase(on_host);
   ASSERT_TRUE(host.ok()) << host.status();
-  std::vector<RunOutcome> outcomes;
+  std::vector<TrainingCaseOutcome> outcomes;
   uint64_t seed = 0;
   for (const StreamPlan& plan :
        {StreamPlan(), StreamPlan(), deep, on_device, chunk_major, keeps, resident}) {
     RunRequest request = Request(job, plan, kSteps);
     request.batch = batch;
-    absl::StatusOr<RunOutcome> outcome = RunOnCuda(std::move(request), ++seed);
+    absl::StatusOr<TrainingCaseOutcome> outcome = RunOnCuda(std::move(request), ++seed);
     ASSERT_TRUE(outcome.ok()) << outcome.status();
     outcomes.push_back(*std::move(outcome));
     EXPECT_EQ(outcomes.back().digest, outcomes.front().digest) << "seed " << seed;
@@ -174,12 +174,12 @@ TEST(CudaTrainingCut, ChunksOfTheLossAndShardsOfTheHeadGiveTheSameBitsAndTheHost
                         return RandomTokens(spec, job, static_cast<uint64_t>(10 * step + mb), 7);
                       }};
   };
-  const absl::StatusOr<RunOutcome> host = RunTraining(request(host_job, StreamPlan()));
+  const absl::StatusOr<TrainingCaseOutcome> host = RunTrainingCase(request(host_job, StreamPlan()));
   ASSERT_TRUE(host.ok()) << host.status();
   uint64_t digest = 0;
   uint64_t seed = 0;
   for (const StreamPlan& plan : {StreamPlan(), chunks, shards, both}) {
-    const absl::StatusOr<RunOutcome> outcome = RunOnCuda(request(job, plan), ++seed);
+    const absl::StatusOr<TrainingCaseOutcome> outcome = RunOnCuda(request(job, plan), ++seed);
     ASSERT_TRUE(outcome.ok()) << outcome.status();
     if (seed == 1) digest = outcome->digest;
     EXPECT_EQ(outcome->digest, digest) << "plan " << seed;
@@ -225,12 +225,12 @@ TEST(CudaTrainingCut, LayersInShardsGiveTheSameBitsAndTheHostsLoss) {
                           },
                       .steps = 2};
   };
-  const absl::StatusOr<RunOutcome> host = RunTraining(request(host_job, StreamPlan()));
+  const absl::StatusOr<TrainingCaseOutcome> host = RunTrainingCase(request(host_job, StreamPlan()));
   ASSERT_TRUE(host.ok()) << host.status();
   uint64_t digest = 0;
   uint64_t seed = 0;
   for (const StreamPlan& plan : {StreamPlan(), shards, deep, keeps, chunk_major, resident}) {
-    const absl::StatusOr<RunOutcome> outcome = RunOnCuda(request(job, plan), ++seed);
+    const absl::StatusOr<TrainingCaseOutcome> outcome = RunOnCuda(request(job, plan), ++seed);
     ASSERT_TRUE(outcome.ok()) << outcome.status();
     if (seed == 1) digest = outcome->digest;
     EXPECT_EQ(outcome->digest, digest) << "plan " << seed;
@@ -241,7 +241,7 @@ TEST(CudaTrainingCut, LayersInShardsGiveTheSameBitsAndTheHostsLoss) {
 TEST(CudaTrainingRefused, WhatTheDeviceCannotRunIsNamed) {
   const Golden golden = LoadGolden("llama");
   const auto refused = [&](const ModelSpec& spec, const StreamPlan& plan) {
-    const absl::StatusOr<RunOutcome> outcome =
+    const absl::StatusOr<TrainingCaseOutcome> outcome =
         RunOnCuda({.spec = spec,
                    .job = OnCuda(golden.job),
                    .plan = plan,

@@ -96,13 +96,14 @@ TEST_P(CudaVocabulary, EveryPlanTrainsToTheSameBitsAndTheHostsLoss) {
                             },
                         .steps = 2};
     };
-    const absl::StatusOr<RunOutcome> host = RunTraining(request(host_job, StreamPlan()));
+    const absl::StatusOr<TrainingCaseOutcome> host =
+        RunTrainingCase(request(host_job, StreamPlan()));
     ASSERT_TRUE(host.ok()) << host.status();
-    std::optional<RunOutcome> first;
+    std::optional<TrainingCaseOutcome> first;
     uint64_t seed = 0;
     for (const auto& [name, plan] : Plans()) {
       SCOPED_TRACE(StrCat(name, tied ? ", tied" : ""));
-      absl::StatusOr<RunOutcome> outcome = RunOnCuda(request(job, plan), ++seed);
+      absl::StatusOr<TrainingCaseOutcome> outcome = RunOnCuda(request(job, plan), ++seed);
       ASSERT_TRUE(outcome.ok()) << outcome.status();
       if (!first.has_value()) first = *outcome;
       ExpectEqualRuns(*outcome, *first);

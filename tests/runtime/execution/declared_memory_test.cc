@@ -211,7 +211,8 @@ std::vector<Case> Cases() {
 TEST(DeclaredMemory, IsAllThatOperationsNeed) {
   for (const Case& test : Cases()) {
     SCOPED_TRACE(test.name);
-    const absl::StatusOr<RunOutcome> wanted = TrainTiny(test.spec, test.job, test.plan, kSteps);
+    const absl::StatusOr<TrainingCaseOutcome> wanted =
+        TrainTiny(test.spec, test.job, test.plan, kSteps);
     ASSERT_TRUE(wanted.ok()) << wanted.status();
     GuardedRun run(test.spec, test.job);
     absl::Status status = run.Make(test.plan);
@@ -249,7 +250,8 @@ absl::Status ChangeSomethingInGemm(const KernelContext& context, const Gemm& arg
 
 TEST(DeclaredMemory, AMutantThatTouchesAnythingElseIsCaught) {
   const Case test{.name = "as it comes"};
-  const absl::StatusOr<RunOutcome> good = TrainTiny(test.spec, test.job, test.plan, kSteps);
+  const absl::StatusOr<TrainingCaseOutcome> good =
+      TrainTiny(test.spec, test.job, test.plan, kSteps);
   ASSERT_TRUE(good.ok()) << good.status();
   struct Mutant {
     std::string name;

@@ -28,7 +28,7 @@ TEST(DeepTraining, NinetySixLayersTrainInTheArenaOfFour) {
   const Bytes arena = Total(OfDepth(4), Memory::kDevice);
   EXPECT_EQ(Total(OfDepth(96), Memory::kDevice), arena);
   const MakeDevice exactly = [&](Bytes) { return OnHostDevice()(arena); };
-  const absl::StatusOr<RunOutcome> outcome =
+  const absl::StatusOr<TrainingCaseOutcome> outcome =
       TrainTiny(OfDepth(96), TinyJob(), DeepPlan(), 3, exactly);
   ASSERT_TRUE(outcome.ok()) << outcome.status();
   EXPECT_EQ(outcome->steps.size(), 3u);

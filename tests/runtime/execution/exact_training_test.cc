@@ -128,26 +128,26 @@ std::vector<Variant> PlanVariants(const TrainingJob& job) {
   return variants;
 }
 
-RunOutcome TrainSmall(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan,
-                      int64_t steps) {
-  absl::StatusOr<RunOutcome> outcome =
-      RunTraining({.spec = spec,
-                   .job = job,
-                   .plan = plan,
-                   .source = RandomSource(spec, 7),
-                   .batch =
-                       [&](int64_t step, int64_t mb) {
-                         // Unequal numbers of labels from one micro-batch to the next.
-                         return RandomTokens(spec, job, 100 * step + mb, 2 + (step + mb) % 3);
-                       },
-                   .steps = steps});
+TrainingCaseOutcome TrainSmall(const ModelSpec& spec, const TrainingJob& job,
+                               const StreamPlan& plan, int64_t steps) {
+  absl::StatusOr<TrainingCaseOutcome> outcome =
+      RunTrainingCase({.spec = spec,
+                       .job = job,
+                       .plan = plan,
+                       .source = RandomSource(spec, 7),
+                       .batch =
+                           [&](int64_t step, int64_t mb) {
+                             // Unequal numbers of labels from one micro-batch to the next.
+                             return RandomTokens(spec, job, 100 * step + mb, 2 + (step + mb) % 3);
+                           },
+                       .steps = steps});
   EXPECT_TRUE(outcome.ok()) << outcome.status();
-  return outcome.ok() ? *std::move(outcome) : RunOutcome{};
+  return outcome.ok() ? *std::move(outcome) : TrainingCaseOutcome{};
 }
 
 void ExpectAllPlansEqual(const ModelSpec& spec, const TrainingJob& job) {
   constexpr int64_t kSteps = 20;
-  const RunOutcome resident = TrainSmall(spec, job, ResidentPlan(), kSteps);
+  const TrainingCaseOutcome resident = TrainSmall(spec, job, ResidentPlan(), kSteps);
   ASSERT_EQ(static_cast<int64_t>(resident.steps.size()), kSteps);
   // It learns: tokens are random, so the loss falls towards ln(vocabulary) and below.
   EXPECT_NE(resident.steps.front().loss, resident.steps.back().loss);
@@ -214,7 +214,7 @@ TEST(ExactTraining, AlsoWithTheOptimizerAfterTheStep) {
 TEST(ExactTraining, TheOptimizersPlaceDoesNotChangeTheNumbersWithoutClip) {
   TrainingJob job = SmallJob();
   job.clip_norm = 0;
-  const RunOutcome behind = TrainSmall(SmallModel(), job, StreamPlan{}, 10);
+  const TrainingCaseOutcome behind = TrainSmall(SmallModel(), job, StreamPlan{}, 10);
   job.optimizer_place = OptimizerPlace::kAfterStep;
   ExpectEqualRuns(TrainSmall(SmallModel(), job, StreamPlan{}, 10), behind);
   job.optimizer_place = OptimizerPlace::kInBackward;
@@ -237,11 +237,11 @@ TEST(ExactTraining, NormsAndBiasesDecayOnlyWhereAllIsToDecay) {
   spec.qkv_bias = true;
   TrainingJob job = SmallJob();
   job.weight_decay = 0.5;
-  const RunOutcome some = TrainSmall(spec, job, StreamPlan{}, 1);
+  const TrainingCaseOutcome some = TrainSmall(spec, job, StreamPlan{}, 1);
   job.decay_all = true;
-  const RunOutcome all = TrainSmall(spec, job, StreamPlan{}, 1);
+  const TrainingCaseOutcome all = TrainSmall(spec, job, StreamPlan{}, 1);
   job.weight_decay = 0;
-  const RunOutcome none = TrainSmall(spec, job, StreamPlan{}, 1);
+  const TrainingCaseOutcome none = TrainSmall(spec, job, StreamPlan{}, 1);
   for (const auto& [name, values] : some.tensors) {
     const bool norm = name.find("norm") != std::string::npos;
     const bool bias = name.find("bias") != std::string::npos;
@@ -256,7 +256,7 @@ TEST(ExactTraining, NormsAndBiasesDecayOnlyWhereAllIsToDecay) {
 TEST(ExactTraining, TheReferenceStrategyGivesTheSameBits) {
   TrainingJob job = SmallJob();
   job.optimizer_place = OptimizerPlace::kAfterStep;
-  const RunOutcome resident = TrainSmall(SmallModel(), job, ResidentPlan(), 10);
+  const TrainingCaseOutcome resident = TrainSmall(SmallModel(), job, ResidentPlan(), 10);
   StreamPlan plan;
   plan.strategy = Strategy::kReference;
   plan.embedding_home = EmbeddingHome::kDevice;

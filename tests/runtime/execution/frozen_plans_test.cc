@@ -160,21 +160,21 @@ std::vector<Variant> Variants(const ModelSpec& spec, const TrainingJob& job) {
   return variants;
 }
 
-RunOutcome Train(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan) {
-  absl::StatusOr<RunOutcome> outcome =
-      RunTraining({.spec = spec,
-                   .job = job,
-                   .plan = plan,
-                   .source = RandomSource(spec, 7),
-                   // Unequal numbers of labels from one micro-batch to the next.
-                   .batch =
-                       [&](int64_t step, int64_t mb) {
-                         return RandomTokens(spec, job, static_cast<uint64_t>(100 * step + mb),
-                                             2 + (step + mb) % 3);
-                       },
-                   .steps = kSteps});
+TrainingCaseOutcome Train(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan) {
+  absl::StatusOr<TrainingCaseOutcome> outcome =
+      RunTrainingCase({.spec = spec,
+                       .job = job,
+                       .plan = plan,
+                       .source = RandomSource(spec, 7),
+                       // Unequal numbers of labels from one micro-batch to the next.
+                       .batch =
+                           [&](int64_t step, int64_t mb) {
+                             return RandomTokens(spec, job, static_cast<uint64_t>(100 * step + mb),
+                                                 2 + (step + mb) % 3);
+                           },
+                       .steps = kSteps});
   EXPECT_TRUE(outcome.ok()) << outcome.status();
-  return outcome.ok() ? *std::move(outcome) : RunOutcome{};
+  return outcome.ok() ? *std::move(outcome) : TrainingCaseOutcome{};
 }
 
 // The weights of a tensor as a run begins with them: in fp32, or the high halves of that.
@@ -203,7 +203,8 @@ std::set<std::string> TrainedBy(const ModelSpec& spec, const TrainingJob& job) {
 }
 
 // Trained tensors have moved; frozen ones are what compute reads, as at the begin.
-void ExpectOnlyTrainedMoved(const ModelSpec& spec, const TrainingJob& job, const RunOutcome& run) {
+void ExpectOnlyTrainedMoved(const ModelSpec& spec, const TrainingJob& job,
+                            const TrainingCaseOutcome& run) {
   const std::set<std::string> trained = TrainedBy(spec, job);
   EXPECT_EQ(std::set<std::string>(run.tensor_names.begin(), run.tensor_names.end()), trained);
   size_t tensors = 0;
@@ -222,7 +223,7 @@ void ExpectOnlyTrainedMoved(const ModelSpec& spec, const TrainingJob& job, const
 }
 
 void ExpectAllPlansEqual(const ModelSpec& spec, const TrainingJob& job) {
-  const RunOutcome resident = Train(spec, job, ResidentPlan());
+  const TrainingCaseOutcome resident = Train(spec, job, ResidentPlan());
   ASSERT_EQ(static_cast<int64_t>(resident.steps.size()), kSteps);
   ExpectOnlyTrainedMoved(spec, job, resident);
   for (const Variant& variant : Variants(spec, job)) {
@@ -308,7 +309,7 @@ TEST(FrozenPlans, TheOptimizersPlaceDoesNotChangeTheNumbersWithoutClip) {
     SCOPED_TRACE(selection.name);
     TrainingJob job = With(selection, Job());
     job.clip_norm = 0;
-    const RunOutcome behind = Train(TinyPlain(), job, StreamPlan{});
+    const TrainingCaseOutcome behind = Train(TinyPlain(), job, StreamPlan{});
     job.optimizer_place = OptimizerPlace::kAfterStep;
     ExpectEqualRuns(Train(TinyPlain(), job, StreamPlan{}), behind);
     job.optimizer_place = OptimizerPlace::kInBackward;
@@ -419,7 +420,7 @@ TEST(FrozenPlans, RandomSelectionsGiveTheBitsOfResidentUnderRandomPlans) {
     const TrainingJob everything = DrawJob(draw);
     const auto [train, freeze] = DrawSelection(draw, spec);
     const TrainingJob job = With(train, everything);
-    const RunOutcome resident = Train(spec, job, ResidentPlan());
+    const TrainingCaseOutcome resident = Train(spec, job, ResidentPlan());
     ASSERT_EQ(static_cast<int64_t>(resident.steps.size()), kSteps);
     ExpectOnlyTrainedMoved(spec, job, resident);
     ExpectEqualRuns(Train(spec, With(freeze, everything), StreamPlan{}), resident);

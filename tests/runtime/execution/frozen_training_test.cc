@@ -85,8 +85,8 @@ void ExpectTrainedWeight(const std::vector<float>& before, const std::vector<flo
   }
 }
 
-void ExpectFirstGradients(const Golden& golden, const RunOutcome& outcome, const FrozenCase& frozen,
-                          double error) {
+void ExpectFirstGradients(const Golden& golden, const TrainingCaseOutcome& outcome,
+                          const FrozenCase& frozen, double error) {
   const std::map<std::string, double> norms = NormsOnDisk(golden, outcome);
   EXPECT_EQ(norms.size(), frozen.tensors.size()) << "gradients of other tensors";
   for (const auto& [name, tensor] : frozen.tensors) {
@@ -105,7 +105,7 @@ TEST_P(FrozenTraining, LossesAndGradientNormsAreThoseOfPyTorch) {
   ASSERT_FALSE(cases_.empty());
   for (const FrozenCase& frozen : cases_) {
     SCOPED_TRACE(frozen.name);
-    const RunOutcome outcome = RunGolden(golden_, JobOf(golden_, frozen), StreamPlan{}, 8);
+    const TrainingCaseOutcome outcome = RunGolden(golden_, JobOf(golden_, frozen), StreamPlan{}, 8);
     ASSERT_EQ(outcome.steps.size(), 8u);
     EXPECT_LT(RelativeError(outcome.steps[0].loss, frozen.losses[0]), 1e-6);
     EXPECT_LT(RelativeError(outcome.steps[0].gradient_norm, frozen.gradient_norms[0]), 2e-5);
@@ -122,7 +122,7 @@ TEST_P(FrozenTraining, TrainedWeightsAreThoseOfPyTorchAndFrozenOnesKeepTheirBits
   const std::map<std::string, std::vector<float>> before = TensorsOnDisk(golden_, golden_.tensors);
   for (const FrozenCase& frozen : cases_) {
     SCOPED_TRACE(frozen.name);
-    const RunOutcome outcome = RunGolden(golden_, JobOf(golden_, frozen), StreamPlan{}, 8);
+    const TrainingCaseOutcome outcome = RunGolden(golden_, JobOf(golden_, frozen), StreamPlan{}, 8);
     ASSERT_EQ(outcome.tensors.size(), golden_.tensors.size());
     const auto after = TensorsOnDisk(golden_, outcome.tensors);
     size_t trained = 0;
@@ -147,7 +147,7 @@ TEST_P(FrozenTraining, FirstStepInBf16IsClose) {
     TrainingJob job = JobOf(golden_, frozen);
     job.compute_type = NumberType::kBf16;
     job.gradient_type = NumberType::kBf16;
-    const RunOutcome outcome = RunGolden(golden_, job, StreamPlan{}, 1);
+    const TrainingCaseOutcome outcome = RunGolden(golden_, job, StreamPlan{}, 1);
     ASSERT_EQ(outcome.steps.size(), 1u);
     EXPECT_LT(RelativeError(outcome.steps[0].loss, frozen.losses[0]), 1e-3);
     ExpectFirstGradients(golden_, outcome, frozen, 2e-2);
@@ -156,10 +156,10 @@ TEST_P(FrozenTraining, FirstStepInBf16IsClose) {
 
 // Of one tensor nothing is lost or added when others are frozen: its gradient has the same bits.
 TEST_P(FrozenTraining, FirstGradientsHaveTheBitsOfTrainingEverything) {
-  const RunOutcome all = RunGolden(golden_, golden_.job, StreamPlan{}, 1);
+  const TrainingCaseOutcome all = RunGolden(golden_, golden_.job, StreamPlan{}, 1);
   for (const FrozenCase& frozen : cases_) {
     SCOPED_TRACE(frozen.name);
-    const RunOutcome some = RunGolden(golden_, JobOf(golden_, frozen), StreamPlan{}, 1);
+    const TrainingCaseOutcome some = RunGolden(golden_, JobOf(golden_, frozen), StreamPlan{}, 1);
     ASSERT_EQ(some.steps.size(), 1u);
     EXPECT_EQ(some.steps[0].loss, all.steps[0].loss);
     for (const auto& [name, gradient] : some.gradients) {
@@ -177,7 +177,7 @@ TEST_P(FrozenTraining, MatricesThatStreamOneByOneGiveTheSameBits) {
     const TrainingJob job = JobOf(golden_, frozen);
     StreamPlan plan;
     plan.chunk_bytes = LeastChunkBytes(ListStages(golden_.spec), job);
-    const RunOutcome whole = RunGolden(golden_, job, StreamPlan{}, 2);
+    const TrainingCaseOutcome whole = RunGolden(golden_, job, StreamPlan{}, 2);
     ExpectEqualRuns(RunGolden(golden_, job, plan, 2), whole);
     ExpectEqualRuns(RunGolden(golden_, job, ResidentPlan(), 2), whole);
   }

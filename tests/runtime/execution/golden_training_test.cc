@@ -16,7 +16,7 @@ class GoldenTraining : public testing::TestWithParam<std::string> {};
 // PyTorch in fp64 differs from the goldens by 1.1e-7, 3e-6 and 6e-6 at most.
 TEST_P(GoldenTraining, LossesAndGradientNormsInFp32AreThoseOfPyTorch) {
   const Golden golden = LoadGolden(GetParam());
-  const RunOutcome outcome = RunGolden(golden, golden.job, StreamPlan{}, 8);
+  const TrainingCaseOutcome outcome = RunGolden(golden, golden.job, StreamPlan{}, 8);
   ASSERT_EQ(outcome.steps.size(), 8u);
   EXPECT_LT(RelativeError(outcome.steps[0].loss, golden.first_loss), 1e-6);
   EXPECT_LT(RelativeError(outcome.steps[0].gradient_norm, golden.gradient_norm), 2e-5);
@@ -36,7 +36,7 @@ TEST_P(GoldenTraining, LossesAndGradientNormsInBf16AreClose) {
   TrainingJob job = golden.job;
   job.compute_type = NumberType::kBf16;
   job.gradient_type = NumberType::kBf16;
-  const RunOutcome outcome = RunGolden(golden, job, StreamPlan{}, 1);
+  const TrainingCaseOutcome outcome = RunGolden(golden, job, StreamPlan{}, 1);
   ASSERT_EQ(outcome.steps.size(), 1u);
   EXPECT_LT(RelativeError(outcome.steps[0].loss, golden.first_loss), 1e-3);
   for (const auto& [name, norm] : NormsOnDisk(golden, outcome)) {
@@ -49,8 +49,8 @@ TEST_P(GoldenTraining, MatricesThatStreamOneByOneGiveTheSameBits) {
   const Golden golden = LoadGolden(GetParam());
   StreamPlan plan;
   plan.chunk_bytes = LeastChunkBytes(ListStages(golden.spec), golden.job);
-  const RunOutcome whole = RunGolden(golden, golden.job, StreamPlan{}, 2);
-  const RunOutcome shards = RunGolden(golden, golden.job, plan, 2);
+  const TrainingCaseOutcome whole = RunGolden(golden, golden.job, StreamPlan{}, 2);
+  const TrainingCaseOutcome shards = RunGolden(golden, golden.job, plan, 2);
   ASSERT_EQ(shards.steps.size(), 2u);
   EXPECT_EQ(shards.digest, whole.digest);
   for (size_t step = 0; step < 2; ++step) {
@@ -62,10 +62,10 @@ TEST_P(GoldenTraining, MatricesThatStreamOneByOneGiveTheSameBits) {
 TEST_P(GoldenTraining, GradientsInBf16PointWhereThoseInFp32Do) {
   const Golden golden = LoadGolden(GetParam());
   TrainingJob job = golden.job;
-  const RunOutcome fp32 = RunGolden(golden, job, StreamPlan{}, 1);
+  const TrainingCaseOutcome fp32 = RunGolden(golden, job, StreamPlan{}, 1);
   job.compute_type = NumberType::kBf16;
   job.gradient_type = NumberType::kBf16;
-  const RunOutcome bf16 = RunGolden(golden, job, StreamPlan{}, 1);
+  const TrainingCaseOutcome bf16 = RunGolden(golden, job, StreamPlan{}, 1);
   ASSERT_EQ(fp32.gradients.size(), golden.tensors.size());
   for (const auto& [name, gradient] : fp32.gradients) {
     ASSERT_FALSE(gradient.empty()) << name;

@@ -162,7 +162,7 @@ class Resume : public testing::Test {
       outcome.threads.push_back(io_->List("/proc/self/task")->size());
     };
     stopping_ = false;
-    ASSIGN_OR_RETURN(outcome.summary, RunTraining(run));
+    ASSIGN_OR_RETURN(outcome.summary, RunTrainingLoop(run));
     ASSIGN_OR_RETURN(outcome.digest, trainer->store().Digest());
     ASSIGN_OR_RETURN(outcome.metrics, ReadTextFile(*io_, request.folder + "/metrics.jsonl"));
     return absl::OkStatus();

@@ -123,8 +123,8 @@ std::vector<Variant> Variants(const ModelSpec& spec, const TrainingJob& job) {
   return variants;
 }
 
-RunOutcome Train(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan) {
-  absl::StatusOr<RunOutcome> outcome = RunTraining(
+TrainingCaseOutcome Train(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan) {
+  absl::StatusOr<TrainingCaseOutcome> outcome = RunTrainingCase(
       {.spec = spec,
        .job = job,
        .plan = plan,
@@ -133,7 +133,7 @@ RunOutcome Train(const ModelSpec& spec, const TrainingJob& job, const StreamPlan
                     int64_t mb) { return RandomTokens(spec, job, 100 * step + mb, 2 + step % 3); },
        .steps = kSteps});
   EXPECT_TRUE(outcome.ok()) << outcome.status();
-  return outcome.ok() ? *std::move(outcome) : RunOutcome{};
+  return outcome.ok() ? *std::move(outcome) : TrainingCaseOutcome{};
 }
 
 int64_t ShardsOf(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan) {
@@ -145,7 +145,7 @@ int64_t ShardsOf(const ModelSpec& spec, const TrainingJob& job, const StreamPlan
 }
 
 void ExpectShardsGiveTheBitsOfTheWhole(const ModelSpec& spec, const TrainingJob& job) {
-  const RunOutcome wanted = Train(spec, job, ResidentPlan());
+  const TrainingCaseOutcome wanted = Train(spec, job, ResidentPlan());
   ASSERT_EQ(static_cast<int64_t>(wanted.steps.size()), kSteps);
   EXPECT_NE(wanted.steps.front().loss, wanted.steps.back().loss);
   ExpectEqualRuns(Train(spec, job, StreamPlan{}), wanted);

@@ -151,12 +151,12 @@ TEST(Evaluate, GivesTheLossThatTrainingSees) {
   const TrainingJob job = Job();
   for (const auto& [name, plan] : Plans(job)) {
     SCOPED_TRACE(name);
-    const absl::StatusOr<RunOutcome> trained =
-        RunTraining({.spec = spec,
-                     .job = job,
-                     .plan = plan,
-                     .source = RandomSource(spec, 3),
-                     .batch = [&](int64_t, int64_t) { return RandomTokens(spec, job, 1, 7); }});
+    const absl::StatusOr<TrainingCaseOutcome> trained =
+        RunTrainingCase({.spec = spec,
+                         .job = job,
+                         .plan = plan,
+                         .source = RandomSource(spec, 3),
+                         .batch = [&](int64_t, int64_t) { return RandomTokens(spec, job, 1, 7); }});
     ASSERT_TRUE(trained.ok()) << trained.status();
     Made made;
     made.Alone(spec, job, plan, RandomSource(spec, 3));

@@ -97,7 +97,7 @@ class ModelSource : public ::testing::Test {
   absl::Status FillStore(const ParameterStore::Source& source) {
     TrainingJob job;
     job.sequence = 8;
-    return RunTraining({.spec = spec_, .job = job, .plan = {}, .source = source, .steps = 0})
+    return RunTrainingCase({.spec = spec_, .job = job, .plan = {}, .source = source, .steps = 0})
         .status();
   }
 
@@ -137,7 +137,7 @@ TEST_F(ModelSource, AStoreFilledFromAFolderIsTheOneFilledFromMemory) {
         OpenModelSource(*io_, StrCat("tests/goldens/", family), golden.spec);
     ASSERT_TRUE(source.ok()) << source.status();
     const auto digest = [&](const ParameterStore::Source& from) {
-      const absl::StatusOr<RunOutcome> outcome = RunTraining(
+      const absl::StatusOr<TrainingCaseOutcome> outcome = RunTrainingCase(
           {.spec = golden.spec, .job = golden.job, .plan = {}, .source = from, .steps = 0});
       EXPECT_TRUE(outcome.ok()) << outcome.status();
       return outcome.ok() ? outcome->digest : 0;

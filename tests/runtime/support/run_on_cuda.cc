@@ -14,14 +14,14 @@
 namespace horizon {
 namespace {
 
-absl::StatusOr<RunOutcome> RunWithDeviceContext(RunRequest request) {
+absl::StatusOr<TrainingCaseOutcome> RunWithDeviceContext(RunRequest request) {
   ASSIGN_OR_RETURN(const std::unique_ptr<DeviceContext> context,
                    CudaKernels().make_device_context());
   static RealClock clock;
   request.device = [](Bytes bytes) { return MakeCudaDevice({.capacity = bytes, .clock = &clock}); };
   request.kernels = &CudaKernels();
   request.device_context = context.get();
-  return RunTraining(request);
+  return RunTrainingCase(request);
 }
 
 }  // namespace
@@ -34,9 +34,9 @@ TrainingJob OnCuda(TrainingJob job) {
   return job;
 }
 
-absl::StatusOr<RunOutcome> RunOnCuda(RunRequest request, uint64_t seed) {
+absl::StatusOr<TrainingCaseOutcome> RunOnCuda(RunRequest request, uint64_t seed) {
   fake_cuda::Reset({.seed = seed});
-  absl::StatusOr<RunOutcome> outcome = RunWithDeviceContext(std::move(request));
+  absl::StatusOr<TrainingCaseOutcome> outcome = RunWithDeviceContext(std::move(request));
   for (const std::string& leak : fake_cuda::Leaks()) {
     return absl::InternalError(StrCat("left behind: ", leak));
   }

@@ -14,6 +14,6 @@ TrainingJob OnCuda(TrainingJob job);
 // The run on a fake CUDA device that is begun anew, whose streams, blocks and threads go on in an
 // order drawn from the seed. The request's device and kernels are set here. Internal when something
 // of the device is left behind.
-absl::StatusOr<RunOutcome> RunOnCuda(RunRequest request, uint64_t seed);
+absl::StatusOr<TrainingCaseOutcome> RunOnCuda(RunRequest request, uint64_t seed);
 
 }  // namespace horizon

@@ -40,10 +40,10 @@ TrainingJob TinyJob() {
   return job;
 }
 
-absl::StatusOr<RunOutcome> TrainTiny(const ModelSpec& spec, const TrainingJob& job,
-                                     const StreamPlan& plan, int64_t steps,
-                                     const MakeDevice& device) {
-  return RunTraining(
+absl::StatusOr<TrainingCaseOutcome> TrainTiny(const ModelSpec& spec, const TrainingJob& job,
+                                              const StreamPlan& plan, int64_t steps,
+                                              const MakeDevice& device) {
+  return RunTrainingCase(
       {.spec = spec,
        .job = job,
        .plan = plan,

@@ -17,8 +17,8 @@ TrainingJob TinyJob();
 ModelSpec TinyShards();
 StreamPlan ShardedPlan(const ModelSpec& spec, const TrainingJob& job);
 // Trains TinyLlama (or `spec`) with batches drawn by step and micro-batch.
-absl::StatusOr<RunOutcome> TrainTiny(const ModelSpec& spec, const TrainingJob& job,
-                                     const StreamPlan& plan, int64_t steps,
-                                     const MakeDevice& device = OnHostDevice());
+absl::StatusOr<TrainingCaseOutcome> TrainTiny(const ModelSpec& spec, const TrainingJob& job,
+                                              const StreamPlan& plan, int64_t steps,
+                                              const MakeDevice& device = OnHostDevice());
 
 }  // namespace horizon

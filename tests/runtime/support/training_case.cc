@@ -123,7 +123,8 @@ std::vector<std::string> DenseGoldens() {
   return names;
 }
 
-std::map<std::string, double> NormsOnDisk(const Golden& golden, const RunOutcome& outcome) {
+std::map<std::string, double> NormsOnDisk(const Golden& golden,
+                                          const TrainingCaseOutcome& outcome) {
   std::map<std::string, double> squares;
   for (size_t i = 0; i < outcome.tensor_names.size(); ++i) {
     const double norm = outcome.steps[0].norms[i];
@@ -146,18 +147,18 @@ std::map<std::string, std::vector<float>> TensorsOnDisk(
   return on_disk;
 }
 
-RunOutcome RunGolden(const Golden& golden, const TrainingJob& job, const StreamPlan& plan,
-                     int64_t steps) {
-  absl::StatusOr<RunOutcome> outcome =
-      RunTraining({.spec = golden.spec,
-                   .job = job,
-                   .plan = plan,
-                   .source = SourceOf(golden),
-                   .batch = [&](int64_t step,
-                                int64_t) { return golden.batches[static_cast<size_t>(step - 1)]; },
-                   .steps = steps});
+TrainingCaseOutcome RunGolden(const Golden& golden, const TrainingJob& job, const StreamPlan& plan,
+                              int64_t steps) {
+  absl::StatusOr<TrainingCaseOutcome> outcome = RunTrainingCase(
+      {.spec = golden.spec,
+       .job = job,
+       .plan = plan,
+       .source = SourceOf(golden),
+       .batch = [&](int64_t step,
+                    int64_t) { return golden.batches[static_cast<size_t>(step - 1)]; },
+       .steps = steps});
   EXPECT_TRUE(outcome.ok()) << outcome.status();
-  return outcome.ok() ? *std::move(outcome) : RunOutcome{};
+  return outcome.ok() ? *std::move(outcome) : TrainingCaseOutcome{};
 }
 
 double RelativeError(double got, double wanted) {
@@ -206,7 +207,7 @@ MakeDevice OnHostDevice() {
   };
 }
 
-absl::StatusOr<RunOutcome> RunTraining(const RunRequest& request) {
+absl::StatusOr<TrainingCaseOutcome> RunTrainingCase(const RunRequest& request) {
   ASSIGN_OR_RETURN(const MemoryLayout layout,
                    LayOutMemory(request.spec, request.job, request.plan));
   ASSIGN_OR_RETURN(const std::unique_ptr<Device> device,
@@ -220,7 +221,7 @@ absl::StatusOr<RunOutcome> RunTraining(const RunRequest& request) {
                        .clock = clock,
                        .device_context = request.device_context}));
   RETURN_IF_ERROR(trainer->store().Fill(request.source));
-  RunOutcome outcome;
+  TrainingCaseOutcome outcome;
   outcome.tensor_names = trainer->TensorNames();
   RETURN_IF_ERROR(trainer->Train(
       1, request.steps,
@@ -249,7 +250,7 @@ absl::StatusOr<RunOutcome> RunTraining(const RunRequest& request) {
   return outcome;
 }
 
-void ExpectEqualRuns(const RunOutcome& got, const RunOutcome& wanted) {
+void ExpectEqualRuns(const TrainingCaseOutcome& got, const TrainingCaseOutcome& wanted) {
   ASSERT_EQ(got.steps.size(), wanted.steps.size());
   for (size_t i = 0; i < got.steps.size(); ++i) {
     EXPECT_EQ(got.steps[i].loss, wanted.steps[i].loss) << "step " << i + 1;

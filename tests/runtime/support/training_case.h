@@ -46,7 +46,7 @@ std::vector<TokenRecord> RandomTokens(const ModelSpec& spec, const TrainingJob& 
 using MakeDevice = std::function<absl::StatusOr<std::unique_ptr<Device>>(Bytes bytes)>;
 MakeDevice OnHostDevice();
 
-struct RunOutcome {
+struct TrainingCaseOutcome {
   std::vector<StepResult> steps;
   uint64_t digest = 0;  // of masters and moments
   std::vector<std::string> tensor_names;
@@ -54,14 +54,14 @@ struct RunOutcome {
   std::map<std::string, std::vector<float>> gradients;  // of the last step, where they are kept
 };
 // The gradient norms of the first step, by the names of the tensors on disk.
-std::map<std::string, double> NormsOnDisk(const Golden& golden, const RunOutcome& outcome);
+std::map<std::string, double> NormsOnDisk(const Golden& golden, const TrainingCaseOutcome& outcome);
 // Values of our tensors as those on disk.
 std::map<std::string, std::vector<float>> TensorsOnDisk(
     const Golden& golden, const std::map<std::string, std::vector<float>>& tensors);
 // Trains a golden model on its own batches, from its own weights. A run that fails fails the test,
 // and has no steps.
-RunOutcome RunGolden(const Golden& golden, const TrainingJob& job, const StreamPlan& plan,
-                     int64_t steps);
+TrainingCaseOutcome RunGolden(const Golden& golden, const TrainingJob& job, const StreamPlan& plan,
+                              int64_t steps);
 double RelativeError(double got, double wanted);
 double Cosine(const std::vector<float>& a, const std::vector<float>& b);
 
@@ -78,10 +78,10 @@ struct RunRequest {
   const KernelTable* kernels = nullptr;     // of that device; null: the host's
   DeviceContext* device_context = nullptr;  // of a CUDA device
 };
-absl::StatusOr<RunOutcome> RunTraining(const RunRequest& request);
+absl::StatusOr<TrainingCaseOutcome> RunTrainingCase(const RunRequest& request);
 
 // The same losses, gradient norms of every tensor, masters and moments, bit for bit.
-void ExpectEqualRuns(const RunOutcome& got, const RunOutcome& wanted);
+void ExpectEqualRuns(const TrainingCaseOutcome& got, const TrainingCaseOutcome& wanted);
 
 // Everything on the device, nothing recomputed: the plan that others are compared with.
 StreamPlan ResidentPlan();

@@ -80,7 +80,7 @@ TEST(ConformanceSuite, TheFirstSeedWithAFindingIsNamedAndTheLast) {
 
 // Computes wrongly, and fails or does nothing: a check must say so and come to an end.
 TEST(ConformanceSuite, AWrongKernelIsAFinding) {
-  for (const Kernel& kernel : std::vector<Kernel>{
+  for (const KernelCall& kernel : std::vector<KernelCall>{
            [](const KernelContext&) { return absl::OkStatus(); },
            [](const KernelContext&) { return absl::InternalError("no code for it"); }}) {
     const DeviceFactory factory{

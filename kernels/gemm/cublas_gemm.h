@@ -55,11 +55,11 @@ struct Product {
 // were aligned to 16 bytes and no more, with a workspace of kGemmWorkspaceBytes, and never sums
 // over k in parts that meet in an order of their own (no split-K). alpha, initial and the values
 // play no part.
-class CublasProducts final : public DeviceContext {
+class CublasGemm final : public DeviceContext {
  public:
   // Unavailable where the library or the device is missing, or the build has no CUDA.
-  static absl::StatusOr<std::unique_ptr<CublasProducts>> Create();
-  ~CublasProducts() override;
+  static absl::StatusOr<std::unique_ptr<CublasGemm>> Create();
+  ~CublasGemm() override;
 
   // Puts the product on the context's stream and does not wait. The first of a shape asks cublasLt
   // for its algorithm, or whether it takes the one chosen for other sizes; later ones allocate
@@ -72,7 +72,7 @@ class CublasProducts final : public DeviceContext {
   struct Call;
   class Calls;
 
-  CublasProducts(cublasLtContext* handle, std::unique_ptr<Calls> calls);
+  CublasGemm(cublasLtContext* handle, std::unique_ptr<Calls> calls);
   absl::StatusOr<Call*> CallOf(const Key& key, const Key& chosen_for);
 
   cublasLtContext* handle_;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/kernel_context.h"
-#include "kernels/gemm/cublas_products.h"
+#include "kernels/gemm/cublas_gemm.h"
 #include "tests/fake_cuda/fake_cuda_control.h"
 
 namespace horizon {
@@ -24,7 +24,7 @@ class DeviceLane {
   explicit DeviceLane(const fake_cuda::Options& options, uint64_t workspace_bytes = 0) {
     fake_cuda::Reset(options);
     EXPECT_EQ(cudaStreamCreateWithFlags(&context_.stream, cudaStreamNonBlocking), cudaSuccess);
-    products_ = *CublasProducts::Create();
+    products_ = *CublasGemm::Create();
     context_.device_context = products_.get();
     context_.gemm_workspace = {Allocate<std::byte>(kGemmWorkspaceBytes), kGemmWorkspaceBytes};
     if (workspace_bytes > 0) {
@@ -68,7 +68,7 @@ class DeviceLane {
 
  private:
   KernelContext context_;
-  std::unique_ptr<CublasProducts> products_;
+  std::unique_ptr<CublasGemm> products_;
   std::vector<void*> allocated_;
 };
 

@@ -3,7 +3,7 @@
 #include <ostream>
 
 #include "kernels/gemm/gemm.h"
-#include "tests/kernels/products/device_lane.h"
+#include "tests/kernels/gemm/cuda/device_lane.h"
 #include "tests/kernels/support/bf16_values.h"
 
 namespace horizon {
@@ -257,7 +257,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, WeightGradientCudaTest,
                                          Stored{"rounded_and_added", false, true, true}),
                          [](const auto& way) { return way.param.name; });
 
-TEST(CublasProducts, RefusesWhatItDoesNotPromise) {
+TEST(CublasGemm, RefusesWhatItDoesNotPromise) {
   DeviceLane lane;
   uint16_t* memory = lane.Upload(std::vector<uint16_t>(4096));
   const Product good = {.m = 8,
@@ -315,7 +315,7 @@ Product Part(DeviceLane& lane, int64_t chosen_for) {
           .chosen_for_m = chosen_for};
 }
 
-TEST(CublasProducts, AnAlgorithmChosenForOtherSizesIsCheckedOnceAShape) {
+TEST(CublasGemm, AnAlgorithmChosenForOtherSizesIsCheckedOnceAShape) {
   DeviceLane lane;
   Product part = Part(lane, 64);
   const auto calls = [&](const Product& product) {
@@ -333,7 +333,7 @@ TEST(CublasProducts, AnAlgorithmChosenForOtherSizesIsCheckedOnceAShape) {
   EXPECT_EQ(calls(part), 1U);
 }
 
-TEST(CublasProducts, AnAlgorithmThatDoesNotServeThePartsIsAnErrorAndNotReplaced) {
+TEST(CublasGemm, AnAlgorithmThatDoesNotServeThePartsIsAnErrorAndNotReplaced) {
   constexpr uint64_t kTooMuch = kGemmWorkspaceBytes + 1;
   for (const auto& [options, why] :
        {std::pair{fake_cuda::Options{.algorithms_serve_other_sizes = false},
@@ -363,7 +363,7 @@ TEST(CublasProducts, AnAlgorithmThatDoesNotServeThePartsIsAnErrorAndNotReplaced)
 }
 
 // Each call in turn that may fail. One that only releases may fail unnoticed: the product is right.
-TEST(CublasProducts, AFailingCallIsAnErrorAndNothingLeaks) {
+TEST(CublasGemm, AFailingCallIsAnErrorAndNothingLeaks) {
   int errors = 0;
   for (uint64_t call = 1; call < 100; ++call) {
     DeviceLane lane;

@@ -4,7 +4,7 @@
 #include <ostream>
 
 #include "kernels/head/head_loss.h"
-#include "tests/kernels/products/device_lane.h"
+#include "tests/kernels/gemm/cuda/device_lane.h"
 #include "tests/kernels/support/bf16_values.h"
 
 namespace horizon {

@@ -3,7 +3,7 @@
 #include <ostream>
 
 #include "kernels/attention/attention.h"
-#include "tests/kernels/products/device_lane.h"
+#include "tests/kernels/gemm/cuda/device_lane.h"
 #include "tests/kernels/support/bf16_values.h"
 #include "tests/kernels/support/token_rows.h"
 

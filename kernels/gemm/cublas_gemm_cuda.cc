@@ -12,7 +12,7 @@
 #include "common/failure_source.h"
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
-#include "kernels/gemm/cublas_products.h"
+#include "kernels/gemm/cublas_gemm.h"
 
 namespace horizon {
 namespace {
@@ -116,7 +116,7 @@ absl::Status Check(const KernelContext& context, const Product& p) {
 }  // namespace
 
 // All that an algorithm follows from; steps of a batch of one, which say nothing, are 0.
-struct CublasProducts::Key {
+struct CublasGemm::Key {
   int64_t m, n, k, batch;
   int64_t a_stride, a_batch_stride, b_stride, b_batch_stride, c_stride, c_batch_stride;
   bool a_transposed, b_transposed, has_bias;
@@ -159,7 +159,7 @@ struct CublasProducts::Key {
 
 // What cublasLt has to be told of a shape. It thinks in columns, to which a row-major matrix is its
 // transpose; so it computes C^T = B^T A^T, and our b is its first operand.
-struct CublasProducts::Call {
+struct CublasGemm::Call {
   Description description;
   Layout a, b, c;
   cublasLtMatmulAlgo_t algorithm = {};
@@ -170,7 +170,7 @@ struct CublasProducts::Call {
   absl::Status CheckAlgorithm(cublasLtContext* handle, const Key& key, const Key& chosen_for) const;
 };
 
-class CublasProducts::Calls {
+class CublasGemm::Calls {
  public:
   // By the product's own shape and what its algorithm is chosen for; and algorithms by the latter.
   std::map<std::pair<Key, Key>, Call> by_shape;
@@ -217,7 +217,7 @@ absl::Status Set(const Preference& preference, cublasLtMatmulPreferenceAttribute
 
 }  // namespace
 
-absl::Status CublasProducts::Call::Describe(const Key& key) {
+absl::Status CublasGemm::Call::Describe(const Key& key) {
   cublasLtMatmulDesc_t made = nullptr;
   RETURN_IF_ERROR(ToStatus(cublasLtMatmulDescCreate(&made, CUBLAS_COMPUTE_32F, CUDA_R_32F),
                            "describe a product to cuBLAS"));
@@ -247,7 +247,7 @@ absl::Status CublasProducts::Call::Describe(const Key& key) {
   return absl::OkStatus();
 }
 
-absl::Status CublasProducts::Call::ChooseAlgorithm(cublasLtContext* handle) {
+absl::Status CublasGemm::Call::ChooseAlgorithm(cublasLtContext* handle) {
   cublasLtMatmulPreference_t made = nullptr;
   RETURN_IF_ERROR(
       ToStatus(cublasLtMatmulPreferenceCreate(&made), "say to cuBLAS what its algorithms may do"));
@@ -275,8 +275,8 @@ absl::Status CublasProducts::Call::ChooseAlgorithm(cublasLtContext* handle) {
   return absl::OkStatus();
 }
 
-absl::Status CublasProducts::Call::CheckAlgorithm(cublasLtContext* handle, const Key& key,
-                                                  const Key& chosen_for) const {
+absl::Status CublasGemm::Call::CheckAlgorithm(cublasLtContext* handle, const Key& key,
+                                              const Key& chosen_for) const {
   cublasLtMatmulHeuristicResult_t result = {};
   cublasStatus_t status = cublasLtMatmulAlgoCheck(handle, description.get(), b.get(), a.get(),
                                                   c.get(), c.get(), &algorithm, &result);
@@ -306,19 +306,18 @@ absl::Status CublasProducts::Call::CheckAlgorithm(cublasLtContext* handle, const
   return WithFailureSource(absl::UnavailableError(message), FailureSource::kDevice);
 }
 
-CublasProducts::CublasProducts(cublasLtContext* handle, std::unique_ptr<Calls> calls)
+CublasGemm::CublasGemm(cublasLtContext* handle, std::unique_ptr<Calls> calls)
     : handle_(handle), calls_(std::move(calls)) {}
 
-CublasProducts::~CublasProducts() { cublasLtDestroy(handle_); }
+CublasGemm::~CublasGemm() { cublasLtDestroy(handle_); }
 
-absl::StatusOr<std::unique_ptr<CublasProducts>> CublasProducts::Create() {
+absl::StatusOr<std::unique_ptr<CublasGemm>> CublasGemm::Create() {
   cublasLtHandle_t handle = nullptr;
   RETURN_IF_ERROR(ToStatus(cublasLtCreate(&handle), "begin to use cuBLAS"));
-  return std::unique_ptr<CublasProducts>(new CublasProducts(handle, std::make_unique<Calls>()));
+  return std::unique_ptr<CublasGemm>(new CublasGemm(handle, std::make_unique<Calls>()));
 }
 
-absl::StatusOr<CublasProducts::Call*> CublasProducts::CallOf(const Key& key,
-                                                             const Key& chosen_for) {
+absl::StatusOr<CublasGemm::Call*> CublasGemm::CallOf(const Key& key, const Key& chosen_for) {
   const std::pair shapes(key, chosen_for);
   const auto known = calls_->by_shape.find(shapes);
   if (known != calls_->by_shape.end()) return &known->second;
@@ -337,7 +336,7 @@ absl::StatusOr<CublasProducts::Call*> CublasProducts::CallOf(const Key& key,
   return &calls_->by_shape.emplace(shapes, std::move(call)).first->second;
 }
 
-absl::Status CublasProducts::Multiply(const KernelContext& context, const Product& product) {
+absl::Status CublasGemm::Multiply(const KernelContext& context, const Product& product) {
   if (product.m == 0 || product.n == 0 || product.batch == 0) return absl::OkStatus();
   RETURN_IF_ERROR(Check(context, product));
   const Key key(product);
@@ -362,7 +361,7 @@ absl::Status CublasProducts::Multiply(const KernelContext& context, const Produc
 }
 
 absl::Status MultiplyOnDevice(const KernelContext& context, const Product& product) {
-  auto* products = dynamic_cast<CublasProducts*>(context.device_context);
+  auto* products = dynamic_cast<CublasGemm*>(context.device_context);
   if (products != nullptr) return products->Multiply(context, product);
   return absl::FailedPreconditionError(
       StrCat("cannot ", Describe(product), ": the kernel's context has no cuBLAS"));
