@@ -17,27 +17,27 @@ namespace horizon {
 class Command;
 using CommandList = std::vector<std::unique_ptr<Command>>;
 
-// What the environment says of the terminal, if there is one.
+// What the environment says about the terminal, if there is one.
 struct TerminalTraits {
-  bool utf8 = false;  // the locale's letters are UTF-8
-  bool dumb = false;  // it can do nothing but print
+  bool utf8 = false;  // the locale's encoding is UTF-8
+  bool dumb = false;  // it can only print: no cursor movement, no colours
 };
 
-// What a command may use, built by main and passed down. Owns nothing.
+// Everything a command may use. main builds it and passes it down. Owns nothing.
 struct CommandContext {
   Io& io;
   Clock& clock;
   Log& log;
   Output& output;
   const CommandList& commands;
-  // Where what can be made again is kept for this user; empty when there is no such place.
+  // The user's folder for data that can be made again (profiles, tokenised data); empty if there is
+  // none.
   std::string cache_folder;
   TerminalTraits terminal;
 };
 
-// One subcommand of the program: `horizon NAME ...`. It lives in a file of its own; adding one is
-// that file, its factory in commands.h and a line in commands.cc. An object serves one command
-// line.
+// One subcommand of the program: `horizon NAME ...`. To add one, write its file, declare its
+// factory in commands.h and add a line to commands.cc. An object serves one command line.
 class Command {
  public:
   virtual ~Command() = default;
@@ -47,10 +47,10 @@ class Command {
   // More for `horizon help NAME`, in lines of at most 100 columns; may be empty.
   virtual std::string_view details() const { return ""; }
   // The options and arguments, bound to members of this object; the members' values are the
-  // defaults. --help and --log-level are every command's and not listed here.
+  // defaults. --help and --log-level belong to every command and are not listed here.
   virtual OptionList Options() = 0;
-  // Does the work after the options were read: answers on context.output, reports on context.log.
-  // The Status becomes the exit code (exit_code.h).
+  // Does the work, after the options were read. The answer goes to context.output, messages go to
+  // context.log. The Status becomes the exit code (exit_code.h).
   virtual absl::Status Run(const CommandContext& context) = 0;
 };
 

@@ -13,20 +13,21 @@
 
 namespace horizon {
 
-// The world a program runs in. Owns nothing.
+// Everything of the outside world that the program uses. Owns nothing.
 struct ProgramWorld {
   Io& io;
   Clock& clock;
   Output& output;
-  std::FILE* errors;         // messages, with the level the command line asks for
-  LogStyle log_style;        // how they look there
+  std::FILE* errors;         // receives messages of the level that the command line sets
+  LogStyle log_style;        // of the messages
   std::string cache_folder;  // see CommandContext
   TerminalTraits terminal;
 };
 
-// The whole program but its process: reads `arguments` (without the program's name), runs the
-// command they name out of `commands`, reports an error in one message. No command at all gives the
-// overview. A reader that closed its end of the pipe is told nothing.
+// The whole program, apart from its process: reads `arguments` (without the program's name), runs
+// the command of `commands` that they name, and reports an error in one message. Without a command
+// it prints the overview. An output pipe that the reader has closed is reported by the exit code
+// only.
 ExitCode RunProgram(std::span<const std::string> arguments, const CommandList& commands,
                     const ProgramWorld& world);
 

@@ -8,8 +8,9 @@
 
 namespace horizon {
 
-// How far long work of a command is, shown beside its log: a line that is redrawn on a terminal,
-// messages of the log now and then elsewhere. `context` outlives it.
+// Shows the progress of a command's long work: on a terminal as a line that is redrawn, elsewhere
+// as a log message now and then. `what` names the work, `total` is its size in any unit. The clock
+// and the log of `context` outlive the result.
 Progress ShowProgress(const CommandContext& context, std::string what, uint64_t total);
 
 }  // namespace horizon

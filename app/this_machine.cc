@@ -24,7 +24,7 @@
 namespace horizon {
 namespace {
 
-// Of measuring alone; what is around it takes a second or two more.
+// How long the measurements take; the work around them takes a second or two more.
 struct Times {
   Seconds host;
   Seconds device;  // where it is not the host
@@ -39,7 +39,7 @@ std::string Date(int64_t unix_seconds) {
                           absl::UTCTimeZone());
 }
 
-// What tells one device from another, and where it is on the bus.
+// A text that identifies a device, and its place on the bus.
 struct DeviceIdentity {
   std::string text;
   std::string bus_id;
@@ -62,25 +62,26 @@ absl::StatusOr<ProfiledHardware> HardwareHere(const CommandContext& context,
   return HardwareOf(limits, IdentityOf(device).text);
 }
 
-// Which of the driver's devices lies at this place on the bus.
+// The driver's index of the device at this place on the bus.
 std::optional<int> IndexOnBus(Nvml& nvml, const std::string& bus_id) {
   const int count = nvml.CountDevices().value_or(0);
   for (int i = 0; i < count; ++i) {
     const absl::StatusOr<NvmlDevice> device = nvml.Read(i);
-    if (device.ok() && SameBusPlace(device->bus_id, bus_id)) return i;
+    if (device.ok() && SameBusId(device->bus_id, bus_id)) return i;
   }
   return std::nullopt;
 }
 
-class Measuring {
+// Measures this machine and the device, and shows how far it has got.
+class MachineProfiler {
  public:
-  Measuring(const CommandContext& context, const ChosenDevice& device,
-            const ProfileRequest& request)
+  MachineProfiler(const CommandContext& context, const ChosenDevice& device,
+                  const ProfileRequest& request)
       : context_(context), device_(device), request_(request), times_(TimesOf(request.depth)) {
     host_.quick = request.depth == ProfileDepth::kQuick;
     host_.time = times_.host;
     host_.when = Date(context.clock.UnixSeconds());
-    host_.on_measured = [this](int64_t done, int64_t total) { ShowProgress(done, total); };
+    host_.on_measured = [this](int64_t done, int64_t total) { UpdateProgress(done, total); };
   }
 
   absl::StatusOr<HardwareProfile> Measure() {
@@ -96,7 +97,7 @@ class Measuring {
   bool on_cuda() const { return device_.name.kind == DeviceKind::kCuda; }
 
   absl::StatusOr<HardwareProfile> MeasureCuda() {
-    const DeviceRates rates{
+    const DeviceRateOptions rates{
         .time = times_.device, .matrix_bytes = kUsualMatrixBytes, .when = host_.when};
     ASSIGN_OR_RETURN(const ComputeDevice device,
                      OpenComputeDevice({.name = device_.name,
@@ -116,8 +117,8 @@ class Measuring {
     return profile;
   }
 
-  // What operations reach in a run of the rates they have alone. A machine with little memory has
-  // a profile without it.
+  // Adds the share of each rate that operations reach in a run. A machine with little memory has a
+  // profile without it.
   absl::StatusOr<HardwareProfile> InRuns(HardwareProfile profile) {
     if (profile.usable_host_bytes() < 2.0 * static_cast<double>(kRunsForProfileBytes))
       return profile;
@@ -133,7 +134,7 @@ class Measuring {
     return profile;
   }
 
-  // None where there is no driver's library to ask, which is no error.
+  // Nothing where the driver's library is missing, which is no error.
   absl::StatusOr<std::optional<PcieState>> MeasureLink(Device& device) {
     const absl::StatusOr<std::unique_ptr<Nvml>> nvml = Nvml::Open(request_.nvml_library);
     if (!nvml.ok()) return std::nullopt;
@@ -142,7 +143,7 @@ class Measuring {
     return ProbeLink(context_.clock, device, [&] { return (*nvml)->ReadLink(*index); });
   }
 
-  void ShowProgress(int64_t done, int64_t total) {
+  void UpdateProgress(int64_t done, int64_t total) {
     if (progress_ == nullptr) {
       progress_.reset(new Progress(
           ShowProgress(context_, "measuring this machine", static_cast<uint64_t>(total))));
@@ -178,11 +179,12 @@ absl::StatusOr<std::vector<DiskProfile>> MeasureDisk(const CommandContext& conte
 
 }  // namespace
 
-std::string KeepThisMachine(const CommandContext& context, const HardwareProfile& profile) {
+std::string CacheMachineProfile(const CommandContext& context, const HardwareProfile& profile) {
   if (context.cache_folder.empty()) return "";
   absl::Status status = MakeFolders(context.io, context.cache_folder);
   if (status.ok()) {
-    const absl::StatusOr<std::string> path = KeepProfile(context.io, context.cache_folder, profile);
+    const absl::StatusOr<std::string> path =
+        CacheProfile(context.io, context.cache_folder, profile);
     if (path.ok()) return *path;
     status = path.status();
   }
@@ -190,28 +192,29 @@ std::string KeepThisMachine(const CommandContext& context, const HardwareProfile
   return "";
 }
 
-absl::StatusOr<KeptProfile> MeasureThisMachine(const CommandContext& context,
-                                               const ChosenDevice& device,
-                                               const ProfileRequest& request) {
+absl::StatusOr<CachedProfile> MeasureThisMachine(const CommandContext& context,
+                                                 const ChosenDevice& device,
+                                                 const ProfileRequest& request) {
   ASSIGN_OR_RETURN(ProfiledHardware hardware, HardwareHere(context, device));
-  // First what can fail for a name that is wrong.
+  // The disk comes first: it can fail because of a wrong name.
   ASSIGN_OR_RETURN(std::vector<DiskProfile> disks, MeasureDisk(context, request));
-  ASSIGN_OR_RETURN(HardwareProfile profile, Measuring(context, device, request).Measure());
+  ASSIGN_OR_RETURN(HardwareProfile profile, MachineProfiler(context, device, request).Measure());
   profile.disks = std::move(disks);
   profile.measured_on = MeasuredNow(std::move(hardware), context.clock.UnixSeconds());
   profile.measured_on->quick = request.depth == ProfileDepth::kQuick;
-  // How it is built is told where it can be found out.
+  // The profile describes how the host is built where that can be found out.
   absl::StatusOr<HostTopology> topology = ReadHostTopology(context.io);
   if (topology.ok()) profile.host.topology = *std::move(topology);
-  std::string path = KeepThisMachine(context, profile);
-  return KeptProfile{.profile = std::move(profile), .path = std::move(path)};
+  std::string path = CacheMachineProfile(context, profile);
+  return CachedProfile{.profile = std::move(profile), .path = std::move(path)};
 }
 
 absl::StatusOr<HardwareProfile> ProfileOfThisMachine(const CommandContext& context,
                                                      const ChosenDevice& device) {
   ASSIGN_OR_RETURN(const HostLimits limits, ReadHostLimits(context.io));
   const ProfiledHardware hardware = HardwareOf(limits, IdentityOf(device).text);
-  absl::StatusOr<KeptProfile> kept = FindKeptProfile(context.io, context.cache_folder, hardware);
+  absl::StatusOr<CachedProfile> kept =
+      FindCachedProfile(context.io, context.cache_folder, hardware);
   if (kept.ok()) {
     const MeasuredOn& measured = *kept->profile.measured_on;
     const int64_t now = context.clock.UnixSeconds();

@@ -13,45 +13,48 @@
 
 namespace horizon {
 
-// The machine this program runs on, measured: what plans are made from.
+// The profile of the machine that the program runs on: measuring it, caching it for later commands,
+// and loading it. Plans are made from it.
 
 enum class ProfileDepth { kQuick, kFull };
 
 struct ProfileRequest {
   ProfileDepth depth = ProfileDepth::kQuick;
-  // Also how fast files are written and read there; empty: not.
-  std::string disk_folder;
-  bool disk_needed = true;  // a folder that cannot be measured is an error, else a warning
+  std::string disk_folder;  // the speed of its disk is measured too; empty: no disk is measured
+  bool disk_needed = true;  // whether a folder that cannot be measured is an error or a warning
   std::string nvml_library = kNvmlLibrary;
 };
 
-// Measures this machine with the device in under 20 s (quick) or 3 minutes, shows how far it is,
-// and keeps the profile for later commands where there is a place for it.
-absl::StatusOr<KeptProfile> MeasureThisMachine(const CommandContext& context,
-                                               const ChosenDevice& device,
-                                               const ProfileRequest& request);
+// Measures this machine with the device, in under 20 s (quick) or 3 minutes (full). It shows the
+// progress and caches the profile for later commands where the user has a cache folder.
+absl::StatusOr<CachedProfile> MeasureThisMachine(const CommandContext& context,
+                                                 const ChosenDevice& device,
+                                                 const ProfileRequest& request);
 
-// The profile that is kept, with what memory is free now; measured quickly where there is none that
-// can be used. The log says which, how old, and why it should be measured again if so.
+// The cached profile, with the memory that is free now; if no usable one is cached, a quick
+// measurement. The log says which of the two it is, how old a cached profile is, and, where that
+// applies, why it should be measured again.
 absl::StatusOr<HardwareProfile> ProfileOfThisMachine(const CommandContext& context,
                                                      const ChosenDevice& device);
 
-// The profile for a run that happens here: the one that `option` ("--machine") names, which is
-// warned of as below, or this machine's.
+// The profile for a run on this machine: the one that `machine` names, with the warnings of
+// WarnOfOtherMachine, or this machine's own when `machine` is empty. `option` ("--machine") is for
+// messages.
 absl::StatusOr<HardwareProfile> ProfileForRun(const CommandContext& context,
                                               const ChosenDevice& device, const std::string& option,
                                               const std::optional<std::string>& machine);
 
-// Keeps a profile of this machine for later commands, in place of the one that was kept. Returns
-// where; empty, with a warning, where there is no place for it.
-std::string KeepThisMachine(const CommandContext& context, const HardwareProfile& profile);
+// Caches a profile of this machine for later commands, in place of the earlier one. Returns its
+// path; empty if there is no cache folder or, with a warning, if it cannot be written.
+std::string CacheMachineProfile(const CommandContext& context, const HardwareProfile& profile);
 
-// For commands whose run happens here though --machine names a profile: warns, with what differs,
-// when that was measured on another machine or is stale. `given` is the option: "--machine FILE".
+// For commands that run on this machine though --machine names a profile: warns when the profile
+// was measured on another machine (with the difference) or is stale; otherwise logs how old it is.
+// `given` is the option as typed: "--machine FILE".
 absl::Status WarnOfOtherMachine(const CommandContext& context, const ChosenDevice& device,
                                 const std::string& given, const HardwareProfile& profile);
-// For commands that may ask of any machine: says whose profile it is and how old. Nothing of one
-// that was not measured.
+// For commands that plan for any machine: logs where the profile was measured and how old it is.
+// Logs nothing for a profile that was not measured.
 void LogProfileSource(const CommandContext& context, const std::string& name,
                       const HardwareProfile& profile);
 

@@ -16,16 +16,16 @@ class CheckedU64 {
   constexpr CheckedU64(uint64_t value) : value_(value) {}
 
   static constexpr CheckedU64 Overflowed() { return CheckedU64(kOverflowed); }
-  // A signed count from a file: negative is overflowed.
+  // Converts a signed count, such as one read from a file. A negative count is overflowed.
   static constexpr CheckedU64 FromSigned(int64_t value) {
     return value < 0 ? Overflowed() : CheckedU64(static_cast<uint64_t>(value));
   }
 
   constexpr bool ok() const { return value_ != kOverflowed; }
-  // All ones when overflowed: callers ask ok() first.
+  // The count, or all ones when overflowed, so callers ask ok() first.
   constexpr uint64_t value() const { return value_; }
 
-  // Up to the next multiple of `unit` (> 0).
+  // The count rounded up to the next multiple of `unit`; overflowed where `unit` is zero.
   constexpr CheckedU64 RoundedUp(uint64_t unit) const {
     if (!ok() || unit == 0) return Overflowed();
     const uint64_t rest = value_ % unit;
@@ -48,7 +48,7 @@ class CheckedU64 {
     }
     return CheckedU64(product);
   }
-  // Rounded down; overflowed where `b` is zero.
+  // The quotient, rounded down; overflowed where `b` is zero.
   friend constexpr CheckedU64 operator/(CheckedU64 a, CheckedU64 b) {
     if (!a.ok() || !b.ok() || b.value_ == 0) return Overflowed();
     return CheckedU64(a.value_ / b.value_);

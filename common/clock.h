@@ -11,17 +11,17 @@ namespace horizon {
 
 using Nanoseconds = std::chrono::nanoseconds;
 
-// Time for everything that waits, measures or limits a rate, so that tests turn it by hand. All
-// calls may be made from any thread.
+// The source of time for everything that waits, measures or limits a rate. The program uses
+// RealClock; tests use VirtualClock and move the time by hand. Any thread may call any function.
 class Clock {
  public:
   virtual ~Clock() = default;
-  // Nanoseconds since some fixed moment; never goes back.
+  // Nanoseconds since some fixed moment. The value never decreases.
   virtual Nanoseconds Now() = 0;
-  // Blocks until Now() >= deadline (true) or `stop` is requested before that (false). A deadline
-  // that has passed does not block.
+  // Blocks until Now() >= deadline and returns true, or returns false if `stop` is requested before
+  // that. It does not block if the deadline has passed.
   virtual bool WaitUntil(Nanoseconds deadline, std::stop_token stop = {}) = 0;
-  // Seconds since the begin of 1970 (UTC) as the system has them: for dates, since it may jump.
+  // The system's time in seconds since the start of 1970 (UTC). Use it for dates only: it may jump.
   virtual int64_t UnixSeconds();
   // WaitUntil(Now() + duration); a duration of zero or less does not block.
   bool SleepFor(Nanoseconds duration, std::stop_token stop = {});
@@ -34,8 +34,9 @@ class RealClock final : public Clock {
   bool WaitUntil(Nanoseconds deadline, std::stop_token stop = {}) override;
 };
 
-// A clock for tests, starting at zero. By hand it moves only by Advance; with kSleepAdvances a wait
-// returns at once and moves the time to its deadline, which suits tests of one thread.
+// A clock for tests; it starts at zero. With kByHand the time moves only when Advance is called.
+// With kSleepAdvances a wait returns at once and moves the time to its deadline, which suits tests
+// that use one thread.
 class VirtualClock final : public Clock {
  public:
   enum class Mode { kByHand, kSleepAdvances };
@@ -44,18 +45,19 @@ class VirtualClock final : public Clock {
   Nanoseconds Now() override;
   bool WaitUntil(Nanoseconds deadline, std::stop_token stop = {}) override;
   int64_t UnixSeconds() override;  // whole seconds of Now()
-  // Moves the time forward (duration >= 0) and wakes the waits it reaches.
+  // Moves the time forward by `duration` (>= 0) and wakes every wait whose deadline it reaches.
   void Advance(Nanoseconds duration);
-  // Blocks until at least `count` threads are inside WaitUntil with a deadline still ahead. Tests
-  // use it in place of sleeping "long enough".
+  // Blocks until at least `count` threads are inside WaitUntil with a deadline that is still ahead.
+  // Tests call it instead of sleeping "long enough".
   void AwaitSleepers(int count);
 
  private:
   const Mode mode_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  Nanoseconds now_{0};                // guarded by mutex_
-  std::multiset<Nanoseconds> waits_;  // deadlines of the threads inside WaitUntil; by mutex_
+  Nanoseconds now_{0};  // guarded by mutex_
+  std::multiset<Nanoseconds>
+      waits_;  // deadlines of the threads inside WaitUntil; guarded by mutex_
 };
 
 }  // namespace horizon

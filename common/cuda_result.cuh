@@ -6,6 +6,7 @@
 
 namespace horizon {
 
+// Converts the error code of a CUDA runtime call, for launchers in .cu files.
 inline CudaResult ToResult(cudaError_t error) {
   return {static_cast<int>(error), cudaGetErrorString(error),
           error == cudaErrorInsufficientDriver || error == cudaErrorNoDevice ||

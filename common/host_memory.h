@@ -10,24 +10,27 @@
 namespace horizon {
 
 struct HostMemoryOptions {
-  // Every page is there when Create returns: later use cannot fail and does not stop to fault.
+  // Create allocates every page before it returns, so later use cannot fail and causes no page
+  // faults.
   bool populate = true;
-  // Asks for huge pages; where the system gives none, small ones serve.
+  // Asks the system for huge pages. If it provides none, small pages are used.
   bool huge_pages = true;
 };
 
-// Owns one mapping of the process's memory, zeroed at first, of exactly the size asked for (the
-// last page may be longer). What is large and lasts lies in these: a heap would round and keep.
+// Owns one anonymous memory mapping of exactly the requested size (the last page may extend past
+// it). The memory is zero at first and is unmapped by the destructor. Use it for large, long-lived
+// buffers such as weights and optimizer state: a heap would round their sizes up, and keep the
+// memory after they are freed.
 class HostMemory {
  public:
-  // ResourceExhausted with the size asked for when the system refuses. Zero bytes are fine.
+  // ResourceExhausted, with the requested size, if the system refuses. A size of zero is allowed.
   static absl::StatusOr<HostMemory> Create(Bytes size, const HostMemoryOptions& options = {});
   HostMemory() = default;
   HostMemory(HostMemory&& other) noexcept;
   HostMemory& operator=(HostMemory&& other) noexcept;
   ~HostMemory();
 
-  // Begins at a page. Empty after a move.
+  // The memory, which starts at a page boundary. Empty after a move.
   std::span<std::byte> span() const { return {data_, size_}; }
   std::byte* data() const { return data_; }
   uint64_t size() const { return size_; }

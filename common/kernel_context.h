@@ -10,9 +10,9 @@ struct CUstream_st;
 
 namespace horizon {
 
-// What the kernels of one device keep between their calls, such as the handle of a library and the
-// algorithms it chose. They make it (KernelTable::make_device_context) and they alone know what it
-// holds; all others own it and pass it on.
+// State that the kernels of one device keep between calls, such as a library handle and the
+// algorithms that the library chose. The kernels create it (KernelTable::make_device_context) and
+// only they know what it holds; everyone else just owns it and passes it on.
 class DeviceContext {
  public:
   DeviceContext() = default;
@@ -21,29 +21,31 @@ class DeviceContext {
   virtual ~DeviceContext() = default;
 };
 
-// What a kernel needs besides its arguments: who works, and scratch. Owned by the lane that calls;
-// kernels allocate nothing.
+// What a kernel needs besides its arguments: threads or a stream to run on, and scratch memory. The
+// schedule lane that calls the kernel owns all of it. Kernels allocate nothing.
 struct KernelContext {
-  Workers* workers = nullptr;     // host bodies
-  std::span<std::byte> scratch;   // workers->count() x kWorkerScratchBytes, aligned to 64
-  CUstream_st* stream = nullptr;  // CUDA bodies put their work here
-  // CUDA bodies: what they keep between calls; memory of the device for matrix multiplies
-  // (kGemmWorkspaceBytes, aligned to 256); and memory for what a kernel needs beside its arguments
-  // (as much as its ...WorkspaceBytes says, aligned to 256). The memory belongs to this stream
-  // alone.
+  // Host kernels run on `workers` and use `scratch` in host memory: workers->count() x
+  // kWorkerScratchBytes, aligned to 64 bytes.
+  Workers* workers = nullptr;
+  std::span<std::byte> scratch;
+  // CUDA kernels launch on `stream`. Both workspaces are device memory, aligned to 256 bytes, that
+  // no other stream uses: kGemmWorkspaceBytes for matrix multiplies, and for any other kernel as
+  // much as its ...WorkspaceBytes function returns.
+  CUstream_st* stream = nullptr;
   DeviceContext* device_context = nullptr;
   std::span<std::byte> gemm_workspace;
   std::span<std::byte> device_workspace;
 
+  // The scratch memory of one worker: kWorkerScratchBytes.
   std::byte* ScratchOf(int worker) const;
 };
 
-// Of each worker: tiles of matrices on their way to another type or sum. Dead when a kernel
-// returns.
+// Scratch of each worker, for matrix tiles that are being converted to another type or summed. Its
+// contents do not outlive the kernel call.
 inline constexpr size_t kWorkerScratchBytes = size_t{2} << 20;
 
-// What every matrix product on a CUDA device may use. A constant, since the way a product is taken
-// (and with it the bits) may follow from it.
+// Workspace of every matrix multiply on a CUDA device. It is a constant because the library may
+// choose its algorithm by the workspace size, and with the algorithm the bits of the result.
 inline constexpr size_t kGemmWorkspaceBytes = size_t{32} << 20;
 
 inline std::byte* KernelContext::ScratchOf(int worker) const {

@@ -61,14 +61,14 @@ LogStyle LogStyleFor(std::FILE* out, const char* no_color) {
 }
 
 void Log::Draw(std::string_view text) {
-  if (!Wants(LogLevel::kInfo)) return;
+  if (!IsEnabled(LogLevel::kInfo)) return;
   const std::scoped_lock lock(mutex_);
   std::fwrite(text.data(), 1, text.size(), out_);
   std::fflush(out_);
 }
 
 void Log::Write(LogLevel level, std::string_view message) {
-  if (!Wants(level)) return;
+  if (!IsEnabled(level)) return;
   std::string line;
   if (style_ != LogStyle::kPlain) line += kEraseLine;
   if (style_ == LogStyle::kColour) line += ColourOf(level);

@@ -6,9 +6,10 @@
 
 namespace horizon {
 
-// The project's source of random numbers: Philox4x32 with 10 rounds (Salmon et al., "Parallel
-// random numbers: as easy as 1, 2, 3", SC 2011, section 3.3). A number is a pure function of a key
-// and a counter, so any part of a sequence is made anywhere, in any order, with the same bits.
+// The project's random number generator: Philox4x32 with 10 rounds (Salmon et al., "Parallel random
+// numbers: as easy as 1, 2, 3", SC 2011, section 3.3). It is counter-based: each number is a pure
+// function of a key and a counter, so any part of a sequence can be generated on any thread or
+// device, in any order, with the same bits.
 struct PhiloxKey {
   std::array<uint32_t, 2> words{};
 };
@@ -29,7 +30,7 @@ constexpr PhiloxBlock Philox(PhiloxKey key, PhiloxBlock counter) {
   return counter;
 }
 
-// A key and a counter from 64-bit parts.
+// Build a key and a counter from 64-bit parts.
 constexpr PhiloxKey PhiloxKeyOf(uint64_t seed) {
   return {{static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)}};
 }
@@ -38,7 +39,8 @@ constexpr PhiloxBlock PhiloxCounterOf(uint64_t low, uint64_t high) {
           static_cast<uint32_t>(high >> 32)};
 }
 
-// A counter's half from a name (FNV-1a, 64 bits): streams of different names do not meet.
+// Hashes a name to one 64-bit half of a counter (FNV-1a), so that sequences with different names do
+// not overlap.
 constexpr uint64_t PhiloxStreamOf(std::string_view name) {
   uint64_t hash = 0xCBF29CE484222325;
   for (const char c : name) {

@@ -11,36 +11,39 @@ namespace horizon {
 
 enum class ProgressStyle {
   kTerminal,  // one line, redrawn in place
-  kLines,     // a plain line now and then: pipes, files, CI
+  kLines,     // a plain line every few seconds, for pipes, files and CI
 };
 enum class ProgressUnit { kItems, kBytes };
 
 struct ProgressOptions {
   std::string what;    // "loading weights"
-  uint64_t total = 0;  // 0: not known, no share and no time left
+  uint64_t total = 0;  // 0: not known; then no percentage and no time left is shown
   ProgressUnit unit = ProgressUnit::kItems;
   ProgressStyle style = ProgressStyle::kLines;
-  int columns =
-      80;  // the terminal's width; longer lines are cut, since a wrapped one is not erased
+  // The terminal's width. Longer lines are cut, since redrawing would not erase a wrapped line.
+  int columns = 80;
   Nanoseconds redraw_interval = std::chrono::milliseconds(100);  // kTerminal
   Nanoseconds line_interval = std::chrono::seconds(10);          // kLines
 };
 
-// Shows how far long work is: "loading weights: 3.00 GiB of 12.0 GiB, 25 %, 1.20 GB/s, 8 s left".
-// Used by one thread; `clock` and what `sink` writes to outlive it. Update costs a look at the
-// clock unless a line is due, so it may be called for every item.
+// Shows the progress of a long task:
+//   "loading weights: 3.00 GiB of 12.0 GiB, 25 %, 1.20 GB/s, 8 s left"
+// One thread uses it. `clock`, and whatever `sink` writes to, must outlive it. Update only reads
+// the clock unless a line is due, so it may be called for every item.
 class Progress {
  public:
   using Sink = std::function<void(std::string_view)>;
   Progress(Clock& clock, Sink sink, ProgressOptions options);
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
-  // Work that was given up leaves its last line standing, ended.
+  // If the task was abandoned before Finish, its last line stays on the terminal, followed by a
+  // newline.
   ~Progress();
 
-  // `done` of the total so far. The first call draws at once on a terminal.
+  // Reports that `done` of the total is done. On a terminal the first call draws at once.
   void Update(uint64_t done);
-  // The closing line, "loading weights: 12.0 GiB in 10 s, 1.20 GB/s". Later calls do nothing.
+  // Writes the final line, "loading weights: 12.0 GiB in 10 s, 1.20 GB/s". Later calls of Update
+  // and Finish do nothing.
   void Finish(uint64_t done);
 
  private:
@@ -53,12 +56,13 @@ class Progress {
   const Sink sink_;
   const ProgressOptions options_;
   const Nanoseconds start_;
-  Nanoseconds next_;    // no drawing before that
-  bool drawn_ = false;  // an unended line stands on the terminal
+  Nanoseconds next_;    // nothing is drawn before this time
+  bool drawn_ = false;  // the terminal shows a line without its newline
   bool finished_ = false;
 };
 
-// "45 s", "3 min 07 s", "2 h 05 min", "3 d 04 h"; seconds are rounded to nearest first.
+// A duration as text: "45 s", "3 min 07 s", "2 h 05 min", "3 d 04 h". It is first rounded to the
+// nearest second.
 std::string RoughDuration(Nanoseconds duration);
 
 }  // namespace horizon

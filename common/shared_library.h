@@ -7,19 +7,20 @@
 
 namespace horizon {
 
-// A library of the system, opened while the program runs: for drivers that need not be there. The
-// name comes from the program or its command line, never from a file that was read.
+// A shared library that the program opens while it runs (dlopen), for drivers such as NVML that a
+// machine may not have. The name must come from the program or its command line, never from a file
+// that was read.
 class SharedLibrary {
  public:
-  // `name` as dlopen takes it: a path if it has a slash, else looked for as the loader does.
-  // Unavailable, with the loader's words, when it cannot be opened.
+  // `name` is what dlopen takes: a path if it contains a slash, else a name that the loader
+  // searches for. Unavailable, with the loader's message, if it cannot be opened.
   static absl::StatusOr<SharedLibrary> Open(const std::string& name);
   SharedLibrary(SharedLibrary&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
   SharedLibrary& operator=(SharedLibrary&&) = delete;
-  // What Find gave must not be used any more.
+  // Closes the library. Pointers that Find returned must not be used afterwards.
   ~SharedLibrary();
 
-  // Null where the library has no such symbol. Any thread.
+  // The function of that name; null if the library has no such symbol. Any thread may call it.
   template <typename Function>
   Function* Find(const char* symbol) const {
     return reinterpret_cast<Function*>(FindAddress(symbol));

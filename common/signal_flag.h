@@ -5,22 +5,27 @@
 
 namespace horizon {
 
-// SIGINT, SIGTERM, SIGHUP (a closed terminal) and SIGUSR1 (which schedulers send before the time is
-// up) as a flag. While one of these lives, the first of the signals is only noted: long work asks
-// requested() where it can stop and leave things whole. The next one, of whichever kind, gets the
-// default action back and is raised again, so that the program stops at once, as if nobody had
-// listened; except SIGHUP, since a terminal that is closed sends it two or three times. A signal
-// that was ignored when the object was made (a job in the background of a script, nohup) stays
-// ignored. The destructor puts back what was there before.
+// Turns the signals that ask a program to stop into a flag, so that long work can stop at a point
+// where its files are consistent:
+//   StopSignals signals;
+//   while (!done && !signals.requested()) Step();
+// The signals are SIGINT, SIGTERM, SIGHUP (the terminal was closed) and SIGUSR1 (which cluster
+// schedulers send before a job's time is up).
 //
-// A handler has no object to reach, so there is one flag in a process and one StopSignals at a
-// time: a second one alive is a CHECK. A new one starts unrequested. Made and destroyed by one
-// thread; the rest may be called by any, and the signals may arrive in any.
+// While a StopSignals exists, the first of these signals only sets the flag. The second one, of
+// whichever kind, restores its default action and is raised again, so the program stops at once.
+// SIGHUP is the exception: as a later signal it is ignored, since closing a terminal sends two or
+// three of them. A signal that was already ignored when the object was created (under nohup, or in
+// a background job of a script) stays ignored. The destructor restores the previous handlers.
+//
+// A signal handler cannot reach an object, so the flag is global: a process has at most one
+// StopSignals at a time (CHECK), and a new one starts with the flag unset. One thread creates and
+// destroys it; any thread may call the other functions, and signals may arrive in any thread.
 class StopSignals {
  public:
   // For work that has nothing to save yet: until NoteOnly() is called, the first signal ends the
-  // process at once with this exit code, whatever its threads are doing. Standard error gets one
-  // line: `before`, the signal's name, `after` and a line feed, cut to kLongestLine bytes.
+  // process at once with this exit code, whatever its threads are doing. It writes one line to
+  // standard error: `before`, the signal's name, `after` and a newline, cut to kLongestLine bytes.
   struct EndAtOnce {
     std::string before;
     std::string after;
@@ -34,18 +39,19 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  // From now on signals are only noted: a signal either ended the process before, or is seen by
-  // requested().
+  // From now on a first signal only sets the flag. No signal is lost: one that arrives before this
+  // call ends the process, a later one makes requested() true.
   void NoteOnly();
-  // Once true, true for the life of the object. Costs a load.
+  // Whether a signal has arrived. Once true, it stays true for the life of the object. It costs one
+  // atomic load.
   bool requested() const;
-  // The first signal, such as "SIGTERM"; "" when there was none.
+  // The name of the first signal, such as "SIGTERM"; "" if there was none.
   std::string_view name() const;
 };
 
-// Makes a write into a closed pipe (SIGPIPE) and a write past the limit on file sizes (SIGXFSZ,
-// `ulimit -f`) the errors EPIPE and EFBIG instead of the end of the process. For the life of the
-// process; call before anything is written.
+// Ignores SIGPIPE and SIGXFSZ for the life of the process, so that a write to a closed pipe fails
+// with EPIPE, and a write past the file size limit (`ulimit -f`) with EFBIG, instead of ending the
+// process. Call it before anything is written.
 void IgnoreWriteSignals();
 
 }  // namespace horizon

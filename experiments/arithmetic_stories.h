@@ -9,8 +9,8 @@
 
 namespace horizon {
 
-// Arithmetic word problems made by rule, in any number: data to learn from that needs no download.
-// Everything is a pure function of seed and number.
+// Generates arithmetic word problems, as many as needed: training data that needs no download.
+// Every problem is a pure function of the seed and its number.
 
 enum class StoryKind { kAdd, kSubtract, kMultiply, kTwoSteps };
 
@@ -21,13 +21,13 @@ struct StoryProblem {
   int64_t result = 0;    // 19; never negative
 };
 
-// How hard they are.
+// How hard the problems are.
 enum class StoryLevel {
   kMixed,      // all kinds, results up to 204
-  kSmallSums,  // one sum or difference of numbers from 1 to 9, plainly told; results up to 18
+  kSmallSums,  // one sum or difference of numbers from 1 to 9 in plain words; results up to 18
 };
 
-// Problem `number` of those of `seed`. ASCII text, no newlines.
+// Problem `number` of the series of `seed`. The texts are ASCII without newlines.
 StoryProblem MakeStoryProblem(uint64_t seed, uint64_t number,
                               StoryLevel level = StoryLevel::kMixed);
 
@@ -35,8 +35,8 @@ struct StoryFile {
   int64_t problems = 0;
   uint64_t seed = 0;
 };
-// Writes a file of JSON lines {"question", "answer"}, whole or not at all: the problems from number
-// 0 on.
+// Writes the problems from number 0 on as JSON lines {"question", "answer"}. The file appears whole
+// or not at all. Io's errors.
 absl::Status WriteStoryFile(Io& io, const std::string& path, const StoryFile& file);
 
 }  // namespace horizon

@@ -17,34 +17,36 @@
 
 namespace horizon {
 
-// A published row beside what is simulated for it: the published system, and what strategy
-// `horizon` would give in its place.
+// Compares a published row with two simulations: of the published system, and of strategy `horizon`
+// in its place.
 
-// Strategy `horizon` with the model, machine, sequence and batch of a row, its plan searched.
+// A simulated run of strategy `horizon` with the model, machine, sequence and batch of a row, with
+// the plan that the search finds.
 struct HorizonRun {
   StateFormat state_format = StateFormat::kBf16Weights;
   bool fits = false;
-  Prediction prediction;            // where it fits
-  std::vector<Shortage> shortages;  // where not: what the nearest plan lacks
+  Prediction prediction;            // if it fits
+  std::vector<Shortage> shortages;  // if not: the memory that the nearest plan is short of
 };
 
 struct ComparedRow {
-  bool is_simulated = false;  // false: nothing stands for this system; only result.row is filled
+  bool is_simulated = false;  // false: no strategy simulates this system; only result.row is set
   RowResult result;
   uint64_t parameters = 0;  // of the model
-  Bytes host_capacity;      // of the machine's RAM that a process may use
-  // For rows of the published system: first with its own state format (bf16-weights), which is
-  // what compares; for statements of feasibility the other formats follow.
+  Bytes host_capacity;      // the part of the machine's RAM that a process may use
+  // For rows of the published system only. The first run has the system's own state format
+  // (bf16-weights), which is the one to compare with. For rows about feasibility, runs with the
+  // other formats follow.
   std::vector<HorizonRun> horizon;
 };
 
-// Compares rows; runs of `horizon` that several rows ask for are made once. One thread.
+// Compares rows. A run of `horizon` that several rows need is simulated once. One thread.
 class RowComparer {
  public:
   // Both outlive it.
   RowComparer(Io& io, const Calibration& calibration) : io_(io), calibration_(calibration) {}
 
-  // NotFound where the catalogs do not have the row's model or machine.
+  // NotFound if the catalogs do not have the row's model or machine.
   absl::StatusOr<ComparedRow> Compare(const PublishedRow& row);
 
  private:
@@ -56,18 +58,21 @@ class RowComparer {
   std::map<std::string, HorizonRun> runs_;
 };
 
-// The simulated error that counts: none at all where "more than" was published and more came out.
+// The error of a simulated row. It is 0 if "more than" was published and the simulated figure is
+// larger.
 std::optional<double> ErrorOf(const RowResult& result);
 
-// The row's metric of what horizon would give; host memory is its peak. Nothing where it does not
-// fit or was not asked.
+// The row's metric for strategy `horizon`; host memory is the peak. Empty if the run does not fit
+// or was not simulated.
 std::optional<double> HorizonValue(const ComparedRow& compared);
 
-// It ran in print and does not fit by our memory; timed all the same.
+// Whether a run that the paper reports as successful does not fit by our memory model. Such a run
+// is timed all the same.
 bool IsOverOurMemory(const ComparedRow& compared);
 
-// Ran where it ran out in print, or the other way round. A run of the published system that is over
-// our memory is not one: that is a remark on the paper's figures, not on a baseline's behaviour.
+// Whether the simulated run fits where the published one ran out of memory, or the other way round.
+// A run of the published system that is over our memory does not count: that concerns the paper's
+// figures, not the behaviour of a baseline.
 bool HasWrongStatus(const ComparedRow& compared);
 
 // "qwen2.5-7b, megatrain".

@@ -12,8 +12,8 @@
 
 namespace horizon {
 
-// One figure or table of the paper: experiments/NAME/config.json and published.csv, both part of
-// the program.
+// An experiment: one figure or table of the paper, described by experiments/NAME/config.json and
+// published.csv. Both files are compiled into the program.
 
 enum class ChartKind { kLines, kBars };
 enum class ChartX { kLayers, kHidden, kSequence, kRow };
@@ -28,15 +28,16 @@ struct ChartSpec {
   std::string y_label;
 };
 
-// How far errors may go before the experiment fails; in percent. What is not given is not judged.
+// The largest errors, in percent, with which the experiment passes. A bound that is not given is
+// not checked. The groups of rows are those of ExperimentSummary (error_summary.h).
 struct ErrorBounds {
-  std::optional<double> mean;          // of judged sound rows in time or throughput
-  std::optional<double> worst;         // of them
-  std::optional<double> system_mean;   // of those of the published system itself
-  std::optional<double> system_worst;  // of them
-  std::optional<double> worst_other;   // of judged rows of tier B, so that a drift is seen
-  std::optional<double> host_worst;    // of judged sound rows in host memory
-  int64_t wrong_status = 0;  // runs that end otherwise than published; see error_summary.h
+  std::optional<double> mean;          // mean error of `sound`
+  std::optional<double> worst;         // largest error of `sound`
+  std::optional<double> system_mean;   // mean error of `system`
+  std::optional<double> system_worst;  // largest error of `system`
+  std::optional<double> worst_other;   // largest error of `other`, so that a drift is noticed
+  std::optional<double> host_worst;    // largest error of `host`
+  int64_t wrong_status = 0;            // number of runs for which HasWrongStatus
 };
 
 struct Experiment {
@@ -44,17 +45,18 @@ struct Experiment {
   std::string title;
   std::string summary;
   std::vector<ChartSpec> charts;
-  bool largest_models = false;  // also look for the largest model of every machine
+  bool largest_models = false;  // also search for the largest model of every machine
   ErrorBounds bounds;
-  std::vector<std::string> remarks;  // why figures are missed
+  std::vector<std::string> remarks;  // why some figures are off
   std::vector<PublishedRow> rows;
 };
 
-// `config` and `published` are the texts of the two files; messages name experiments/NAME/FILE.
+// Reads an experiment. `config` and `published` are the texts of the two files. InvalidArgument
+// with experiments/NAME/FILE and the line for what is wrong in them.
 absl::StatusOr<Experiment> ReadExperiment(std::string_view name, std::string_view config,
                                           std::string_view published);
 
-// All of them, in the report's order.
+// All experiments of the program, in the order of the report.
 std::vector<std::string> ExperimentNames();
 absl::StatusOr<std::vector<Experiment>> LoadExperiments();
 

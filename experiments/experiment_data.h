@@ -5,6 +5,8 @@
 
 namespace horizon {
 
+// The files of the simulated experiments (experiments/NAME/config.json and published.csv) as text.
+// The build makes the .cc file.
 struct ExperimentFiles {
   std::string_view name;
   std::string_view config;

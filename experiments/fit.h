@@ -6,11 +6,12 @@
 
 namespace horizon {
 
-// The calibration that comes nearest to the rows marked as fitted (least squares of log ratios),
-// from the same start every time. Machines: GEMM rate on all; packing and Adam where more than one
-// row is fitted, else as the catalog (or, for the A6000, the RTX 3090 in the same workstation) has
-// them. Strategies: what the published system leaves of the device (from its one published batch),
-// and one link share for each baseline.
+// Fits the calibration to the rows that are marked as fitted (least squares of log ratios). It
+// starts from the same values every time. For each machine it fits the GEMM rate, and the rates of
+// packing and Adam if more than one row is fitted; else these are the catalog's (for the A6000
+// those of the RTX 3090 in the same workstation). For the published system it fits the share of the
+// device that is left for buffers (from its one published batch), and for each baseline one link
+// share. Errors of Io, of the experiments and of SimulateRow.
 absl::StatusOr<Calibration> FitCalibration(Io& io);
 
 }  // namespace horizon

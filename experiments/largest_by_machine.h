@@ -11,15 +11,16 @@
 
 namespace horizon {
 
-// The largest model each machine of the catalog could train with strategy `horizon`.
+// The largest models that a machine of the catalog could train with strategy `horizon`.
 struct MachineLargest {
   std::string machine;
   StateFormat state_format = StateFormat::kFp32;
   LargestModels models;
 };
 
-// Every machine with the job horizon would run there (exact fp32 state, sequences of 1024), the
-// batch as the planner proposes it; in the catalog's order. Uses all cores.
+// Finds them for every machine, in the catalog's order, with the job that horizon would run there:
+// exact fp32 state, sequences of 1024 tokens, and the batch that the planner proposes. Uses all
+// cores.
 absl::StatusOr<std::vector<MachineLargest>> FindLargestByMachine(Io& io,
                                                                  const Calibration& calibration);
 

@@ -5,6 +5,8 @@
 
 namespace horizon {
 
+// The configs of the measured experiments (experiments/NAME/measured.json) as text. The build makes
+// the .cc file.
 struct MeasuredFile {
   std::string_view name;
   std::string_view config;

@@ -13,12 +13,12 @@
 
 namespace horizon {
 
-// One published figure and the run it belongs to: a line of an experiment's published.csv.
+// One published figure with the run it belongs to: a line of an experiment's published.csv.
 
 enum class Metric { kTflops, kTokensPerSecond, kStepSeconds, kHostGib, kStatus };
 enum class RunStatus { kOk, kOutOfMemory, kUnknown };
-enum class Tier { kA, kB, kC };                    // sound, one uncertain source, do not use
-enum class RowUse { kFitted, kJudged, kIgnored };  // what the row is used for here
+enum class Tier { kA, kB, kC };                    // sound; one uncertain source; do not use
+enum class RowUse { kFitted, kJudged, kIgnored };  // how the experiment uses the row
 std::span<const EnumWord<Metric>> WordsOf(Metric);
 std::span<const EnumWord<RunStatus>> WordsOf(RunStatus);
 std::span<const EnumWord<Tier>> WordsOf(Tier);
@@ -27,29 +27,29 @@ std::span<const EnumWord<RowUse>> WordsOf(RowUse);
 struct PublishedRow {
   std::string id;       // "56 layers"
   std::string system;   // as published: "megatrain", "zero3_offload", ...
-  std::string machine;  // of the catalog
-  std::string model;    // of the catalog, with the changes below
+  std::string machine;  // a name of the catalog
+  std::string model;    // a name of the catalog; the fields below change it
   std::optional<int64_t> layers;
   std::optional<int64_t> hidden;
   std::optional<int64_t> ffn;
   int64_t sequence = 1024;
-  std::optional<int64_t> batch;  // nothing: the largest the memory model allows
+  std::optional<int64_t> batch;  // empty: the largest that the memory model allows
   int64_t anchor_interval = 4;
   int64_t gradient_slabs = 12;
   int64_t buffer_depth = 2;
   Metric metric = Metric::kTflops;
   std::optional<double> published;
-  bool lower_bound = false;  // "more than"
+  bool lower_bound = false;  // the paper says "more than" `published`
   RunStatus status = RunStatus::kOk;
   Tier tier = Tier::kA;
   RowUse use = RowUse::kJudged;
   std::string note;
 };
 
-// The strategy that stands for a published system; nothing for one we do not simulate.
+// The strategy that simulates a published system; empty if none does.
 std::optional<Strategy> StrategyOf(const std::string& system);
 
-// InvalidArgument with file, line and column for what is not a row.
+// Reads the rows. InvalidArgument with file, line and column for an invalid one.
 absl::StatusOr<std::vector<PublishedRow>> ReadPublishedRows(const CsvTable& table);
 
 }  // namespace horizon

@@ -8,12 +8,13 @@
 
 namespace horizon {
 
-// The rows of an experiment as tables: published | simulated | error, and what horizon would give.
+// The rows of an experiment as tables: published | simulated | error, and the result of strategy
+// `horizon`.
 
 // "TFLOPS", "tokens/s", "step seconds", "host GiB", "runs".
 std::string_view UnitOf(Metric metric);
 
-// One row for each of the experiment's; its notes are numbers into NotesTable.
+// One row for each row of the experiment. Its notes are numbers that refer to NotesTable.
 HtmlTable RowsTable(const ExperimentRun& run);
 HtmlTable NotesTable(const ExperimentRun& run);
 CsvTable RowsCsv(const ExperimentRun& run);

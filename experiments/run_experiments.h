@@ -14,24 +14,24 @@
 
 namespace horizon {
 
-// An experiment with everything that was simulated for it.
+// An experiment with all its simulation results.
 struct ExperimentRun {
   Experiment experiment;
-  std::vector<ComparedRow> rows;        // one for each of the experiment's, in its order
-  std::vector<MachineLargest> largest;  // where the experiment asks for it
+  std::vector<ComparedRow> rows;        // one for each row of the experiment, in its order
+  std::vector<MachineLargest> largest;  // if the experiment asks for them
   ExperimentSummary summary;
 };
 
-// Runs the experiments with these names, or all of them where there is no name, in the report's
-// order and each once. NotFound with the nearest name for one that does not exist.
+// Runs the experiments with these names, or all of them if there is no name, in the order of the
+// report and each once. NotFound, with the nearest name, for one that does not exist.
 absl::StatusOr<std::vector<ExperimentRun>> RunExperiments(Io& io,
                                                           std::span<const std::string> names,
                                                           const Calibration& calibration);
 
-// The rows of all of them as one experiment without bounds.
+// Summarizes the rows of all runs, as one experiment without bounds.
 ExperimentSummary SummarizeAll(std::span<const ExperimentRun> runs);
 
-// "EXPERIMENT: VIOLATION" for every bound that does not hold.
+// "EXPERIMENT: VIOLATION" for every violated bound.
 std::vector<std::string> ViolationsOf(std::span<const ExperimentRun> runs);
 
 }  // namespace horizon

@@ -28,7 +28,7 @@ const KernelTable& CudaKernels() {
       .rms_norm_forward = RmsNormForwardCuda,
       .rms_norm_recompute = RmsNormRecomputeCuda,
       .rms_norm_backward = RmsNormBackwardCuda,
-      .rotary = RotaryCuda,
+      .apply_rotary = ApplyRotaryCuda,
       .glu_forward = GluForwardCuda,
       .glu_backward = GluBackwardCuda,
       .residual_add = ResidualAddCuda,

@@ -12,12 +12,13 @@ _CUDA_HEADERS = [
     "//kernels/arguments:token_record.h",
     "//kernels/cuda:cuda_column_scratch.h",
     "//kernels/cuda:cuda_column_sums.cuh",
-    "//kernels/cuda:cuda_eight.cuh",
     "//kernels/cuda:cuda_gradient.cuh",
     "//kernels/cuda:cuda_launch.cuh",
     "//kernels/cuda:cuda_numbers.cuh",
     "//kernels/cuda:cuda_reduce.cuh",
+    "//kernels/cuda:cuda_thread_elements.cuh",
     "//kernels/head:head_sums.h",
+    "//kernels/optimizer:adam_moments.h",
     "//kernels/optimizer:adam_update.h",
 ]
 

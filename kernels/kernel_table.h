@@ -20,15 +20,18 @@
 
 namespace horizon {
 
-// The bodies a device computes with. What runs on the host whatever the device is (packing,
-// accumulation, norms, Adam) always takes HostKernels().
+// The kernels of one device, as typed function pointers. The executor calls every operation through
+// such a table, so the same code runs on the host, on CUDA, and on the reference kernels:
+//   RETURN_IF_ERROR(table.residual_add(context, {.count = n, .branch = x, .output = y}));
+// Work that runs on the host whatever the device is (packing, accumulation, norms, Adam) always
+// takes HostKernels().
 struct KernelTable {
   template <typename Args>
   using KernelFunction = absl::Status (*)(const KernelContext& context, const Args& args);
 
-  // Makes what these bodies keep between calls, for the CUDA device that is the calling thread's;
-  // null where they keep nothing. It outlives the streams whose kernels use it. Unavailable where a
-  // library or the device is missing.
+  // Creates the state that these kernels keep between calls, for the calling thread's current CUDA
+  // device; null if they keep none. The caller owns it, and it must outlive every stream that runs
+  // kernels with it. Unavailable if a library or the device is missing.
   absl::StatusOr<std::unique_ptr<DeviceContext>> (*make_device_context)();
 
   KernelFunction<Gemm> gemm;
@@ -43,7 +46,7 @@ struct KernelTable {
   KernelFunction<RmsNormForward> rms_norm_forward;
   KernelFunction<RmsNormRecompute> rms_norm_recompute;
   KernelFunction<RmsNormBackward> rms_norm_backward;
-  KernelFunction<Rotary> rotary;
+  KernelFunction<ApplyRotary> apply_rotary;
   KernelFunction<GluForward> glu_forward;
   KernelFunction<GluBackward> glu_backward;
   KernelFunction<ResidualAdd> residual_add;
@@ -60,12 +63,13 @@ struct KernelTable {
   KernelFunction<AdamUpdate> adam_update;
 };
 
+// The kernels of the host device: worker threads and SIMD, fp32 arrays.
 const KernelTable& HostKernels();
-// Of a CUDA device; its definition is linked by programs (//kernels:cuda_kernels, or the one on the
-// fake CUDA). Passes that run on the host whatever the device is have no body there and answer
-// Internal.
+// The kernels of a CUDA device. A program links the definition it needs: //kernels:cuda_kernels, or
+// the same sources on the fake CUDA. Passes that run on the host whatever the device is have no
+// CUDA kernel and return Internal.
 const KernelTable& CudaKernels();
-// Plain loops with double sums: slow, for tests.
+// Plain loops with sums in double, for tests. They are slow.
 const KernelTable& ReferenceKernels();
 
 }  // namespace horizon

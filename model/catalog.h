@@ -7,34 +7,35 @@
 
 namespace horizon {
 
-// Well-known models by name. Their config.json files (model/catalog/*.json) are part of the
-// program, so a name works without any file beside it.
+// The catalog lets a user name a well-known model ("qwen2.5-7b") without having its files. The
+// config.json files (model/catalog/*.json) are compiled into the program.
 struct CatalogEntry {
-  std::string_view name;    // "qwen2.5-7b": lower case, the file's name
+  std::string_view name;    // "qwen2.5-7b": lower case, the name of its file
   std::string_view config;  // the text of its config.json
 };
 
-// A Hugging Face id that has the architecture of an entry.
+// A Hugging Face id of a model that has the architecture of a catalog entry.
 struct CatalogId {
   std::string_view id;    // "Qwen/Qwen2.5-7B-Instruct"
   std::string_view name;  // "qwen2.5-7b"
 };
 
-// By family, then size; lives as long as the program.
+// All entries, ordered by family and then by size. The span is valid for the life of the program.
 std::span<const CatalogEntry> Catalog();
 
-// All ids in the order of their entries; lives as long as the program.
+// All ids, in the order of their entries. The span is valid for the life of the program.
 std::span<const CatalogId> CatalogIds();
 
-// The entry of a catalog name in any case, or nullptr.
+// Finds an entry by its catalog name, ignoring case. Returns nullptr if there is none.
 const CatalogEntry* FindCatalogName(std::string_view name);
 
-// The entry of a catalog name or of a Hugging Face id, in any case; nullptr when it is neither.
-// Nothing is guessed: an id that is not in the list is unknown. load_model_spec.h says what comes
-// first where a file of that name exists.
+// Finds an entry by its catalog name or by a Hugging Face id, ignoring case. Returns nullptr if the
+// argument is neither. Ids are matched exactly: an id that is not in the list is unknown, even if
+// it resembles one. LoadModelSpec (load_model_spec.h) says which comes first when a file of that
+// name exists.
 const CatalogEntry* FindInCatalog(std::string_view name_or_id);
 
-// All names in that order: for help texts and "did you mean".
+// All catalog names in the order of Catalog(), for help texts and "did you mean".
 std::vector<std::string> CatalogNames();
 
 }  // namespace horizon

@@ -6,8 +6,9 @@
 
 namespace horizon {
 
-// The files of model/catalog as text and the ids beside their names; the body is written by the
-// build (see CATALOG in catalog.bzl).
+// The raw catalog: the text of each file of model/catalog, and the Hugging Face ids with the
+// catalog names they stand for. The build generates the definitions (see CATALOG in catalog.bzl).
+// Use catalog.h to look something up.
 std::span<const CatalogEntry> CatalogData();
 std::span<const CatalogId> CatalogIdData();
 

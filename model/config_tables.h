@@ -7,14 +7,14 @@
 
 namespace horizon {
 
-// What is known of the keys of config.json files, whichever family reads them.
+// Tables of config.json keys that mean the same in every model family.
 
-// Keys that cannot change the arithmetic of training: ids of tokens, generation, bookkeeping, types
-// on disk, labels of classifiers.
+// Keys that cannot change the arithmetic of training: token ids, generation settings, bookkeeping,
+// data types on disk, labels of classifiers.
 std::span<const std::string_view> HarmlessKeys();
 
-// Settings that a family honours by reading them, each with the value under which it does nothing:
-// any other value is refused where the family did not read the key.
+// A setting that only some families read, with the value at which it has no effect. If the family
+// of the file did not read the key, any other value is refused.
 struct NeutralKey {
   std::string_view key;
   Neutral neutral;

@@ -9,25 +9,28 @@
 
 namespace horizon {
 
-// The model a person names on the command line. In this order it is
-//   a catalog name, in any case ("qwen2.5-7b"), even if a folder of that name exists: write
-//   "./qwen2.5-7b" for the folder;
-//   a folder that holds a config.json, or a config.json itself;
-//   a Hugging Face id that the catalog has, in any case ("Qwen/Qwen2.5-7B-Instruct").
-// spec.name is the catalog name, or the name of the folder the file lies in.
-// NotFound, with the nearest name or id, when it is none of these; InvalidArgument with file, line
-// and key when the file is bad; Io's error when it cannot be read.
+// Loads the model that a person names on the command line. The argument is tried in this order:
+//
+//   1. a catalog name, in any case ("qwen2.5-7b"). It wins even if a folder of that name exists;
+//      write "./qwen2.5-7b" for the folder.
+//   2. a folder that contains a config.json, or the path of a config.json.
+//   3. a Hugging Face id of the catalog, in any case ("Qwen/Qwen2.5-7B-Instruct").
+//
+// spec.name is the catalog name, or the name of the folder that contains the file. Returns NotFound
+// with the nearest known name or id if the argument is none of these, InvalidArgument with file,
+// line and key if the file is bad, and the error of `io` if the file cannot be read.
 absl::StatusOr<ModelConfig> LoadModelSpec(Io& io, const std::string& path_or_name);
 
-// The same with the text of the config.json, for whoever writes it down again (checkpoints, the
-// exported model): read once, so that both are of one file.
+// The model together with the text of its config.json, for callers that write the file again
+// (checkpoints, the exported model). The file is read only once, so the two always agree.
 struct LoadedModel {
   ModelConfig config;
   std::string config_text;
 };
 absl::StatusOr<LoadedModel> LoadModel(Io& io, const std::string& path_or_name);
 
-// The catalog entry that LoadModelSpec takes, or nullptr where it reads a file (or fails).
+// The catalog entry that LoadModelSpec would take for this argument, or nullptr if it would read a
+// file or fail.
 const CatalogEntry* CatalogEntryOf(Io& io, const std::string& path_or_name);
 
 }  // namespace horizon

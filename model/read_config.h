@@ -9,21 +9,23 @@
 
 namespace horizon {
 
-// A ModelSpec from a Hugging Face config.json, for the families of model/families/ and for the text
-// part of the multimodal models that wrap one of them (wrappers.h).
+// The result of reading a Hugging Face config.json.
 struct ModelConfig {
   ModelSpec spec;
-  // Keys nobody here knows, in file order: they were not read. The caller may warn.
+  // Keys that horizon does not know and did not read, in file order. The caller may warn.
   std::vector<std::string> ignored_keys;
 };
 
-// Reads a parsed config.json. A wrapper's text_config is read by its own family: spec.family is the
-// text part's, spec.wrapper the model_type of the file, and messages name text_config.KEY. Missing
-// keys take the defaults of the family's class in transformers; keys that cannot change the
-// arithmetic of training (token ids, cache, types on disk) are skipped. InvalidArgument "FILE:LINE:
-// KEY: ..." for an unknown model_type, a wrong type, a size out of range, and a setting we do not
-// honour: those are refused by name, never ignored. The spec is valid (ValidateSpec). `name`
-// becomes spec.name.
+// Makes a ModelSpec from a parsed config.json of one of the families of model/families/, or of a
+// multimodal model whose text part is one of them (wrappers.h). In the second case the family of
+// the text part reads text_config: spec.family is the model_type of the text part, spec.wrapper the
+// model_type of the file, and messages name text_config.KEY.
+//
+// A missing key takes the default of the family's class in transformers. Keys that cannot change
+// the arithmetic of training (token ids, cache, data types on disk) are skipped. Returns
+// InvalidArgument "FILE:LINE: KEY: ..." for an unknown model_type, a wrong type, a size out of
+// range, and a setting that we do not implement: such a setting is refused by name, never ignored.
+// The returned spec passes ValidateSpec. `name` becomes spec.name.
 absl::StatusOr<ModelConfig> ReadConfig(const Document& document, std::string name);
 
 }  // namespace horizon

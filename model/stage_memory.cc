@@ -29,12 +29,13 @@ Bytes InputBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens, Bytes
 Bytes WorkspaceBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens, Bytes value_bytes,
                      PassesOver passes) {
   const ArrayDescriptions arrays = ArraysOf(spec, kind);
-  const auto scratch = [&](ScratchOf pass) {
+  const auto scratch = [&](ScratchPass pass) {
     return ArrayLayout::Scratch(arrays, pass, CountOf(tokens), value_bytes).bytes();
   };
-  const Bytes forward = scratch(ScratchOf::kForward);
+  const Bytes forward = scratch(ScratchPass::kForward);
   if (passes == PassesOver::kForwardOnly) return forward;
-  return std::max({forward, scratch(ScratchOf::kKeepingForward), scratch(ScratchOf::kBackward)});
+  return std::max(
+      {forward, scratch(ScratchPass::kKeepingForward), scratch(ScratchPass::kBackward)});
 }
 
 }  // namespace horizon

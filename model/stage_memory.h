@@ -9,20 +9,20 @@
 
 namespace horizon {
 
-// Bytes that the passes over a stage of some kind use for a batch, from its description
-// (model/stages/), where an activation takes `value_bytes`. Overflowed when they pass 64 bits. The
-// residual stream's output and gradients are the schedule's, and so are logits; they are not
-// counted here.
+// Device memory that forward and backward over one kind of stage need for a batch, computed from
+// the description of the stage (model/stages/). `value_bytes` is the size of one activation. A
+// result that does not fit 64 bits is Overflowed. Not counted here, because the schedule lays them
+// out: the output and the gradients of the residual stream, and the logits.
 
-// All that backward reads besides weights, the input included.
+// All activations that backward reads, the input of the stage included. Weights are not counted.
 Bytes KeptActivationBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens,
                           Bytes value_bytes);
-// Of these the residual stream that enters: what an activation checkpoint keeps. Recompute makes
-// the rest again.
+// The part of KeptActivationBytes that is the input of the stage (the residual stream). An
+// activation checkpoint keeps only this; recompute makes the rest again.
 Bytes InputBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens, Bytes value_bytes);
 
-// Scratch, dead when the pass over the stage is over: of a forward that keeps nothing, or of all
-// passes of training.
+// Scratch memory that is free again once the pass over the stage is over: for a forward that keeps
+// no activations, or for any pass of training.
 enum class PassesOver : uint8_t { kForwardOnly, kTraining };
 Bytes WorkspaceBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens, Bytes value_bytes,
                      PassesOver passes);

@@ -79,7 +79,7 @@ class UnitsWork {
         if (gemm.spread == Spread::kExperts) {
           add(gemm.weight, load_.pairs_each + (heavier ? 1 : 0), gemm.out, gemm.in,
               gemm.count * (heavier ? heavy : units() - heavy));
-        } else if (heavier && gemm.spread == Spread::kAlike) {
+        } else if (heavier && gemm.spread == Spread::kEvenly) {
           add(gemm.weight, batch_.tokens(), units(), gemm.in, gemm.count);
         } else if (heavier && Has(gemm.unit)) {
           add(gemm.weight, batch_.tokens(), gemm.out, gemm.in, gemm.count);
@@ -105,7 +105,7 @@ class UnitsWork {
         case Spread::kOneUnit:
           if (Has(element.unit)) values += Count(batch_.tokens()) * each;
           break;
-        case Spread::kAlike:
+        case Spread::kEvenly:
           values += Share(Count(batch_.tokens()) * each, range_, stage_.units);
           break;
         case Spread::kExperts:
@@ -191,14 +191,14 @@ StageWork BackwardWork(const ModelSpec& spec, const Stage& stage, UnitRange rang
   }
   // Forward has 4 flops a pair and channel, so halving is exact.
   const CheckedU64 attention =
-      depth > BackwardDepth::kProjection ? work.AttentionFlops() : CheckedU64(0);
+      depth > BackwardDepth::kOutputProjection ? work.AttentionFlops() : CheckedU64(0);
   const CheckedU64 half =
       attention.ok() ? CheckedU64(attention.value() / 2) : CheckedU64::Overflowed();
   return MakeWork(std::move(gemms), half * 5, work.ElementValues(&ElementWork::backward));
 }
 
-uint64_t CacheFlops(const ModelSpec& spec, const Stage& stage, UnitRange range, int64_t batch,
-                    int64_t positions) {
+uint64_t CachedAttentionFlops(const ModelSpec& spec, const Stage& stage, UnitRange range,
+                              int64_t batch, int64_t positions) {
   if (stage.kind != StageKind::kAttention) return 0;
   const WorkDescription work =
       DescribeWork(spec, stage.kind, spec.layers[static_cast<size_t>(stage.layer)]);

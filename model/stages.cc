@@ -103,7 +103,7 @@ Stage MakeStage(const ModelSpec& spec, const Family& family, StageKind kind, int
   if (kind == StageKind::kHead && spec.tied) {
     stage.trained_roles.set(static_cast<size_t>(TensorRole::kTable));
   }
-  stage.wants_input_gradient = kind != StageKind::kEmbedding;
+  stage.needs_input_gradient = kind != StageKind::kEmbedding;
   return stage;
 }
 
@@ -157,7 +157,7 @@ void CountTrained(Stage& stage) {
 }
 
 BackwardDepth Stage::backward_depth() const {
-  if (wants_input_gradient) return BackwardDepth::kInput;
+  if (needs_input_gradient) return BackwardDepth::kInput;
   BackwardDepth deepest = BackwardDepth::kNone;
   for (size_t role = 0; role < trained_roles.size(); ++role) {
     if (!trained_roles.test(role)) continue;

@@ -89,11 +89,11 @@ BackwardDepth DepthOf(TensorRole role) {
     case TensorRole::kDownBias:
     case TensorRole::kExpertsDown:
     case TensorRole::kExpertsDownBias:
-      return BackwardDepth::kProjection;
+      return BackwardDepth::kOutputProjection;
     case TensorRole::kNorm:
       return BackwardDepth::kNorm;
     default:
-      return BackwardDepth::kFirst;
+      return BackwardDepth::kInputProjections;
   }
 }
 

@@ -6,17 +6,18 @@
 
 namespace horizon {
 
-// A model is a list of stages that a token passes through (stages.h).
+// The kinds of stages that make up a model (stages.h).
 enum class StageKind { kEmbedding, kAttention, kFeedForward, kExperts, kFinalNorm, kHead };
 inline constexpr int kStageKinds = static_cast<int>(StageKind::kHead) + 1;
 // "embedding", "attention", "feed_forward", "experts", "final_norm", "head".
 std::string_view ToString(StageKind kind);
 
-// What a tensor is to its stage. Stages take their tensors by role; names are for files and people.
+// What a tensor is for within its stage. Code finds the tensors of a stage by role; names are only
+// for files and people.
 enum class TensorRole : uint8_t {
-  kTable,      // embedding or head
-  kNorm,       // of the stage's input
-  kNormAfter,  // of what the stage adds to the residual stream
+  kTable,      // the vocabulary table of the embedding or the head
+  kNorm,       // the norm of the stage's input
+  kNormAfter,  // the norm of what the stage adds to the residual stream
   kQuery,
   kQueryBias,
   kQueryNorm,
@@ -36,7 +37,7 @@ enum class TensorRole : uint8_t {
   kDownBias,
   kRouter,
   kRouterBias,
-  kGateUp,  // of all experts in one tensor, as kExpertsDown and their biases
+  kGateUp,  // this and the following roles hold all experts in one tensor
   kGateUpBias,
   kExpertsDown,
   kExpertsDownBias,
@@ -47,16 +48,16 @@ std::string_view ToString(TensorRole role);
 
 using RoleSet = std::bitset<kTensorRoles>;
 
-// How far backward has come within a stage, from its output to its input. A tensor's gradient is
-// known at its own depth; the gradient that the next depth starts from is computed only where
-// something that deep, or an earlier stage, is trained.
+// How far backward goes into a stage, from its output to its input. The gradient of a tensor is
+// computed at the depth of its role (DepthOf). The gradient that the next depth starts from is
+// computed only if a tensor that deep, or an earlier stage, is trained.
 enum class BackwardDepth : uint8_t {
-  kNone,        // backward does not touch the stage
-  kNormAfter,   // the norm of what the stage adds to the residual stream
-  kProjection,  // the last matrix: output, down, or a vocabulary table
-  kFirst,       // the matrices that read the normed input: query, key, value; gate, up; router
-  kNorm,        // the norm of the stage's input
-  kInput,       // the hidden state that enters
+  kNone,              // backward does not touch the stage
+  kNormAfter,         // the norm of what the stage adds to the residual stream
+  kOutputProjection,  // the last matrix: output, down, or a vocabulary table
+  kInputProjections,  // matrices that read the normed input: query, key, value; gate, up; router
+  kNorm,              // the norm of the stage's input
+  kInput,             // the residual stream that enters the stage
 };
 BackwardDepth DepthOf(TensorRole role);
 

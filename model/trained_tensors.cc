@@ -86,7 +86,7 @@ class PatternList {
 void MarkInputGradients(std::vector<Stage>& stages) {
   bool trained_before = false;
   for (Stage& stage : stages) {
-    stage.wants_input_gradient = trained_before;
+    stage.needs_input_gradient = trained_before;
     trained_before |= stage.trained_parameters > 0;
   }
 }

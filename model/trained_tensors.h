@@ -9,34 +9,35 @@
 
 namespace horizon {
 
-// Which tensors of a model are trained; the others are frozen. Patterns are globs on the names that
-// tensors have on disk, where `*` stands for any characters, dots included, `?` for one and
-// `[0-9]` for one of several:
+// Selects which tensors of a model are trained; the others are frozen. Patterns are globs on the
+// names that tensors have on disk: `*` matches any characters, dots included, `?` matches one, and
+// `[0-9]` one of several:
 //
-//   {.train = {"model.layers.2[4-7].*"}}        layers 24 to 27 alone
-//   {.freeze = {"*embed_tokens*", "*norm*"}}    everything but embeddings and norms
+//   {.train = {"model.layers.2[4-7].*"}}        trains only layers 24 to 27
+//   {.freeze = {"*embed_tokens*", "*norm*"}}    trains everything but embeddings and norms
 //
-// Without `train` all tensors are trained, else those that one of its patterns matches; `freeze`
-// then takes away what it matches. A tensor that is part of a larger one on disk goes by that one's
-// name too, a tied table also by lm_head.weight, the text part of a multimodal model also by the
-// names it has inside the whole.
+// If `train` is empty, all tensors are selected, otherwise those that match one of its patterns;
+// `freeze` then removes those that it matches. Some tensors match by a second name as well: a
+// tensor stored inside a larger one also by the name of the larger one, a tied table also by
+// lm_head.weight, and the text part of a multimodal model also by its names inside the whole model.
 struct TrainedPatterns {
   const std::vector<std::string>& train;
   const std::vector<std::string>& freeze;
 };
 
-// Sets what is trained in all `stages` (ListStages of `spec`): TensorSpec::trained, the counts of
-// Stage, and which stages need the gradient of their input. InvalidArgument, naming the nearest
-// tensors, when a pattern matches nothing, and when nothing is left to train.
+// Applies the patterns to all `stages` (ListStages of `spec`): sets TensorSpec::trained, the counts
+// of each Stage, and which stages need the gradient of their input. Returns InvalidArgument if a
+// pattern matches nothing (the message names the nearest tensors), and if no tensor is left to
+// train.
 absl::Status SelectTrained(const ModelSpec& spec, const TrainedPatterns& patterns,
                            std::vector<Stage>& stages);
 
-// The first stage between embedding and head that is differentiated; stages.size() - 1, the head's,
-// when none is.
+// The index of the first stage between embedding and head that backward has to reach. If there is
+// none, stages.size() - 1, which is the head.
 int32_t FirstDifferentiated(const std::vector<Stage>& stages);
 
-// The names of the tensors that a selection trains, in the model's order: two selections are the
-// same where these are. Errors are SelectTrained's.
+// The names of the tensors that a selection trains, in the order of the model. Two selections are
+// the same if these lists are equal. Returns the errors of SelectTrained.
 absl::StatusOr<std::vector<std::string>> TrainedNames(const ModelSpec& spec,
                                                       const TrainedPatterns& patterns);
 

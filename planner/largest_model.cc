@@ -49,66 +49,61 @@ absl::StatusOr<std::vector<ModelSpec>> SizesOf(Io& io, const std::string& family
   return sizes;
 }
 
-class Finder {
- public:
-  explicit Finder(const LargestRequest& request)
-      : request_(request),
-        setting_{
-            .profile = request.profile, .software = request.software, .margin = request.margin} {}
+Setting SettingOf(const LargestRequest& request) {
+  return {.profile = request.profile, .software = request.software, .margin = request.margin};
+}
 
-  SearchResult Fit(const ModelSpec& spec) const {
-    TrainingJob job = JobOf(spec);
-    job.micro_batch = 1;
-    return FindFitting(
-        spec, job,
-        FrugalSpace(SpaceFor(spec, job, request_.profile, PlanFor(request_.strategy), {})),
-        setting_);
+TrainingJob JobOf(const LargestRequest& request, const ModelSpec& spec) {
+  TrainingJob job = request.job;
+  job.model = spec.name;
+  job.sequence = std::min(job.sequence, spec.max_positions);
+  return job;
+}
+
+// The plans that need the least memory, with a micro-batch of one sequence.
+SearchResult FindFrugalFit(const LargestRequest& request, const ModelSpec& spec) {
+  TrainingJob job = JobOf(request, spec);
+  job.micro_batch = 1;
+  return FindFitting(
+      spec, job, FrugalSpace(SpaceFor(spec, job, request.profile, PlanFor(request.strategy), {})),
+      SettingOf(request));
+}
+
+bool Fits(const LargestRequest& request, const ModelSpec& spec) {
+  return FindFrugalFit(request, spec).plan.has_value();
+}
+
+// The most layers of this width that fit; 0: not even one.
+int64_t MostLayers(const LargestRequest& request, ModelSpec spec) {
+  const LayerSpec layer = spec.layers.front();
+  const auto fits = [&](int64_t layers) {
+    spec.layers.resize(layers, layer);
+    return Fits(request, spec);
+  };
+  int64_t good = 0;
+  int64_t bad = 1;
+  while (bad < kMaxLayers && fits(bad)) {
+    good = bad;
+    bad = std::min(2 * bad, kMaxLayers);
   }
-  bool Fits(const ModelSpec& spec) const { return Fit(spec).plan.has_value(); }
-
-  // The most layers of this width that fit; 0: not even one.
-  int64_t MostLayers(ModelSpec spec) const {
-    const LayerSpec layer = spec.layers.front();
-    const auto fits = [&](int64_t layers) {
-      spec.layers.resize(layers, layer);
-      return Fits(spec);
-    };
-    int64_t good = 0;
-    int64_t bad = 1;
-    while (bad < kMaxLayers && fits(bad)) {
-      good = bad;
-      bad = std::min(2 * bad, kMaxLayers);
-    }
-    while (bad - good > 1) {
-      const int64_t middle = good + (bad - good) / 2;
-      (fits(middle) ? good : bad) = middle;
-    }
-    return good;
+  while (bad - good > 1) {
+    const int64_t middle = good + (bad - good) / 2;
+    (fits(middle) ? good : bad) = middle;
   }
+  return good;
+}
 
-  absl::StatusOr<SizedModel> Size(const ModelSpec& spec) const {
-    SizedModel sized{.name = spec.name, .layers = spec.layer_count(), .parameters = CountOf(spec)};
-    ASSIGN_OR_RETURN(sized.answer, MakePlan({.spec = spec,
-                                             .job = JobOf(spec),
-                                             .fixed = PlanFor(request_.strategy),
-                                             .fixed_fields = {},
-                                             .setting = setting_,
-                                             .propose_batch = true,
-                                             .effort = SearchEffort::kQuick}));
-    return sized;
-  }
-
- private:
-  TrainingJob JobOf(const ModelSpec& spec) const {
-    TrainingJob job = request_.job;
-    job.model = spec.name;
-    job.sequence = std::min(job.sequence, spec.max_positions);
-    return job;
-  }
-
-  const LargestRequest& request_;
-  const Setting setting_;
-};
+absl::StatusOr<SizedModel> PlanModel(const LargestRequest& request, const ModelSpec& spec) {
+  SizedModel sized{.name = spec.name, .layers = spec.layer_count(), .parameters = CountOf(spec)};
+  ASSIGN_OR_RETURN(sized.answer, MakePlan({.spec = spec,
+                                           .job = JobOf(request, spec),
+                                           .fixed = PlanFor(request.strategy),
+                                           .fixed_fields = {},
+                                           .setting = SettingOf(request),
+                                           .propose_batch = true,
+                                           .effort = SearchEffort::kQuick}));
+  return sized;
+}
 
 ModelSpec WithLayers(ModelSpec spec, int64_t layers) {
   if (layers == spec.layer_count()) return spec;
@@ -163,20 +158,19 @@ double SizedModel::days_per_billion_tokens() const {
 
 absl::StatusOr<LargestModels> FindLargestModels(Io& io, const LargestRequest& request) {
   ASSIGN_OR_RETURN(const std::vector<ModelSpec> sizes, SizesOf(io, request.family));
-  const Finder finder(request);
   LargestModels largest;
   const ModelSpec* width = &sizes.front();
   for (const ModelSpec& size : sizes) {
-    if (finder.Fits(size)) width = &size;
+    if (Fits(request, size)) width = &size;
   }
-  const int64_t layers = finder.MostLayers(*width);
-  const SearchResult beyond = finder.Fit(WithLayers(*width, layers + 1));
+  const int64_t layers = MostLayers(request, *width);
+  const SearchResult beyond = FindFrugalFit(request, WithLayers(*width, layers + 1));
   if (!beyond.shortages.empty()) largest.limit = ToString(beyond.shortages.front().limit);
   if (layers == 0) return largest;
-  if (finder.Fits(*width)) {
-    ASSIGN_OR_RETURN(largest.by_size, finder.Size(*width));
+  if (Fits(request, *width)) {
+    ASSIGN_OR_RETURN(largest.by_size, PlanModel(request, *width));
   }
-  ASSIGN_OR_RETURN(largest.by_depth, finder.Size(WithLayers(*width, layers)));
+  ASSIGN_OR_RETURN(largest.by_depth, PlanModel(request, WithLayers(*width, layers)));
   return largest;
 }
 
@@ -189,10 +183,9 @@ absl::StatusOr<std::vector<Purchase>> ComparePurchases(Io& io, const LargestRequ
   for (Upgrade& upgrade : UpgradesOf(request.profile)) {
     LargestRequest upgraded = request;
     upgraded.profile = std::move(upgrade.profile);
-    const Finder finder(upgraded);
     Purchase purchase{.what = std::move(upgrade.what)};
-    purchase.parameters = CountOf(WithLayers(spec, finder.MostLayers(spec)));
-    ASSIGN_OR_RETURN(const SizedModel same, finder.Size(spec));
+    purchase.parameters = CountOf(WithLayers(spec, MostLayers(upgraded, spec)));
+    ASSIGN_OR_RETURN(const SizedModel same, PlanModel(upgraded, spec));
     purchase.tokens_per_second = same.answer.search.prediction.tokens_per_second;
     purchase.size_gain =
         static_cast<double>(purchase.parameters) / static_cast<double>(today.by_depth->parameters) -

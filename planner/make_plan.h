@@ -14,47 +14,52 @@
 
 namespace horizon {
 
-// The planner's question and answer: this model, this job, this machine: which plan, how fast, and
-// if it does not fit, what would make it fit.
+// The planner: for a model, a job and a machine it finds the fastest plan and predicts its speed.
+// If no plan fits, it says what would make one fit.
 
+// kQuick searches only the few plans that matter most (plan_space.h: CoarseSpace).
 enum class SearchEffort { kFull, kQuick };
 
 struct PlanRequest {
   const ModelSpec& spec;
   TrainingJob job;
-  StreamPlan fixed;                       // strategy, and the fields named below
-  std::vector<std::string> fixed_fields;  // as in a plan file
+  StreamPlan fixed;                       // the strategy, and values of the fields named below
+  std::vector<std::string> fixed_fields;  // not searched; named as in a plan file
   Setting setting;
-  // Job fields the planner may propose. What it proposes is a proposal: the numbers of a run change
-  // with it.
+  // Whether the planner may propose job.micro_batch and job.state_format. Unlike the plan, these
+  // change the results of a run.
   bool propose_batch = false;
   bool propose_state = false;
   SearchEffort effort = SearchEffort::kFull;
 };
 
+// A value that the planner proposes for a field of the job.
 struct Proposal {
-  std::string field;  // of the job
+  std::string field;
   std::string value;
   std::string reason;
 };
 
+// A change that would make the job fit.
 struct Remedy {
   std::string what;  // an option of `plan` ("--state 8bit-moments"), or "host memory 768 GiB"
 };
 
 struct PlanAnswer {
   bool feasible = false;
-  std::string planned_only;  // why the runtime would not execute it; empty: it would
-  TrainingJob job;           // with what is proposed
+  std::string planned_only;  // why the runtime cannot execute the plan; empty: it can
+  TrainingJob job;           // the job with all proposals applied
   std::vector<Proposal> proposals;
-  SearchResult search;           // .plan and .prediction where feasible
-  std::vector<Remedy> remedies;  // where not: each alone would make it fit
+  SearchResult search;           // has plan and prediction if feasible
+  std::vector<Remedy> remedies;  // if not feasible: each alone would make the job fit
 };
 
-// InvalidArgument where job and model contradict each other (a sequence past the model's limit).
+// Returns InvalidArgument where job and model contradict each other (a sequence past the model's
+// limit), and SearchResult::refusal where the fixed fields leave no plan that can be built.
 absl::StatusOr<PlanAnswer> MakePlan(const PlanRequest& request);
 
-// "host memory: needs 1.05 TiB, 456 GiB are available: 619 GiB lack", one for each shortage.
+// One line for each shortage, for people: "host memory: needs 1.05 TiB, 456 GiB are available,
+// ...".
 std::vector<std::string> DescribeShortages(const std::vector<Shortage>& shortages);
 
 }  // namespace horizon

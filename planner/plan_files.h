@@ -10,12 +10,14 @@
 
 namespace horizon {
 
-// A plan on disk, and the job it was made for beside it: plan.json and plan.job.json.
+// Reads and writes a plan together with the job it was made for: plan.json and, beside it,
+// plan.job.json.
 
-// "runs/plan.json" -> "runs/plan.job.json"; without ".json" the ending is added.
+// The path of the job file: "runs/plan.json" -> "runs/plan.job.json", "runs/plan" ->
+// "runs/plan.job.json".
 std::string JobFileBeside(const std::string& plan_file);
 
-// Both files, each whole or not at all.
+// Writes both files, the job first. Each file is written completely or not at all.
 absl::Status WritePlanFiles(Io& io, const std::string& plan_file, const StreamPlan& plan,
                             const TrainingJob& job);
 
@@ -23,8 +25,8 @@ struct PlanFiles {
   StreamPlan plan;
   TrainingJob job;
 };
-// `job_file` empty: the file beside the plan. Errors name the file, and for a missing job how to
-// make one.
+// Reads both files. With an empty `job_file` the job is read from the file beside the plan. Errors
+// name the file, and for a missing job they say how to make one.
 absl::StatusOr<PlanFiles> LoadPlanFiles(Io& io, const std::string& plan_file,
                                         const std::string& job_file);
 

@@ -13,24 +13,24 @@
 
 namespace horizon {
 
-// The planner's answers for people (text) and for programs (JSON).
+// The planner's answers as text for people and as JSON for programs.
 
 struct PlanReport {
   const ModelSpec& spec;
   const HardwareProfile& profile;
   const PlanAnswer& answer;
-  const std::vector<Alternative>& alternatives;  // empty unless asked for
+  const std::vector<Alternative>& alternatives;  // empty unless they were requested
   double margin = 0;
 };
 std::string PlanReportText(const PlanReport& report);
 // {"feasible", "runnable", "plan", "job", "proposals", "prediction": {"step_seconds",
 //  "tokens_per_second", "model_tflops", "host_bytes", "pinned_bytes", "device_bytes", "lanes",
 //  "stalls", "limits", "memory"}, "save": {"bytes", "weights_bytes", "seconds", ...}, "search",
-//  "alternatives", "shortages", "remedies"}; of a machine whose link runs below its best also
-//  "link_problem".
+//  "alternatives", "shortages", "remedies"}. If the PCIe link of the machine runs below its best,
+//  also "link_problem".
 std::string PlanReportJson(const PlanReport& report);
 
-// A prediction alone: what `simulate` answers, and part of the reports above.
+// A prediction alone: the answer of `horizon simulate`, and a part of the reports above.
 std::string PredictionText(const Prediction& prediction, const HardwareProfile& profile);
 void WritePrediction(const Prediction& prediction, const HardwareProfile& profile,
                      JsonWriter& writer);

@@ -90,30 +90,15 @@ void NarrowTo(Strategy strategy, PlanSpace& space) {
   }
 }
 
-class Fixer {
- public:
-  Fixer(const StreamPlan& fixed, const std::vector<std::string>& fields)
-      : fixed_(fixed), fields_(fields) {}
+bool Contains(const std::vector<std::string>& fields, std::string_view field) {
+  return std::find(fields.begin(), fields.end(), field) != fields.end();
+}
 
-  template <typename T>
-  void Fix(std::string_view field, const T& value, std::vector<T>& values) const {
-    if (Has(field)) values = {value};
-  }
-  void FixThreads(std::string_view field, int64_t value, int64_t PlanThreads::*member,
-                  std::vector<PlanThreads>& values) const {
-    if (!Has(field)) return;
-    for (PlanThreads& threads : values) threads.*member = value;
-    values.erase(std::unique(values.begin(), values.end()), values.end());
-  }
-  const StreamPlan& plan() const { return fixed_; }
-
- private:
-  bool Has(std::string_view field) const {
-    return std::find(fields_.begin(), fields_.end(), field) != fields_.end();
-  }
-  const StreamPlan& fixed_;
-  const std::vector<std::string>& fields_;
-};
+// Sets one member of every choice, and drops the choices that become equal.
+void SetThreads(int64_t value, int64_t PlanThreads::*member, std::vector<PlanThreads>& choices) {
+  for (PlanThreads& threads : choices) threads.*member = value;
+  choices.erase(std::unique(choices.begin(), choices.end()), choices.end());
+}
 
 }  // namespace
 
@@ -135,21 +120,26 @@ PlanSpace SpaceFor(const ModelSpec& spec, const TrainingJob& job, const Hardware
   NameModel(spec, space.base);
   if (job.accumulation > 1) space.accumulation_order.push_back(AccumulationOrder::kChunkMajor);
   NarrowTo(fixed.strategy, space);
-  const Fixer fixer(fixed, fixed_fields);
-  fixer.Fix("chunk_bytes", fixed.chunk_bytes, space.chunk_bytes);
-  fixer.Fix("buffer_depth", fixed.buffer_depth, space.buffer_depth);
-  fixer.Fix("resident_chunks", fixed.resident_chunks, space.resident_chunks);
-  fixer.Fix("anchor_interval", fixed.anchor_interval, space.anchor_interval);
-  fixer.Fix("anchor_home", fixed.anchor_home, space.anchor_home);
-  fixer.Fix("recompute", fixed.recompute, space.recompute);
-  fixer.Fix("gradient_slabs", fixed.gradient_slabs, space.gradient_slabs);
-  fixer.Fix("accumulation_order", fixed.accumulation_order, space.accumulation_order);
-  fixer.Fix("loss_chunk_tokens", fixed.loss_chunk_tokens, space.loss_chunk_tokens);
-  fixer.Fix("embedding_home", fixed.embedding_home, space.embedding_home);
-  fixer.FixThreads("compute_threads", fixed.compute_threads, &PlanThreads::compute, space.threads);
-  fixer.FixThreads("host_threads", fixed.host_threads, &PlanThreads::host, space.threads);
-  fixer.FixThreads("optimizer_threads", fixed.optimizer_threads, &PlanThreads::optimizer,
-                   space.threads);
+  const auto fix = [&](std::string_view field, const auto& value, auto& values) {
+    if (Contains(fixed_fields, field)) values = {value};
+  };
+  const auto fix_threads = [&](std::string_view field, int64_t value,
+                               int64_t PlanThreads::*member) {
+    if (Contains(fixed_fields, field)) SetThreads(value, member, space.threads);
+  };
+  fix("chunk_bytes", fixed.chunk_bytes, space.chunk_bytes);
+  fix("buffer_depth", fixed.buffer_depth, space.buffer_depth);
+  fix("resident_chunks", fixed.resident_chunks, space.resident_chunks);
+  fix("anchor_interval", fixed.anchor_interval, space.anchor_interval);
+  fix("anchor_home", fixed.anchor_home, space.anchor_home);
+  fix("recompute", fixed.recompute, space.recompute);
+  fix("gradient_slabs", fixed.gradient_slabs, space.gradient_slabs);
+  fix("accumulation_order", fixed.accumulation_order, space.accumulation_order);
+  fix("loss_chunk_tokens", fixed.loss_chunk_tokens, space.loss_chunk_tokens);
+  fix("embedding_home", fixed.embedding_home, space.embedding_home);
+  fix_threads("compute_threads", fixed.compute_threads, &PlanThreads::compute);
+  fix_threads("host_threads", fixed.host_threads, &PlanThreads::host);
+  fix_threads("optimizer_threads", fixed.optimizer_threads, &PlanThreads::optimizer);
   return space;
 }
 

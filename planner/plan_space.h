@@ -12,10 +12,10 @@
 
 namespace horizon {
 
-// The plans a search looks at: a list of values for each field of StreamPlan. A field that was set
-// by hand has one value.
+// The space of plans that a search tries: a list of values for each field of StreamPlan. A field
+// that the user has set has one value.
 
-// As many chunks as the device has room for beside everything else; a choice of resident_chunks.
+// A value of resident_chunks: as many chunks as the device has room for beside everything else.
 inline constexpr int64_t kAsManyAsFit = -1;
 
 struct PlanThreads {
@@ -26,7 +26,7 @@ struct PlanThreads {
 };
 
 struct PlanSpace {
-  StreamPlan base;  // fields without a list below
+  StreamPlan base;  // values of the fields that have no list below
   std::vector<Bytes> chunk_bytes;
   std::vector<int64_t> buffer_depth;
   std::vector<int64_t> resident_chunks;
@@ -40,20 +40,21 @@ struct PlanSpace {
   std::vector<PlanThreads> threads;
 };
 
-// The values worth looking at for a model on a machine, those most often good first. `fixed` holds
-// the strategy and the values of the fields named in `fixed_fields` (as in a plan file).
+// The values worth trying for a model on a machine; those that are good most often come first.
+// `fixed` holds the strategy and the values of the fields named in `fixed_fields` (as in a plan
+// file).
 PlanSpace SpaceFor(const ModelSpec& spec, const TrainingJob& job, const HardwareProfile& profile,
                    const StreamPlan& fixed, const std::vector<std::string>& fixed_fields);
 
-// One plan of each kind, for quick estimates: the few values that matter most.
+// A smaller space for quick estimates: only the few values of each field that matter most.
 PlanSpace CoarseSpace(PlanSpace space);
 
-// The plans that need the least memory.
+// The part of the space that needs the least memory. If none of its plans fits, no plan does.
 PlanSpace FrugalSpace(PlanSpace space);
 
-// Calls `visit` with every plan of the space in a fixed order, those that differ in a field which
-// does not matter (the anchors of a plan without recompute) once. resident_chunks may be
-// kAsManyAsFit.
+// Calls `visit` with every plan of the space in a fixed order. Plans that differ only in a field
+// without effect (activation checkpoints in a plan without recompute) are visited once.
+// resident_chunks may be kAsManyAsFit.
 void ForEachPlan(const PlanSpace& space, const std::function<void(const StreamPlan&)>& visit);
 
 }  // namespace horizon

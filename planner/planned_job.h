@@ -6,21 +6,22 @@
 
 namespace horizon {
 
-// What is assumed of a job and a plan before anybody says more.
+// The defaults of job and plan for each strategy.
 
-// A job as the strategy's own software would run it on the machine's device: bf16 activations on
-// `cuda`, fp32 on `host`; the published system and native training keep bf16 weights without a low
-// half; the offloading baselines keep everything in fp32; all but ours update after the step.
+// The job as the strategy's own software would run it on the machine's device. Activations are bf16
+// on `cuda` and fp32 on `host`. `reference` (the published system) and `resident` (native training)
+// keep bf16 weights without a low half; the offloading baselines keep everything in fp32. All
+// strategies but `horizon` update after the step.
 //
-// `reference` gets fp32 gradients, because only those can be run: the published system clips bf16
+// `reference` gets fp32 gradients, because only these can run: the published system clips bf16
 // gradients in place, which rounds them twice (check_runnable.h). AsPublished undoes this.
 TrainingJob JobFor(const HardwareProfile& profile, Strategy strategy);
 
-// The job of `reference` as published, which can be simulated only.
+// The job of `reference` as published, with bf16 gradients. It can only be simulated.
 TrainingJob AsPublished(TrainingJob job);
 
-// A plan that is valid with JobFor, with the published defaults (K = 4, two staging buffers, 12
-// slabs) for strategy `reference`.
+// A plan that is valid with JobFor. For `reference` it has the published defaults: checkpoint
+// interval K = 4, two staging buffers, 12 gradient slabs.
 StreamPlan PlanFor(Strategy strategy);
 
 }  // namespace horizon

@@ -10,8 +10,8 @@ namespace horizon {
 SaveEstimate EstimateSave(const ModelSpec& spec, const TrainingJob& job,
                           const HardwareProfile& profile) {
   SaveEstimate estimate{.assumed = profile.disks.empty()};
-  estimate.bytes_per_second =
-      estimate.assumed ? kAssumedDisk : profile.disks.front().write_bytes_per_second.value;
+  estimate.bytes_per_second = estimate.assumed ? kAssumedDiskBytesPerSecond
+                                               : profile.disks.front().write_bytes_per_second.value;
   const ParameterBytes each = BytesOfParameter(job);
   std::vector<Stage> stages = ListStages(spec);
   // A job that was planned has patterns that match.

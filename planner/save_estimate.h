@@ -9,18 +9,19 @@
 
 namespace horizon {
 
-// What a checkpoint of a job takes: its tensors, without the headers of their files, and the time
-// of writing them at the disk's rate; where the profile knows no disk that is assumed to be
-// kAssumedDisk. `train` measures the disk it writes to.
+// Estimates the size of a checkpoint and the time to write it. The size counts the tensors without
+// the headers of their files. The rate is that of the profile's first disk, or
+// kAssumedDiskBytesPerSecond where the profile has none. (`horizon train` measures the disk it
+// writes to.)
 struct SaveEstimate {
   Bytes bytes;          // --save full
   Bytes weights_bytes;  // --save weights
   double bytes_per_second = 0;
-  bool assumed = false;
+  bool assumed = false;  // the rate is kAssumedDiskBytesPerSecond
 
   double seconds() const { return static_cast<double>(bytes) / bytes_per_second; }
 };
-inline constexpr double kAssumedDisk = 1e9;
+inline constexpr double kAssumedDiskBytesPerSecond = 1e9;
 
 SaveEstimate EstimateSave(const ModelSpec& spec, const TrainingJob& job,
                           const HardwareProfile& profile);

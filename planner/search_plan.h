@@ -15,21 +15,22 @@
 
 namespace horizon {
 
-// The fastest plan of a space that fits a machine. Memory is checked for every plan, from the
-// layout; a lower bound of the step (bounds.h) orders those that fit; the event simulator decides,
-// beginning with the lowest bound, until no plan left could be faster.
+// Finds the fastest plan of a space that fits a machine. The search checks the memory of every plan
+// from its layout, sorts the plans that fit by a lower bound of the step (simulator/bounds.h), and
+// simulates them, lowest bound first, until no plan that is left could be faster.
 
 struct SearchOptions {
-  // Plans whose bound is less than this share below the best found are not looked at: what is
-  // returned is within it of the best of the space.
+  // A plan is not simulated if its bound is above (1 - tolerance) x the best step found. So the
+  // result is within this share of the best of the space.
   double tolerance = 0.002;
-  // Most plans to simulate in the order of their bounds; after that only neighbours of the best
-  // are, and SearchResult::gap says how far it could be off.
+  // The most plans to simulate in the order of their bounds. After that the search simulates only
+  // plans that differ from the best in one choice, and SearchResult::gap says how far off it could
+  // be.
   int64_t most_simulated = 60;
-  // How many of the fastest plans SearchResult::ranked holds: those are within the tolerance of the
-  // fastest of the space too.
+  // How many of the fastest plans SearchResult::ranked holds. They are the fastest of the space
+  // within the tolerance.
   int64_t keep_best = 0;
-  // How many other plans SearchResult::spread holds, from all over the space.
+  // How many other plans SearchResult::spread holds, taken from all over the space.
   int64_t keep_spread = 0;
 };
 
@@ -38,41 +39,44 @@ struct RankedPlan {
   double step_seconds = 0;
 };
 
-// What a plan was predicted from: whoever runs it need not build or simulate it again.
+// The schedule and simulation behind a prediction, so that a run need not build or simulate it
+// again.
 struct SimulatedPlan {
   Schedule schedule;
   SteadyState steady;
 };
 
 struct SearchResult {
-  std::optional<StreamPlan> plan;           // nothing: no plan of the space fits
-  Prediction prediction;                    // of it
-  std::optional<SimulatedPlan> simulation;  // behind that; none where nothing was simulated
-  int64_t plans = 0;                        // looked at
-  int64_t fitting = 0;
-  int64_t simulated = 0;
-  double gap = 0;  // 1 - (least bound not simulated) / (best step), where above the tolerance
-  // The fastest plans, best first, ties by device memory; where SearchOptions asks for them.
+  std::optional<StreamPlan> plan;           // the best plan; none: no plan of the space fits
+  Prediction prediction;                    // of `plan`
+  std::optional<SimulatedPlan> simulation;  // of `plan`; none where nothing was simulated
+  int64_t plans = 0;                        // how many plans were considered,
+  int64_t fitting = 0;                      // how many of them fit,
+  int64_t simulated = 0;                    // and how many were simulated
+  double gap = 0;  // 1 - (lowest bound not simulated) / (best step), if above the tolerance; else 0
+  // The fastest plans, best first, ties sorted by device memory; SearchOptions::keep_best of them.
   std::vector<RankedPlan> ranked;
-  // Plans that fit and are not among them, at even distances in the order of their bounds, the one
-  // with the highest last.
+  // Plans that fit and are not in `ranked`, at even distances in the order of their bounds. The
+  // last one has the highest bound.
   std::vector<RankedPlan> spread;
-  // The plan that came nearest to fitting (least bytes lacking), and what it lacks, where none did.
+  // If no plan fits: the plan that is short of the fewest bytes, and what it is short of.
   StreamPlan nearest;
   std::vector<Shortage> shortages;
-  // Why the first plan that cannot be built cannot; OK where all can.
+  // Why the first plan that cannot be built cannot be built; OK where all plans can.
   absl::Status refusal;
 };
 
-// Deterministic. Plans that cannot be built are left out.
+// The search. It is deterministic. It leaves out plans that cannot be built, and, where model, job
+// and strategy can run at all, plans that the runtime cannot execute (check_runnable.h).
 SearchResult SearchPlan(const ModelSpec& spec, const TrainingJob& job, const PlanSpace& space,
                         const Setting& setting, const SearchOptions& options = {});
 
-// The same by simulating every plan that fits; for tests and small spaces.
+// The same, but simulates every plan that fits; for tests and small spaces.
 SearchResult SearchExhaustively(const ModelSpec& spec, const TrainingJob& job,
                                 const PlanSpace& space, const Setting& setting);
 
-// Whether any plan of the space fits, and if not what the nearest lacks: no simulation.
+// Finds any plan of the space that fits, without simulating. If none fits, the result says what the
+// nearest one is short of.
 SearchResult FindFitting(const ModelSpec& spec, const TrainingJob& job, const PlanSpace& space,
                          const Setting& setting);
 

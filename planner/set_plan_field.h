@@ -9,10 +9,11 @@
 
 namespace horizon {
 
-// Sets one field of a plan from text, as `--set field=value` gives it: `buffer_depth=3`,
+// Sets one field of a plan from the text of an option `--set field=value`: `buffer_depth=3`,
 // `chunk_bytes=256MiB`, `anchor_home=host`. K, depth and slabs are short for anchor_interval,
-// buffer_depth and gradient_slabs. Adds the field's full name to `fields`. InvalidArgument, with
-// what would be right, for an unknown field, a value out of range, or a field set twice.
+// buffer_depth and gradient_slabs. Adds the field's full name to `fields`. Returns InvalidArgument
+// for an unknown field, a value out of range, or a field that is set twice; the message says what
+// would be valid.
 absl::Status SetPlanField(std::string_view assignment, StreamPlan& plan,
                           std::vector<std::string>& fields);
 

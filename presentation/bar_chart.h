@@ -6,7 +6,7 @@
 
 namespace horizon {
 
-// One bar, or why there is none: `missing` ("OOM", "not run") is written where it would stand.
+// One bar, or the reason why there is none: `missing` ("OOM", "not run") is written in its place.
 struct Bar {
   std::optional<double> value;
   std::string missing;
@@ -14,10 +14,10 @@ struct Bar {
 
 struct BarSeries {
   std::string name;
-  std::vector<Bar> bars;  // one for each category; those at the end may be left out
+  std::vector<Bar> bars;  // one for each category; the last ones may be left out
 };
 
-// Groups of bars side by side, from zero, over named categories.
+// A bar chart: for each named category a group of bars side by side, drawn from zero.
 struct BarChart {
   std::string title;
   std::string x_label;
@@ -26,8 +26,9 @@ struct BarChart {
   std::vector<BarSeries> series;
 };
 
-// A stand-alone SVG document with the properties of DrawSvg(const Plot&). A value that is not
-// finite is drawn as a missing bar. Values stand above their bars where there is room for all.
+// Draws the chart as a stand-alone SVG document, with the properties of DrawSvg(const Plot&). A
+// value that is not finite is drawn as a missing bar. Values are written above the bars if there is
+// room for all of them.
 std::string DrawSvg(const BarChart& chart);
 
 }  // namespace horizon

@@ -12,8 +12,8 @@
 namespace horizon {
 
 // A CSV file as text cells. Every row has as many cells as the header. `file` and `lines` (the line
-// on which each row begins, counted from 1) are for messages; a table built in memory may leave
-// both empty.
+// on which each row begins, counted from 1) are for messages; both may be empty in a table built in
+// memory.
 struct CsvTable {
   std::vector<std::string> header;
   std::vector<std::vector<std::string>> rows;
@@ -27,18 +27,18 @@ struct CsvTable {
 // return, and a header name that is empty or used twice. `file` is used in messages only.
 absl::StatusOr<CsvTable> ParseCsv(std::string_view file, std::string_view text);
 
-// The position of the column `name`, or NotFound with the nearest name and all the names there are.
+// The index of the column `name`. NotFound, with the nearest name and all names, if there is none.
 absl::StatusOr<int> Column(const CsvTable& table, std::string_view name);
 
-// One cell. `row` and `column` must exist. As text it is what the file says, "" if empty; as a
-// number it is nullopt if empty, and InvalidArgument with FILE:LINE and the column's name if
-// anything but one finite decimal number stands there ("12x", " 1", "nan", "1.5" for an integer).
+// One cell. `row` and `column` must exist. CellText returns the text as it is. The others return
+// nullopt for an empty cell, and InvalidArgument with FILE:LINE and the column's name for anything
+// but one finite decimal number ("12x", " 1", "nan", "1.5" for an integer).
 std::string CellText(const CsvTable& table, size_t row, int column);
 absl::StatusOr<std::optional<double>> CellDouble(const CsvTable& table, size_t row, int column);
 absl::StatusOr<std::optional<int64_t>> CellInteger(const CsvTable& table, size_t row, int column);
 
-// The text ParseCsv reads back to the same header and rows: LF line ends, quotes only where needed.
-// Every row must have as many cells as the header, and the header at least one.
+// The table as text, which ParseCsv reads back to the same header and rows: LF line ends, quotes
+// only where needed. Every row must have as many cells as the header, and the header at least one.
 std::string WriteCsv(const CsvTable& table);
 
 }  // namespace horizon

@@ -5,9 +5,9 @@
 
 namespace horizon {
 
-// `text` ready to stand as content or in a quoted attribute of XML and HTML. What XML cannot hold
-// (control characters but tab, LF and CR, U+FFFE and U+FFFF, bytes that are not UTF-8) becomes
-// U+FFFD.
+// Escapes `text` for use as content or in a quoted attribute of XML and HTML. Characters that XML
+// does not allow (control characters except tab, LF and CR; U+FFFE and U+FFFF; bytes that are not
+// UTF-8) become U+FFFD.
 std::string EscapeXml(std::string_view text);
 
 }  // namespace horizon

@@ -6,10 +6,10 @@
 
 namespace horizon {
 
-// Numbers are set flush right with digits of equal width.
+// The alignment of a cell. Numbers are aligned to the right, with digits of equal width.
 enum class CellAlign { kText, kNumber };
 
-// What a cell wants to say beyond its text; shown by color and weight.
+// The emphasis of a cell, shown by color and weight.
 enum class CellTone { kPlain, kGood, kWarn, kBad, kMuted };
 
 struct HtmlCell {
@@ -26,28 +26,32 @@ struct HtmlTable {
   std::vector<std::vector<HtmlCell>> rows;
 };
 
-// One self-contained page: a title, an introduction, a table of contents and sections, each built
-// in reading order. No script and no reference to anything outside; light and dark as the reader
-// prefers; printable. All text is escaped; only figures are taken as they are.
+// Builds one self-contained HTML page in reading order: a title, an introduction, a table of
+// contents and sections. The page has no script and no external reference, follows the reader's
+// light or dark theme and can be printed. All text is escaped; only figures are inserted unchanged.
+//   HtmlPage page("Results");
+//   page.AddSection("Throughput");
+//   page.AddTable(table);
+//   std::string html = page.Render();
 class HtmlPage {
  public:
   explicit HtmlPage(std::string title);
 
-  // Begins a section, which gets an entry in the table of contents. What is added before the first
-  // is the introduction.
+  // Begins a section, which gets an entry in the table of contents. Everything added before the
+  // first section is the introduction.
   void AddSection(std::string_view heading);
-  // A smaller heading inside the section, without an entry.
+  // A smaller heading inside the section, without an entry in the table of contents.
   void AddSubheading(std::string_view heading);
   void AddParagraph(std::string_view text);
-  // A paragraph set apart: a limit of the figures, a reason why a row is missed.
+  // A highlighted paragraph, such as a limit of the figures or a reason why a row is off.
   void AddNote(std::string_view text);
-  // Text in which spaces and line ends count, such as a command.
+  // Text that keeps its spaces and line ends, such as a command.
   void AddPreformatted(std::string_view text);
   void AddTable(const HtmlTable& table);
-  // `svg` is a drawing of ours (DrawSvg) and is put in as it is.
+  // `svg` comes from our own DrawSvg and is inserted unchanged.
   void AddFigure(std::string_view svg, std::string_view caption);
 
-  // The whole page so far. Pure: the same calls give the same bytes.
+  // The whole page so far. Deterministic: the same calls give the same bytes.
   std::string Render() const;
 
  private:

@@ -4,8 +4,8 @@
 
 namespace horizon {
 
-// The style of HtmlPage. A wide or long table scrolls inside its own box, where its header sticks.
-// The box of a figure has the background that the drawing itself has in each theme.
+// The style sheet of HtmlPage. A wide or long table scrolls inside its own box, with a sticky
+// header. The box of a figure has the same background as the drawing in each theme.
 inline constexpr std::string_view kHtmlStyle = R"css(
 :root {
   color-scheme: light dark;

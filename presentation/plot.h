@@ -10,22 +10,23 @@
 
 namespace horizon {
 
-// How a series is drawn. Markers alone are hollow, for what was published or measured, so that they
-// can lie on the line of what was simulated. Dashed lines are for limits and bounds.
+// How a series is drawn. Markers without a line are hollow. They are for published or measured
+// values, so that they can be drawn on top of the line of simulated values. Dashed lines are for
+// limits and bounds.
 enum class SeriesStyle { kLineAndMarkers, kLine, kDashedLine, kMarkers };
 
 struct Series {
-  std::string name;  // in the legend; "" has no entry
+  std::string name;  // in the legend; "": no entry
   SeriesStyle style = SeriesStyle::kLineAndMarkers;
   std::vector<std::pair<double, double>> points;  // (x, y), joined in this order
-  // The place in the palette; the series' own place in the plot if not given. Two series that
-  // belong together (simulated and published) share one.
+  // Index in the palette; by default the index of the series in the plot. Two series that belong
+  // together (simulated and published) have the same color.
   std::optional<size_t> color;
 };
 
 enum class YRange { kFromZero, kAroundData };
 
-// Series over a numeric x axis.
+// A line chart: series over a numeric x axis.
 struct Plot {
   std::string title;
   std::string x_label;
@@ -36,10 +37,11 @@ struct Plot {
   std::vector<Series> series;
 };
 
-// A stand-alone SVG document, which may also be put into HTML as it is: viewBox 720x420 (taller
-// under a very long legend), no script, no id, no reference, dark where the reader prefers dark.
-// Every point carries its exact values as a tooltip. Points an axis cannot show (IsDrawable) are
-// left out and break their line. Pure: the same plot gives the same bytes.
+// Draws the plot as a stand-alone SVG document, which may also be embedded in HTML unchanged. Its
+// viewBox is 720x420 (taller with a very long legend); it has no script, no id and no reference,
+// and follows the reader's light or dark theme. Every point has its exact values as a tooltip.
+// Points that an axis cannot show (IsDrawable) are left out and break their line. Pure: the same
+// plot gives the same bytes.
 std::string DrawSvg(const Plot& plot);
 
 }  // namespace horizon

@@ -9,8 +9,8 @@
 
 namespace horizon {
 
-// What all charts share: the canvas, the palette, title, legend, grid and axes. All lengths are
-// units of the viewBox, y downwards.
+// The parts that all charts share: canvas, palette, title, legend, grid and axes. All lengths are
+// in units of the viewBox; y points downwards.
 
 inline constexpr double kFontSize = 12;
 inline constexpr double kCanvasWidth = 720;
@@ -24,26 +24,26 @@ struct Box {
   double height() const { return bottom - top; }
 };
 
-// How a legend shows a series. Lines may carry markers, markers may stand alone (then hollow).
+// How a legend shows a series. Markers without a line are hollow.
 enum class Swatch { kLine, kDashedLine, kLineAndMarkers, kMarkers, kBar };
 
 struct LegendEntry {
   std::string name;  // no entry is drawn for ""
   Swatch swatch = Swatch::kLine;
-  size_t color = 0;  // of the palette, which repeats
-  size_t shape = 0;  // of the markers, which repeat
+  size_t color = 0;  // index in the palette, which repeats
+  size_t shape = 0;  // index of the marker shape; shapes repeat
 };
 
 struct FrameRequest {
   std::string title;
-  std::string x_title;  // of the axes, units included
+  std::string x_title;  // of the x axis, including the unit
   std::string y_title;
   std::vector<LegendEntry> legend;
-  double x_tick_height = kFontSize + 6;  // what the labels below the x axis need
+  double x_tick_height = kFontSize + 6;  // height of the labels below the x axis
 };
 
-// The places of everything but the data. The legend is right of the data, or below it when its
-// names are long or many; the canvas grows downwards if they are very many.
+// The layout of everything but the data. The legend is to the right of the data, or below it if its
+// names are long or many; with very many names the canvas grows downwards.
 struct Frame {
   FrameRequest request;
   double height = 0;  // of the canvas
@@ -52,14 +52,14 @@ struct Frame {
   std::vector<size_t> legend_rows;  // the index of the first entry of each row, if below
 };
 
-// Leaves `y_label_width` for the labels of the y axis.
+// Lays out a chart with `y_label_width` for the labels of the y axis.
 Frame LayOutFrame(FrameRequest request, double y_label_width);
 
-// The widest label of an axis at kFontSize.
+// The width of the widest label of an axis at kFontSize.
 double LabelWidth(const Axis& axis);
 
-// <svg ...> with its style, background, title and legend; the caller ends it with kSvgEnd. The
-// presentation attributes are the light theme, so that programs that know no CSS draw it right.
+// "<svg ...>" with its style, background, title and legend; the caller ends it with kSvgEnd. The
+// presentation attributes have the light theme, so that programs without CSS draw it correctly.
 std::string DrawFrame(const Frame& frame);
 inline constexpr std::string_view kSvgEnd = "</svg>\n";
 
@@ -68,24 +68,24 @@ std::string DrawYAxis(const Frame& frame, const Axis& axis);
 std::string DrawXAxis(const Frame& frame, const Axis& axis);
 std::string DrawXTitle(const Frame& frame);
 
-// The dark line on which the data stand, at a position of the y axis.
+// The base line of the data, a dark line at a position of the y axis.
 std::string DrawBaseline(const Frame& frame, double position);
 
-// "no data" in the middle of the empty box.
+// The text "no data" in the middle of the empty box.
 std::string DrawNoData(const Frame& frame);
 
-// <g ...> in which currentColor is a color of the palette; ends with </g>.
+// "<g ...>" in which currentColor is a color of the palette; the caller ends it with </g>.
 std::string ColorGroup(size_t color);
 
-// One marker in the current color, with a tooltip (none for ""). Solid ones are for lines.
+// One marker in the current color, with a tooltip (none for ""). Markers on lines are solid.
 enum class MarkerFill { kSolid, kHollow };
 std::string DrawMarker(size_t shape, MarkerFill fill, double x, double y, std::string_view tooltip);
 
 // A coordinate with at most two decimals: short, and the same on every machine.
 std::string Coordinate(double value);
 
-// One line of text in the current color, escaped; `anchor` ("start", "middle" or "end") says which
-// part of it lies at x.
+// One line of text in the current color, escaped. `anchor` ("start", "middle" or "end") is the part
+// of the text that is at x.
 std::string DrawText(double x, double y, std::string_view anchor, std::string_view text);
 
 // "<title>...</title>", escaped, or "".

@@ -1,5 +1,6 @@
 #include "report/experiments_page.h"
 
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -50,85 +51,53 @@ constexpr Column kClaimColumns[] = {{"claim", "claim"},
                                     {"error", "error", CellAlign::kNumber},
                                     {"note", "note"}};
 
-class PageMaker {
- public:
-  PageMaker(Io& io, const std::string& folder, const Document& document)
-      : io_(io), folder_(folder), document_(document) {}
+absl::StatusOr<const Value::Array*> ListOf(const Document& document, const Value& object,
+                                           std::string_view key, const std::string& path) {
+  const Value* value = object.Find(key);
+  const auto* list = value == nullptr ? nullptr : value->As<Value::Array>();
+  if (list != nullptr) return list;
+  return ErrorAt(document, value == nullptr ? object : *value, path,
+                 StrCat("needs an array '", key, "'"));
+}
 
-  absl::StatusOr<std::string> Make() {
-    ASSIGN_OR_RETURN(const Value::Array* experiments, ListOf(document_.root, "experiments", ""));
-    ASSIGN_OR_RETURN(names_, io_.List(folder_));
-    page_.AddParagraph(StrCat("From ", JoinPath(folder_, kExperimentResults),
-                              "; each row says how it was found."));
-    for (const Value& experiment : *experiments) RETURN_IF_ERROR(Add(experiment));
-    if (document_.root.Find("claims") != nullptr) {
-      ASSIGN_OR_RETURN(const Value::Array* claims, ListOf(document_.root, "claims", ""));
-      if (!claims->empty()) {
-        page_.AddSection("Claims");
-        page_.AddTable(TableOf("", *claims, kClaimColumns));
-      }
-    }
-    return page_.Render();
+HtmlTable TableOf(const Value::Array& rows, std::span<const Column> columns) {
+  HtmlTable table;
+  for (const Column& column : columns) {
+    table.header.push_back({.text = std::string(column.heading), .align = column.align});
   }
-
- private:
-  absl::StatusOr<const Value::Array*> ListOf(const Value& object, std::string_view key,
-                                             const std::string& path) const {
-    const Value* value = object.Find(key);
-    const auto* list = value == nullptr ? nullptr : value->As<Value::Array>();
-    if (list != nullptr) return list;
-    return ErrorAt(document_, value == nullptr ? object : *value, path,
-                   StrCat("needs an array '", key, "'"));
-  }
-
-  template <size_t count>
-  static HtmlTable TableOf(std::string caption, const Value::Array& rows,
-                           const Column (&columns)[count]) {
-    HtmlTable table{.caption = std::move(caption)};
+  for (const Value& row : rows) {
+    std::vector<HtmlCell> cells;
     for (const Column& column : columns) {
-      table.header.push_back({.text = std::string(column.heading), .align = column.align});
+      cells.push_back({.text = TextOf(row, column.key), .align = column.align});
     }
-    for (const Value& row : rows) {
-      std::vector<HtmlCell> cells;
-      for (const Column& column : columns) {
-        cells.push_back({.text = TextOf(row, column.key), .align = column.align});
-      }
-      table.rows.push_back(std::move(cells));
-    }
-    return table;
+    table.rows.push_back(std::move(cells));
   }
+  return table;
+}
 
-  absl::Status Add(const Value& experiment) {
-    const std::string name = TextOf(experiment, "name");
-    const std::string title = TextOf(experiment, "title");
-    ASSIGN_OR_RETURN(const Value::Array* rows, ListOf(experiment, "rows", name));
-    page_.AddSection(title.empty() ? name : title);
-    for (const std::string& file : names_) {
-      const bool is_chart = !name.empty() && file.ends_with(".svg") &&
-                            (file == name + ".svg" || file.starts_with(name + "_"));
-      if (!is_chart) continue;
-      ASSIGN_OR_RETURN(const std::string svg,
-                       ReadTextFile(io_, JoinPath(folder_, file), kMostChart));
-      page_.AddFigure(StrCat("<img src=\"data:image/svg+xml;base64,", absl::Base64Escape(svg),
-                             "\" alt=\"", EscapeXml(file), "\">"),
-                      file);
-    }
-    page_.AddTable(TableOf("", *rows, kRowColumns));
-    const Value* remarks = experiment.Find("remarks");
-    const auto* texts = remarks == nullptr ? nullptr : remarks->As<Value::Array>();
-    if (texts == nullptr) return absl::OkStatus();
-    for (const Value& text : *texts) {
-      if (const auto* remark = text.As<std::string>()) page_.AddNote(*remark);
-    }
-    return absl::OkStatus();
+// The charts NAME.svg and NAME_*.svg among the files of the folder.
+absl::Status AddCharts(Io& io, const std::string& folder, const std::vector<std::string>& files,
+                       const std::string& name, HtmlPage& page) {
+  for (const std::string& file : files) {
+    const bool is_chart = !name.empty() && file.ends_with(".svg") &&
+                          (file == name + ".svg" || file.starts_with(name + "_"));
+    if (!is_chart) continue;
+    ASSIGN_OR_RETURN(const std::string svg, ReadTextFile(io, JoinPath(folder, file), kMostChart));
+    page.AddFigure(StrCat("<img src=\"data:image/svg+xml;base64,", absl::Base64Escape(svg),
+                          "\" alt=\"", EscapeXml(file), "\">"),
+                   file);
   }
+  return absl::OkStatus();
+}
 
-  Io& io_;
-  const std::string& folder_;
-  const Document& document_;
-  std::vector<std::string> names_;
-  HtmlPage page_{"Experiments"};
-};
+void AddRemarks(const Value& experiment, HtmlPage& page) {
+  const Value* remarks = experiment.Find("remarks");
+  const auto* texts = remarks == nullptr ? nullptr : remarks->As<Value::Array>();
+  if (texts == nullptr) return;
+  for (const Value& text : *texts) {
+    if (const auto* remark = text.As<std::string>()) page.AddNote(*remark);
+  }
+}
 
 }  // namespace
 
@@ -136,7 +105,28 @@ absl::StatusOr<std::string> ExperimentsPage(Io& io, const std::string& folder) {
   const std::string path = JoinPath(folder, kExperimentResults);
   ASSIGN_OR_RETURN(const std::string text, ReadTextFile(io, path));
   ASSIGN_OR_RETURN(const Document document, ParseJson(path, text));
-  return PageMaker(io, folder, document).Make();
+  ASSIGN_OR_RETURN(const Value::Array* experiments,
+                   ListOf(document, document.root, "experiments", ""));
+  ASSIGN_OR_RETURN(const std::vector<std::string> files, io.List(folder));
+  HtmlPage page("Experiments");
+  page.AddParagraph(StrCat("From ", path, "; each row says how it was found."));
+  for (const Value& experiment : *experiments) {
+    const std::string name = TextOf(experiment, "name");
+    const std::string title = TextOf(experiment, "title");
+    ASSIGN_OR_RETURN(const Value::Array* rows, ListOf(document, experiment, "rows", name));
+    page.AddSection(title.empty() ? name : title);
+    RETURN_IF_ERROR(AddCharts(io, folder, files, name, page));
+    page.AddTable(TableOf(*rows, kRowColumns));
+    AddRemarks(experiment, page);
+  }
+  if (document.root.Find("claims") != nullptr) {
+    ASSIGN_OR_RETURN(const Value::Array* claims, ListOf(document, document.root, "claims", ""));
+    if (!claims->empty()) {
+      page.AddSection("Claims");
+      page.AddTable(TableOf(*claims, kClaimColumns));
+    }
+  }
+  return page.Render();
 }
 
 }  // namespace horizon

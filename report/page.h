@@ -5,10 +5,10 @@
 
 namespace horizon {
 
-// The page of a run: one HTML document with its style, its script and `view_json` (ViewJson) in it,
-// which refers to nothing outside itself.
+// The page of a run: one self-contained HTML document with its style, its script and the data
+// `view_json` (ViewJson).
 std::string RunPage(std::string_view title, std::string_view view_json);
-// The same page without data: whoever serves it adds a script that calls render(view) of the page.
+// The same page without data. The server adds a script that calls render(view) of the page.
 std::string LivePage(std::string_view title);
 
 }  // namespace horizon

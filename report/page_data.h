@@ -2,7 +2,7 @@
 
 namespace horizon {
 
-// The files of report/page as text; the body is written by the build (see page_data_cc in BUILD).
+// The files of report/page as text. The build makes the .cc file (page_data_cc in BUILD).
 extern const char kPageHtml[];
 extern const char kPageCss[];
 extern const char kDrawJs[];

@@ -10,14 +10,14 @@
 
 namespace horizon {
 
-// Why a field of a plan is as it is: what its other values would have given.
+// Why a field of a plan has its value: the predicted effect of its other values.
 struct PlanReason {
   std::string field;
   std::string text;  // "2 slots: 12 % slower; 8: does not fit"
 };
 
-// For every field of the plan that a planner chooses, by simulating its neighbours: takes a few
-// dozen simulations. Errors of single alternatives are part of the text.
+// Finds the reason for every field that the planner chooses, by simulating its neighbouring values.
+// This takes a few dozen simulations. If an alternative fails, its error is part of the text.
 std::vector<PlanReason> ReasonsOf(const ModelSpec& spec, const TrainingJob& job,
                                   const StreamPlan& plan, const Setting& setting);
 

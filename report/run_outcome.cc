@@ -19,101 +19,70 @@ std::optional<double> IfFinite(double value) {
   return value;
 }
 
-class Reader {
- public:
-  explicit Reader(const Document& document) : document_(document) {}
+void ReadCompared(ObjectReader& reader, ComparedFigure& figure) {
+  // A number that was not finite is null: the loss of a run that broke, a rate of no steps.
+  double measured = 0;
+  double error = kNone;
+  reader.Required("predicted", &figure.predicted);
+  reader.OptionalOrNull("measured", &measured);
+  reader.OptionalOrNull("error", &error);
+  figure.measured = measured;
+  figure.error = IfFinite(error);
+}
 
-  absl::StatusOr<RunOutcome> Read() {
-    RunOutcome outcome;
-    ObjectReader fields(document_, document_.root);
-    fields.Required("steps", &outcome.steps);
-    fields.Required("skipped", &outcome.skipped);
-    fields.Required("interrupted", &outcome.interrupted);
-    double first = kNone;
-    double last = kNone;
-    fields.OptionalOrNull("first_loss", &first);
-    fields.OptionalOrNull("last_loss", &last);
-    outcome.first_loss = IfFinite(first);
-    outcome.last_loss = IfFinite(last);
-    RETURN_IF_ERROR(Figure(fields, "step_seconds", outcome.step_seconds));
-    RETURN_IF_ERROR(Figure(fields, "tokens_per_second", outcome.tokens_per_second));
-    RETURN_IF_ERROR(Figure(fields, "host_bytes", outcome.host_bytes));
-    RETURN_IF_ERROR(Figure(fields, "device_bytes", outcome.device_bytes));
-    RETURN_IF_ERROR(Speed(fields, outcome));
-    RETURN_IF_ERROR(Works(fields, "lanes", "lane", outcome.lanes));
-    RETURN_IF_ERROR(Works(fields, "kinds", "kind", outcome.kinds));
-    RETURN_IF_ERROR(Works(fields, "missed_most", "operation", outcome.missed_most));
-    RETURN_IF_ERROR(fields.FinishIgnoringUnknown());
-    return outcome;
-  }
+absl::Status ReadFigure(const Document& document, ObjectReader& fields, std::string_view key,
+                        ComparedFigure& figure) {
+  const Value* value = fields.Take(key);
+  if (value == nullptr) fields.Fail(key, "required and missing");
+  if (!fields.ok()) return absl::OkStatus();
+  ObjectReader reader(document, *value, std::string(key));
+  ReadCompared(reader, figure);
+  return reader.Finish();
+}
 
- private:
-  static void Compared(ObjectReader& reader, ComparedFigure& figure) {
-    // A number that was not finite is null: the loss of a run that broke, a rate of no steps.
-    double measured = 0;
-    double error = kNone;
-    reader.Required("predicted", &figure.predicted);
-    reader.OptionalOrNull("measured", &measured);
-    reader.OptionalOrNull("error", &error);
-    figure.measured = measured;
-    figure.error = IfFinite(error);
-  }
-
-  absl::Status Figure(ObjectReader& fields, std::string_view key, ComparedFigure& figure) const {
-    const Value* value = fields.Take(key);
-    if (value == nullptr) fields.Fail(key, "required and missing");
-    if (!fields.ok()) return absl::OkStatus();
-    ObjectReader reader(document_, *value, std::string(key));
-    Compared(reader, figure);
-    return reader.Finish();
-  }
-
-  // What runs that were not looked at after their steps do not have.
-  absl::Status Speed(ObjectReader& fields, RunOutcome& outcome) const {
-    if (const Value* value = fields.Take("speed_change"); value != nullptr) {
-      ObjectReader reader(document_, *value, "speed_change");
-      SpeedChange& change = outcome.speed_change.emplace();
-      for (const auto& [key, share] :
-           {std::pair("products", &change.products), std::pair("memory", &change.memory)}) {
-        reader.Required(key, share);
-        if (reader.ok() && !(*share > 0 && std::isfinite(*share))) {
-          reader.Fail(key, StrCat("needs a number above zero, found ", *share));
-        }
+// Both are missing in runs after whose steps the speed of the machine was not measured.
+absl::Status ReadSpeed(const Document& document, ObjectReader& fields, RunOutcome& outcome) {
+  if (const Value* value = fields.Take("speed_change"); value != nullptr) {
+    ObjectReader reader(document, *value, "speed_change");
+    SpeedChange& change = outcome.speed_change.emplace();
+    for (const auto& [key, share] :
+         {std::pair("products", &change.gemm), std::pair("memory", &change.memory)}) {
+      reader.Required(key, share);
+      if (reader.ok() && !(*share > 0 && std::isfinite(*share))) {
+        reader.Fail(key, StrCat("needs a number above zero, found ", *share));
       }
-      RETURN_IF_ERROR(reader.Finish());
     }
-    if (const Value* value = fields.Take("step_seconds_at_speed"); value != nullptr) {
-      ObjectReader reader(document_, *value, "step_seconds_at_speed");
-      Compared(reader, outcome.step_seconds_at_speed.emplace());
-      RETURN_IF_ERROR(reader.Finish());
-    }
+    RETURN_IF_ERROR(reader.Finish());
+  }
+  if (const Value* value = fields.Take("step_seconds_at_speed"); value != nullptr) {
+    ObjectReader reader(document, *value, "step_seconds_at_speed");
+    ReadCompared(reader, outcome.step_seconds_at_speed.emplace());
+    RETURN_IF_ERROR(reader.Finish());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadWorks(const Document& document, ObjectReader& fields, std::string_view key,
+                       std::string_view name, std::vector<ComparedWork>& works) {
+  const Value* value = fields.Take(key);
+  if (!fields.ok()) return absl::OkStatus();
+  const auto* elements = value == nullptr ? nullptr : value->As<Value::Array>();
+  if (elements == nullptr) {
+    fields.Fail(key, "needs an array");
     return absl::OkStatus();
   }
-
-  absl::Status Works(ObjectReader& fields, std::string_view key, std::string_view name,
-                     std::vector<ComparedWork>& works) const {
-    const Value* value = fields.Take(key);
-    if (!fields.ok()) return absl::OkStatus();
-    const auto* elements = value == nullptr ? nullptr : value->As<Value::Array>();
-    if (elements == nullptr) {
-      fields.Fail(key, "needs an array");
-      return absl::OkStatus();
-    }
-    for (size_t i = 0; i < elements->size(); ++i) {
-      ObjectReader reader(document_, (*elements)[i], StrCat(key, "[", i, "]"));
-      ComparedWork work;
-      reader.Required(name, &work.name);
-      reader.Required("lane", &work.lane);
-      reader.Optional("operations", &work.operations);
-      Compared(reader, work.seconds);
-      RETURN_IF_ERROR(reader.Finish());
-      works.push_back(std::move(work));
-    }
-    return absl::OkStatus();
+  for (size_t i = 0; i < elements->size(); ++i) {
+    ObjectReader reader(document, (*elements)[i], StrCat(key, "[", i, "]"));
+    ComparedWork work;
+    reader.Required(name, &work.name);
+    reader.Required("lane", &work.lane);
+    reader.Optional("operations", &work.operations);
+    ReadCompared(reader, work.seconds);
+    RETURN_IF_ERROR(reader.Finish());
+    works.push_back(std::move(work));
   }
-
-  const Document& document_;
-};
+  return absl::OkStatus();
+}
 
 }  // namespace
 
@@ -125,7 +94,27 @@ ComparedFigure Compare(double predicted, double measured) {
 
 absl::StatusOr<RunOutcome> ReadOutcome(const std::string& file, std::string_view text) {
   ASSIGN_OR_RETURN(const Document document, ParseJson(file, text));
-  return Reader(document).Read();
+  RunOutcome outcome;
+  ObjectReader fields(document, document.root);
+  fields.Required("steps", &outcome.steps);
+  fields.Required("skipped", &outcome.skipped);
+  fields.Required("interrupted", &outcome.interrupted);
+  double first = kNone;
+  double last = kNone;
+  fields.OptionalOrNull("first_loss", &first);
+  fields.OptionalOrNull("last_loss", &last);
+  outcome.first_loss = IfFinite(first);
+  outcome.last_loss = IfFinite(last);
+  RETURN_IF_ERROR(ReadFigure(document, fields, "step_seconds", outcome.step_seconds));
+  RETURN_IF_ERROR(ReadFigure(document, fields, "tokens_per_second", outcome.tokens_per_second));
+  RETURN_IF_ERROR(ReadFigure(document, fields, "host_bytes", outcome.host_bytes));
+  RETURN_IF_ERROR(ReadFigure(document, fields, "device_bytes", outcome.device_bytes));
+  RETURN_IF_ERROR(ReadSpeed(document, fields, outcome));
+  RETURN_IF_ERROR(ReadWorks(document, fields, "lanes", "lane", outcome.lanes));
+  RETURN_IF_ERROR(ReadWorks(document, fields, "kinds", "kind", outcome.kinds));
+  RETURN_IF_ERROR(ReadWorks(document, fields, "missed_most", "operation", outcome.missed_most));
+  RETURN_IF_ERROR(fields.FinishIgnoringUnknown());
+  return outcome;
 }
 
 absl::StatusOr<RunOutcome> LoadOutcome(Io& io, const std::string& path) {

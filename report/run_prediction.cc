@@ -12,115 +12,66 @@
 namespace horizon {
 namespace {
 
-// Reads the fields of a prediction; every number is finite and not negative.
-class Reader {
- public:
-  explicit Reader(const Document& document) : document_(document) {}
+constexpr Bytes kMostBytes = Bytes(uint64_t{1} << 60);
 
-  absl::StatusOr<RunPrediction> Read() {
-    RunPrediction run;
-    Prediction& prediction = run.prediction;
-    ObjectReader fields(document_, document_.root);
-    Amount(fields, "step_seconds", prediction.step_seconds);
-    Amount(fields, "tokens_per_second", prediction.tokens_per_second);
-    Amount(fields, "model_tflops", prediction.model_tflops);
-    fields.Required("operations", &prediction.operations);
-    if (fields.ok() && prediction.operations < 0) fields.Fail("operations", "is negative");
-    fields.Required("arena_bytes", &run.arena_bytes);
-    fields.Required("usable_host_bytes", &run.usable_host_bytes);
-    fields.Required("device_memory_bytes", &run.device_memory_bytes);
-    fields.Required("limits", &run.limits);
-    // Sums of what `memory` lists.
-    fields.Ignore({"host_bytes", "pinned_bytes", "device_bytes"});
-    RETURN_IF_ERROR(ReadLanes(fields, prediction));
-    RETURN_IF_ERROR(ForEach(fields, "stalls", [&](ObjectReader& one) {
-      Stall stall;
-      double seconds = 0;
-      Word(one, "lane", stall.lane);
-      Word(one, "awaited", stall.awaited);
-      Word(one, "awaited_lane", stall.awaited_lane);
-      Amount(one, "seconds", seconds);
-      if (one.ok() && seconds > 1e9) one.Fail("seconds", "is longer than a step can be");
-      if (one.ok()) stall.nanoseconds = std::llround(seconds * 1e9);
-      prediction.stalls.push_back(stall);
-    }));
-    RETURN_IF_ERROR(ForEach(fields, "memory", [&](ObjectReader& one) {
-      MemoryItem item;
-      Word(one, "memory", item.memory);
-      one.Required("what", &item.name);
-      one.Required("count", &item.count);
-      one.Required("bytes", &item.bytes);
-      Bytes& total = prediction.memory.totals[static_cast<size_t>(item.memory)];
-      if (one.ok() && item.bytes > kMostBytes - total) one.Fail("bytes", "is beyond any machine");
-      if (one.ok()) total += item.bytes;
-      prediction.memory.items.push_back(std::move(item));
-    }));
-    RETURN_IF_ERROR(ReadSoftware(fields, run.software));
-    RETURN_IF_ERROR(fields.Finish());
-    return run;
+// A number that is finite and not negative.
+void ReadAmount(ObjectReader& reader, std::string_view key, double& amount) {
+  reader.Required(key, &amount);
+  if (reader.ok() && (!std::isfinite(amount) || amount < 0)) {
+    reader.Fail(key, "needs a number of zero or more");
   }
+}
 
- private:
-  static constexpr Bytes kMostBytes = Bytes(uint64_t{1} << 60);
+template <HasWords E>
+void ReadWord(ObjectReader& reader, std::string_view key, E& value) {
+  std::string word;
+  reader.Required(key, &word);
+  if (!reader.ok()) return;
+  const absl::StatusOr<E> parsed = ParseWord<E>(word);
+  if (!parsed.ok()) return reader.Fail(key, std::string(parsed.status().message()));
+  value = *parsed;
+}
 
-  static void Amount(ObjectReader& reader, std::string_view key, double& amount) {
-    reader.Required(key, &amount);
-    if (reader.ok() && (!std::isfinite(amount) || amount < 0)) {
-      reader.Fail(key, "needs a number of zero or more");
-    }
+absl::Status ReadLanes(const Document& document, ObjectReader& fields, Prediction& prediction) {
+  const Value* value = fields.Take("lanes");
+  if (value == nullptr) fields.Fail("lanes", "required and missing");
+  if (!fields.ok()) return absl::OkStatus();
+  ObjectReader lanes(document, *value, "lanes");
+  for (const EnumWord<Lane>& lane : WordsOf(Lane{})) {
+    ReadAmount(lanes, lane.word, prediction.busy_share[static_cast<size_t>(lane.value)]);
   }
+  return lanes.Finish();
+}
 
-  template <HasWords E>
-  static void Word(ObjectReader& reader, std::string_view key, E& value) {
-    std::string word;
-    reader.Required(key, &word);
-    if (!reader.ok()) return;
-    const absl::StatusOr<E> parsed = ParseWord<E>(word);
-    if (!parsed.ok()) return reader.Fail(key, std::string(parsed.status().message()));
-    value = *parsed;
-  }
+absl::Status ReadSoftware(const Document& document, ObjectReader& fields, Software& software) {
+  const Value* value = fields.Take("software");
+  if (value == nullptr) fields.Fail("software", "required and missing");
+  if (!fields.ok()) return absl::OkStatus();
+  ObjectReader reader(document, *value, "software");
+  ReadAmount(reader, "link_share", software.link_share);
+  ReadAmount(reader, "adam_speed", software.adam_speed);
+  reader.Required("process_bytes", &software.process_bytes);
+  return reader.Finish();
+}
 
-  absl::Status ReadLanes(ObjectReader& fields, Prediction& prediction) const {
-    const Value* value = fields.Take("lanes");
-    if (value == nullptr) fields.Fail("lanes", "required and missing");
-    if (!fields.ok()) return absl::OkStatus();
-    ObjectReader lanes(document_, *value, "lanes");
-    for (const EnumWord<Lane>& lane : WordsOf(Lane{})) {
-      Amount(lanes, lane.word, prediction.busy_share[static_cast<size_t>(lane.value)]);
-    }
-    return lanes.Finish();
-  }
-
-  absl::Status ReadSoftware(ObjectReader& fields, Software& software) const {
-    const Value* value = fields.Take("software");
-    if (value == nullptr) fields.Fail("software", "required and missing");
-    if (!fields.ok()) return absl::OkStatus();
-    ObjectReader reader(document_, *value, "software");
-    Amount(reader, "link_share", software.link_share);
-    Amount(reader, "adam_speed", software.adam_speed);
-    reader.Required("process_bytes", &software.process_bytes);
-    return reader.Finish();
-  }
-
-  template <typename Body>
-  absl::Status ForEach(ObjectReader& fields, std::string_view key, Body body) const {
-    const Value* value = fields.Take(key);
-    if (!fields.ok()) return absl::OkStatus();
-    const auto* elements = value == nullptr ? nullptr : value->As<Value::Array>();
-    if (elements == nullptr) {
-      fields.Fail(key, "needs an array");
-      return absl::OkStatus();
-    }
-    for (size_t i = 0; i < elements->size(); ++i) {
-      ObjectReader one(document_, (*elements)[i], StrCat(key, "[", i, "]"));
-      body(one);
-      RETURN_IF_ERROR(one.Finish());
-    }
+// Calls `body` with a reader for each object of the array `key`.
+template <typename Body>
+absl::Status ForEach(const Document& document, ObjectReader& fields, std::string_view key,
+                     Body body) {
+  const Value* value = fields.Take(key);
+  if (!fields.ok()) return absl::OkStatus();
+  const auto* elements = value == nullptr ? nullptr : value->As<Value::Array>();
+  if (elements == nullptr) {
+    fields.Fail(key, "needs an array");
     return absl::OkStatus();
   }
-
-  const Document& document_;
-};
+  for (size_t i = 0; i < elements->size(); ++i) {
+    ObjectReader one(document, (*elements)[i], StrCat(key, "[", i, "]"));
+    body(one);
+    RETURN_IF_ERROR(one.Finish());
+  }
+  return absl::OkStatus();
+}
 
 }  // namespace
 
@@ -179,7 +130,46 @@ std::string WriteRunPrediction(const RunPrediction& run) {
 
 absl::StatusOr<RunPrediction> ReadRunPrediction(const std::string& file, std::string_view text) {
   ASSIGN_OR_RETURN(const Document document, ParseJson(file, text));
-  return Reader(document).Read();
+  RunPrediction run;
+  Prediction& prediction = run.prediction;
+  ObjectReader fields(document, document.root);
+  ReadAmount(fields, "step_seconds", prediction.step_seconds);
+  ReadAmount(fields, "tokens_per_second", prediction.tokens_per_second);
+  ReadAmount(fields, "model_tflops", prediction.model_tflops);
+  fields.Required("operations", &prediction.operations);
+  if (fields.ok() && prediction.operations < 0) fields.Fail("operations", "is negative");
+  fields.Required("arena_bytes", &run.arena_bytes);
+  fields.Required("usable_host_bytes", &run.usable_host_bytes);
+  fields.Required("device_memory_bytes", &run.device_memory_bytes);
+  fields.Required("limits", &run.limits);
+  // Sums of what `memory` lists.
+  fields.Ignore({"host_bytes", "pinned_bytes", "device_bytes"});
+  RETURN_IF_ERROR(ReadLanes(document, fields, prediction));
+  RETURN_IF_ERROR(ForEach(document, fields, "stalls", [&](ObjectReader& one) {
+    Stall stall;
+    double seconds = 0;
+    ReadWord(one, "lane", stall.lane);
+    ReadWord(one, "awaited", stall.awaited);
+    ReadWord(one, "awaited_lane", stall.awaited_lane);
+    ReadAmount(one, "seconds", seconds);
+    if (one.ok() && seconds > 1e9) one.Fail("seconds", "is longer than a step can be");
+    if (one.ok()) stall.nanoseconds = std::llround(seconds * 1e9);
+    prediction.stalls.push_back(stall);
+  }));
+  RETURN_IF_ERROR(ForEach(document, fields, "memory", [&](ObjectReader& one) {
+    MemoryItem item;
+    ReadWord(one, "memory", item.memory);
+    one.Required("what", &item.name);
+    one.Required("count", &item.count);
+    one.Required("bytes", &item.bytes);
+    Bytes& total = prediction.memory.totals[static_cast<size_t>(item.memory)];
+    if (one.ok() && item.bytes > kMostBytes - total) one.Fail("bytes", "is beyond any machine");
+    if (one.ok()) total += item.bytes;
+    prediction.memory.items.push_back(std::move(item));
+  }));
+  RETURN_IF_ERROR(ReadSoftware(document, fields, run.software));
+  RETURN_IF_ERROR(fields.Finish());
+  return run;
 }
 
 absl::StatusOr<RunPrediction> LoadRunPrediction(Io& io, const std::string& path) {

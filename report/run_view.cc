@@ -30,9 +30,10 @@ absl::Status Mixed(const std::string& path, std::string_view what) {
              "one run only, or train into a new folder"));
 }
 
-class Reader {
+// Reads the files of one run folder; keeps whether the run is running while it does.
+class RunFolderReader {
  public:
-  Reader(Io& io, const std::string& folder) : io_(io), folder_(folder) {}
+  RunFolderReader(Io& io, const std::string& folder) : io_(io), folder_(folder) {}
 
   absl::StatusOr<RunView> Read() {
     RETURN_IF_ERROR(CheckIsRun());
@@ -254,16 +255,16 @@ void AddWork(const RunView& view, RunOutcome& outcome) {
 std::span<const EnumWord<RunState>> WordsOf(RunState) { return kStateWords; }
 
 absl::StatusOr<RunView> ReadRun(Io& io, const std::string& folder) {
-  return Reader(io, folder).Read();
+  return RunFolderReader(io, folder).Read();
 }
 
 absl::Status RefreshRun(Io& io, RunView& view) {
-  RETURN_IF_ERROR(Reader(io, view.folder).CheckNoLinks());
+  RETURN_IF_ERROR(RunFolderReader(io, view.folder).CheckNoLinks());
   // A run that was resumed meanwhile may have another plan.
   ASSIGN_OR_RETURN(const StreamPlan plan, LoadPlan(io, JoinPath(view.folder, "plan.json")));
   RunView fresh = view;
   if (plan == view.plan) {
-    RETURN_IF_ERROR(Reader(io, view.folder).ReadChanging(fresh));
+    RETURN_IF_ERROR(RunFolderReader(io, view.folder).ReadChanging(fresh));
   } else {
     ASSIGN_OR_RETURN(fresh, ReadRun(io, view.folder));
     fresh.reasons = view.reasons;

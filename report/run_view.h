@@ -24,18 +24,18 @@
 
 namespace horizon {
 
-// Where a run stands.
+// The state of a run.
 enum class RunState {
   kPlanned,      // a plan that was not run: there is no run folder
   kRunning,      // a process holds the folder's lock
   kComplete,     // run.json says so
   kInterrupted,  // run.json says so
-  kFailed,       // it ended without a run.json, and nobody holds the lock
+  kFailed,       // there is no run.json, and no process holds the lock
 };
 std::span<const EnumWord<RunState>> WordsOf(RunState);
 
-// A run folder read for showing: what was asked, what was predicted, what has happened so far. Its
-// size does not grow with the number of steps.
+// The contents of a run folder, for showing a run: its job and plan, its prediction, and what has
+// happened so far. Its size does not grow with the number of steps.
 struct RunView {
   std::string folder;  // or the plan's file
   RunState state = RunState::kPlanned;
@@ -46,39 +46,41 @@ struct RunView {
   StreamPlan plan;
   HardwareProfile machine;
   RunPrediction prediction;
-  // By step, ascending; of a long run not each of them. Without gradient norms.
+  // In ascending order of steps; of a long run not every step. Without gradient norms.
   ThinnedLines<StepMetrics> metrics;
   ThinnedLines<EvaluationLine> evaluations;
-  Bytes peak_host;  // of all steps that were read
+  Bytes peak_host;  // over all steps
   Bytes peak_device;
-  uint64_t metrics_end = 0;  // bytes of metrics.jsonl that were read; so eval.jsonl's
-  uint64_t evaluations_end = 0;
+  uint64_t metrics_end = 0;      // bytes of metrics.jsonl that were read
+  uint64_t evaluations_end = 0;  // bytes of eval.jsonl that were read
   std::optional<StepTimelines> timelines;
-  std::optional<RunOutcome> outcome;  // of a run that has ended
+  std::optional<RunOutcome> outcome;  // if the run has ended
   Schedule schedule;                  // rebuilt from spec, job and plan
-  // Why the plan is as it is: ReasonsOf, which takes a while, so whoever shows them fills this.
+  // Why the plan has its values (ReasonsOf). This takes a while, so ReadRun leaves it empty;
+  // whoever shows the reasons fills it.
   std::vector<PlanReason> reasons;
 };
 
-// Reads a run folder, also one that is being written: the lock is only looked at, nothing is
-// written, and the part of a line that a running training has not ended yet is left out. No
-// symbolic link in it is followed: a run folder of a stranger could show a file of ours. NotFound,
-// with what was looked for, where there is no run; DataLoss where the folder is torn or two runs
-// are mixed in it: which file, what is wrong, and what to do.
+// Reads a run folder, also while a run writes it: the lock is tested but not taken, nothing is
+// written, and an unfinished last line is left out. Symbolic links in the folder are not followed,
+// since a run folder from somebody else could use one to show a file of ours. NotFound, with the
+// files that were expected, if there is no run. DataLoss if the folder is damaged or has files of
+// two runs: the message says which file, what is wrong and what to do. Unavailable if a run has
+// only just begun and has not written its files yet.
 absl::StatusOr<RunView> ReadRun(Io& io, const std::string& folder);
 
-// Reads again what changes while a run goes on: state, metrics, evaluations, timelines, outcome.
-// Errors as above; `view` is then as it was. DataLoss also where the folder now holds another run.
+// Updates everything that changes during a run: state, metrics, evaluations, timelines, outcome.
+// Errors as for ReadRun; `view` is unchanged then. DataLoss also if the folder now has another run.
 absl::Status RefreshRun(Io& io, RunView& view);
 
-// What a plan would do, as a view without anything measured. Errors are BuildSchedule's.
+// A view of a plan that was not run: predictions without measurements. Errors of BuildSchedule.
 absl::StatusOr<RunView> ViewOfPlan(const std::string& plan_file, const ModelSpec& spec,
                                    const TrainingJob& job, const StreamPlan& plan,
                                    const HardwareProfile& machine, const Software& software);
 
-// The figures of the run as run.json has them or, while it has none, as they are so far: medians
-// over the steps after the first that are kept, the peak of what was sampled. Nothing before the
-// first step.
+// The figures of the run from run.json or, if it has none yet, the figures so far: medians over the
+// kept steps without the first one, and the peak of the sampled memory. Empty before the first
+// step.
 std::optional<RunOutcome> OutcomeSoFar(const RunView& view);
 
 }  // namespace horizon

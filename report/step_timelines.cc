@@ -43,66 +43,38 @@ void WriteTimes(std::string_view key, const OperationTimes& times, JsonWriter& j
   json.EndObject();
 }
 
-class Reader {
- public:
-  Reader(const Document& document, ObjectReader& fields) : document_(document), fields_(fields) {}
-
-  absl::StatusOr<StepTimelines> Read() {
-    StepTimelines timelines;
-    fields_.Required("operations", &operations_);
-    if (fields_.ok() && (operations_ < 0 || operations_ > kMostTimelineOperations)) {
-      fields_.Fail("operations", StrCat("needs a count from 0 to ", kMostTimelineOperations));
-    }
-    fields_.Required("step", &timelines.step);
-    if (fields_.ok() && timelines.step < 0) fields_.Fail("step", "needs a step of zero or more");
-    RETURN_IF_ERROR(Times("predicted", operations_, timelines.predicted));
-    std::vector<int64_t> codes;
-    Numbers(fields_, "awaited", operations_, -1 - operations_, operations_ - 1, codes);
-    const int64_t measured = timelines.step > 0 ? operations_ : 0;
-    RETURN_IF_ERROR(Times("measured", measured, timelines.measured));
-    Numbers(fields_, "median_ns", measured, 0, kMostNanoseconds, timelines.median_ns);
-    RETURN_IF_ERROR(fields_.Finish());
-    for (const int64_t code : codes) timelines.awaited.push_back(AwaitedOf(code));
-    return timelines;
+// Reads `count` numbers from `least` to `most`.
+void ReadNumbers(ObjectReader& reader, std::string_view key, int64_t count, int64_t least,
+                 int64_t most, std::vector<int64_t>& numbers) {
+  reader.Required(key, &numbers);
+  if (!reader.ok()) return;
+  if (static_cast<int64_t>(numbers.size()) != count) {
+    return reader.Fail(
+        key, StrCat("needs ", count, " numbers, one an operation, found ", numbers.size()));
   }
-
- private:
-  static void Numbers(ObjectReader& reader, std::string_view key, int64_t count, int64_t least,
-                      int64_t most, std::vector<int64_t>& numbers) {
-    reader.Required(key, &numbers);
-    if (!reader.ok()) return;
-    if (static_cast<int64_t>(numbers.size()) != count) {
-      return reader.Fail(
-          key, StrCat("needs ", count, " numbers, one an operation, found ", numbers.size()));
-    }
-    for (const int64_t number : numbers) {
-      if (number >= least && number <= most) continue;
-      return reader.Fail(key,
-                         StrCat("needs numbers from ", least, " to ", most, ", found ", number));
-    }
+  for (const int64_t number : numbers) {
+    if (number >= least && number <= most) continue;
+    return reader.Fail(key, StrCat("needs numbers from ", least, " to ", most, ", found ", number));
   }
+}
 
-  absl::Status Times(std::string_view key, int64_t count, OperationTimes& times) {
-    const Value* value = fields_.Take(key);
-    if (!fields_.ok()) return absl::OkStatus();
-    if (value == nullptr) {
-      fields_.Fail(key, "required and missing");
-      return absl::OkStatus();
-    }
-    ObjectReader reader(document_, *value, std::string(key));
-    Numbers(reader, "start_ns", count, 0, kMostNanoseconds, times.start_ns);
-    Numbers(reader, "end_ns", count, 0, kMostNanoseconds, times.end_ns);
-    for (size_t i = 0; reader.ok() && i < times.start_ns.size(); ++i) {
-      if (times.end_ns[i] >= times.start_ns[i]) continue;
-      reader.Fail("end_ns", StrCat("operation ", i, " ends before it starts"));
-    }
-    return reader.Finish();
+absl::Status ReadTimes(const Document& document, ObjectReader& fields, std::string_view key,
+                       int64_t count, OperationTimes& times) {
+  const Value* value = fields.Take(key);
+  if (!fields.ok()) return absl::OkStatus();
+  if (value == nullptr) {
+    fields.Fail(key, "required and missing");
+    return absl::OkStatus();
   }
-
-  const Document& document_;
-  ObjectReader& fields_;
-  int64_t operations_ = 0;
-};
+  ObjectReader reader(document, *value, std::string(key));
+  ReadNumbers(reader, "start_ns", count, 0, kMostNanoseconds, times.start_ns);
+  ReadNumbers(reader, "end_ns", count, 0, kMostNanoseconds, times.end_ns);
+  for (size_t i = 0; reader.ok() && i < times.start_ns.size(); ++i) {
+    if (times.end_ns[i] >= times.start_ns[i]) continue;
+    reader.Fail("end_ns", StrCat("operation ", i, " ends before it starts"));
+  }
+  return reader.Finish();
+}
 
 }  // namespace
 
@@ -177,7 +149,23 @@ std::string WriteTimelines(const StepTimelines& timelines) {
 absl::StatusOr<StepTimelines> ReadTimelines(const std::string& file, std::string_view text) {
   ASSIGN_OR_RETURN(const Document document, ParseJson(file, text, kLimits));
   ObjectReader fields(document, document.root);
-  return Reader(document, fields).Read();
+  StepTimelines timelines;
+  int64_t operations = 0;
+  fields.Required("operations", &operations);
+  if (fields.ok() && (operations < 0 || operations > kMostTimelineOperations)) {
+    fields.Fail("operations", StrCat("needs a count from 0 to ", kMostTimelineOperations));
+  }
+  fields.Required("step", &timelines.step);
+  if (fields.ok() && timelines.step < 0) fields.Fail("step", "needs a step of zero or more");
+  RETURN_IF_ERROR(ReadTimes(document, fields, "predicted", operations, timelines.predicted));
+  std::vector<int64_t> codes;
+  ReadNumbers(fields, "awaited", operations, -1 - operations, operations - 1, codes);
+  const int64_t measured = timelines.step > 0 ? operations : 0;
+  RETURN_IF_ERROR(ReadTimes(document, fields, "measured", measured, timelines.measured));
+  ReadNumbers(fields, "median_ns", measured, 0, kMostNanoseconds, timelines.median_ns);
+  RETURN_IF_ERROR(fields.Finish());
+  for (const int64_t code : codes) timelines.awaited.push_back(AwaitedOf(code));
+  return timelines;
 }
 
 absl::StatusOr<StepTimelines> LoadTimelines(Io& io, const std::string& path) {

@@ -14,9 +14,9 @@
 
 namespace horizon {
 
-// When the operations of a steady step ran and should have run: timelines.json of a run folder.
-// Everything is by operation of schedule.steady; times are nanoseconds since the first of them
-// started.
+// The predicted and the measured times of the operations of a steady step: timelines.json of a run
+// folder. All vectors have one entry for each operation of schedule.steady. Times are nanoseconds
+// since the first operation started.
 
 struct OperationTimes {
   std::vector<int64_t> start_ns;
@@ -24,8 +24,8 @@ struct OperationTimes {
   friend bool operator==(const OperationTimes&, const OperationTimes&) = default;
 };
 
-// What an operation waited for after its lane was free. `operation` is -1 where it was the lane
-// itself, or nothing.
+// The operation that another one waited for after its lane was free. `operation` is -1 if it waited
+// only for the lane itself, or for nothing.
 struct AwaitedOperation {
   OperationId operation = -1;
   bool previous_step = false;
@@ -34,8 +34,8 @@ struct AwaitedOperation {
 
 struct StepTimelines {
   OperationTimes predicted;
-  std::vector<AwaitedOperation> awaited;  // as predicted
-  int64_t step = 0;                       // the one that was measured; 0: none yet
+  std::vector<AwaitedOperation> awaited;  // in the prediction
+  int64_t step = 0;                       // number of the measured step; 0: none yet
   OperationTimes measured;                // of that step; empty: none yet
   StepDurations median_ns;                // over the last steady steps; empty: none yet
 
@@ -43,21 +43,22 @@ struct StepTimelines {
   friend bool operator==(const StepTimelines&, const StepTimelines&) = default;
 };
 
-// Of a step of a timeline that has each operation of schedule.steady once (CHECK).
+// The times of one step of a timeline. The step must have each operation of schedule.steady once
+// (CHECK).
 OperationTimes TimesOf(const Schedule& schedule, const Timeline& timeline, int32_t step);
-// The predicted part, from the step that a simulation reports; nothing measured yet. Empty where
-// the schedule has no steady step.
+// The timelines of a prediction, from the step that a simulation reports, without measured times.
+// Empty if that step is not a steady one.
 StepTimelines PredictedTimelines(const Schedule& schedule, const SteadyState& steady);
-// The measured step as a timeline of one steady step, as drawing and memory need it; `times` are of
-// this schedule.
+// Times of a step as a Timeline of one steady step, for drawing and for the memory over time.
+// `times` must be of this schedule.
 Timeline TimelineOf(const Schedule& schedule, const OperationTimes& times);
 
-// A step of more operations than this is not kept: its file would be refused.
+// A step with more operations than this is not kept, since its file would be refused.
 inline constexpr int64_t kMostTimelineOperations = 500'000;
 
 std::string WriteTimelines(const StepTimelines& timelines);
-// InvalidArgument "FILE:LINE: ..." for what is not one, has arrays of unequal length, or times that
-// run backwards. `file` is for messages.
+// InvalidArgument "FILE:LINE: ..." for an invalid file, arrays of unequal length, or an operation
+// that ends before it starts. `file` is for messages.
 absl::StatusOr<StepTimelines> ReadTimelines(const std::string& file, std::string_view text);
 absl::StatusOr<StepTimelines> LoadTimelines(Io& io, const std::string& path);
 

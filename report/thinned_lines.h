@@ -7,8 +7,9 @@
 
 namespace horizon {
 
-// Lines of a run that grows for weeks, in memory that does not: all of them up to kMost, then every
-// second, every fourth, ... The first and the last one are always there. `Line` is any value.
+// Keeps lines of a run that may grow for weeks in bounded memory: all of them up to kMost, then
+// every second one, every fourth one, ... The first and the last line are always kept. `Line` is
+// any value type.
 template <typename Line>
 class ThinnedLines {
  public:
@@ -22,12 +23,13 @@ class ThinnedLines {
   }
   void Clear() { *this = {}; }
 
-  // In the order of adding; those at a multiple of every(), and the last.
+  // The kept lines in the order in which they were added: the lines at multiples of every(), and
+  // the last one.
   const std::vector<Line>& lines() const { return lines_; }
   bool empty() const { return lines_.empty(); }
-  uint64_t count() const { return count_; }  // of all that were added
+  uint64_t count() const { return count_; }  // of all lines that were added
   uint64_t every() const { return every_; }
-  // Whether the last line stays when another is added.
+  // Whether the last line will still be kept when another one is added.
   bool last_is_kept() const { return count_ == 0 || (count_ - 1) % every_ == 0; }
 
  private:

@@ -6,9 +6,10 @@
 
 namespace horizon {
 
-// Everything the page shows of a run or a plan, as one JSON document on one line: summary, compared
+// The data of the page of a run or a plan, as one JSON document on one line: summary, compared
 // figures, both timelines with names, kinds, bytes and waits, memory over time, series of metrics,
-// plan with reasons, machine. Numbers are not rounded. See docs/report.md for the keys.
+// the plan with its reasons, the machine. Numbers are not rounded. docs/report.md describes the
+// keys.
 std::string ViewJson(const RunView& view);
 
 }  // namespace horizon

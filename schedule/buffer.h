@@ -9,52 +9,53 @@
 
 namespace horizon {
 
-// The memories a schedule uses. Pinned is host memory that is page-locked, so that the link can
-// reach it; on device `host` all three are RAM, counted apart all the same.
+// The memories that a schedule places buffers in. Pinned is page-locked host memory, which the PCIe
+// link can read and write. On device `host` all three are RAM, but they are still counted
+// separately.
 enum class Memory : uint8_t { kDevice, kPinned, kHost };
 inline constexpr int kMemoryCount = 3;
 
-// What a buffer is for. Several exist of most kinds; Buffer::index tells which.
+// What a buffer is for. Most kinds have several buffers, which Buffer::index tells apart.
 enum class BufferKind : uint8_t {
-  // The parameter store, one a chunk.
-  kWeightsHi,
-  kWeightsLo,
-  kMoments,
-  kKeptGradient,
-  kEmbeddingGradient,  // sum over the embedding's use of a tied table, until both uses are added
+  // The parameter store: one buffer of each kind per chunk.
+  kWeightsHi,          // bf16 high halves of the master weights
+  kWeightsLo,          // 16-bit low halves of the fp32 master weights
+  kMoments,            // first and second moments
+  kKeptGradient,       // the accumulated gradient, until the update
+  kEmbeddingGradient,  // tied table: the sum of its use as embedding, until both uses are added
   kNormPartials,
   kNormPartialsPinned,
   kUpdateFaults,
   kUpdateFaultsPinned,
-  kClipFactor,     // one
-  kFrameworkCopy,  // offload baselines: what the framework keeps beside the state, one a chunk
-  // What streams.
+  kClipFactor,     // a single buffer
+  kFrameworkCopy,  // offload baselines: copies the framework keeps beside the state, one per chunk
+  // Streaming.
   kRingSlot,
-  kResidentWeights,  // one a resident chunk
-  kStagingBuffer,    // `reference`: where a layer is packed before it crosses
-  kGradient,         // on the device, until it has left
-  kGradientSlab,
-  kTableSlab,    // where the gradient of a table leaves that always stays on the device
-  kAnchor,       // one a block and micro-batch in flight
-  kAnchorStage,  // on the device, for anchors that come back from the host
-  // What compute holds.
+  kResidentWeights,  // one per resident chunk
+  kStagingBuffer,    // `reference`: the layer is packed here on the host before it is copied
+  kGradient,         // on the device, until it has been copied to the host
+  kGradientSlab,     // pinned: a gradient arrives here from the device
+  kTableSlab,        // the gradient slab of an embedding or head that always stays on the device
+  kAnchor,           // activation checkpoint, one per recompute block and micro-batch in flight
+  kAnchorStage,      // on the device: an activation checkpoint that came back from the host
+  // Compute.
   kTokensPinned,
   kTokens,
   kEmbeddingRows,
   kRowGradients,
-  kResidual,          // two a micro-batch in flight
-  kResidualGradient,  // two a micro-batch in flight
+  kResidual,          // hidden states: at most two per micro-batch in flight
+  kResidualGradient,  // gradients of hidden states: at most two per micro-batch in flight
   kActivations,
   kLogits,
   kLogSumExp,
   kHeadGradient,  // fp32 sum over loss chunks
-  kHeadInputSum,  // one a micro-batch in flight: fp32 sum of a bf16 gradient over the head's shards
+  kHeadInputSum,  // fp32 sum of a bf16 gradient over the head's shards, per micro-batch in flight
   kLoss,
   kLossPinned,
   kKvCache,
   kLogitsPinned,
   kWorkspace,
-  kTileScratch,  // what kernels work in beside their arguments
+  kTileScratch,  // scratch memory of kernels, beside their arguments
   kRotaryTable,  // cosines and sines of every position; filled once
 };
 
@@ -63,7 +64,7 @@ std::span<const EnumWord<BufferKind>> WordsOf(BufferKind);
 
 using BufferId = int32_t;
 
-// A piece of one memory, reserved for the whole of a pass.
+// A range of one memory, reserved for the whole of a pass.
 struct Buffer {
   BufferKind kind = BufferKind::kWorkspace;
   Memory memory = Memory::kDevice;

@@ -121,7 +121,7 @@ class Cutter {
       ASSIGN_OR_RETURN(table_.head, AddTable(last));
     }
     MarkResident();
-    for (int32_t c = 0; c < next_chunk(); ++c) CountBlocks(c);
+    for (int32_t c = 0; c < next_chunk(); ++c) CountMomentAndNormBlocks(c);
     for (const Chunk& chunk : table_.chunks) {
       table_.parameters += chunk.parameters;
       table_.trained += chunk.trained;
@@ -190,26 +190,27 @@ class Cutter {
     return IndexRange{begin, next_chunk()};
   }
 
-  // A link closes: its chunks are all those since the last one.
-  void CloseLink() {
-    const int32_t begin = table_.links.empty() ? table_.layers.begin : table_.links.back().end;
+  // Ends a chunk group: its chunks are all those since the last group.
+  void CloseGroup() {
+    const int32_t begin = table_.groups.empty() ? table_.layers.begin : table_.groups.back().end;
     if (begin == next_chunk()) return;
     for (int32_t c = begin; c < next_chunk(); ++c) {
-      table_.chunks[c].link = static_cast<int32_t>(table_.links.size());
+      table_.chunks[c].group = static_cast<int32_t>(table_.groups.size());
     }
-    table_.links.push_back({begin, next_chunk()});
+    table_.groups.push_back({begin, next_chunk()});
   }
 
-  int32_t next_link() const { return static_cast<int32_t>(table_.links.size()); }
+  int32_t next_group() const { return static_cast<int32_t>(table_.groups.size()); }
 
-  void CloseBlock() {
-    const int32_t first = table_.first_differentiated_link;
-    const int32_t links = table_.blocks.empty() ? first : table_.blocks.back().links.end;
-    const Block block{{table_.links[links].begin, next_chunk()}, {links, next_link()}};
+  void CloseRecomputeBlock() {
+    const int32_t first = table_.first_differentiated_group;
+    const int32_t groups =
+        table_.recompute_blocks.empty() ? first : table_.recompute_blocks.back().groups.end;
+    const RecomputeBlock block{{table_.groups[groups].begin, next_chunk()}, {groups, next_group()}};
     for (int32_t c = block.chunks.begin; c < block.chunks.end; ++c) {
-      table_.chunks[c].block = static_cast<int32_t>(table_.blocks.size());
+      table_.chunks[c].recompute_block = static_cast<int32_t>(table_.recompute_blocks.size());
     }
-    table_.blocks.push_back(block);
+    table_.recompute_blocks.push_back(block);
   }
 
   // Packs stages [begin, end) into chunks, none of which crosses `end`.
@@ -220,23 +221,23 @@ class Cutter {
       const Stage& stage = table_.stages[s];
       ASSIGN_OR_RETURN(const std::vector<UnitRange> ranges, ShardsOf(stage));
       if (ranges.size() > 1) {
-        CloseLink();
+        CloseGroup();
         AddShards(s, ranges, {});
-        CloseLink();
+        CloseGroup();
         open = false;
         continue;
       }
       const bool joins =
           open && (!streams() || table_.chunks.back().parameters + stage.parameters <= limit);
       if (!joins) {
-        CloseLink();
+        CloseGroup();
         AddShards(s, ranges, {});
       } else {
         AddToLast(s);
       }
       open = true;
     }
-    CloseLink();
+    CloseGroup();
     return absl::OkStatus();
   }
 
@@ -247,18 +248,18 @@ class Cutter {
     table_.chunks.back().trained += table_.stages[stage].trained_parameters;
   }
 
-  // A shard takes no second stage, and a link is differentiated as a whole or not at all.
+  // A shard takes no second stage, and a chunk group is differentiated as a whole or not at all.
   void AddFinalNorm(int32_t stage) {
     if (table_.chunks.back().shards == 1 && first_differentiated_ != stage) {
       return AddToLast(stage);
     }
-    if (first_differentiated_ == stage) table_.first_differentiated_link = next_link();
+    if (first_differentiated_ == stage) table_.first_differentiated_group = next_group();
     AddShards(stage, {{0, table_.stages[stage].units}}, {});
-    CloseLink();
+    CloseGroup();
   }
 
-  // A layer has two stages. Blocks begin at multiples of `block_stages` from the begin of a layer,
-  // and where backward ends.
+  // A layer has two stages. Recompute blocks begin at multiples of `block_stages` from the begin of
+  // a layer, and where backward ends.
   absl::Status AddLayers() {
     table_.layers.begin = next_chunk();
     const int32_t final_norm = static_cast<int32_t>(table_.stages.size()) - 2;
@@ -266,7 +267,7 @@ class Cutter {
     const int64_t block_stages = 2 * plan_.anchor_interval;
     const int64_t run_stages = streams() ? block_stages : 2;
     RETURN_IF_ERROR(AddForwardOnly(border, run_stages));
-    table_.first_differentiated_link = next_link();
+    table_.first_differentiated_group = next_group();
     // The layer of the border, which may be its second stage.
     const int64_t first = static_cast<int64_t>((border - 1) / 2) * 2;
     for (int64_t run = first; run < final_norm - 1; run += run_stages) {
@@ -275,16 +276,17 @@ class Cutter {
                                 static_cast<int32_t>(1 + end)));
       const bool last = end == final_norm - 1;
       if (last) AddFinalNorm(final_norm);
-      if (plan_.recompute && ((end - first) % block_stages == 0 || last)) CloseBlock();
+      if (plan_.recompute && ((end - first) % block_stages == 0 || last)) CloseRecomputeBlock();
     }
     if (border == final_norm) AddOnlyFinalNorm(final_norm);
     table_.layers.end = next_chunk();
-    if (!plan_.recompute) EachLinkIsABlock();
+    if (!plan_.recompute) EachGroupIsARecomputeBlock();
     return absl::OkStatus();
   }
 
-  // The stages before `border`: nothing is kept of them, so there are no blocks. Their chunks are
-  // as large as they would be if they were differentiated, and so are the slots of the ring.
+  // The stages before `border`: nothing is kept of them, so they have no recompute blocks. Their
+  // chunks are as large as they would be if they were differentiated, and so are the slots of the
+  // ring.
   absl::Status AddForwardOnly(int32_t border, int64_t run_stages) {
     for (int64_t run = 1; run < border; run += run_stages) {
       RETURN_IF_ERROR(AddStages(static_cast<int32_t>(run),
@@ -297,20 +299,20 @@ class Cutter {
   void AddOnlyFinalNorm(int32_t stage) {
     AddFinalNorm(stage);
     const bool differentiated = first_differentiated_ == stage;
-    if (!differentiated) table_.first_differentiated_link = next_link();
-    if (differentiated && plan_.recompute) CloseBlock();
+    if (!differentiated) table_.first_differentiated_group = next_group();
+    if (differentiated && plan_.recompute) CloseRecomputeBlock();
   }
 
-  void EachLinkIsABlock() {
-    for (int32_t link = table_.first_differentiated_link; link < next_link(); ++link) {
-      table_.blocks.push_back({table_.links[link], {link, link + 1}});
-      for (int32_t c = table_.links[link].begin; c < table_.links[link].end; ++c) {
-        table_.chunks[c].block = static_cast<int32_t>(table_.blocks.size()) - 1;
+  void EachGroupIsARecomputeBlock() {
+    for (int32_t group = table_.first_differentiated_group; group < next_group(); ++group) {
+      table_.recompute_blocks.push_back({table_.groups[group], {group, group + 1}});
+      for (int32_t c = table_.groups[group].begin; c < table_.groups[group].end; ++c) {
+        table_.chunks[c].recompute_block = static_cast<int32_t>(table_.recompute_blocks.size()) - 1;
       }
     }
   }
 
-  void CountBlocks(int32_t c) {
+  void CountMomentAndNormBlocks(int32_t c) {
     Chunk& chunk = table_.chunks[c];
     ForEachTrainedSlice(table_, c, [&](const TensorSlice& slice) {
       chunk.moment_blocks += (slice.count + kMomentBlock - 1) / kMomentBlock;
@@ -370,9 +372,10 @@ Bytes LeastChunkBytes(const std::vector<Stage>& stages, const TrainingJob& job) 
   return least * BytesOfParameter(job).link;
 }
 
-int32_t ChunkTable::LargestBlock() const {
+int32_t ChunkTable::LargestRecomputeBlock() const {
   int32_t largest = 0;
-  for (const Block& block : blocks) largest = std::max(largest, block.chunks.size());
+  for (const RecomputeBlock& block : recompute_blocks)
+    largest = std::max(largest, block.chunks.size());
   return largest;
 }
 

@@ -13,26 +13,35 @@
 
 namespace horizon {
 
-// The model cut into chunks: the units that are loaded, offloaded and updated. Every parameter
-// belongs to exactly one chunk.
+// The model cut into chunks. A chunk is the unit that is loaded, offloaded and updated. Every
+// parameter belongs to exactly one chunk. For example, a small untied model with one layer per
+// chunk:
 //
-// Layer chunks hold one or more consecutive stages of one block, never of two (without recompute,
-// or where nothing is differentiated: of as many layers as a block would have); a stage larger than
-// chunk_bytes is cut between its units (model/stages.h) into shards, each a chunk of its own: the
-// fewest that fit, and of these the cut whose largest shard is smallest. The final norm, one
-// vector, rides with the last layer chunk unless that is a shard. Embedding and head are whole
-// chunks or shards by vocabulary; tied, they are the same chunks.
+//   chunk 0  embedding
+//   chunk 1  attention_0..feed_forward_0     chunk group 0, recompute block 0
+//   chunk 2  attention_1..final_norm         chunk group 1, recompute block 1
+//   chunk 3  head
 //
-// Streamed are all parameters of a chunk, updated only the trained ones: gradients, moments and
-// norms have places for these alone, so a chunk has two offsets for each tensor (chunk_tensors.h).
-// Backward ends at the first stage that it has something to compute for; that stage begins a chunk,
-// and blocks are counted from there: what lies before is forwarded and never differentiated.
+// Stages and shards. A layer chunk holds one or more consecutive stages. It never holds stages of
+// two recompute blocks (without recompute, or where nothing is differentiated: of more layers than
+// a recompute block would have). A stage larger than chunk_bytes is cut between its units
+// (model/stages.h) into shards, and each shard is a chunk: as few shards as fit, cut so that the
+// largest shard is as small as possible. The final norm, which is one vector, goes into the last
+// layer chunk unless that is a shard. Embedding and head are whole chunks, or shards by rows of the
+// vocabulary; if they are tied, they are the same chunks.
 //
-// The shards of a layer stage form one link of the chain of hidden states. A micro-batch passes
-// them one after another, ascending in forward and descending in backward, before anything else is
-// computed: what they hand to each other lies in the workspace and among the kept activations. The
-// last shard writes the hidden state that leaves the link, the first one the gradient of the hidden
-// state that entered it.
+// Chunk groups. A chunk group is one layer chunk, or all shards of one layer stage. Hidden states
+// pass from group to group. A micro-batch goes through the shards of a group one after another,
+// ascending in forward and descending in backward, before anything else is computed: the shards
+// pass arrays to each other in the workspace and in the kept activations. The last shard writes the
+// hidden state that leaves the group; the first shard writes the gradient of the hidden state that
+// entered it.
+//
+// Trained tensors. All parameters of a chunk are streamed, but only the trained ones are updated.
+// Gradients, moments and norms exist for trained parameters only, so each tensor has two offsets in
+// its chunk (chunk_tensors.h). Backward ends at the first stage for which it has anything to
+// compute. That stage begins a chunk, and recompute blocks are counted from there; the stages
+// before it are only forwarded, never differentiated.
 
 struct IndexRange {
   int32_t begin = 0;
@@ -42,7 +51,7 @@ struct IndexRange {
   friend bool operator==(const IndexRange&, const IndexRange&) = default;
 };
 
-// A stage, or the units of it that lie in a chunk.
+// A stage, or those of its units that are in a chunk.
 struct ChunkPiece {
   int32_t stage = 0;
   UnitRange units;
@@ -51,67 +60,69 @@ struct ChunkPiece {
 struct Chunk {
   IndexRange pieces;  // in ChunkTable::pieces
   uint64_t parameters = 0;
-  uint64_t trained = 0;  // those of them that are trained; 0: the chunk is frozen
-  // Blocks of the trained tensors in it, each tensor's counted from its own begin
-  // (chunk_tensors.h), so that they are the same however the model is cut.
+  uint64_t trained = 0;  // how many of them are trained; 0: the chunk is frozen
+  // Quantisation blocks of the 8-bit moments, and norm blocks (chunk_tensors.h), of the trained
+  // tensors in the chunk. Both are counted from the begin of each tensor, so they are the same
+  // however the model is cut.
   uint64_t moment_blocks = 0;
   uint64_t norm_blocks = 0;
-  int32_t link = -1;  // layer chunks: the link they are part of, counted from 0
-  int32_t shard = 0;  // number within the link (or within the table for embedding and head)
+  int32_t group = -1;  // of a layer chunk: index in ChunkTable::groups; -1: embedding and head
+  int32_t shard = 0;   // index within the group (for embedding and head: within the table)
   int32_t shards = 1;
-  int32_t block = -1;     // layer chunks: the block they belong to; -1: not differentiated
-  bool resident = false;  // stays on the device within a pass
+  int32_t recompute_block = -1;  // index in the table; -1: not differentiated
+  bool resident = false;         // stays on the device within a pass
 
   bool frozen() const { return trained == 0; }
 };
 
-// A run of consecutive links recomputed together from one anchor.
-struct Block {
+// Consecutive chunk groups that are recomputed together from one activation checkpoint.
+struct RecomputeBlock {
   IndexRange chunks;
-  IndexRange links;
+  IndexRange groups;
 };
 
 struct ChunkTable {
   std::vector<Stage> stages;
   std::vector<ChunkPiece> pieces;
   std::vector<Chunk> chunks;
-  std::vector<IndexRange> links;  // chunks of each link
-  std::vector<Block> blocks;      // of the links that are differentiated: the last ones
-  IndexRange embedding;           // chunks; equal to `head` when tied
+  std::vector<IndexRange> groups;                // the chunks of each chunk group, in order
+  std::vector<RecomputeBlock> recompute_blocks;  // of the differentiated (last) groups
+  IndexRange embedding;                          // chunks; equal to `head` when tied
   IndexRange layers;
   IndexRange head;
   bool tied = false;
   uint64_t parameters = 0;
   uint64_t trained = 0;
-  // Backward goes from the last link down to this one; links.size(): only the head is trained.
-  int32_t first_differentiated_link = 0;
+  // Backward goes from the last chunk group down to this one. groups.size(): only the head is
+  // trained.
+  int32_t first_differentiated_group = 0;
 
-  // A tensor before `link` is trained, so the gradient of the hidden state that enters it is
-  // wanted. links.size() asks for the one that enters the head.
-  bool WantsHiddenGradient(int32_t link) const {
-    return link > first_differentiated_link || !chunks[embedding.begin].frozen();
+  // Whether backward computes the gradient of the hidden state that enters `group`: it does where a
+  // tensor before the group is trained. groups.size() stands for the head.
+  bool NeedsHiddenGradient(int32_t group) const {
+    return group > first_differentiated_group || !chunks[embedding.begin].frozen();
   }
   std::span<const ChunkPiece> PiecesOf(const Chunk& chunk) const {
     return std::span(pieces).subspan(chunk.pieces.begin, chunk.pieces.size());
   }
-  int32_t LargestBlock() const;  // chunks
-  // "attention_3..feed_forward_4", "feed_forward_7 shard 2/3", "head".
+  int32_t LargestRecomputeBlock() const;  // in chunks
+  // For people: "attention_3..feed_forward_4", "feed_forward_7 shard 2/3", "head".
   std::string NameOf(int32_t chunk) const;
 };
 
-// Parameters of the largest part of a stage that is never cut: of a tile of rows, an expert or a
-// matrix. The least a chunk has to hold.
+// Parameters of the largest part of a stage that is never cut: a tile of rows, an expert or a
+// matrix. A chunk must hold at least this many.
 uint64_t LargestUncut(const Stage& stage);
 
-// Parameters of the largest shard when a layer stage is cut, as evenly as its units allow, into
-// `shards` or fewer.
+// Parameters of the largest shard when a layer stage is cut into `shards` or fewer, as evenly as
+// its units allow.
 uint64_t LargestOfShards(const Stage& stage, int64_t shards);
-// The least chunk_bytes that any stage of the model can be cut for.
+// The smallest chunk_bytes with which every stage of the model can be cut.
 Bytes LeastChunkBytes(const std::vector<Stage>& stages, const TrainingJob& job);
 
-// FailedPrecondition when chunk_bytes cannot hold the smallest shard of some stage (naming the
-// stage and the least bytes that would do); InvalidArgument when a pattern of what is trained
-// matches no tensor, or nothing is trained.
+// Cuts a model as the plan says. Fails with FailedPrecondition when chunk_bytes cannot hold the
+// smallest shard of some stage (the message names the stage and the bytes needed), and with
+// InvalidArgument when a pattern of trained tensors matches none, or when nothing is trained.
 absl::StatusOr<ChunkTable> CutIntoChunks(const ModelSpec& spec, const TrainingJob& job,
                                          const StreamPlan& plan);
 

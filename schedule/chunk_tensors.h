@@ -6,25 +6,27 @@
 
 namespace horizon {
 
-// Where the tensors of a model lie in the chunks: one after another in the order of the stage,
-// whole or the part of a shard, without a gap. What is streamed of a chunk has all its tensors in
-// this order; gradients and moments have the trained ones alone, in the same order.
+// Where the tensors of a model are stored in its chunks. A chunk stores its tensors (of a shard:
+// the slices of them) one after another without gaps, in the order of the stage. The streamed
+// weights contain all tensors in this order; gradients and moments contain only the trained ones,
+// in the same order.
 struct TensorSlice {
   const Stage* stage = nullptr;
   const TensorSpec* tensor = nullptr;
-  uint64_t offset = 0;          // among all parameters of the chunk
-  uint64_t trained_offset = 0;  // among its trained parameters; of a frozen tensor: of the next one
-  uint64_t first = 0;           // in the tensor; where the slice begins
-  uint64_t count = 0;
-  // Squared norms are summed in blocks of this many parameters, counted from the begin of the
-  // tensor, one fp64 partial each. A shard of a table is cut between blocks.
+  uint64_t offset = 0;          // parameters before it in the chunk
+  uint64_t trained_offset = 0;  // trained parameters before it in the chunk
+  uint64_t first = 0;           // first parameter of the slice within the tensor
+  uint64_t count = 0;           // parameters of the slice
+  // Parameters of a norm block. Squared norms are summed block by block from the begin of the
+  // tensor, with one fp64 partial sum for each. A shard of a table is cut between norm blocks.
   uint64_t norm_block = 0;
 
   bool trained() const { return tensor->trained; }
 };
 
-// Where the low halves of a tensor begin among those of its chunk, in parameters. Loads of fp32
-// weights read low halves beside the high ones, so all tensors have them; else only updates do.
+// Where the low halves of a tensor begin among the low halves of its chunk, in parameters. With
+// fp32 compute, loads read low halves beside the high ones, so all tensors have them; otherwise
+// only updates read them, so only trained tensors do.
 inline uint64_t LowHalfOffset(const TrainingJob& job, const TensorSlice& slice) {
   return job.compute_type == NumberType::kFp32 ? slice.offset : slice.trained_offset;
 }
@@ -33,6 +35,7 @@ inline bool HasLowHalf(const TrainingJob& job, const TensorSlice& slice) {
   return job.compute_type == NumberType::kFp32 || slice.trained();
 }
 
+// Parameters of a norm block of a layer's tensor; embedding and head use a tile of rows instead.
 inline constexpr uint64_t kNormBlock = 65536;
 
 inline uint64_t NormBlocksOf(const TensorSlice& slice) {

@@ -11,13 +11,14 @@
 
 namespace horizon {
 
-// Device memory that the kernels of a CUDA device work in beside their arguments, dead when one has
-// ended: what matrix products may use, and behind it the largest of what attention (a tile of
-// scores of all heads; the gradients of a sequence's keys and values), the loss (a chunk's input
-// gradient in fp32), rounded sums of gradients and sums of columns take. Linear in the sequence.
+// The scratch memory that CUDA kernels need beside their arguments. Nothing in it survives a
+// kernel. It is the workspace of GEMMs, followed by the largest scratch of any other kernel:
+// attention (a tile of scores of all heads; the gradients of a sequence's keys and values),
+// attention to a cache, the loss (the input gradient of a loss chunk in fp32), rounded sums of
+// gradients, and column sums. It grows linearly with the sequence length.
 //
-// Kernels check what they get against functions of their own (kernels/*/*.h: ...WorkspaceBytes); a
-// test holds both together.
+// Kernels check the scratch they get with functions of their own (kernels/*/*.h:
+// ...WorkspaceBytes); a test checks that both agree.
 Bytes CudaScratchBytes(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan,
                        const ChunkTable& chunks, TokenBatch batch);
 

@@ -2,9 +2,9 @@
 
 namespace horizon {
 
-// The fields of a TrainingJob (training_job.h), declared once with name, unit, range and help for
-// the visitors of common/documents/record.h. Files of a job, the options of the command line and
-// the checks of both take the ranges from here.
+// Declares the fields of a TrainingJob (training_job.h) once, with name, unit, range and help text,
+// for the visitors of common/documents/record.h. Job files, command-line options and the checks of
+// both take the ranges from here.
 template <typename Record, typename Visitor>
 void VisitJobFields(Record& job, Visitor& visit) {
   visit("version", job.version, {.minimum = 1, .maximum = 1, .help = "version of this format"});

@@ -19,10 +19,11 @@
 namespace horizon {
 namespace {
 
-class Layout {
+// Adds the buffers of a pass one after another, each behind the last one of its memory.
+class LayoutBuilder {
  public:
-  Layout(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan,
-         const ChunkTable& chunks, PassKind kind)
+  LayoutBuilder(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan,
+                const ChunkTable& chunks, PassKind kind)
       : spec_(spec),
         job_(job),
         plan_(plan),
@@ -39,7 +40,7 @@ class Layout {
     }
   }
 
-  absl::StatusOr<LaidOutBuffers> LayOut() {
+  absl::StatusOr<LaidOutBuffers> Build() {
     RETURN_IF_ERROR(CheckCounts());
     AddWeights();
     AddFrameworkCopies();
@@ -68,7 +69,7 @@ class Layout {
   int64_t micro_batches() const { return kind_ == PassKind::kTrain ? job_.accumulation : 1; }
   uint64_t parameters(int32_t chunk) const { return chunks_.chunks[chunk].parameters; }
   uint64_t trained(int32_t chunk) const { return chunks_.chunks[chunk].trained; }
-  int32_t link_count() const { return static_cast<int32_t>(chunks_.links.size()); }
+  int32_t group_count() const { return static_cast<int32_t>(chunks_.groups.size()); }
 
   // Refuses, before anything is allocated, what would make tens of millions of operations.
   absl::Status CheckCounts() const {
@@ -122,7 +123,7 @@ class Layout {
     }
   }
 
-  // One buffer a chunk for which `bytes` gives more than nothing.
+  // Adds one buffer for each chunk for which `bytes` returns more than 0.
   template <typename Size>
   void AddPerChunk(std::vector<BufferId>& buffers, BufferKind kind, Memory memory, Size bytes) {
     buffers.assign(chunk_count(), -1);
@@ -208,14 +209,15 @@ class Layout {
             static_cast<int64_t>(map_.residuals_each) * map_.in_flight, hidden_bytes_);
   }
 
-  // A hidden state that enters a block is written straight into its anchor where that is on the
-  // device; the others take two residual buffers in turn.
+  // A hidden state that enters a recompute block is written straight into the activation checkpoint
+  // where that is on the device; the others take two residual buffers in turn.
   void PlaceHiddenStates() {
-    map_.hidden_place.assign(link_count() + 1, 0);
+    map_.hidden_place.assign(group_count() + 1, 0);
     if (kind_ == PassKind::kTrain && plan_.anchor_home == AnchorHome::kDevice) {
-      for (size_t b = 0; b < chunks_.blocks.size(); ++b) {
-        if (ForwardKeeps(chunks_, job_, plan_, map_.in_flight, static_cast<int32_t>(b))) continue;
-        map_.hidden_place[chunks_.blocks[b].links.begin] = BufferMap::kInAnchor;
+      for (size_t b = 0; b < chunks_.recompute_blocks.size(); ++b) {
+        if (ForwardKeepsActivations(chunks_, job_, plan_, map_.in_flight, static_cast<int32_t>(b)))
+          continue;
+        map_.hidden_place[chunks_.recompute_blocks[b].groups.begin] = BufferMap::kInAnchor;
       }
     }
     int32_t residuals = 0;
@@ -258,7 +260,7 @@ class Layout {
         map_.head_gradient = Add(BufferKind::kHeadGradient, Memory::kDevice, 0, fp32 * largest);
       }
       if (activation_ < 4_B && chunks_.head.size() > 1 &&
-          chunks_.WantsHiddenGradient(link_count())) {
+          chunks_.NeedsHiddenGradient(group_count())) {
         AddPool(map_.head_input_sums, BufferKind::kHeadInputSum, Memory::kDevice, map_.in_flight,
                 fp32 * tokens * CheckedU64::FromSigned(spec_.hidden));
       }
@@ -288,10 +290,10 @@ class Layout {
   }
 
   void AddGradients() {
-    // Each link takes one and leaves one for the link before; two take turns.
+    // Each chunk group reads one and writes one for the group before it, so two take turns.
     int32_t hidden_gradients = 0;
-    for (int32_t link = chunks_.first_differentiated_link; link <= link_count(); ++link) {
-      hidden_gradients += chunks_.WantsHiddenGradient(link) ? 1 : 0;
+    for (int32_t group = chunks_.first_differentiated_group; group <= group_count(); ++group) {
+      hidden_gradients += chunks_.NeedsHiddenGradient(group) ? 1 : 0;
     }
     map_.residual_gradients_each = std::min(hidden_gradients, 2);
     AddPool(map_.residual_gradients, BufferKind::kResidualGradient, Memory::kDevice,
@@ -324,13 +326,13 @@ class Layout {
     map_.clip_factor = Add(BufferKind::kClipFactor, Memory::kHost, 0, kClipFactorBytes);
   }
 
-  // Where gradients wait on the device, and the slabs they leave through.
+  // Adds the buffers in which gradients wait on the device, and the slabs they leave through.
   void AddLeavingGradients() {
     struct Leaving {
       uint64_t largest = 0;
       int64_t count = 0;  // in a step
     };
-    // The pool of slabs is for layers where embedding and head have slabs of their own.
+    // Where embedding and head have gradient slabs of their own, the pool is for layers alone.
     const auto has_table_slab = [&](int32_t c) {
       return rules_.table_slabs && !chunks_.layers.contains(c);
     };
@@ -347,9 +349,10 @@ class Layout {
       if (!has_table_slab(c)) add(pooled, c);
     }
     const Bytes each = summed ? 4_B : each_.gradient;
-    // A block's sums stay until its last micro-batch; one more lets the next block start.
+    // The sums of a recompute block stay until its last micro-batch; one more buffer lets the next
+    // block start.
     const int64_t on_device =
-        summed ? chunks_.LargestBlock() + 1
+        summed ? chunks_.LargestRecomputeBlock() + 1
                : (rules_.gradients_leave ? std::min<int64_t>(2, plan_.gradient_slabs) : 1);
     AddPool(map_.gradients, BufferKind::kGradient, Memory::kDevice, std::min(on_device, all.count),
             each * all.largest);
@@ -363,18 +366,19 @@ class Layout {
 
   void AddAnchors() {
     if (!plan_.recompute) return;
-    const int32_t blocks = static_cast<int32_t>(chunks_.blocks.size());
+    const int32_t blocks = static_cast<int32_t>(chunks_.recompute_blocks.size());
     const bool on_host = plan_.anchor_home == AnchorHome::kHost;
     map_.anchors.assign(static_cast<size_t>(blocks) * map_.in_flight, -1);
     int64_t anchored = 0;
     for (int32_t i = 0; i < blocks * map_.in_flight && !overflowed_; ++i) {
-      if (ForwardKeeps(chunks_, job_, plan_, map_.in_flight, i / map_.in_flight)) continue;
+      if (ForwardKeepsActivations(chunks_, job_, plan_, map_.in_flight, i / map_.in_flight))
+        continue;
       map_.anchors[i] =
           Add(BufferKind::kAnchor, on_host ? Memory::kPinned : Memory::kDevice, i, hidden_bytes_);
       ++anchored;
     }
     // The published system keeps the inputs of a block's layers while it recomputes them.
-    const int64_t stages = rules_.recomputes_layer_by_layer ? chunks_.LargestBlock()
+    const int64_t stages = rules_.recomputes_layer_by_layer ? chunks_.LargestRecomputeBlock()
                            : on_host                        ? std::min<int64_t>(2, anchored)
                                                             : 0;
     AddPool(map_.anchor_stages, BufferKind::kAnchorStage, Memory::kDevice, stages, hidden_bytes_);
@@ -382,8 +386,8 @@ class Layout {
 
   // Every stage's part begins at a multiple of kActivationAlignment. A stage in shards also keeps
   // the weights of its norm: backward needs them before it comes to the shard that has them.
-  Bytes KeptBytesOf(int32_t link) const {
-    const Chunk& first = chunks_.chunks[chunks_.links[link].begin];
+  Bytes KeptBytesOf(int32_t group) const {
+    const Chunk& first = chunks_.chunks[chunks_.groups[group].begin];
     Bytes bytes;
     for (const ChunkPiece& piece : chunks_.PiecesOf(first)) {
       const Stage& stage = chunks_.stages[piece.stage];
@@ -421,15 +425,15 @@ class Layout {
       if (sizes.size() <= place) sizes.resize(place + 1);
       sizes[place] = std::max(sizes[place], bytes);
     };
-    for (int32_t link = chunks_.first_differentiated_link; link < link_count(); ++link) {
-      const Bytes bytes = KeptBytesOf(link);
+    for (int32_t group = chunks_.first_differentiated_group; group < group_count(); ++group) {
+      const Bytes bytes = KeptBytesOf(group);
       if (!plan_.recompute) {
         sizes.insert(sizes.end(), map_.in_flight, bytes);
       } else if (rules_.recomputes_layer_by_layer) {
         enlarge(0, bytes);  // one layer at a time
       } else {
-        const int32_t block = chunks_.chunks[chunks_.links[link].begin].block;
-        enlarge(static_cast<size_t>(link - chunks_.blocks[block].links.begin), bytes);
+        const int32_t block = chunks_.chunks[chunks_.groups[group].begin].recompute_block;
+        enlarge(static_cast<size_t>(group - chunks_.recompute_blocks[block].groups.begin), bytes);
       }
     }
     for (const Bytes size : sizes) {
@@ -439,7 +443,7 @@ class Layout {
     }
   }
 
-  // Of a stage in shards the one that attends has the cache.
+  // Where a stage is cut into shards, the shard that computes the attention has the cache.
   void AddKvCache() {
     AddPerChunk(map_.kv_cache, BufferKind::kKvCache, Memory::kDevice, [&](int32_t c) {
       Bytes bytes;
@@ -482,12 +486,12 @@ bool KeepsGradient(const ChunkTable& chunks, const TrainingJob& job, const Strea
          (chunks.tied || plan.embedding_home == EmbeddingHome::kHost);
 }
 
-bool ForwardKeeps(const ChunkTable& chunks, const TrainingJob& job, const StreamPlan& plan,
-                  int32_t in_flight, int32_t block) {
+bool ForwardKeepsActivations(const ChunkTable& chunks, const TrainingJob& job,
+                             const StreamPlan& plan, int32_t in_flight, int32_t block) {
   if (block < 0) return false;
   if (!plan.recompute) return true;
   return !RulesOf(job, plan).recomputes_layer_by_layer && in_flight == 1 &&
-         block + 1 == static_cast<int32_t>(chunks.blocks.size());
+         block + 1 == static_cast<int32_t>(chunks.recompute_blocks.size());
 }
 
 bool IsUsedOnDevice(const ChunkTable& chunks, const StreamPlan& plan, int32_t chunk) {
@@ -502,7 +506,7 @@ int64_t SummedOnDevice(const TrainingJob& job, const StreamPlan& plan) {
 absl::StatusOr<LaidOutBuffers> LayOutBuffers(const ModelSpec& spec, const TrainingJob& job,
                                              const StreamPlan& plan, const ChunkTable& chunks,
                                              PassKind kind) {
-  return Layout(spec, job, plan, chunks, kind).LayOut();
+  return LayoutBuilder(spec, job, plan, chunks, kind).Build();
 }
 
 absl::StatusOr<MemoryLayout> LayOutMemory(const ModelSpec& spec, const TrainingJob& job,

@@ -9,9 +9,10 @@
 
 namespace horizon {
 
-// A job from a file: YAML if the name ends with .yaml or .yml, else JSON.
+// Reads a job from a file: YAML if the name ends with .yaml or .yml, else JSON. Errors of ReadJob
+// and of reading the file.
 absl::StatusOr<TrainingJob> LoadJob(Io& io, const std::string& path);
-// A plan from a JSON file.
+// Reads a plan from a JSON file. Errors of ReadPlan and of reading the file.
 absl::StatusOr<StreamPlan> LoadPlan(Io& io, const std::string& path);
 
 }  // namespace horizon

@@ -7,14 +7,15 @@
 
 namespace horizon {
 
-// The offloading systems the paper compares with, as far as they differ. All of them keep the state
-// of every parameter on the host and work layer by layer without overlap: a layer crosses the link
-// when compute needs it, in forward and again in backward, and the next layer starts when the
-// gradient of this one has been accumulated (build_offload_baselines.cc).
+// The offloading systems that the paper compares with, as far as they differ from each other. All
+// of them keep the optimizer state of every parameter on the host and work layer by layer without
+// overlap: a layer is copied to the device when compute needs it, in forward and again in backward,
+// and the next layer starts when the gradient of this one has been accumulated
+// (build_offload_baselines.cc).
 struct OffloadBaseline {
   Strategy strategy;
-  // Pinned bytes the framework keeps of each parameter beyond what the job's state format gives.
-  // Adam writes them, loads read them.
+  // Pinned bytes that the framework keeps for each parameter, beyond the job's state format. Adam
+  // writes them, loads read them.
   Bytes framework_bytes;
 };
 
@@ -29,7 +30,7 @@ inline constexpr OffloadBaseline kOffloadBaselines[] = {
     {.strategy = Strategy::kGemini, .framework_bytes = 2_B},
 };
 
-// nullptr for a strategy that is none of them.
+// The entry of a strategy; nullptr for a strategy that is none of these.
 constexpr const OffloadBaseline* FindOffloadBaseline(Strategy strategy) {
   for (const OffloadBaseline& baseline : kOffloadBaselines) {
     if (baseline.strategy == strategy) return &baseline;
@@ -37,7 +38,7 @@ constexpr const OffloadBaseline* FindOffloadBaseline(Strategy strategy) {
   return nullptr;
 }
 
-// 0 for a strategy that is none of them.
+// framework_bytes of a strategy; 0 for a strategy that is none of these.
 constexpr Bytes FrameworkBytes(Strategy strategy) {
   const OffloadBaseline* baseline = FindOffloadBaseline(strategy);
   return baseline == nullptr ? 0_B : baseline->framework_bytes;

@@ -8,55 +8,57 @@
 
 namespace horizon {
 
-// Operations of one lane run one after another, in the order of the schedule; lanes run beside each
-// other and meet only through waits.
+// A lane is a queue of operations, like a CUDA stream: its operations run one after another in the
+// order of the schedule. Lanes run concurrently; only waits order operations of different lanes.
 enum class Lane : uint8_t { kH2d, kCompute, kD2h, kHost, kOptimizer };
 inline constexpr int kLaneCount = 5;
 
+// What an operation does. The comments begin with the lane it runs on in strategy `horizon`.
 enum class OperationKind : uint8_t {
-  kNextBatch,        // host: the tokens of a micro-batch into pinned memory
-  kLoadTokens,       // h2d
-  kGather,           // host: embedding rows of the tokens
-  kLoadRows,         // h2d
-  kPack,             // host: a chunk into a staging buffer (`reference`)
-  kLoadChunk,        // h2d: weights into a slot, or again into a resident chunk
-  kEmbed,            // compute: rows of a table that is on the device
+  kNextBatch,        // host: write the tokens of a micro-batch into pinned memory
+  kLoadTokens,       // h2d: copy them to the device
+  kGather,           // host: look up the embedding rows of the tokens
+  kLoadRows,         // h2d: copy the rows to the device
+  kPack,             // host: copy a chunk into a staging buffer (`reference`)
+  kLoadChunk,        // h2d: copy weights into a ring slot, or again into a resident chunk
+  kEmbed,            // compute: look up the rows of a table that is on the device
   kForward,          // compute
-  kSaveAnchor,       // d2h
-  kLoadAnchor,       // h2d
-  kRecompute,        // compute: forward again, keeping what backward needs
+  kSaveAnchor,       // d2h: copy an activation checkpoint to the host
+  kLoadAnchor,       // h2d: copy it back
+  kRecompute,        // compute: run forward again, keeping what backward needs
   kLogSumExp,        // compute: first pass over the shards of a head
-  kLoss,             // compute: loss chunk: logits, loss, gradient of hidden state and head
-  kHeadGradient,     // compute: the finished sum over loss chunks, rounded to leave
+  kLoss,             // compute: logits, loss, gradients of hidden state and head, of one loss chunk
+  kHeadGradient,     // compute: round the finished sum over loss chunks to the gradient's type
   kBackward,         // compute
   kEmbedBackward,    // compute: gradient of a table that is on the device
-  kOffloadGradient,  // d2h: into a slab
-  kAccumulate,       // host: a slab onto the kept gradient
-  kOffloadRows,      // d2h: gradient of the embedding's output
-  kScatter,          // host: row gradients onto the kept gradient of the table
-  kTiedSum,          // host: both uses of a tied table added
-  kNorm,             // host: squared norm of a chunk's gradient, in fixed blocks
-  kOffloadNorms,     // d2h: a chunk's partial norms that the device took (`resident`)
-  kClipFactor,       // host: all partial norms to one factor
-  kClipGradient,     // host: factor times kept gradient, as a pass of its own (`reference`)
+  kOffloadGradient,  // d2h: copy a gradient into a gradient slab
+  kAccumulate,       // host: add a gradient slab to the kept gradient
+  kOffloadRows,      // d2h: copy the gradient of the embedding's output
+  kScatter,          // host: add row gradients to the kept gradient of the table
+  kTiedSum,          // host: add the gradients of both uses of a tied table
+  kNorm,             // host: squared norm of a chunk's gradient, one partial sum per norm block
+  kOffloadNorms,     // d2h: copy the partial norms that the device computed (`resident`)
+  kClipFactor,       // host: compute the clip factor from all partial norms
+  kClipGradient,     // host: multiply the kept gradient with it, as a separate pass (`reference`)
   kAdam,             // optimizer
-  kOffloadFaults,    // d2h: which weights an update on the device could not hold (`resident`)
-  kCheckUpdate,      // host: stops the run at those
+  kOffloadFaults,    // d2h: which weights an update on the device could not represent (`resident`)
+  kCheckUpdate,      // host: stop the run if there are any
   kOffloadLoss,      // d2h
-  kLogits,           // compute: of the last position (prefill, decode)
+  kLogits,           // compute: logits of the last position (prefill, decode)
   kOffloadLogits,    // d2h
-  kReport,           // host: what a pass without updates computed, to whoever runs it
+  kReport,           // host: hand the results of a pass without updates to its caller
 };
 inline constexpr int kOperationKinds = static_cast<int>(OperationKind::kReport) + 1;
 
-// What a buffer holds, in the words of the model: the forward of chunk 7 must find the weights of
-// chunk 7, whichever slot they are in.
+// What a buffer holds, in terms of the model. The verifier uses it: the forward of chunk 7 must
+// find the weights of chunk 7, whichever ring slot they are in. The comments say what the members
+// a, b and n of Content mean for each kind; members without a meaning are 0.
 enum class ContentKind : uint8_t {
   kNothing,
   kWeights,            // a: chunk
   kLowHalf,            // a: chunk
   kMoments,            // a: chunk
-  kGradient,           // a: chunk, b: last micro-batch in it, n: contributions summed
+  kGradient,           // a: chunk, b: the last micro-batch summed, n: contributions summed
   kEmbeddingGradient,  // a: chunk, n: contributions summed
   kClippedGradient,    // a: chunk
   kNormPartials,       // a: chunk
@@ -65,11 +67,11 @@ enum class ContentKind : uint8_t {
   kTokens,          // b: micro-batch
   kRows,            // b: micro-batch
   kRowGradients,    // b: micro-batch
-  kHidden,          // a: link it enters, b: micro-batch, n: shards of the embedding summed
-  kHiddenGradient,  // a: link it entered, b: micro-batch, n: parts of the loss summed
-  kActivations,     // a: link, b: micro-batch, n: shards done
-  kStageArrays,     // a: link, b: micro-batch, n: shards done; what they hand on in forward
-  kStageGradients,  // the same in backward
+  kHidden,          // a: chunk group it enters, b: micro-batch, n: shards of the embedding summed
+  kHiddenGradient,  // a: chunk group it entered, b: micro-batch, n: parts of the loss summed
+  kActivations,     // a: chunk group, b: micro-batch, n: shards done
+  kStageArrays,     // a, b, n as above: arrays that shards pass on in forward
+  kStageGradients,  // a, b, n as above: arrays that shards pass on in backward
   kLogSumExp,       // b: micro-batch, n: parts done
   kHeadGradient,    // a: chunk, b: micro-batch, n: loss chunks summed
   kHeadInputSum,    // b: micro-batch, n: parts of the loss summed
@@ -77,8 +79,8 @@ enum class ContentKind : uint8_t {
   kKvCache,         // a: chunk
   kLogits,          // n: shards done
   kRotaryTable,
-  kScratch,      // nothing that anybody reads later
-  kTileScratch,  // the same, of kernels
+  kScratch,      // nothing that a later operation reads
+  kTileScratch,  // the same, in the scratch memory of kernels
 };
 
 std::span<const EnumWord<Lane>> WordsOf(Lane);
@@ -95,8 +97,9 @@ struct Content {
 
 enum class AccessMode : uint8_t { kRead, kWrite };
 
-// One buffer an operation touches, and what it must find (or leaves) there. `age` counts the steps
-// since the content was written: 0 in this step, 1 in the one before (read access only).
+// A buffer that an operation reads or writes, with the content that it must find (or leaves) there.
+// `age` counts the steps since the content was written: 0 in this step, 1 in the step before. Only
+// reads use it.
 struct Access {
   BufferId buffer = 0;
   AccessMode mode = AccessMode::kRead;
@@ -106,15 +109,15 @@ struct Access {
 
 using OperationId = int32_t;
 
-// A wait for the end of another operation. `previous_step`: of the step before, where `operation`
-// counts from the begin of that step's body (schedule.h).
+// A wait for the end of another operation. With `previous_step` it is an operation of the step
+// before, and `operation` counts from the begin of that step's body (schedule.h).
 struct Wait {
   OperationId operation = 0;
   bool previous_step = false;
   friend bool operator==(const Wait&, const Wait&) = default;
 };
 
-// A run of consecutive elements in one of a phase's pools.
+// Consecutive elements in one of the pools of a Phase.
 struct PoolRange {
   uint32_t begin = 0;
   uint32_t end = 0;
@@ -123,11 +126,11 @@ struct PoolRange {
 struct Operation {
   OperationKind kind = OperationKind::kForward;
   Lane lane = Lane::kCompute;
-  int16_t threads = 1;  // of the host, where it works there
+  int16_t threads = 1;  // host threads, where it runs on the host
   int32_t chunk = -1;   // -1: not about a chunk
   int32_t micro_batch = -1;
-  int32_t part = -1;  // loss chunk, or block of an anchor
-  Bytes bytes;        // moved over the link, or through host memory
+  int32_t part = -1;  // loss chunk, or the recompute block of an activation checkpoint
+  Bytes bytes;        // moved over the PCIe link, or through host memory
   uint64_t flops = 0;
   PoolRange accesses;
   PoolRange waits;

@@ -25,7 +25,7 @@ StrategyRules ReferenceRules(const TrainingJob& job, const StreamPlan& plan) {
           .kept_gradients = Memory::kHost,
           .head_on_device = true,
           .packs_before_loading = true,
-          // With one buffer the slab and the staging buffer are one.
+          // With one buffer a layer is packed and loaded after the compute of the one before it.
           .loads_await_compute = plan.buffer_depth == 1,
           .recomputes_layer_by_layer = true,
           // The published system has a worker thread for gradients, beside the one that packs.

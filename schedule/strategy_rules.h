@@ -10,50 +10,49 @@
 
 namespace horizon {
 
-// What tells the strategies apart, as one value: where things live, what is cut how, what may
-// overlap with what. Chunk table, layout, builders and bounds read these rules and never ask which
+// The differences between strategies as one value: where data is stored, how the model is cut, and
+// what may overlap. Chunk table, layout, builders and bounds read these rules and never test which
 // strategy a plan names. (The verifier does not read them: it has rules of its own.)
 struct StrategyRules {
-  // --- where things live ---
-  bool all_on_device = false;        // nothing streams (`resident`)
-  Memory weights = Memory::kPinned;  // high halves, as loads read them
-  Memory state = Memory::kHost;      // low halves that no load reads, and moments
+  // --- where data is stored ---
+  bool all_on_device = false;        // nothing is streamed (`resident`)
+  Memory weights = Memory::kPinned;  // the halves of the master weights that loads read
+  Memory state = Memory::kHost;      // moments, and low halves that loads do not read
   Memory kept_gradients = Memory::kPinned;
   Memory norm_partials = Memory::kHost;
-  bool head_on_device = false;  // it stays there within a pass
-  // Of each parameter: what a framework keeps in pinned memory beside the state.
+  bool head_on_device = false;  // the head stays on the device within a pass
+  // Pinned bytes that a framework keeps for each parameter beside the optimizer state.
   Bytes framework_bytes;
 
-  // --- how the model is cut ---
-  // Stages are packed into chunks of chunk_bytes, and cut where they are larger. Otherwise each
-  // layer is a chunk.
+  // --- how the model is cut --- Stages are packed into chunks of at most chunk_bytes, and cut into
+  // shards where they are larger. Otherwise each layer is a chunk.
   bool cuts_by_chunk_bytes = false;
-  // chunk_major order loads a block once for all micro-batches, so the ring has to hold it.
+  // chunk_major order loads a recompute block once for all micro-batches, so the ring must hold it.
   bool ring_holds_block = false;
 
   // --- loads ---
-  bool packs_before_loading = false;  // on the host, into a slab of its own
-  // Nothing is loaded (or packed) before everything computed so far has ended.
+  bool packs_before_loading = false;  // the host first copies a chunk into a staging buffer
+  // A chunk is loaded (or packed) only after all compute before it has ended.
   bool loads_await_compute = false;
 
-  // --- recompute ---
-  // A block is recomputed twice: first its hidden states alone, which are kept in stages, then each
-  // layer once more just before its backward (as the published implementation does it).
+  // --- recompute --- A recompute block is recomputed twice, as in the published implementation:
+  // first only its hidden states, which are kept (BufferMap::anchor_stages), then each layer just
+  // before its backward.
   bool recomputes_layer_by_layer = false;
 
   // --- gradients and updates ---
-  Lane gradient_lane = Lane::kHost;  // accumulates, takes norms
+  Lane gradient_lane = Lane::kHost;  // accumulates gradients and computes their norms
   Lane clip_lane = Lane::kHost;      // computes the clip factor
   Lane optimizer_lane = Lane::kOptimizer;
-  bool gradients_leave = true;  // over the link, through slabs
-  bool table_slabs = false;     // those of embedding and head through slabs of their own
-  // Compute does not go on before the gradient has been accumulated.
+  bool gradients_leave = true;  // they are copied to the host, through gradient slabs
+  bool table_slabs = false;     // embedding and head have gradient slabs of their own
+  // Compute continues only after the gradient (of a layer; of embedding or head) is accumulated.
   bool compute_awaits_layer_gradients = false;
   bool compute_awaits_table_gradients = false;
-  // The kept gradients are clipped by a pass of their own before Adam reads them.
+  // A separate pass clips the kept gradients before Adam reads them.
   bool clips_in_own_pass = false;
-  // Weights are updated by a device that works after the call, so what an update cannot represent
-  // comes back over the link and is looked at behind it.
+  // The device updates the weights asynchronously. So the report of weights that an update could
+  // not represent is copied back over the PCIe link, and the host checks it later.
   bool update_faults_come_late = false;
 };
 

@@ -15,22 +15,26 @@
 
 namespace horizon {
 
-// How a job is run on a machine: what is streamed when, and through which buffers. A plan changes
-// time and memory, never a bit of the result. The planner makes plans; a person may write one.
+// A StreamPlan says how a job runs on a machine: what is streamed when, and through which buffers.
+// A plan changes time and memory, never a bit of the result. The planner makes plans; a person may
+// write one.
 
-// Whose way of streaming is followed; see docs/schedule.md.
+// Which system's way of offloading a plan follows; see docs/schedule.md.
 //   horizon        ours
 //   reference      the published implementation
-//   resident       everything on the device: the oracle the others are compared with
+//   resident       everything on the device: the oracle that the others are compared with
 //   zero3_offload, fsdp_offload, gemini
-//                  systems the paper compares with (offload_baselines.h)
+//                  systems that the paper compares with (offload_baselines.h)
 enum class Strategy { kHorizon, kReference, kResident, kZero3Offload, kFsdpOffload, kGemini };
+// Where activation checkpoints are stored.
 enum class AnchorHome { kDevice, kHost };
+// The order of gradient accumulation.
 // batch_major: a micro-batch goes through the whole model before the next one starts.
 // chunk_major: all micro-batches go through a chunk while it is loaded.
 enum class AccumulationOrder { kBatchMajor, kChunkMajor };
-// host: rows are gathered and scattered on the host and only they cross the link; streamed: the
-// table crosses like a layer; device: the table stays on the device.
+// Where the embedding table is used.
+// host: the host gathers rows and scatters their gradients, and only rows cross the PCIe link.
+// streamed: the table is loaded like a layer. device: the table stays on the device.
 enum class EmbeddingHome { kHost, kStreamed, kDevice };
 
 std::span<const EnumWord<Strategy>> WordsOf(Strategy);
@@ -38,16 +42,18 @@ std::span<const EnumWord<AnchorHome>> WordsOf(AnchorHome);
 std::span<const EnumWord<AccumulationOrder>> WordsOf(AccumulationOrder);
 std::span<const EnumWord<EmbeddingHome>> WordsOf(EmbeddingHome);
 
-// The strategy exists to be compared with in simulation: its schedules are right, but nothing runs
-// them.
+// Whether a strategy exists only for comparison in simulation: its schedules are valid, but the
+// runtime does not execute them.
 bool IsSimulatedOnly(Strategy strategy);
 
-// Loss chunks are whole tiles of this many tokens, so that their number never changes a sum.
+// A loss chunk is a whole number of tiles of this many tokens, so that the number of loss chunks
+// never changes a sum.
 inline constexpr int64_t kLossTile = 128;
 
+// The fields of a plan file; PlanFieldTable() documents each of them.
 struct StreamPlan {
   int64_t version = 1;
-  // The model the plan was made for; empty, or equal to what NameModel() writes.
+  // The model that the plan was made for: empty, or what NameModel() writes.
   std::string model;
   std::string model_fingerprint;
   Strategy strategy = Strategy::kHorizon;
@@ -71,19 +77,20 @@ struct StreamPlan {
   friend bool operator==(const StreamPlan&, const StreamPlan&) = default;
 };
 
-// Sixteen hexadecimal digits that differ for models of different shape.
+// A hash of the model's shape, as sixteen hexadecimal digits.
 std::string FingerprintOf(const ModelSpec& spec);
-// Makes `plan` a plan for this model.
+// Sets plan.model and plan.model_fingerprint to this model.
 void NameModel(const ModelSpec& spec, StreamPlan& plan);
 
-// InvalidArgument naming what is out of range or does not go together: a plan for another model,
-// resident chunks with a strategy that decides by itself, a loss chunk that is no whole tile, ...
+// Returns InvalidArgument naming the field that is out of range or the fields that contradict each
+// other: a plan for another model, resident chunks with a strategy that chooses them itself, a loss
+// chunk that is not a whole number of tiles, ...
 absl::Status ValidatePlan(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan);
 
-// As ReadJob, WriteJob and JobFieldTable.
+// The same as ReadJob, WriteJob and JobFieldTable (training_job.h).
 absl::StatusOr<StreamPlan> ReadPlan(const Document& document);
 std::string WritePlan(const StreamPlan& plan);
-void WritePlan(const StreamPlan& plan, JsonWriter& writer);  // as one value
+void WritePlan(const StreamPlan& plan, JsonWriter& writer);  // as one JSON value
 std::string PlanFieldTable();
 
 }  // namespace horizon

@@ -16,14 +16,14 @@
 
 namespace horizon {
 
-// Everything that changes the bits of a training run, and nothing else. Two runs of one job give
-// the same losses and weights under any two plans (stream_plan.h); a run is resumed only with the
-// job it was started with.
+// A TrainingJob holds everything that changes the bits of a training run, and nothing else. Two
+// runs of one job give the same losses and weights under any two plans (stream_plan.h). A run can
+// be resumed only with the job it was started with.
 
 enum class DeviceKind { kHost, kCuda };
 enum class NumberType { kFp32, kBf16 };
-// How the optimizer's state of a parameter is kept on the host. The master weight is fp32, as two
-// 16-bit halves, except with kBf16Weights, which has no low half (as the paper has it).
+// How the optimizer state of a parameter is stored on the host. The master weight is fp32, split
+// into a bf16 high half and a 16-bit low half. kBf16Weights has no low half (as in the paper).
 enum class StateFormat { kFp32, kBf16Moments, k8BitMoments, kBf16Weights };
 // When a chunk is updated; see docs/schedule.md.
 enum class OptimizerPlace { kBehindForward, kInBackward, kAfterStep };
@@ -35,12 +35,13 @@ std::span<const EnumWord<StateFormat>> WordsOf(StateFormat);
 std::span<const EnumWord<OptimizerPlace>> WordsOf(OptimizerPlace);
 std::span<const EnumWord<LearningRateSchedule>> WordsOf(LearningRateSchedule);
 
+// The fields of a job file. job_fields.h declares the unit, range and help of each of them.
 struct TrainingJob {
   int64_t version = 1;
   std::string model;
   std::string data;
-  // Which tensors are trained (model/trained_tensors.h): glob patterns on their names. Both empty:
-  // all of them.
+  // Which tensors are trained (model/trained_tensors.h), as glob patterns of their names. All are
+  // trained where both lists are empty.
   std::vector<std::string> train;
   std::vector<std::string> freeze;
   DeviceKind device = DeviceKind::kHost;
@@ -69,37 +70,37 @@ struct TrainingJob {
   friend bool operator==(const TrainingJob&, const TrainingJob&) = default;
 };
 
-// InvalidArgument naming a field out of range or those that do not go together, or with the model:
-// a sequence past the model's positions, a clip with the optimizer in backward, fp32 compute
-// without a low half, a pattern that matches no tensor, ...
+// Returns InvalidArgument naming the field that is out of range, or the fields that contradict each
+// other or the model: a sequence past the model's positions, clipping with the optimizer in
+// backward, fp32 compute without a low half, a pattern that matches no tensor, ...
 absl::Status ValidateJob(const ModelSpec& spec, const TrainingJob& job);
 
-// Reads a job from a parsed JSON or YAML file; unknown, wrong or out-of-range fields are refused
-// with file, line and field. A missing field keeps its default.
+// Reads a job from a parsed JSON or YAML file. A missing field keeps its default. An unknown field,
+// or a value that is wrong or out of range, is an error that names file, line and field.
 absl::StatusOr<TrainingJob> ReadJob(const Document& document);
 // JSON that ReadJob reads back to an equal job.
 std::string WriteJob(const TrainingJob& job);
-void WriteJob(const TrainingJob& job, JsonWriter& writer);  // as one value
-// The documented table of fields, in Markdown (docs/formats.md holds it, a test compares).
+void WriteJob(const TrainingJob& job, JsonWriter& writer);  // as one JSON value
+// The table of fields in Markdown. docs/formats.md contains it; a test compares the two.
 std::string JobFieldTable();
 
-// Bytes one parameter takes: on the link, in a slot of the device, as a leaving gradient, as a
-// gradient kept on the host, and of optimizer state.
+// The bytes that one parameter takes in different places.
 struct ParameterBytes {
-  Bytes link;
-  Bytes slot;
-  Bytes gradient;
-  Bytes kept_gradient;
-  Bytes low_half;
+  Bytes link;           // its weight, as it is copied over the PCIe link
+  Bytes slot;           // its weight, as compute reads it on the device
+  Bytes gradient;       // its gradient, as it is copied to the host
+  Bytes kept_gradient;  // its accumulated gradient
+  Bytes low_half;       // the low half of its master weight; 0 where the format has none
 };
 ParameterBytes BytesOfParameter(const TrainingJob& job);
-// Both moments of `parameters` parameters: 8, 4 or 2 bytes each, with one fp32 scale for each
-// moment and block of kMomentBlock parameters of a tensor in the 8-bit format. Without `blocks`: as
-// if all were one tensor.
+// Bytes of the first and second moments of `parameters` parameters: 8, 4 or 2 bytes for each
+// parameter. The 8-bit format adds one fp32 scale for each moment and quantisation block, which is
+// kMomentBlock consecutive parameters of a tensor. The form without `blocks` counts the blocks as
+// if all parameters were one tensor.
 inline constexpr uint64_t kMomentBlock = 256;
 Bytes MomentBytes(StateFormat format, uint64_t parameters, uint64_t blocks);
 Bytes MomentBytes(StateFormat format, uint64_t parameters);
-// Sets the device and the type that activations have there.
+// Sets job.device, and job.activation_type to the type that activations have on that device.
 void PlaceOn(DeviceKind device, TrainingJob& job);
 Bytes ActivationBytes(const TrainingJob& job);  // of one activation value
 

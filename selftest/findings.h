@@ -13,9 +13,11 @@
 
 namespace horizon {
 
-// What a check of the self-test found wrong, a line each: a check goes on after a finding, so that
-// one run tells as much as possible. Any thread may add. Checks are part of the program, where
-// there is no test library; tests run the same checks and fail with these lines.
+// Collects what a check of the self-test found wrong, one line for each finding. A check goes on
+// after a finding, so that one run reports as much as possible. The checks are part of the program,
+// which has no test library, so the macros below take the place of EXPECT_ and ASSERT_ macros:
+//   VERIFY_EQ(findings, device.used(), 0_B) << "after the check";
+// Tests run the same checks and fail with these lines. Any thread may add findings.
 class Findings {
  public:
   Findings() = default;
@@ -27,7 +29,8 @@ class Findings {
     if (!circumstance_.empty()) line += " (" + circumstance_ + ")";
     lines_.push_back(std::move(line));
   }
-  // Lines added from now on end with it, as "(seed 7)"; with nothing if it is empty.
+  // Appends "(circumstance)" to every line added from now on, such as "(seed 7)". "" appends
+  // nothing.
   void SetCircumstance(std::string circumstance) {
     const std::scoped_lock lock(mutex_);
     circumstance_ = std::move(circumstance);
@@ -47,8 +50,9 @@ class Findings {
   std::string circumstance_;
 };
 
-// One finding on its way: what is streamed into it is added when it dies. `found` is what was there
-// instead, if there is more to say than the expectation does.
+// Composes one finding for the macros below: its destructor adds the line, with everything that was
+// streamed into it. `expected` is the expectation that failed; `found` says what was found instead,
+// if that is not obvious.
 class Finding {
  public:
   Finding(Findings& findings, std::string_view file, int line, std::string_view expected,
@@ -74,7 +78,7 @@ class Finding {
   bool first_ = true;
 };
 
-// For the macros below: nothing if it holds, else what was found.
+// For the macros below: nullopt if the expectation holds, else what was found.
 template <typename Left, typename Right>
 std::optional<std::string> Unequal(const Left& left, const Right& right) {
   if (left == right) return std::nullopt;
@@ -93,39 +97,40 @@ std::optional<std::string> NotOk(const absl::StatusOr<T>& value) {
 
 }  // namespace horizon
 
-// WANT(findings, condition) << what is there; the check goes on either way.
-#define WANT(findings, condition) \
-  if (condition) {                \
-  } else                          \
+// VERIFY(findings, condition) << "more to say" adds a finding if the condition is false. The check
+// goes on either way.
+#define VERIFY(findings, condition) \
+  if (condition) {                  \
+  } else                            \
     ::horizon::Finding((findings), __FILE__, __LINE__, #condition)
 
-// As WANT for left == right, with both values in the finding.
-#define WANT_EQ(findings, left, right)                                  \
+// VERIFY for left == right; the finding shows both values.
+#define VERIFY_EQ(findings, left, right)                                \
   if (const auto found = ::horizon::Unequal((left), (right)); !found) { \
   } else                                                                \
     ::horizon::Finding((findings), __FILE__, __LINE__, #left " == " #right, *found)
 
-// As WANT for a Status or StatusOr that is OK, with the error in the finding.
-#define WANT_OK(findings, status)                            \
+// VERIFY that a Status or StatusOr is OK; the finding shows the error.
+#define VERIFY_OK(findings, status)                          \
   if (const auto found = ::horizon::NotOk(status); !found) { \
   } else                                                     \
     ::horizon::Finding((findings), __FILE__, __LINE__, "OK of " #status, *found)
 
-// As WANT, WANT_EQ and WANT_OK; the function returns where it does not hold.
-#define NEED(findings, condition)                                   \
+// Like VERIFY, VERIFY_EQ and VERIFY_OK, but the enclosing function returns after a finding.
+#define REQUIRE(findings, condition)                                \
   do {                                                              \
     if (condition) break;                                           \
     ::horizon::Finding((findings), __FILE__, __LINE__, #condition); \
     return;                                                         \
   } while (false)
-#define NEED_EQ(findings, left, right)                                               \
+#define REQUIRE_EQ(findings, left, right)                                            \
   do {                                                                               \
     const auto found = ::horizon::Unequal((left), (right));                          \
     if (!found) break;                                                               \
     ::horizon::Finding((findings), __FILE__, __LINE__, #left " == " #right, *found); \
     return;                                                                          \
   } while (false)
-#define NEED_OK(findings, status)                                                 \
+#define REQUIRE_OK(findings, status)                                              \
   do {                                                                            \
     const auto found = ::horizon::NotOk(status);                                  \
     if (!found) break;                                                            \

@@ -4,7 +4,7 @@
 
 namespace horizon {
 
-// The text of golden_config.json.
+// The text of golden_config.json, the model of golden_step.h, which is compiled into the program.
 std::string_view GoldenConfig();
 
 }  // namespace horizon

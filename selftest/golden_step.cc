@@ -26,11 +26,11 @@ constexpr int64_t kSequence = 48;
 constexpr int64_t kSeed = 1;
 
 // PyTorch 2.15, fp32, from the same weights: tools/development/golden_step.py.
-struct Wanted {
+struct Expected {
   double loss;
   double norm;
 };
-constexpr std::array<Wanted, 3> kWanted = {
+constexpr std::array<Expected, 3> kExpected = {
     {{6.422491074, 2.661370277}, {6.293061256, 2.190582275}, {6.502257347, 1.845848203}}};
 
 // Relative bounds. fp32 on the host: sums in another order. bf16: an activation is off by 2^-9 of
@@ -52,7 +52,7 @@ TrainingJob JobOn(DeviceKind device) {
   job.gradient_type = type;
   job.sequence = kSequence;
   job.micro_batch = kBatch;
-  job.steps = static_cast<int64_t>(kWanted.size());
+  job.steps = static_cast<int64_t>(kExpected.size());
   job.learning_rate = 1e-2;
   job.beta2 = 0.95;
   job.weight_decay = 0.1;
@@ -114,22 +114,23 @@ absl::StatusOr<Outcome> Train(const ModelSpec& spec, const DeviceName& name, con
       },
       [&](const Trainer::Report& report) -> absl::StatusOr<Trainer::Next> {
         outcome.steps.push_back(report.result);
-        return Trainer::Next::kGoOn;
+        return Trainer::Next::kContinue;
       }));
   ASSIGN_OR_RETURN(outcome.digest, trainer->store().Digest());
   return outcome;
 }
 
 void Compare(const Outcome& outcome, const Bounds& bounds, Findings& findings) {
-  WANT(findings, outcome.steps.size() == kWanted.size()) << outcome.steps.size() << " steps";
-  for (size_t i = 0; i < outcome.steps.size() && i < kWanted.size(); ++i) {
+  VERIFY(findings, outcome.steps.size() == kExpected.size()) << outcome.steps.size() << " steps";
+  for (size_t i = 0; i < outcome.steps.size() && i < kExpected.size(); ++i) {
     const StepResult& step = outcome.steps[i];
     const double bound = i == 0 ? bounds.first_loss : bounds.later_loss;
-    WANT(findings, std::abs(step.loss / kWanted[i].loss - 1) <= bound)
-        << "the loss of step " << i + 1 << " is " << step.loss << ", PyTorch's " << kWanted[i].loss;
+    VERIFY(findings, std::abs(step.loss / kExpected[i].loss - 1) <= bound)
+        << "the loss of step " << i + 1 << " is " << step.loss << ", PyTorch's "
+        << kExpected[i].loss;
     if (i > 0) continue;
-    WANT(findings, std::abs(step.gradient_norm / kWanted[i].norm - 1) <= bounds.norm)
-        << "the gradient's norm is " << step.gradient_norm << ", PyTorch's " << kWanted[i].norm;
+    VERIFY(findings, std::abs(step.gradient_norm / kExpected[i].norm - 1) <= bounds.norm)
+        << "the gradient's norm is " << step.gradient_norm << ", PyTorch's " << kExpected[i].norm;
   }
 }
 
@@ -165,15 +166,15 @@ std::string CheckGoldenStep(const DeviceName& device, int threads, Clock& clock,
     outcomes.push_back(*std::move(outcome));
   }
   Compare(outcomes[0], device.kind == DeviceKind::kHost ? kFp32Bounds : kBf16Bounds, findings);
-  WANT(findings, outcomes[0].digest == outcomes[1].digest)
+  VERIFY(findings, outcomes[0].digest == outcomes[1].digest)
       << "strategies horizon and resident end with other bits";
   std::string summary = "losses ";
   for (size_t i = 0; i < outcomes[0].steps.size(); ++i) {
     summary += StrCat(i == 0 ? "" : ", ", Fixed(outcomes[0].steps[i].loss));
   }
   summary += " (PyTorch ";
-  for (size_t i = 0; i < kWanted.size(); ++i) {
-    summary += StrCat(i == 0 ? "" : ", ", Fixed(kWanted[i].loss));
+  for (size_t i = 0; i < kExpected.size(); ++i) {
+    summary += StrCat(i == 0 ? "" : ", ", Fixed(kExpected[i].loss));
   }
   return summary + ")";
 }

@@ -9,10 +9,11 @@
 
 namespace horizon {
 
-// A small Llama with weights and tokens that follow from numbers alone, trained for three steps on
-// a device: losses and the first gradient's norm must be PyTorch's (in fp32 on the host, in bf16 on
-// CUDA), and strategies `horizon` and `resident` must end with equal bits. Returns the losses in
-// words; empty where training failed.
+// Trains a small Llama with generated weights and tokens for three steps on a device, in fp32 on
+// the host and in bf16 on CUDA. The losses and the norm of the first gradient must match those of
+// PyTorch (computed in fp32) within a tolerance, and the strategies `horizon` and `resident` must
+// end with equal bits. Returns a line with the losses, or "" if training failed; adds what is wrong
+// to `findings`.
 std::string CheckGoldenStep(const DeviceName& device, int threads, Clock& clock, Log& log,
                             Findings& findings);
 

@@ -4,17 +4,20 @@
 #include <string_view>
 
 #include "selftest/findings.h"
-#include "selftest/two_sides.h"
+#include "selftest/kernel_comparison.h"
 
 namespace horizon {
 
-// Every kernel that computes on a device, on odd sizes, against the host's body (two_sides.h).
+// A check that runs kernels of a device on odd sizes and compares the results with those of the
+// host kernels (kernel_comparison.h). Together the two lists check every kernel that computes on a
+// device.
 struct KernelCheck {
   std::string_view name;
-  void (*run)(KernelWorld& world, Findings& findings);
+  void (*run)(KernelCheckEnvironment& environment, Findings& findings);
 };
-// Passes over arrays; products, attention and the head.
+// Kernels that pass over arrays: norms, activations, rotary, embedding, gradients, Adam.
 std::span<const KernelCheck> ArrayKernelChecks();
+// Matrix multiplies, attention, and the head with its loss.
 std::span<const KernelCheck> MatrixKernelChecks();
 
 }  // namespace horizon

@@ -1,4 +1,4 @@
-// Products, attention and the head.
+// Matrix multiplies, attention and the head.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -9,7 +9,7 @@
 namespace horizon {
 namespace {
 
-using Side = TwoSides::Side;
+using Side = KernelComparison::Side;
 
 // More than a tile and no multiple of one.
 constexpr int64_t kTokens = 141;
@@ -26,60 +26,61 @@ std::vector<TokenRecord> Tokens(int64_t count, int64_t vocabulary) {
   return tokens;
 }
 
-void Products(KernelWorld& world, Findings& findings) {
+void Gemm(KernelCheckEnvironment& environment, Findings& findings) {
   constexpr int64_t kIn = 200;
   constexpr int64_t kOut = 72;
-  TwoSides sides(world, "products", findings);
-  const Array input = sides.Numbers(kTokens * kIn);
-  const Array weights = sides.Numbers(kOut * kIn);
-  const Array bias = sides.Numbers(kOut);
-  const Array residual = sides.Numbers(kTokens * kOut, 8);
-  const Array output = sides.Numbers(kTokens * kOut);
-  const Array output_gradient = sides.Numbers(kTokens * kOut);
-  const Array input_gradient = sides.Numbers(kTokens * kIn);
-  const Array weight_gradient = sides.Floats(kOut * kIn);
-  const bool ran = sides.Run([&](const KernelTable& k, const KernelContext& c, const Side& at) {
-    absl::Status status = k.gemm(c, {.form = GemmForm::kForward,
-                                     .m = kTokens,
-                                     .n = kOut,
-                                     .k = kIn,
-                                     .a = at.Numbers(input),
-                                     .a_stride = kIn,
-                                     .b = at.Numbers(weights),
-                                     .b_stride = kIn,
-                                     .c = at.Numbers(output),
-                                     .c_stride = kOut,
-                                     .bias = at.Numbers(bias),
-                                     .initial = at.Numbers(residual)});
-    if (!status.ok()) return status;
-    status = k.gemm(c, {.form = GemmForm::kInputGradient,
-                        .m = kTokens,
-                        .n = kIn,
-                        .k = kOut,
-                        .a = at.Numbers(output_gradient),
-                        .a_stride = kOut,
-                        .b = at.Numbers(weights),
-                        .b_stride = kIn,
-                        .c = at.Numbers(input_gradient),
-                        .c_stride = kIn});
-    if (!status.ok()) return status;
-    return k.weight_gradient(c, {.m = kOut,
-                                 .n = kIn,
-                                 .k = kTokens,
-                                 .output_gradient = at.Numbers(output_gradient),
-                                 .output_stride = kOut,
-                                 .input = at.Numbers(input),
-                                 .input_stride = kIn,
-                                 .gradient = {.sum = at.As<float>(weight_gradient)}});
-  });
+  KernelComparison comparison(environment, "products", findings);
+  const Array input = comparison.AddValues(kTokens * kIn);
+  const Array weights = comparison.AddValues(kOut * kIn);
+  const Array bias = comparison.AddValues(kOut);
+  const Array residual = comparison.AddValues(kTokens * kOut, 8);
+  const Array output = comparison.AddValues(kTokens * kOut);
+  const Array output_gradient = comparison.AddValues(kTokens * kOut);
+  const Array input_gradient = comparison.AddValues(kTokens * kIn);
+  const Array weight_gradient = comparison.AddFp32(kOut * kIn);
+  const bool ran =
+      comparison.Run([&](const KernelTable& k, const KernelContext& c, const Side& at) {
+        absl::Status status = k.gemm(c, {.form = GemmForm::kForward,
+                                         .m = kTokens,
+                                         .n = kOut,
+                                         .k = kIn,
+                                         .a = at.ValuesOf(input),
+                                         .a_stride = kIn,
+                                         .b = at.ValuesOf(weights),
+                                         .b_stride = kIn,
+                                         .c = at.ValuesOf(output),
+                                         .c_stride = kOut,
+                                         .bias = at.ValuesOf(bias),
+                                         .initial = at.ValuesOf(residual)});
+        if (!status.ok()) return status;
+        status = k.gemm(c, {.form = GemmForm::kInputGradient,
+                            .m = kTokens,
+                            .n = kIn,
+                            .k = kOut,
+                            .a = at.ValuesOf(output_gradient),
+                            .a_stride = kOut,
+                            .b = at.ValuesOf(weights),
+                            .b_stride = kIn,
+                            .c = at.ValuesOf(input_gradient),
+                            .c_stride = kIn});
+        if (!status.ok()) return status;
+        return k.weight_gradient(c, {.m = kOut,
+                                     .n = kIn,
+                                     .k = kTokens,
+                                     .output_gradient = at.ValuesOf(output_gradient),
+                                     .output_stride = kOut,
+                                     .input = at.ValuesOf(input),
+                                     .input_stride = kIn,
+                                     .gradient = {.sum = at.As<float>(weight_gradient)}});
+      });
   if (!ran) return;
   for (const Array result : {output, input_gradient, weight_gradient}) {
-    sides.WantClose(result, kRoundedOnce);
+    comparison.ExpectClose(result, kRoundedOnce);
   }
 }
 
 template <int64_t kWindow>
-void Attention(KernelWorld& world, Findings& findings) {
+void Attention(KernelCheckEnvironment& environment, Findings& findings) {
   constexpr AttentionShape kShape{.batch = 2,
                                   .sequence = kTokens,
                                   .heads = 4,
@@ -90,157 +91,162 @@ void Attention(KernelWorld& world, Findings& findings) {
   constexpr int64_t kQuery = kShape.batch * kTokens * kShape.heads * kShape.head_dim;
   constexpr int64_t kKey = kShape.batch * kTokens * kShape.kv_heads * kShape.head_dim;
   constexpr int64_t kScalars = kShape.batch * kTokens * kShape.heads;
-  TwoSides sides(world, kWindow == 0 ? "attention" : "attention with a window", findings);
+  KernelComparison comparison(environment, kWindow == 0 ? "attention" : "attention with a window",
+                              findings);
   std::vector<TokenRecord> tokens = Tokens(kTokens, 50);
   tokens.insert(tokens.end(), tokens.begin(), tokens.end());
-  const Array records = sides.Plain(tokens);
-  const Array q = sides.Numbers(kQuery);
-  const Array k = sides.Numbers(kKey);
-  const Array v = sides.Numbers(kKey);
-  const Array output = sides.Numbers(kQuery);
-  const Array log_sum_exp = sides.Floats(kScalars);
-  const Array output_gradient = sides.Numbers(kQuery);
-  const Array output_dot = sides.Floats(kScalars);
-  const Array q_gradient = sides.Numbers(kQuery);
-  const Array k_gradient = sides.Numbers(kKey);
-  const Array v_gradient = sides.Numbers(kKey);
-  const bool ran = sides.Run([&](const KernelTable& table, const KernelContext& c, const Side& at) {
-    absl::Status status = table.attention_forward(c, {.shape = kShape,
-                                                      .records = at.As<TokenRecord>(records),
-                                                      .q = at.Numbers(q),
-                                                      .k = at.Numbers(k),
-                                                      .v = at.Numbers(v),
-                                                      .output = at.Numbers(output),
-                                                      .log_sum_exp = at.As<float>(log_sum_exp)});
-    if (!status.ok()) return status;
-    return table.attention_backward(c, {.shape = kShape,
+  const Array records = comparison.AddPlain(tokens);
+  const Array q = comparison.AddValues(kQuery);
+  const Array k = comparison.AddValues(kKey);
+  const Array v = comparison.AddValues(kKey);
+  const Array output = comparison.AddValues(kQuery);
+  const Array log_sum_exp = comparison.AddFp32(kScalars);
+  const Array output_gradient = comparison.AddValues(kQuery);
+  const Array output_dot = comparison.AddFp32(kScalars);
+  const Array q_gradient = comparison.AddValues(kQuery);
+  const Array k_gradient = comparison.AddValues(kKey);
+  const Array v_gradient = comparison.AddValues(kKey);
+  const bool ran =
+      comparison.Run([&](const KernelTable& table, const KernelContext& c, const Side& at) {
+        absl::Status status =
+            table.attention_forward(c, {.shape = kShape,
                                         .records = at.As<TokenRecord>(records),
-                                        .q = at.Numbers(q),
-                                        .k = at.Numbers(k),
-                                        .v = at.Numbers(v),
-                                        .output = at.Numbers(output),
-                                        .log_sum_exp = at.As<float>(log_sum_exp),
-                                        .output_gradient = at.Numbers(output_gradient),
-                                        .output_dot = at.As<float>(output_dot),
-                                        .q_gradient = at.Numbers(q_gradient),
-                                        .k_gradient = at.Numbers(k_gradient),
-                                        .v_gradient = at.Numbers(v_gradient)});
-  });
+                                        .q = at.ValuesOf(q),
+                                        .k = at.ValuesOf(k),
+                                        .v = at.ValuesOf(v),
+                                        .output = at.ValuesOf(output),
+                                        .log_sum_exp = at.As<float>(log_sum_exp)});
+        if (!status.ok()) return status;
+        return table.attention_backward(c, {.shape = kShape,
+                                            .records = at.As<TokenRecord>(records),
+                                            .q = at.ValuesOf(q),
+                                            .k = at.ValuesOf(k),
+                                            .v = at.ValuesOf(v),
+                                            .output = at.ValuesOf(output),
+                                            .log_sum_exp = at.As<float>(log_sum_exp),
+                                            .output_gradient = at.ValuesOf(output_gradient),
+                                            .output_dot = at.As<float>(output_dot),
+                                            .q_gradient = at.ValuesOf(q_gradient),
+                                            .k_gradient = at.ValuesOf(k_gradient),
+                                            .v_gradient = at.ValuesOf(v_gradient)});
+      });
   if (!ran) return;
-  sides.WantClose(log_sum_exp, kRoundedOnce);
+  comparison.ExpectClose(log_sum_exp, kRoundedOnce);
   for (const Array result : {output, q_gradient, k_gradient, v_gradient}) {
-    sides.WantClose(result, kRoundedInside);
+    comparison.ExpectClose(result, kRoundedInside);
   }
 }
 
-void Cache(KernelWorld& world, Findings& findings) {
+void Cache(KernelCheckEnvironment& environment, Findings& findings) {
   constexpr int64_t kPlaces = 300;  // more than a tile
   constexpr int64_t kHeads = 4;
   constexpr int64_t kKeyWidth = int64_t{2} * 24;
   constexpr int64_t kBatch = 2;
-  TwoSides sides(world, "cached attention", findings);
+  KernelComparison comparison(environment, "cached attention", findings);
   std::vector<TokenRecord> prompt(kBatch * kTokens);
   for (int64_t t = 0; t < kBatch * kTokens; ++t) {
     prompt[static_cast<size_t>(t)].position = static_cast<int32_t>(t % kTokens);
   }
   std::vector<TokenRecord> next(kBatch);
   for (TokenRecord& token : next) token.position = kPlaces - 7;
-  const Array prompt_records = sides.Plain(prompt);
-  const Array next_records = sides.Plain(next);
-  const Array keys = sides.Numbers(kBatch * kPlaces * kKeyWidth);
-  const Array values = sides.Numbers(kBatch * kPlaces * kKeyWidth);
-  const Array k = sides.Numbers(kBatch * kTokens * kKeyWidth);
-  const Array v = sides.Numbers(kBatch * kTokens * kKeyWidth);
-  const Array q = sides.Numbers(kBatch * kHeads * 24);
-  const Array output = sides.Numbers(kBatch * kHeads * 24);
-  const bool ran = sides.Run([&](const KernelTable& table, const KernelContext& c, const Side& at) {
-    const KvCache cache{.batch = kBatch,
-                        .places = kPlaces,
-                        .kv_heads = 2,
-                        .head_dim = 24,
-                        .k = at.Numbers(keys),
-                        .v = at.Numbers(values)};
-    absl::Status status = table.store_keys(c, {.cache = cache,
-                                               .sequence = kTokens,
-                                               .records = at.As<TokenRecord>(prompt_records),
-                                               .k = at.Numbers(k),
-                                               .v = at.Numbers(v)});
-    if (!status.ok()) return status;
-    return table.cached_attention(c, {.cache = cache,
-                                      .heads = kHeads,
-                                      .scale = 0.2F,
-                                      .records = at.As<TokenRecord>(next_records),
-                                      .q = at.Numbers(q),
-                                      .output = at.Numbers(output)});
-  });
+  const Array prompt_records = comparison.AddPlain(prompt);
+  const Array next_records = comparison.AddPlain(next);
+  const Array keys = comparison.AddValues(kBatch * kPlaces * kKeyWidth);
+  const Array values = comparison.AddValues(kBatch * kPlaces * kKeyWidth);
+  const Array k = comparison.AddValues(kBatch * kTokens * kKeyWidth);
+  const Array v = comparison.AddValues(kBatch * kTokens * kKeyWidth);
+  const Array q = comparison.AddValues(kBatch * kHeads * 24);
+  const Array output = comparison.AddValues(kBatch * kHeads * 24);
+  const bool ran =
+      comparison.Run([&](const KernelTable& table, const KernelContext& c, const Side& at) {
+        const KvCache cache{.batch = kBatch,
+                            .places = kPlaces,
+                            .kv_heads = 2,
+                            .head_dim = 24,
+                            .k = at.ValuesOf(keys),
+                            .v = at.ValuesOf(values)};
+        absl::Status status = table.store_keys(c, {.cache = cache,
+                                                   .sequence = kTokens,
+                                                   .records = at.As<TokenRecord>(prompt_records),
+                                                   .k = at.ValuesOf(k),
+                                                   .v = at.ValuesOf(v)});
+        if (!status.ok()) return status;
+        return table.cached_attention(c, {.cache = cache,
+                                          .heads = kHeads,
+                                          .scale = 0.2F,
+                                          .records = at.As<TokenRecord>(next_records),
+                                          .q = at.ValuesOf(q),
+                                          .output = at.ValuesOf(output)});
+      });
   if (!ran) return;
-  sides.WantClose(keys, kEqual);
-  sides.WantClose(values, kEqual);
-  sides.WantClose(output, kRoundedInside);
+  comparison.ExpectClose(keys, kEqual);
+  comparison.ExpectClose(values, kEqual);
+  comparison.ExpectClose(output, kRoundedInside);
 }
 
-void Head(KernelWorld& world, Findings& findings) {
+void Head(KernelCheckEnvironment& environment, Findings& findings) {
   constexpr int64_t kHidden = 72;
   constexpr int64_t kRows = 587;  // more than a tile of the vocabulary, and no whole vectors
   constexpr HeadShape kShape{.tokens = kTokens, .hidden = kHidden, .rows = kRows};
-  TwoSides sides(world, "head and loss", findings);
-  const Array records = sides.Plain(Tokens(kTokens, kRows));
-  const Array input = sides.Numbers(kTokens * kHidden);
-  const Array weights = sides.Numbers(kRows * kHidden, 0.2F);
-  const Array sums = sides.Plain(std::vector<TokenSums>(kTokens));
-  const Array logits = sides.Floats(kTokens * CudaLogitStride(kRows));
-  const Array loss = sides.Plain(std::vector<LossSum>(1));
-  const Array input_gradient = sides.Numbers(kTokens * kHidden);
-  const Array weight_gradient = sides.Floats(kRows * kHidden);
+  KernelComparison comparison(environment, "head and loss", findings);
+  const Array records = comparison.AddPlain(Tokens(kTokens, kRows));
+  const Array input = comparison.AddValues(kTokens * kHidden);
+  const Array weights = comparison.AddValues(kRows * kHidden, 0.2F);
+  const Array sums = comparison.AddPlain(std::vector<TokenSums>(kTokens));
+  const Array logits = comparison.AddFp32(kTokens * CudaLogitStride(kRows));
+  const Array loss = comparison.AddPlain(std::vector<LossSum>(1));
+  const Array input_gradient = comparison.AddValues(kTokens * kHidden);
+  const Array weight_gradient = comparison.AddFp32(kRows * kHidden);
   // Of a frozen head, and where nothing below it is trained.
-  const Array input_gradient_alone = sides.Numbers(kTokens * kHidden);
-  const Array weight_gradient_alone = sides.Floats(kRows * kHidden);
-  const Array token_sums = sides.Floats(kTokens * 3);
+  const Array input_gradient_alone = comparison.AddValues(kTokens * kHidden);
+  const Array weight_gradient_alone = comparison.AddFp32(kRows * kHidden);
+  const Array token_sums = comparison.AddFp32(kTokens * 3);
   static_assert(sizeof(TokenSums) == 3 * sizeof(float));
-  const bool ran = sides.Run([&](const KernelTable& k, const KernelContext& c, const Side& at) {
-    absl::Status status = k.head_log_sum_exp(c, {.shape = kShape,
-                                                 .input = at.Numbers(input),
-                                                 .weights = at.Numbers(weights),
-                                                 .records = at.As<TokenRecord>(records),
-                                                 .sums = at.As<TokenSums>(token_sums),
-                                                 .logits = at.As<float>(logits)});
-    if (!status.ok()) return status;
-    HeadLoss head = {.shape = kShape,
-                     .input = at.Numbers(input),
-                     .weights = at.Numbers(weights),
-                     .records = at.As<TokenRecord>(records),
-                     .sums = at.As<TokenSums>(sums),
-                     .scale = 1.0F / kTokens,
-                     .logits = at.As<float>(logits),
-                     .loss = at.As<LossSum>(loss),
-                     .loss_begins = true,
-                     .input_gradient = at.Numbers(input_gradient),
-                     .weight_gradient = at.As<float>(weight_gradient),
-                     .first_chunk = true};
-    status = k.head_loss(c, head);
-    if (!status.ok()) return status;
-    head.input_gradient = at.Numbers(input_gradient_alone);
-    head.weight_gradient = nullptr;
-    status = k.head_loss(c, head);
-    if (!status.ok()) return status;
-    head.input_gradient = nullptr;
-    head.weight_gradient = at.As<float>(weight_gradient_alone);
-    return k.head_loss(c, head);
-  });
+  const bool ran =
+      comparison.Run([&](const KernelTable& k, const KernelContext& c, const Side& at) {
+        absl::Status status = k.head_log_sum_exp(c, {.shape = kShape,
+                                                     .input = at.ValuesOf(input),
+                                                     .weights = at.ValuesOf(weights),
+                                                     .records = at.As<TokenRecord>(records),
+                                                     .sums = at.As<TokenSums>(token_sums),
+                                                     .logits = at.As<float>(logits)});
+        if (!status.ok()) return status;
+        HeadLoss head = {.shape = kShape,
+                         .input = at.ValuesOf(input),
+                         .weights = at.ValuesOf(weights),
+                         .records = at.As<TokenRecord>(records),
+                         .sums = at.As<TokenSums>(sums),
+                         .scale = 1.0F / kTokens,
+                         .logits = at.As<float>(logits),
+                         .loss = at.As<LossSum>(loss),
+                         .clear_loss = true,
+                         .input_gradient = at.ValuesOf(input_gradient),
+                         .weight_gradient = at.As<float>(weight_gradient),
+                         .first_chunk = true};
+        status = k.head_loss(c, head);
+        if (!status.ok()) return status;
+        head.input_gradient = at.ValuesOf(input_gradient_alone);
+        head.weight_gradient = nullptr;
+        status = k.head_loss(c, head);
+        if (!status.ok()) return status;
+        head.input_gradient = nullptr;
+        head.weight_gradient = at.As<float>(weight_gradient_alone);
+        return k.head_loss(c, head);
+      });
   if (!ran) return;
-  const auto [on_host, on_device] = sides.First<LossSum>(loss);
-  WANT(findings, on_device.count == on_host.count) << on_device.count << " tokens counted";
+  const auto [on_host, on_device] = comparison.First<LossSum>(loss);
+  VERIFY(findings, on_device.count == on_host.count) << on_device.count << " tokens counted";
   // Logits of rounded numbers, summed in fp32: each loss is within a rounding of bf16.
-  WANT(findings, std::abs(on_device.sum - on_host.sum) <= 0x1p-8 * std::abs(on_host.sum))
+  VERIFY(findings, std::abs(on_device.sum - on_host.sum) <= 0x1p-8 * std::abs(on_host.sum))
       << on_device.sum << " instead of " << on_host.sum;
-  sides.WantClose(token_sums, kRoundedOnce);
+  comparison.ExpectClose(token_sums, kRoundedOnce);
   for (const Array gradient :
        {input_gradient, weight_gradient, input_gradient_alone, weight_gradient_alone}) {
-    sides.WantClose(gradient, kRoundedInside);
+    comparison.ExpectClose(gradient, kRoundedInside);
   }
 }
 
-constexpr KernelCheck kChecks[] = {{"products", Products},
+constexpr KernelCheck kChecks[] = {{"products", Gemm},
                                    {"attention", Attention<0>},
                                    {"attention with a window", Attention<33>},
                                    {"cached attention", Cache},

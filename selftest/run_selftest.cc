@@ -22,137 +22,125 @@ namespace {
 
 constexpr Bytes kHostMatrixBytes = 8_MiB;
 
-class Run {
- public:
-  explicit Run(const SelftestOptions& options) : o_(options) {}
+bool OnCuda(const SelftestOptions& options) { return options.device.kind == DeviceKind::kCuda; }
 
-  SelftestReport All() {
-    Section("kernels", [this](SelftestSection& section) { Kernels(section); });
-    Section("conformance", [this](SelftestSection& section) { Conformance(section); });
-    Section("golden model", [this](SelftestSection& section) { Golden(section); });
-    if (o_.rate_time.value > 0) {
-      Section("rates", [this](SelftestSection& section) { Rates(section); });
+absl::StatusOr<ComputeDevice> OpenDevice(const SelftestOptions& options, Bytes capacity) {
+  return OpenComputeDevice(
+      {.name = options.device, .capacity = capacity, .clock = options.clock, .log = &options.log});
+}
+
+// Runs one check and counts it; it passes where it adds no finding.
+template <typename Check>
+void RunCheck(std::string_view name, SelftestSection& section, Check check) {
+  Findings findings;
+  check(findings);
+  ++section.total;
+  if (findings.none()) {
+    ++section.passed;
+    return;
+  }
+  for (const std::string& line : findings.lines()) {
+    section.findings.push_back(StrCat(std::string(name), ": ", line));
+  }
+}
+
+absl::Status RunKernelChecks(const SelftestOptions& options, SelftestSection& section) {
+  ASSIGN_OR_RETURN(const ComputeDevice device,
+                   OpenDevice(options, KernelCheckEnvironment::DeviceBytes(options.device.kind,
+                                                                           options.threads)));
+  ASSIGN_OR_RETURN(const std::unique_ptr<KernelCheckEnvironment> environment,
+                   KernelCheckEnvironment::Create(device, options.device.kind, options.threads));
+  for (const std::span<const KernelCheck> list : {ArrayKernelChecks(), MatrixKernelChecks()}) {
+    for (const KernelCheck& check : list) {
+      RunCheck(check.name, section, [&](Findings& findings) { check.run(*environment, findings); });
     }
-    return std::move(report_);
   }
+  return absl::OkStatus();
+}
 
- private:
-  bool on_cuda() const { return o_.device.kind == DeviceKind::kCuda; }
-
-  void Section(const std::string& name, const std::function<void(SelftestSection&)>& run) {
-    if (o_.on_begin) o_.on_begin(name);
-    SelftestSection section{.name = name};
-    const Nanoseconds begin = o_.clock.Now();
-    run(section);
-    section.seconds = std::chrono::duration<double>(o_.clock.Now() - begin).count();
-    report_.sections.push_back(std::move(section));
+void CheckKernels(const SelftestOptions& options, SelftestSection& section) {
+  if (const absl::Status status = RunKernelChecks(options, section); !status.ok()) {
+    section.findings.push_back(status.ToString());
   }
+  section.summary = "against the host's bodies";
+}
 
-  absl::StatusOr<ComputeDevice> Open(Bytes capacity) const {
-    return OpenComputeDevice(
-        {.name = o_.device, .capacity = capacity, .clock = o_.clock, .log = &o_.log});
+void CheckConformance(const SelftestOptions& options, SelftestSection& section) {
+  const DeviceFactory factory{
+      .name = ToString(options.device),
+      .create = [&options](Bytes capacity, Clock* clock,
+                           uint64_t /*seed*/) -> absl::StatusOr<std::unique_ptr<Device>> {
+        if (OnCuda(options)) {
+          return MakeCudaDevice(
+              {.index = options.device.index, .capacity = capacity, .clock = clock});
+        }
+        ASSIGN_OR_RETURN(std::unique_ptr<HostDevice> device,
+                         HostDevice::Create({.capacity = capacity, .clock = clock}));
+        return device;
+      },
+      .double_words = OnCuda(options) ? DoubleWords(DoubleWordsOnCuda) : DoubleWordsOnHost,
+      .device_time_is_clock_time = !OnCuda(options)};
+  for (const ConformanceCheck& check : ConformanceChecks()) {
+    RunCheck(check.name, section, [&](Findings& findings) { check.run(factory, findings); });
   }
+  section.summary = "order, errors and memory, as every device promises them";
+}
 
-  // One check: passed where it finds nothing.
-  template <typename Check>
-  static void Count(std::string_view name, SelftestSection& section, Check check) {
-    Findings findings;
-    check(findings);
-    ++section.total;
-    if (findings.none()) {
-      ++section.passed;
+void CheckGoldenModel(const SelftestOptions& options, SelftestSection& section) {
+  RunCheck("golden model", section, [&](Findings& findings) {
+    section.summary =
+        CheckGoldenStep(options.device, options.threads, options.clock, options.log, findings);
+  });
+}
+
+absl::Status MeasureRates(const SelftestOptions& options, HardwareProfile& profile) {
+  const bool on_cuda = OnCuda(options);
+  const DeviceRateOptions rates{.time = options.rate_time,
+                                .matrix_bytes = on_cuda ? kUsualMatrixBytes : kHostMatrixBytes};
+  ASSIGN_OR_RETURN(const ComputeDevice device,
+                   OpenDevice(options, on_cuda ? CudaRatingBytes(rates)
+                                               : HostRatingBytes(rates, options.threads)));
+  // The self-test reports no rate of pageable copies.
+  profile.host.pack.points = {{1, 1e9}};
+  return MeasureDeviceRates(options.clock,
+                            {.device = *device.device,
+                             .kernels = *device.kernels,
+                             .device_context = device.context.get(),
+                             .values = on_cuda ? ValueType::kBf16 : ValueType::kFp32,
+                             .threads = options.threads},
+                            rates, profile);
+}
+
+void ReportRates(const SelftestOptions& options, SelftestSection& section) {
+  RunCheck("rates", section, [&](Findings& findings) {
+    HardwareProfile profile;
+    if (const absl::Status status = MeasureRates(options, profile); !status.ok()) {
+      findings.Add(status.ToString());
       return;
     }
-    for (const std::string& line : findings.lines()) {
-      section.findings.push_back(StrCat(std::string(name), ": ", line));
-    }
-  }
+    const auto giga = [](double value) { return ShortNumber(value / 1e9); };
+    // The rate at the largest size, which no cache holds.
+    const auto last = [&](const Curve& curve) { return giga(curve.points.back().y); };
+    section.summary = StrCat("link ", last(profile.link.h2d_pinned), " GB/s to the device, ",
+                             last(profile.link.d2h_pinned), " back, ",
+                             giga(profile.link.both_ways_bytes_per_second.value),
+                             " both ways; products ", last(profile.device.gemm_bf16),
+                             " GFLOP/s, attention ", last(profile.device.attention), "; memory ",
+                             giga(profile.device.memory_bytes_per_second.value), " GB/s; launch ",
+                             ShortNumber(profile.device.launch_seconds.value * 1e6), " us");
+  });
+}
 
-  absl::Status RunKernels(SelftestSection& section) const {
-    ASSIGN_OR_RETURN(const ComputeDevice device,
-                     Open(KernelWorld::DeviceBytes(o_.device.kind, o_.threads)));
-    ASSIGN_OR_RETURN(const std::unique_ptr<KernelWorld> world,
-                     KernelWorld::Create(device, o_.device.kind, o_.threads));
-    for (const std::span<const KernelCheck> list : {ArrayKernelChecks(), MatrixKernelChecks()}) {
-      for (const KernelCheck& check : list) {
-        Count(check.name, section, [&](Findings& findings) { check.run(*world, findings); });
-      }
-    }
-    return absl::OkStatus();
-  }
-
-  void Kernels(SelftestSection& section) const {
-    if (const absl::Status status = RunKernels(section); !status.ok()) {
-      section.findings.push_back(status.ToString());
-    }
-    section.summary = "against the host's bodies";
-  }
-
-  void Conformance(SelftestSection& section) const {
-    const DeviceFactory factory{
-        .name = ToString(o_.device),
-        .create = [this](Bytes capacity, Clock* clock,
-                         uint64_t /*seed*/) -> absl::StatusOr<std::unique_ptr<Device>> {
-          if (on_cuda()) {
-            return MakeCudaDevice({.index = o_.device.index, .capacity = capacity, .clock = clock});
-          }
-          ASSIGN_OR_RETURN(std::unique_ptr<HostDevice> device,
-                           HostDevice::Create({.capacity = capacity, .clock = clock}));
-          return device;
-        },
-        .double_words = on_cuda() ? DoubleWords(DoubleWordsOnCuda) : DoubleWordsOnHost,
-        .kernels_take_the_clocks_time = !on_cuda()};
-    for (const ConformanceCheck& check : ConformanceChecks()) {
-      Count(check.name, section, [&](Findings& findings) { check.run(factory, findings); });
-    }
-    section.summary = "order, errors and memory, as every device promises them";
-  }
-
-  void Golden(SelftestSection& section) const {
-    Count("golden model", section, [&](Findings& findings) {
-      section.summary = CheckGoldenStep(o_.device, o_.threads, o_.clock, o_.log, findings);
-    });
-  }
-
-  absl::Status MeasureRates(HardwareProfile& profile) const {
-    const DeviceRates rates{.time = o_.rate_time,
-                            .matrix_bytes = on_cuda() ? kUsualMatrixBytes : kHostMatrixBytes};
-    ASSIGN_OR_RETURN(const ComputeDevice device,
-                     Open(on_cuda() ? CudaRatingBytes(rates) : HostRatingBytes(rates, o_.threads)));
-    // Nobody asks for pageable copies here.
-    profile.host.pack.points = {{1, 1e9}};
-    return MeasureDeviceRates(o_.clock,
-                              {.device = *device.device,
-                               .kernels = *device.kernels,
-                               .device_context = device.context.get(),
-                               .values = on_cuda() ? ValueType::kBf16 : ValueType::kFp32,
-                               .threads = o_.threads},
-                              rates, profile);
-  }
-
-  void Rates(SelftestSection& section) const {
-    Count("rates", section, [&](Findings& findings) {
-      HardwareProfile profile;
-      if (const absl::Status status = MeasureRates(profile); !status.ok()) {
-        findings.Add(status.ToString());
-        return;
-      }
-      const auto giga = [](double value) { return ShortNumber(value / 1e9); };
-      // Of the largest sizes, which no cache holds.
-      const auto last = [&](const Curve& curve) { return giga(curve.points.back().y); };
-      section.summary = StrCat("link ", last(profile.link.h2d_pinned), " GB/s to the device, ",
-                               last(profile.link.d2h_pinned), " back, ",
-                               giga(profile.link.both_ways_bytes_per_second.value),
-                               " both ways; products ", last(profile.device.gemm_bf16),
-                               " GFLOP/s, attention ", last(profile.device.attention), "; memory ",
-                               giga(profile.device.memory_bytes_per_second.value), " GB/s; launch ",
-                               ShortNumber(profile.device.launch_seconds.value * 1e6), " us");
-    });
-  }
-
-  const SelftestOptions& o_;
-  SelftestReport report_;
-};
+// Runs a section and measures how long it takes.
+SelftestSection RunSection(const SelftestOptions& options, const std::string& name,
+                           void (*run)(const SelftestOptions&, SelftestSection&)) {
+  if (options.on_begin) options.on_begin(name);
+  SelftestSection section{.name = name};
+  const Nanoseconds begin = options.clock.Now();
+  run(options, section);
+  section.seconds = std::chrono::duration<double>(options.clock.Now() - begin).count();
+  return section;
+}
 
 }  // namespace
 
@@ -162,6 +150,15 @@ bool SelftestReport::passed() const {
   });
 }
 
-SelftestReport RunSelftest(const SelftestOptions& options) { return Run(options).All(); }
+SelftestReport RunSelftest(const SelftestOptions& options) {
+  SelftestReport report;
+  report.sections.push_back(RunSection(options, "kernels", CheckKernels));
+  report.sections.push_back(RunSection(options, "conformance", CheckConformance));
+  report.sections.push_back(RunSection(options, "golden model", CheckGoldenModel));
+  if (options.rate_time.value > 0) {
+    report.sections.push_back(RunSection(options, "rates", ReportRates));
+  }
+  return report;
+}
 
 }  // namespace horizon

@@ -144,8 +144,9 @@ class UnbuiltStep {
                                   ? static_cast<int32_t>(job_.accumulation)
                                   : 1;
     int64_t anchors = 0;
-    for (int32_t b = 0; b < static_cast<int32_t>(chunks_.blocks.size()); ++b) {
-      if (!ForwardKeeps(chunks_, job_, plan_, in_flight, b)) anchors += job_.accumulation;
+    for (int32_t b = 0; b < static_cast<int32_t>(chunks_.recompute_blocks.size()); ++b) {
+      if (!ForwardKeepsActivations(chunks_, job_, plan_, in_flight, b))
+        anchors += job_.accumulation;
     }
     const Bytes bytes = model_.hidden_bytes();
     adder_.Add(Lane::kD2h, CopyOf(Lane::kD2h, bytes), anchors);
@@ -180,7 +181,7 @@ class UnbuiltStep {
   // each adds what certainly runs after what it got, in the order of the schedule.
   void AddTurn() {
     const bool table = plan_.embedding_home != EmbeddingHome::kHost;
-    const IndexRange shards = table ? chunks_.embedding : chunks_.links.front();
+    const IndexRange shards = table ? chunks_.embedding : chunks_.groups.front();
     const bool in_backward = job_.optimizer_place == OptimizerPlace::kInBackward;
     const bool after_step = job_.optimizer_place == OptimizerPlace::kAfterStep;
     const bool chunk_major = plan_.accumulation_order == AccumulationOrder::kChunkMajor;

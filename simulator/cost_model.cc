@@ -9,7 +9,7 @@
 namespace horizon {
 namespace {
 
-// Kernels of a stage that are no products: norms, rotary, activation, residual.
+// Kernels of a stage that are not GEMMs: norms, rotary, activation, residual.
 constexpr int64_t kElementKernels = 4;
 
 TokenBatch BatchOf(const TrainingJob& job, PassKind kind) {
@@ -47,7 +47,7 @@ CostModel::CostModel(const ModelSpec& spec, const TrainingJob& job, const Stream
                                                 : BackwardWork(spec_, stage, piece.units, batch_));
     if (kind == PassKind::kDecode)
       work.attention_flops +=
-          CacheFlops(spec_, stage, piece.units, job_.micro_batch, job_.sequence);
+          CachedAttentionFlops(spec_, stage, piece.units, job_.micro_batch, job_.sequence);
     return known[key] = work;
   };
   const auto chunk_work = [&](const Chunk& chunk, Direction direction) {
@@ -72,7 +72,7 @@ CostModel::CostModel(const ModelSpec& spec, const TrainingJob& job, const Stream
   }
 }
 
-// A product takes what its flops or its bytes take, whichever is longer, and no less than a launch.
+// A GEMM takes as long as its flops or its bytes take, whichever is longer, and at least a launch.
 double CostModel::GemmSeconds(const GemmShape& gemm) const {
   const Curve& curve = job_.compute_type == NumberType::kFp32 || on_host()
                            ? profile_.device.gemm_fp32

@@ -14,33 +14,33 @@
 
 namespace horizon {
 
-// What an operation takes when nothing else runs, and what it draws from the shared resources
-// meanwhile. At least 1 and at most kLongestNanoseconds.
+// How long an operation takes when nothing else runs, and what it draws from the shared resources
+// meanwhile.
 struct OperationCost {
-  int64_t nanoseconds = 0;
+  int64_t nanoseconds = 0;  // from a CostModel: at least 1 and at most kLongestNanoseconds
   ResourceAmounts draw{};
-  // Share of its time that it works; the rest it waits for the limit of a link and neither slows
-  // others nor is slowed by them.
+  // The share of its time in which it works. In the rest it waits because of a bandwidth limit of
+  // the PCIe link; while it waits it neither slows other operations nor is slowed by them.
   double duty = 1;
-  double weight = 1;  // beside others that want the same resource (fair_share.h)
+  double weight = 1;  // when it competes for a resource (fair_share.h)
 };
 inline constexpr int64_t kLongestNanoseconds = int64_t{1} << 42;  // 73 minutes
 
-// What a strategy's software makes of a machine, besides its schedule.
+// How well the software of a strategy uses a machine, apart from its schedule.
 struct Software {
-  double link_share = 1;  // of the link's rate
-  double adam_speed = 1;  // of its Adam, times the profile's
-  Bytes process_bytes;    // of the program itself on the host; 0: as the profile has it
+  double link_share = 1;  // the share of the link's rate that its copies reach
+  double adam_speed = 1;  // the speed of its Adam, as a multiple of the profile's
+  Bytes process_bytes;    // host memory of the program itself; 0: as in the profile
   friend bool operator==(const Software&, const Software&) = default;
 };
 
-// How much longer work of a lane takes for each lane that works beside it, as a share of its time
-// alone: [work][beside]. Shares of several lanes add up.
+// [work][beside]: how much longer the work of a lane takes while lane `beside` works too, as a
+// share of its time alone. The shares of several lanes add up.
 using LaneSlowdowns = std::array<std::array<double, kLaneCount>, kLaneCount>;
 
-// Operation + profile -> nanoseconds: rooflines over the profile's curves, each formula in
-// docs/cost_model.md. Pure: the same question has the same answer. Keeps references to what it is
-// made from.
+// Computes the time of an operation from a hardware profile: rooflines over the profile's curves.
+// docs/cost_model.md has each formula. The model is pure: the same arguments give the same result.
+// It keeps references to spec, job, plan, chunks and profile, which must outlive it.
 class CostModel {
  public:
   CostModel(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan,
@@ -53,14 +53,14 @@ class CostModel {
   ResourceAmounts capacity() const;
   LaneSlowdowns slowdowns() const;  // the profile's contention matrix
 
-  // The parts, for closed forms and tests.
+  // The costs of single kinds of work, for bounds.h and tests.
   enum class Direction { kForward, kBackward };
-  // Of a layer chunk (or an embedding's rows) for one micro-batch.
+  // A pass of one micro-batch through a layer chunk (or the lookup of embedding rows).
   OperationCost Compute(int32_t chunk, Direction direction, int64_t threads) const;
   OperationCost Loss(int32_t chunk, int64_t tokens, bool with_backward, int64_t threads) const;
-  // Of a table on the device: row gradients into a gradient of the whole, which is cleared first.
+  // The gradient of a table on the device: it is cleared, then row gradients are added to it.
   OperationCost EmbedBackward(int32_t chunk, int64_t threads) const;
-  OperationCost HeadGradient(int32_t chunk, int64_t threads) const;  // fp32 sum, rounded to leave
+  OperationCost HeadGradient(int32_t chunk, int64_t threads) const;  // round the fp32 sum
   OperationCost Elements(Bytes bytes, int64_t threads) const;        // a pass over device memory
   enum class Pages { kPinned, kPageable };
   OperationCost Copy(Lane lane, Bytes bytes, Pages pages, int64_t threads) const;
@@ -69,7 +69,7 @@ class CostModel {
   OperationCost Accumulate(Bytes bytes, int64_t threads) const;  // on the host
   OperationCost Pack(Bytes payload_bytes, int64_t threads) const;
   OperationCost Adam(uint64_t parameters, Bytes bytes, int64_t threads) const;
-  Bytes hidden_bytes() const;  // of the hidden states of a micro-batch: an anchor
+  Bytes hidden_bytes() const;  // of the hidden states of a micro-batch: an activation checkpoint
 
  private:
   struct Work {
@@ -82,11 +82,11 @@ class CostModel {
   bool on_host() const { return profile_.device.kind == DeviceKind::kHost; }
   Work WorkOf(const StageWork& stage) const;
   double GemmSeconds(const GemmShape& gemm) const;
-  // Of the device, when it is the host and only some of its cores compute.
+  // On device `host`: the share of the cores that `threads` are; 1 on other devices.
   double ThreadShare(int64_t threads) const;
   OperationCost PassAt(RateGroup group, const Curve& curve, Bytes bytes, int64_t threads) const;
   OperationCost ComputeCost(const Work& work, int64_t threads) const;
-  // What operations take in a run of this many seconds alone.
+  // The seconds that work takes within a run, from the seconds it takes alone.
   double InRun(RateGroup group, double seconds) const;
   OperationCost Finish(double seconds, double cores, double dram_bytes, double link_bytes) const;
   OperationCost FinishCompute(double seconds, int64_t threads, double dram_bytes) const;

@@ -9,18 +9,17 @@
 
 namespace horizon {
 
-// A figure of a machine and where it comes from. Every number in a profile says whether somebody
-// measured it, a vendor printed it, it was fitted to published runs, or it is a guess.
+// Numbers about a machine, with where they come from. Every number in a profile says whether it was
+// measured, published by the vendor, fitted to runs, or assumed.
 enum class OriginKind { kMeasured, kVendor, kFitted, kAssumed };
 std::span<const EnumWord<OriginKind>> WordsOf(OriginKind);
 
 struct Origin {
   OriginKind kind = OriginKind::kAssumed;
-  std::string source;   // data sheet, command, fitted rows, or the reason for a guess
-  std::string when;     // measured: date
-  int64_t repeats = 0;  // measured: how often
-  double spread =
-      0;  // measured: how far apart, as a share of the median (planner/profile/measure.h)
+  std::string source;   // data sheet, command, fitted rows, or the reason for an assumption
+  std::string when;     // measured: the date
+  int64_t repeats = 0;  // measured: the number of runs
+  double spread = 0;    // measured: spread / median of the runs (planner/profile/measure.h)
   friend bool operator==(const Origin&, const Origin&) = default;
 };
 
@@ -30,7 +29,7 @@ struct Figure {
   friend bool operator==(const Figure&, const Figure&) = default;
 };
 
-// A rate that depends on a size: bytes/s by bytes of a copy, parameters/s by threads, ...
+// A rate that depends on a size: bytes/s by the bytes of a copy, parameters/s by threads, ...
 struct Curve {
   struct Point {
     double x = 0;
@@ -40,13 +39,13 @@ struct Curve {
   std::vector<Point> points;  // x ascending, x and y above zero; at least one
   Origin origin;
 
-  // Straight lines between the points over log x; constant outside them. `x` above zero.
+  // Interpolates linearly over log x between the points; constant outside them. `x` is above zero.
   double At(double x) const;
   double Highest() const;
   friend bool operator==(const Curve&, const Curve&) = default;
 };
 
-// The curve with every y multiplied.
+// The curve with every y multiplied by `factor`.
 Curve Scaled(Curve curve, double factor);
 
 }  // namespace horizon

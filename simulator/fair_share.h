@@ -6,31 +6,34 @@
 
 namespace horizon {
 
-// What operations of different lanes share: the cores of the host, its memory bandwidth, and the
-// link when both directions are busy.
+// The resources that operations of different lanes share: the cores of the host, its memory
+// bandwidth, and the PCIe link when both directions are busy.
 enum class Resource : uint8_t { kCores, kDram, kLink };
 inline constexpr int kResourceCount = 3;
 
-// Of each resource in its own unit (cores; bytes a nanosecond): what an operation draws while it
-// runs at full speed, or what there is.
+// An amount of each resource in its own unit (cores; bytes per nanosecond): what an operation draws
+// while it runs at full speed, or the capacity.
 using ResourceAmounts = std::array<double, kResourceCount>;
 
-// An operation that wants to run.
+// A running operation.
 struct Sharer {
   const ResourceAmounts* draw = nullptr;
-  double ceiling = 1;  // of its speed, above 0 and at most 1
-  // How fast it rises beside the others, above 0 and at most 1: of two that want the same resource,
-  // one of weight 1/2 is given half the speed of one of weight 1.
+  double ceiling = 1;  // its highest speed, above 0 and at most 1
+  // Above 0 and at most 1. Of two operations that compete for a resource, one of weight 1/2 gets
+  // half the speed of one of weight 1.
   double weight = 1;
 };
 
-// The speed of each running operation, 1 being alone on the machine: the largest speeds for which
-// nobody is above its ceiling, no resource is overdrawn and no operation could be faster without
-// making one slower that is no faster than it, speeds taken by weight (weighted max-min fairness,
-// by progressive filling: all speeds rise together, in proportion to their weights, until one is at
-// its ceiling, where it stays, or a resource is full; then whoever draws on it stays and the others
-// go on). Exact, deterministic, at most one round for each resource and each operation. `speeds`
-// has the size of `sharers`.
+// Computes the speed of each running operation by weighted max-min fairness; speed 1 is its speed
+// alone on the machine. No operation is above its ceiling, no resource is overdrawn, and no
+// operation could be faster without slowing down one that is not faster than it (speeds divided by
+// weights).
+//
+// It uses progressive filling: all speeds rise together, in proportion to their weights, until an
+// operation reaches its ceiling or a resource is full. That operation, or the operations that draw
+// on that resource, keep their speed, and the others go on rising. The result is exact and
+// deterministic and takes at most one round for each resource and each operation. `speeds` has the
+// size of `sharers`.
 void ShareFairly(std::span<const Sharer> sharers, const ResourceAmounts& capacity,
                  std::span<double> speeds);
 

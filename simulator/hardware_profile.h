@@ -17,28 +17,28 @@
 
 namespace horizon {
 
-// What a machine can do, as far as a training step can tell: the only thing the cost model knows of
-// hardware. Made by measuring (probes), or taken from a catalog; a JSON file either way.
-// All figures in bytes, seconds, flops and parameters, without prefixes.
+// A HardwareProfile describes what a machine can do, as far as it matters for a training step. It
+// is all that the cost model knows about hardware. A profile is measured (planner/profile/) or
+// comes from the catalog (planner/machines/); either way it is a JSON file. All figures are in
+// bytes, seconds, flops and parameters, without unit prefixes.
 
-inline constexpr int kStateFormatCount = 4;
+inline constexpr int kStateFormatCount = 4;  // values of StateFormat
 
 struct DeviceProfile {
   DeviceKind kind = DeviceKind::kCuda;
   std::string name;
   Figure memory_bytes;
-  Figure
-      reserved_bytes;  // of it, taken by driver context and libraries before anything is laid out
+  Figure reserved_bytes;  // of it, taken by driver context and libraries
   Figure memory_bytes_per_second;
   Figure element_bytes_per_second;  // reached by norms, activations and residuals
-  Figure launch_seconds;            // least time of a kernel
-  // flop/s by the smallest of the three dimensions of a product that is large otherwise.
+  Figure launch_seconds;            // the shortest time of a kernel
+  // flop/s of a GEMM by the smallest of its three dimensions, where the other two are large.
   Curve gemm_bf16;
   Curve gemm_fp32;
-  // What a product reaches of that rate, by its flops: starting and sharing it out take time too.
-  // None: all of it.
+  // The share of that rate that a GEMM reaches, by its flops: starting it and distributing it over
+  // threads takes time too. None: all of it.
   std::optional<Curve> gemm_share;
-  // flop/s of the visible pairs by sequence length.
+  // flop/s of attention by sequence length; only visible (unmasked) pairs count as flops.
   Curve attention;
 };
 
@@ -50,78 +50,81 @@ struct LinkProfile {
   Curve d2h_pinned;
   Curve d2h_pageable;
   Figure both_ways_bytes_per_second;  // sum of both directions when both are busy
-  // Each direction is held to this. A copy that is held up waits: it takes nothing else meanwhile.
+  // A bandwidth limit for each direction (--link). A copy that the limit slows down waits, and
+  // draws no other resource while it waits.
   std::optional<Figure> limit_bytes_per_second;
-  std::optional<PcieState> pcie;  // where the driver tells
+  std::optional<PcieState> pcie;  // where the driver reports it
 };
 
 struct HostProfile {
   std::string name;
   Figure memory_bytes;
-  std::optional<Figure> cgroup_bytes;   // the process may use no more than this
-  std::optional<Figure> memlock_bytes;  // may page-lock no more than this
+  std::optional<Figure> cgroup_bytes;   // the most that the process may use
+  std::optional<Figure> memlock_bytes;  // the most that it may page-lock
   int64_t numa_nodes = 1;
   int64_t cores = 1;
   Curve dram;                                 // bytes/s by threads
   std::array<Curve, kStateFormatCount> adam;  // parameters/s by threads, by StateFormat
-  Curve pack;                                 // bytes/s copied out by threads
-  // bytes/s by threads of passes that are no plain streams; none: as `dram`.
-  std::optional<Curve> accumulate;  // bf16 gradients that arrive, put to the kept ones
-  std::optional<Curve> norm;        // squares of gradients, summed in fp64
-  // Speed of compute on all cores while a thread of another lane wants one too, as a share of that
-  // thread's; none: 1. At most 1 counts.
+  Curve pack;                                 // bytes/s copied to a staging buffer, by threads
+  // bytes/s by threads of passes that do more than stream memory; none: as `dram`.
+  std::optional<Curve> accumulate;  // adding bf16 gradients that arrive to the kept ones
+  std::optional<Curve> norm;        // squaring gradients and summing them in fp64
+  // The speed that compute on all cores keeps while a thread of another lane competes for a core,
+  // as a share of the speed that this thread keeps. Values above 1 count as 1; none: 1.
   std::optional<Figure> compute_weight;
   Figure process_bytes;  // of the program itself: code, heap, libraries
-  // How fast the machine was while all of this was measured (planner/profile/yardstick.h).
+  // How fast the machine ran fixed work while its rates were measured
+  // (planner/profile/yardstick.h).
   std::optional<Figure> yardstick_flops_per_second;
   std::optional<Figure> yardstick_bytes_per_second;
   std::optional<HostTopology> topology;
   std::optional<HostAllowance> allowance;
 };
 
-// What the work of one lane keeps of its speed while another lane works beside it, each on cores of
-// its own: caches and memory are shared all the same.
+// How much of its speed the work of one lane keeps while another lane works beside it, each on
+// cores of its own. They still share caches and memory.
 struct LaneContention {
   Lane work = Lane::kCompute;
   Lane beside = Lane::kOptimizer;
-  Figure speed;  // 1: as alone
+  Figure speed;  // as a share of the speed alone
 };
 
 struct DiskProfile {
   std::string path;
   Figure read_bytes_per_second;
   Figure write_bytes_per_second;
-  std::optional<Figure> free_bytes;  // of its file system
+  std::optional<Figure> free_bytes;  // free space of its file system
 };
 
 struct HardwareProfile {
   int64_t version = 1;
-  std::string name;  // "gh200-96gb-480gb": lower case, as --machine takes it
+  std::string name;  // in lower case, as --machine takes it: "gh200-96gb-480gb"
   std::string summary;
   DeviceProfile device;
   LinkProfile link;
   HostProfile host;
-  // The contention matrix, an entry for each pair that was measured, both ways; others lose nothing
-  // but what cores, DRAM and link have too little of.
+  // The contention matrix: an entry for each ordered pair of lanes that was measured. Other pairs
+  // slow each other down only where cores, DRAM or the PCIe link are short.
   std::vector<LaneContention> contention;
-  // What operations reach in a run of the rates above, at which they were measured alone, by
-  // RateGroup; none: all of it. Caches are cold there, and one kernel follows another.
+  // By RateGroup: the share of the rates above that operations reach within a run. The rates were
+  // measured with each kernel alone; in a run, caches are cold and one kernel follows another.
+  // None: all of it.
   std::array<std::optional<Figure>, kRateGroupCount> in_runs;
   std::vector<DiskProfile> disks;
-  std::optional<MeasuredOn> measured_on;  // none: not measured, as a catalog's
+  std::optional<MeasuredOn> measured_on;  // none: the profile was not measured (the catalog's)
 
-  // RAM the process may use: the least of what is there and what is allowed.
+  // RAM that the process may use: the smaller of memory_bytes and cgroup_bytes.
   double usable_host_bytes() const;
   double usable_device_bytes() const { return device.memory_bytes.value; }
 };
 
-// Refuses, with file, line and field, what is missing, unknown, zero, negative or not a number, and
-// curves whose sizes do not ascend.
+// Reads a profile. A field that is missing, unknown, zero, negative or not a number, and a curve
+// with sizes that do not ascend, is an error that names file, line and field.
 absl::StatusOr<HardwareProfile> ReadProfile(const Document& document);
 absl::StatusOr<HardwareProfile> LoadProfile(Io& io, const std::string& path);
 // JSON that ReadProfile reads back to an equal profile.
 std::string WriteProfile(const HardwareProfile& profile);
-// The documented table of fields, in Markdown.
+// The table of fields in Markdown, for docs/formats.md.
 std::string ProfileFieldTable();
 
 }  // namespace horizon

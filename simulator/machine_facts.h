@@ -12,11 +12,12 @@
 
 namespace horizon {
 
-// What is known of a machine besides its rates: which one it is, how it is built, what a process
-// may use of it. All of it may be missing from a profile: catalogs and older files have none.
+// Facts about a machine besides its rates: which machine it is, how it is built, and what a process
+// may use of it. A profile may have none of them: those of the catalog and older files do not.
 
-// Which machine a profile was measured on. Two machines, or one that was changed, differ in it; how
-// busy it is and how much of its memory is free does not matter.
+// Identifies the machine that a profile was measured on. It differs between two machines, and
+// between one machine before and after its hardware was changed. It does not depend on how busy the
+// machine is or how much of its memory is free.
 struct ProfiledHardware {
   std::string processor;
   int64_t cores = 1;             // that the process may use
@@ -26,23 +27,24 @@ struct ProfiledHardware {
   std::string device;  // "host", or what identifies a GPU: name, memory, driver
   friend bool operator==(const ProfiledHardware&, const ProfiledHardware&) = default;
 };
-// What differs, in words; empty: nothing. "cores: 2 instead of 8, ..."
+// Describes the differences: "cores: 2 instead of 8, ..."; empty where there are none.
 std::string DifferenceOf(const ProfiledHardware& here, const ProfiledHardware& there);
-// "AMD EPYC, 2 cores, 15.6 GiB, device host".
+// For people: "AMD EPYC, 2 cores, 15.6 GiB, device host".
 std::string ToString(const ProfiledHardware& hardware);
 
+// When, where and how a profile was measured.
 struct MeasuredOn {
   ProfiledHardware hardware;
-  int64_t made = 0;     // seconds since the begin of 1970
-  bool quick = false;   // measured in a hurry
-  std::string kernels;  // what identifies the kernels it was measured with
+  int64_t made = 0;     // Unix time in seconds
+  bool quick = false;   // measured with fewer sizes and in less time
+  std::string kernels;  // fingerprint of the kernels it was measured with
   friend bool operator==(const MeasuredOn&, const MeasuredOn&) = default;
 };
 
 struct NumaNode {
   int64_t number = 0;
-  Bytes memory_bytes;  // 0: a node of processors alone
-  int64_t cores = 0;   // physical ones; 0: a node of memory alone
+  Bytes memory_bytes;  // 0: the node has only processors
+  int64_t cores = 0;   // physical cores; 0: the node has only memory
   int64_t hardware_threads = 0;
   friend bool operator==(const NumaNode&, const NumaNode&) = default;
 };
@@ -50,16 +52,16 @@ struct NumaNode {
 // How the host is built.
 struct HostTopology {
   int64_t sockets = 1;
-  int64_t cores = 1;             // physical ones
-  int64_t hardware_threads = 1;  // more than cores where each runs several
-  Bytes l2_bytes;                // of one cache; 0: not known or none
+  int64_t cores = 1;             // physical cores
+  int64_t hardware_threads = 1;  // more than cores with simultaneous multithreading
+  Bytes l2_bytes;                // of one cache; 0: not known, or there is none
   Bytes l3_bytes;
   int64_t l3_caches = 0;
   std::vector<NumaNode> nodes;
   friend bool operator==(const HostTopology&, const HostTopology&) = default;
 };
 
-// /sys/kernel/mm/transparent_hugepage/enabled.
+// The setting in /sys/kernel/mm/transparent_hugepage/enabled.
 enum class HugePageMode { kAlways, kMadvise, kNever, kUnknown };
 std::span<const EnumWord<HugePageMode>> WordsOf(HugePageMode);
 
@@ -68,36 +70,37 @@ struct HostAllowance {
   Bytes total_memory_bytes;
   Bytes swap_bytes;
   Bytes swap_free_bytes;
-  // 0: no such limit.
+  // Limits; 0: there is none.
   Bytes control_group_bytes;
   Bytes address_space_bytes;  // RLIMIT_AS
   Bytes locked_memory_bytes;  // RLIMIT_MEMLOCK
   HugePageMode huge_pages = HugePageMode::kUnknown;
-  Bytes huge_page_pool_bytes;  // set aside for programs that ask for it
+  Bytes huge_page_pool_bytes;  // reserved for programs that ask for it
   Bytes huge_page_pool_free_bytes;
-  int64_t hardware_threads = 1;  // of the machine that it may run on (affinity)
-  double quota_cores = 0;        // cores' worth of time the control groups give it; 0: no quota
+  int64_t hardware_threads = 1;  // hardware threads that it may run on (affinity)
+  double quota_cores = 0;        // CPU time quota of the control groups, in cores; 0: no quota
   friend bool operator==(const HostAllowance&, const HostAllowance&) = default;
 };
-// "2 of 64 hardware threads by affinity; 1.5 cores' worth of time by quota".
+// For people: "2 of 64 hardware threads by affinity; 1.5 cores' worth of time by quota".
 std::string CoresText(const HostAllowance& allowance, int64_t machine_threads);
 
-// A way over PCIe as the driver tells it: the generation (3 is 8 GT/s a lane) and the lanes.
+// The state of a PCIe link as the driver reports it: its generation (3 is 8 GT/s for each PCIe
+// lane) and its width in PCIe lanes.
 struct PcieState {
   int64_t generation = 1;
   int64_t width = 1;
-  int64_t best_generation = 1;  // what device and slot could do together
+  int64_t best_generation = 1;  // the best that device and slot support together
   int64_t best_width = 1;
-  // Read while copies ran. At rest a device lowers the generation to save power.
+  // Whether it was read while copies ran. An idle device lowers the generation to save power.
   bool under_load = false;
   friend bool operator==(const PcieState&, const PcieState&) = default;
 };
-// What is wrong with a link that runs below its best, with what to do; empty: nothing is.
+// Says what is wrong with a link that runs below its best, and what to do; empty where nothing is.
 std::string LinkProblem(const PcieState& link);
 // "gen 4 x16".
 std::string PcieText(int64_t generation, int64_t width);
 
-// Every field once, as HardwareProfile reads, writes and documents them.
+// Declares every field of the structs above once, for reading, writing and documenting profiles.
 template <typename Record, typename Visitor>
 void VisitMeasuredOn(Record& on, Visitor& visit) {
   constexpr double kMost = 9e15;

@@ -8,13 +8,14 @@
 
 namespace horizon {
 
-// Rates that runs correct together: what operations of a kind reach in a run, beside what they
-// reach alone, is one figure of a profile.
+// Groups of operations whose rates are corrected together. For each group a profile has one figure:
+// the rate that its operations reach within a run, as a share of the rate they reach alone
+// (HardwareProfile::in_runs).
 enum class RateGroup { kCompute, kCopiesIn, kCopiesOut, kAdam, kNorm, kAccumulate, kPasses };
 inline constexpr int kRateGroupCount = 7;
 std::span<const EnumWord<RateGroup>> WordsOf(RateGroup);
 
-// Whose rates an operation goes by; none where it is too short to say anything.
+// The group of an operation; none for operations that are too short to measure.
 std::optional<RateGroup> GroupOf(const Operation& operation);
 
 }  // namespace horizon

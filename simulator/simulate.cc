@@ -26,19 +26,19 @@ const std::vector<OperationCost>& CostsIn(const CostTable& costs, StepKind kind)
   return costs.drain;
 }
 
-// One run over some steps. Every lane has one operation at its head, which either runs or waits;
-// since there are few lanes, an event looks at all of them.
-class Run {
+// Simulates some steps. Every lane has one operation at its head, which either runs or waits; since
+// there are few lanes, each event goes through all of them.
+class EventSimulator {
  public:
-  Run(const Schedule& schedule, const CostTable& costs, std::vector<StepKind> steps,
-      Contention contention)
+  EventSimulator(const Schedule& schedule, const CostTable& costs, std::vector<StepKind> steps,
+                 Contention contention)
       : schedule_(schedule), costs_(costs), contention_(contention) {
     first_in_lane_.fill(-1);
     result_.timeline.steps = std::move(steps);
     ListOperations();
   }
 
-  Simulation Finish() && {
+  Simulation Run() && {
     for (int lane = 0; lane < kLaneCount; ++lane) TakeNext(lane);
     StartReady();
     while (running_ != 0) {
@@ -222,7 +222,7 @@ class Run {
 
 Simulation Simulate(const Schedule& schedule, const CostTable& costs, std::vector<StepKind> steps,
                     Contention contention) {
-  return Run(schedule, costs, std::move(steps), contention).Finish();
+  return EventSimulator(schedule, costs, std::move(steps), contention).Run();
 }
 
 }  // namespace horizon

@@ -10,21 +10,24 @@
 
 namespace horizon {
 
-// The event simulator: executes a Schedule on costs instead of a device. Lanes are first in, first
-// out; an operation starts when its lane is free and all it waits for has ended; while it runs, it
-// and its neighbours on other lanes share cores, DRAM and link fairly (fair_share.h), solved anew
-// at every start and end. Time is integer nanoseconds; the same input gives the same output.
+// The event simulator: executes a Schedule with the costs of its operations instead of on a device.
+// Lanes are first in, first out. An operation starts when its lane is free and everything it waits
+// for has ended. Operations that run at the same time on different lanes share cores, DRAM and the
+// PCIe link fairly (fair_share.h); their speeds are computed anew at every start and end. Time is
+// in integer nanoseconds, and the same input gives the same output.
 
+// kNone: operations of different lanes do not slow each other down.
 enum class Contention { kShared, kNone };
 
 struct Simulation {
   Timeline timeline;
-  // By entry of the timeline: the entry whose end it started at after its lane had been idle for
-  // it; -1 where the lane itself was what it waited for.
+  // For each entry of the timeline: the entry that it waited for last while its lane was idle; -1
+  // where it started as soon as its lane was free.
   std::vector<int32_t> awaited;
 };
 
-// `costs` are CostsOf(schedule) (or made by hand). Memory is linear in the operations of `steps`.
+// `costs` is CostsOf(schedule), or made by hand. The memory used is linear in the operations of
+// `steps`.
 Simulation Simulate(const Schedule& schedule, const CostTable& costs, std::vector<StepKind> steps,
                     Contention contention = Contention::kShared);
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/check.h"
+#include "common/process_memory.h"
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
 #include "runtime/checkpoint/load_checkpoint.h"
@@ -12,7 +13,6 @@
 #include "runtime/export/export_model.h"
 #include "runtime/export/text_part_config.h"
 #include "runtime/loop/metrics.h"
-#include "runtime/loop/process_memory.h"
 #include "schedule/training_job.h"
 #include "training/data_settings.h"
 #include "training/frozen_weights.h"
@@ -123,19 +123,19 @@ absl::StatusOr<RunFolder> MakeRunFolder(const TrainingContext& context,
   RETURN_IF_ERROR(WriteTextFile(io, folder + "/train.yaml", settings.options_text));
   ASSIGN_OR_RETURN(std::optional<std::string> chat_template,
                    ChosenChatTemplate(io, settings.data, settings.job.model));
-  RETURN_IF_ERROR(KeepModelFiles(io, folder,
+  RETURN_IF_ERROR(SaveModelFiles(io, folder,
                                  {.config_text = model.config_text,
                                   .model = settings.job.model,
                                   .spec = spec,
                                   .chat_template = std::move(chat_template)}));
   if (!settings.job.trains_all()) {
-    RETURN_IF_ERROR(KeepWeightSource(io, folder, settings.initial_weights));
+    RETURN_IF_ERROR(WriteWeightSource(io, folder, settings.initial_weights));
   }
   ASSIGN_OR_RETURN(run.checkpoint_config, CheckpointConfig(model));
   // Said now too, while there is time to give the run another folder to begin with.
   ExportOptions unused;
   ASSIGN_OR_RETURN(const std::string warning,
-                   TakeModelFiles(io, JoinPath(folder, kBaseFolder), spec, unused));
+                   AddModelFiles(io, JoinPath(folder, kBaseFolder), spec, unused));
   if (!warning.empty()) context.log.Warning(warning);
   return run;
 }

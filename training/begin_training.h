@@ -24,46 +24,49 @@
 
 namespace horizon {
 
-// The folder of a run, made and locked.
+// The folder of a run, created and locked by this process.
 struct RunFolder {
   RunLock lock;
-  OpenFolder open;                // to see whether it is still the one (lost_folder.h)
-  std::string checkpoint_config;  // config.json of its checkpoints
-  // Of a run that begins here: removes what it has written unless the start succeeds. Else null.
+  OpenFolder open;  // to detect that somebody moved or deleted the folder (check_folder.h)
+  std::string checkpoint_config;  // the text of config.json in the run's checkpoints
+  // For a new run: removes the files that the start has written, unless the start succeeds. Null
+  // for a run that is resumed.
   std::unique_ptr<StartGuard> start;
 
-  // From here on the folder holds a run.
+  // Call this when the start has succeeded: from now on the files stay.
   void Keep() {
     if (start != nullptr) start->Keep();
   }
 };
 
-// Makes the folder where it is missing, locks it unless `lock` is held already, and keeps in it
-// what says how the run was started: job.json, train.yaml and the model's files. What an earlier
-// start left that did no step goes.
+// Creates the folder if it is missing, locks it unless `lock` already holds the lock, and writes
+// the files that say how the run was started: job.json, train.yaml and the model's files. Files
+// that an earlier start left before its first step are removed.
 absl::StatusOr<RunFolder> MakeRunFolder(const TrainingContext& context,
                                         const TrainingSettings& settings, const LoadedModel& model,
                                         std::optional<RunLock> lock);
 
-// A training that is ready for its first step: memory is taken, and the store holds the state that
-// step starts from. Between steps it is whole.
+// A training run that is ready for its first step: all memory is allocated, and the parameter store
+// holds the weights and optimizer state from which that step starts. Between steps the store is
+// always consistent.
 struct BegunTraining {
   TrainingPlan plan;
   RunFolder folder;
   OpenedTrainer opened;
-  std::unique_ptr<ModelPass> held_out;  // beside the trainer's pass; null: nothing is evaluated
+  // The forward pass that evaluates held-out data, beside the trainer's own; null: no evaluation.
+  std::unique_ptr<ModelPass> held_out;
   CheckpointLayout layout;
-  TrainingData data;                 // where the first step begins
-  std::optional<Checkpoint> resume;  // that it goes on from
-  std::vector<FrozenTensor> frozen;  // the base that the trained tensors go with
+  TrainingData data;                 // positioned at the first step's samples
+  std::optional<Checkpoint> resume;  // the checkpoint that the run resumes from; none: a new run
+  std::vector<FrozenTensor> frozen;  // checksums of the tensors that are not trained
 
   Trainer& trainer() const { return *opened.trainer; }
 };
 
-// Opens the device, makes the trainer from the schedule that was planned, refuses what the disk
-// cannot hold, makes the run folder, writes down what was predicted, and loads the state. After an
-// error there is no run folder that was not there before.
-// `prepared` is not complete (CHECK). The model outlives the result.
+// Opens the device, creates the trainer from the planned schedule, checks that the disk can hold
+// the checkpoints, creates the run folder, writes the prediction into it, and loads the weights and
+// optimizer state. After an error it leaves no run folder that did not exist before.
+// `prepared` must not be complete (CHECK). `model` must outlive the result.
 absl::StatusOr<BegunTraining> BeginTraining(const TrainingContext& context,
                                             const TrainingSettings& settings,
                                             const LoadedModel& model, PreparedTraining prepared);

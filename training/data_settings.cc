@@ -112,11 +112,11 @@ absl::StatusOr<std::optional<std::string>> ChosenChatTemplate(Io& io, const Data
 }
 
 DataListener LoggingListener(Clock& clock, Log& log) {
-  auto told = std::make_shared<Nanoseconds>(clock.Now());
+  auto last_logged = std::make_shared<Nanoseconds>(clock.Now());
   return {.progress =
-              [&clock, &log, told](std::string_view what, Bytes done, Bytes all) {
-                if (clock.Now() - *told >= std::chrono::seconds(2) && all > 0_B) {
-                  *told = clock.Now();
+              [&clock, &log, last_logged](std::string_view what, Bytes done, Bytes all) {
+                if (clock.Now() - *last_logged >= std::chrono::seconds(2) && all > 0_B) {
+                  *last_logged = clock.Now();
                   log.Info(StrCat(what, " the data: ", ToString(done), " of ", ToString(all)));
                 }
                 return absl::OkStatus();

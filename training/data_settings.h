@@ -18,51 +18,56 @@
 
 namespace horizon {
 
+// kModel: the tokenizer in the model's folder. kByte: the built-in one, in which a token is a byte.
 enum class TokenizerChoice { kModel, kByte };
 
-// How data files are read, and what of them is held out.
+// How data files are read and tokenised, and which samples are held out for evaluation.
 struct DataSettings {
-  std::optional<DataKind> kind;  // none: by the keys of the first record
+  std::optional<DataKind> kind;  // none: derived from the keys of the first record
   TokenizerChoice tokenizer = TokenizerChoice::kModel;
-  ChatChoice chat;  // how conversations are written down
+  ChatChoice chat;  // the chat template that turns conversations into text
   bool train_on_prompt = false;
   bool packing = true;
   OnBadLine on_bad_line = OnBadLine::kStop;
-  std::string cache_folder;  // of tokenised data; made if missing
+  std::string cache_folder;  // holds tokenised data; created if missing
   bool shuffle = true;
-  // Held out: a file of its own, or a share of the samples (0 to 0.5).
+  // The held-out data: a separate file, or a fraction of the samples (0 to 0.5).
   std::optional<std::string> eval_file;
   double eval_share = 0;
 };
 
-// The model folder's tokenizer, or the built-in one. Where the folder has none, or `model` is no
-// folder, `tokenizer` is null: data of token ids needs none.
+// The tokenizer of the model folder `model`, or the built-in one. If the folder has none, or
+// `model` is not a folder, the result's `tokenizer` is null: data that consists of token ids needs
+// none.
 absl::StatusOr<ModelTokenizer> TokenizerFor(Io& io, TokenizerChoice choice,
                                             const std::string& model);
 
-// What the settings say of reading files, for a vocabulary and a length of rows; the paths are the
-// caller's to fill in. `tokenizer` outlives the use of the result.
+// Converts the settings into options for reading data files, for a vocabulary size and a sequence
+// length in tokens. The caller fills in the paths. `tokenizer` must outlive the use of the result.
 absl::StatusOr<DataFiles> DataFilesFrom(const DataSettings& settings,
                                         const ModelTokenizer& tokenizer, int64_t vocab,
                                         int64_t sequence);
-// The same with everything else that training or evaluating needs of its data, but for the paths.
-// Makes the cache folder.
+// The same with the other options that training and evaluation need for their data, such as packing
+// and the held-out fraction. The caller fills in the paths of the training data. Creates the cache
+// folder.
 absl::StatusOr<DataOptions> DataOptionsFrom(Io& io, const DataSettings& settings,
                                             const ModelTokenizer& tokenizer, const ModelSpec& spec,
                                             int64_t sequence);
 
-// The text of the chat template that the settings choose in place of the model's own; nothing where
-// they choose none, or bytes are the tokens. For the model that is exported.
+// The text of the chat template that the settings choose instead of the model's own, to be exported
+// with the trained model. nullopt if they choose none, if there is no tokenizer, or with
+// TokenizerChoice::kByte.
 absl::StatusOr<std::optional<std::string>> ChosenChatTemplate(Io& io, const DataSettings& settings,
                                                               const std::string& model);
 
-// The data of a job, opened; the log says what was found. Errors of the above and of
-// OpenTrainingData. `io` outlives the result.
+// Opens the data of a job and logs how many samples and tokens it has. Returns the errors of the
+// functions above and of OpenTrainingData. `io` must outlive the result.
 absl::StatusOr<TrainingData> OpenJobData(Io& io, Clock& clock, Log& log,
                                          const DataSettings& settings, const ModelSpec& spec,
                                          const TrainingJob& job);
 
-// A listener that logs: what takes long, every few seconds, and warnings. Both outlive it.
+// A listener that logs warnings and, every two seconds, the progress of reading and tokenising.
+// `clock` and `log` must outlive it.
 DataListener LoggingListener(Clock& clock, Log& log);
 
 }  // namespace horizon

@@ -9,18 +9,18 @@
 #include "common/check.h"
 #include "common/documents/json.h"
 #include "common/files/io.h"
+#include "common/process_memory.h"
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
 #include "runtime/checkpoint/checkpoint_reader.h"
 #include "runtime/checkpoint/checkpoint_values.h"
 #include "runtime/export/export_model.h"
-#include "runtime/loop/process_memory.h"
 #include "schedule/timeline/trace_writer.h"
+#include "training/measure_speed_after_run.h"
 #include "training/run_folder/check_folder.h"
 #include "training/run_folder/export_trained.h"
 #include "training/run_folder/rescue_trained.h"
 #include "training/run_folder/run_folder.h"
-#include "training/speed_after.h"
 #include "training/training_report.h"
 
 namespace horizon {
@@ -102,10 +102,10 @@ absl::Status NotKept(Io& io, const TrainingSettings& settings, const RunSummary&
 TrainingReport ReportOf(const TrainingContext& context, const TrainingSettings& settings,
                         const BegunTraining& begun, const TrainedSteps& trained, bool exported) {
   const Trainer& trainer = begun.trainer();
-  std::optional<SpeedDuring> speed;
+  std::optional<SpeedDuringRun> speed;
   if (!trained.summary.interrupted) {
-    speed = MeasureSpeedAfter(context.clock, trainer.pass().spec(), trainer.schedule(), begun.plan,
-                              trainer.pass().memory().largest_host_piece());
+    speed = MeasureSpeedAfterRun(context.clock, trainer.pass().spec(), trainer.schedule(),
+                                 begun.plan, trainer.pass().memory().largest_host_piece());
   }
   // Last of all, so that the kernel's peak is that of the whole run.
   const absl::StatusOr<ProcessMemory> read = ReadProcessMemory(context.io);
@@ -116,7 +116,7 @@ TrainingReport ReportOf(const TrainingContext& context, const TrainingSettings& 
                         .summary = trained.summary,
                         .saving = trained.saving,
                         .memory = memory,
-                        .device_peak = begun.opened.on().high_water(),
+                        .device_peak = begun.opened.device().high_water(),
                         .folder = settings.folder,
                         .exported = exported,
                         .speed = speed};

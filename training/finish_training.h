@@ -14,29 +14,32 @@
 
 namespace horizon {
 
-// What is answered when a training ends, for people and for programs.
+// The result of a finished training, as text for people and as JSON for programs (--json).
 struct TrainingAnswer {
   std::string text;
   std::string json;
 };
 
+// How a training ended.
 struct FinishedTraining {
   std::optional<TrainingAnswer> answer;  // none: no model was exported
-  // Cancelled where the run was stopped before its last step. An I/O error, which says what is
-  // kept, where the last state could not be saved, the model not be exported, or the folder is
-  // lost.
+  // Cancelled if the run was stopped before its last step. An I/O error if the last state could not
+  // be saved, the model could not be exported, or the run folder was lost; its message says what is
+  // kept.
   absl::Status status;
 };
 
-// Exports the model, and after that writes run.json, beside what was predicted, and timeline.json.
-// Of a run that was stopped and can go on nothing is exported. What is written after the model may
-// fail: that is a warning in the log.
+// Exports the model, measures the machine's speed again (measure_speed_after_run.h) unless the run
+// was stopped, and writes run.json, which compares the run with its prediction, and timeline.json.
+// If the run was stopped and can be resumed, no model is exported. Failing to write the files after
+// the model is only a warning in the log.
 FinishedTraining FinishTraining(const TrainingContext& context, const TrainingSettings& settings,
                                 const LoadedModel& model, BegunTraining& begun,
                                 const TrainedSteps& trained);
 
-// The end of a training whose steps were all done and saved before, as a scheduler finds it that
-// starts a run again until it is done: exports the model unless it is there.
+// Finishes a training whose steps were all done and saved by an earlier process: exports the model
+// unless that exists. This happens when a cluster scheduler restarts a run until it is complete.
+// `prepared` must be complete (CHECK).
 absl::StatusOr<TrainingAnswer> FinishComplete(const TrainingContext& context,
                                               const TrainingSettings& settings,
                                               const LoadedModel& model, PreparedTraining prepared);

@@ -47,15 +47,15 @@ absl::Status FillFrozen(Io& io, const WeightSource& source, const ModelSpec& spe
 absl::StatusOr<std::optional<FrozenWeights>> OpenFrozen(Io& io, const WeightSource& source,
                                                         const ModelSpec& spec,
                                                         const FrozenRun& run) {
-  if (run.began.empty()) return std::nullopt;
+  if (run.initial_checksums.empty()) return std::nullopt;
   ASSIGN_OR_RETURN(FrozenWeights weights, Open(io, source, spec));
   ASSIGN_OR_RETURN(const std::vector<FrozenTensor> found,
                    ChecksumFrozenBase(spec, run.job, weights.values));
-  RETURN_IF_ERROR(CheckFrozenBase(run.path, run.began, found));
+  RETURN_IF_ERROR(CheckFrozenBase(run.path, run.initial_checksums, found));
   return weights;
 }
 
-absl::Status KeepWeightSource(Io& io, const std::string& run_folder, const WeightSource& source) {
+absl::Status WriteWeightSource(Io& io, const std::string& run_folder, const WeightSource& source) {
   JsonWriter json;
   json.BeginObject();
   if (const auto* random = std::get_if<RandomWeights>(&source)) {

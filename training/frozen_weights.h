@@ -16,30 +16,35 @@
 
 namespace horizon {
 
-// Tensors that a run does not train are in none of its checkpoints: they are read from the weights
-// that the run began with, when it goes on and when its model is exported.
+// A frozen tensor is one that a run does not train. Checkpoints hold only the checksums of frozen
+// tensors. When a run is resumed or its model is exported, their values are read again from the
+// weights that the run began with.
 
-// Fills the frozen tensors of a store that goes on from a checkpoint. InvalidArgument, naming a
-// tensor, where they are not those that the run began with (CheckFrozenBase); else errors of the
-// source. Nothing is opened where nothing is frozen.
+// Fills the frozen tensors of the parameter store of a run that resumes from `checkpoint`, whose
+// manifest is `saved`. InvalidArgument, naming a tensor, if the weights are not those that the run
+// began with (CheckFrozenBase); otherwise errors of reading the weights. Opens nothing if no tensor
+// is frozen.
 absl::Status FillFrozen(Io& io, const WeightSource& source, const ModelSpec& spec,
                         const std::string& checkpoint, const Manifest& saved,
                         ParameterStore& store);
 
-// What an export of a run takes its frozen tensors from, once they are checked against `began`: the
-// checksums of when the run began. Nothing is opened where that is empty. `spec` outlives it.
+// A run with frozen tensors, for OpenFrozen.
 struct FrozenRun {
-  const std::string& path;  // for messages
+  const std::string& path;  // of the run or its checkpoint, for messages
   const TrainingJob& job;
-  const std::vector<FrozenTensor>& began;
+  const std::vector<FrozenTensor>& initial_checksums;  // taken when the run began
 };
+// Opens the weights from which an export reads the frozen tensors of a run, and checks them against
+// the run's checksums: InvalidArgument as above. Returns nullopt, and opens nothing, if there are
+// no checksums. `spec` must outlive the result.
 absl::StatusOr<std::optional<FrozenWeights>> OpenFrozen(Io& io, const WeightSource& source,
                                                         const ModelSpec& spec,
                                                         const FrozenRun& run);
 
-// RUN/base/weights.json says where these weights are, for whoever exports the run later.
-absl::Status KeepWeightSource(Io& io, const std::string& run_folder, const WeightSource& source);
-// NotFound where the run has none: it froze nothing.
+// Writes RUN/base/weights.json, which says where the initial weights are, for a later export of the
+// run.
+absl::Status WriteWeightSource(Io& io, const std::string& run_folder, const WeightSource& source);
+// Reads that file. NotFound if the run has none, because it froze nothing.
 absl::StatusOr<WeightSource> ReadWeightSource(Io& io, const std::string& run_folder);
 
 }  // namespace horizon

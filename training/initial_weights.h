@@ -12,8 +12,8 @@
 
 namespace horizon {
 
-// Where the weights come from that a training starts with: the files of a model folder, or random
-// numbers (random_init.h).
+// The source of the weights that a training starts with: the files of a model folder, or random
+// initialisation (random_init.h).
 struct FolderWeights {
   std::string folder;
 };
@@ -22,16 +22,16 @@ struct RandomWeights {
 };
 using WeightSource = std::variant<FolderWeights, RandomWeights>;
 
-// InvalidArgument where the source names no folder. Nothing in it is read.
+// InvalidArgument if the source should be a folder and is not one. It does not read the files.
 absl::Status CheckWeightSource(Io& io, const WeightSource& source);
 
-// The weights, for ParameterStore::Fill:
+// Opens the weights for ParameterStore::Fill:
 //   ASSIGN_OR_RETURN(const ParameterStore::Source weights, OpenWeights(io, source, spec));
 //   RETURN_IF_ERROR(trainer->store().Fill(weights));
-// Errors are OpenModelSource's. `io` and `spec` outlive the result.
+// Returns the errors of OpenModelSource. `io` and `spec` must outlive the result.
 absl::StatusOr<ParameterStore::Source> OpenWeights(Io& io, const WeightSource& source,
                                                    const ModelSpec& spec);
-// The same of random numbers, which cannot fail.
+// The same for random weights, which cannot fail.
 ParameterStore::Source OpenWeights(const RandomWeights& source, const ModelSpec& spec);
 
 }  // namespace horizon

@@ -17,34 +17,36 @@
 
 namespace horizon {
 
+// How OpenTrainer opens its device and trains on it.
 struct TrainerSettings {
   DeviceName device;
-  std::optional<BytesPerSecond> link;  // copies are held to this, each way; device host only
+  std::optional<BytesPerSecond> link;  // limits copies in each direction; host device only
   Clock& clock;                        // outlives the trainer
-  Log* log = nullptr;                  // that a CUDA device warns on; outlives it too
+  Log* log = nullptr;                  // receives warnings of a CUDA device; outlives the trainer
   NonFinitePolicy non_finite = NonFinitePolicy::kStop;
   std::function<void(const absl::Status&)> on_stall;  // see RunEnvironment
 };
 
-// A trainer and the device it is on, which has exactly the memory that the schedule lays out.
+// A trainer and its device. The device has exactly the memory that the schedule lays out.
 struct OpenedTrainer {
-  ComputeDevice device;
+  ComputeDevice compute_device;
   std::unique_ptr<Trainer> trainer;
 
-  Device& on() const { return *device.device; }
+  Device& device() const { return *compute_device.device; }
 };
 
-// Takes the device's memory and all of the host's; the store is empty. The schedule that is handed
-// in, such as the one a prediction was made from, is verified and is the one that runs:
+// Opens a device and creates a trainer on it. This allocates all device and host memory of the run;
+// the parameter store is still empty. The trainer verifies and runs the given schedule, such as the
+// one that a prediction was made from:
 //   ASSIGN_OR_RETURN(Schedule schedule, BuildSchedule(spec, job, plan));
 //   ASSIGN_OR_RETURN(OpenedTrainer opened,
 //                    OpenTrainer(spec, std::move(schedule), {.clock = clock}));
 //   RETURN_IF_ERROR(opened.trainer->store().Fill(OpenWeights(RandomWeights{.seed = 1}, spec)));
-// Errors of OpenComputeDevice and Trainer::Create. `spec` outlives the result.
+// Returns the errors of OpenComputeDevice and Trainer::Create. `spec` must outlive the result.
 absl::StatusOr<OpenedTrainer> OpenTrainer(const ModelSpec& spec, Schedule schedule,
                                           const TrainerSettings& settings);
 
-// The bytes of the device that a schedule lays out.
+// The device memory that a schedule lays out.
 Bytes ArenaBytes(const Schedule& schedule);
 
 }  // namespace horizon

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "common/process_memory.h"
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
 #include "common/units.h"
@@ -14,13 +15,12 @@
 #include "planner/profile/calibration.h"
 #include "planner/profile/host/host_limits.h"
 #include "planner/profile/machine_speed.h"
-#include "runtime/loop/process_memory.h"
 #include "schedule/build/build_schedule.h"
 #include "schedule/check_runnable.h"
 #include "schedule/load_files.h"
+#include "training/measure_speed_before_run.h"
 #include "training/open_trainer.h"
 #include "training/run_software.h"
-#include "training/speed_before.h"
 
 namespace horizon {
 namespace {
@@ -166,8 +166,8 @@ absl::StatusOr<PlannedTraining> PlanTraining(const TrainingContext& context,
   ASSIGN_OR_RETURN(const RunNeed before, NeedOf(io, run.schedule, profile, device));
   RETURN_IF_ERROR(CheckFreeMemory(io, spec, before.more));
   ASSIGN_OR_RETURN(const MachineSpeed speed,
-                   MeasureSpeedBefore(io, context.clock, context.log, spec, measured));
-  if (speed.products != 1 || speed.memory != 1) {
+                   MeasureSpeedBeforeRun(io, context.clock, context.log, spec, measured));
+  if (speed.gemm != 1 || speed.memory != 1) {
     profile = WithSettings(AtSpeed(measured, speed), settings.plan);
     ASSIGN_OR_RETURN(run, PlanAt(io, settings, spec, profile));
     RETURN_IF_ERROR(CheckDeviceMemory(ArenaBytes(run.schedule), settings.plan));

@@ -17,28 +17,29 @@
 
 namespace horizon {
 
-// How a run will be done, and what it will take.
+// How a training run will be executed, and what time and memory it is predicted to take.
 struct TrainingPlan {
   HardwareProfile profile;
   StreamPlan plan;
   Prediction prediction;
-  Software software;        // that it was made with
-  Bytes arena_bytes;        // of the device
-  StepDurations durations;  // of the operations of a steady step, as predicted
-  StepTimelines timelines;  // of that step, nothing measured
+  Software software;        // the calibration that the prediction used
+  Bytes arena_bytes;        // device memory that the schedule lays out
+  StepDurations durations;  // predicted, for each operation of a steady step
+  StepTimelines timelines;  // predicted, of that step; nothing is measured yet
 };
 
-// The same with the one schedule of the training: the prediction was made from it, and it is the
-// object that the trainer verifies and runs (open_trainer.h).
+// A plan with its schedule. The prediction was made from this schedule, and the trainer verifies
+// and runs the same object (open_trainer.h).
 struct PlannedTraining {
   TrainingPlan plan;
   Schedule schedule;
 };
 
-// Asks for the machine's profile, looks how fast the machine is now, plans (or reads the plan that
-// is named), predicts, and says so in the log. A plan that the search has found is neither built
-// nor simulated again. FailedPrecondition, with what would fit, when the device's or this machine's
-// memory is too small; InvalidArgument for a plan that does not go with model and job.
+// Gets the machine's profile, measures how fast the machine is now (measure_speed_before_run.h),
+// searches for a plan or reads the one that the settings name, predicts the run, and logs the plan
+// and the prediction. A plan that the search found is neither built nor simulated again.
+// FailedPrecondition, with what would fit, if the memory of the device or of this machine is too
+// small; InvalidArgument if a plan does not suit the model and the job.
 absl::StatusOr<PlannedTraining> PlanTraining(const TrainingContext& context,
                                              const TrainingSettings& settings,
                                              const ModelSpec& spec);

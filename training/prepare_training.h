@@ -14,30 +14,32 @@
 
 namespace horizon {
 
-// A training from a model, settings and a context to a trained model on disk, in four steps, each
-// of which takes what the one before made:
+// The first of the four functions of a training run. Together they go from a model, settings and a
+// context to a trained model on disk; each takes the result of the one before:
 //   ASSIGN_OR_RETURN(PreparedTraining prepared, PrepareTraining(context, settings, model));
 //   if (prepared.complete()) return FinishComplete(context, settings, model, std::move(prepared));
 //   ASSIGN_OR_RETURN(BegunTraining begun,
 //                    BeginTraining(context, settings, model, std::move(prepared)));
 //   ASSIGN_OR_RETURN(TrainedSteps trained, TrainSteps(context, settings, begun, stop_requested));
 //   return FinishTraining(context, settings, model, begun, trained);
-// begin_training.h, train_steps.h and finish_training.h have the others.
+// begin_training.h, train_steps.h and finish_training.h declare the others.
 
-// What is known before any memory is taken and anything but the tokenised data is written.
+// What is known about a training before it allocates memory. Only tokenised data has been written
+// so far.
 struct PreparedTraining {
-  std::optional<RunLock> lock;             // none: the run folder is not there yet
-  std::optional<Checkpoint> resume;        // where it goes on; none: from the initial weights
-  TrainingData data;                       // at its beginning
+  std::optional<RunLock> lock;             // none: the run folder does not exist yet
+  std::optional<Checkpoint> resume;        // to resume from; none: starts from initial weights
+  TrainingData data;                       // positioned at its beginning
   std::optional<PlannedTraining> planned;  // none: every step is done and saved
 
+  // Whether every step is done and saved, so that only FinishComplete is left.
   bool complete() const { return !planned.has_value(); }
 };
 
-// Checks that job and model can run, locks the run folder if it is there, finds where to go on,
-// opens the data and plans. FailedPrecondition for a folder in use or a plan that does not fit,
-// InvalidArgument for a folder that holds something else, a model without weights or another job
-// than the checkpoint's; else errors of the parts.
+// Checks that the job and the model can run, locks the run folder if it exists, finds the
+// checkpoint to resume from, opens the data and makes the plan. FailedPrecondition if the folder is
+// in use or the plan does not fit; InvalidArgument if the folder holds something else, the model
+// has no weights, or the job is not that of the checkpoint; otherwise errors of these steps.
 absl::StatusOr<PreparedTraining> PrepareTraining(const TrainingContext& context,
                                                  const TrainingSettings& settings,
                                                  const LoadedModel& model);

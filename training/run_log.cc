@@ -9,7 +9,7 @@
 namespace horizon {
 namespace {
 
-constexpr Nanoseconds kEvery = std::chrono::seconds(2);
+constexpr Nanoseconds kLineInterval = std::chrono::seconds(2);
 
 // 6 operations for each parameter that a token touches: the convention of the papers.
 double FlopsPerToken(const ModelSpec& spec) {
@@ -29,22 +29,23 @@ RunLog::RunLog(Log& log, Clock& clock, const ModelSpec& spec, const TrainingPlan
       flops_per_token_(FlopsPerToken(spec)),
       peak_flops_(PeakFlops(planned.profile.device)) {}
 
-void RunLog::OnStep(const StepNews& news) {
-  if (!news.skipped.empty()) {
-    log_.Warning(
-        StrCat("step ", news.step, " was skipped: ", news.skipped, "; no weight has changed"));
+void RunLog::OnStep(const StepProgress& progress) {
+  if (!progress.skipped.empty()) {
+    log_.Warning(StrCat("step ", progress.step, " was skipped: ", progress.skipped,
+                        "; no weight has changed"));
   }
-  const bool due = news.step == 1 || news.step == news.steps || clock_.Now() - told_ >= kEvery;
+  const bool due = progress.step == 1 || progress.step == progress.steps ||
+                   clock_.Now() - last_line_ >= kLineInterval;
   if (!due) return;
-  told_ = clock_.Now();
-  const double flops = flops_per_token_ * news.tokens_per_second;
-  const double left = static_cast<double>(news.steps - news.step) * news.seconds;
-  log_.Info(StrCat("step ", news.step, "/", news.steps, "  loss ", ShortNumber(news.loss),
-                   "  norm ", ShortNumber(news.gradient_norm), "  ",
-                   ShortNumber(news.tokens_per_second), " tokens/s (predicted ",
+  last_line_ = clock_.Now();
+  const double flops = flops_per_token_ * progress.tokens_per_second;
+  const double left = static_cast<double>(progress.steps - progress.step) * progress.seconds;
+  log_.Info(StrCat("step ", progress.step, "/", progress.steps, "  loss ",
+                   ShortNumber(progress.loss), "  norm ", ShortNumber(progress.gradient_norm), "  ",
+                   ShortNumber(progress.tokens_per_second), " tokens/s (predicted ",
                    ShortNumber(predicted_tokens_per_second_), ")  ",
                    ShortNumber(100 * flops / peak_flops_), " % of peak  ",
-                   ToString(news.host_bytes), "  ", DurationText(left), " left"));
+                   ToString(progress.host_bytes), "  ", DurationText(left), " left"));
 }
 
 void RunLog::OnEvaluation(int64_t step, const Evaluation& evaluation) {

@@ -11,13 +11,14 @@
 
 namespace horizon {
 
-// The lines a person sees while steps run: at most one in two seconds, apart from the first step,
-// the last, and those that were skipped. One thread; all that is passed in outlives it.
+// Logs the progress of a training run for people: at most one line every two seconds, but always
+// one for the first step, the last step and each skipped step. One thread uses it. The arguments of
+// the constructor must outlive it.
 class RunLog {
  public:
   RunLog(Log& log, Clock& clock, const ModelSpec& spec, const TrainingPlan& planned);
 
-  void OnStep(const StepNews& news);
+  void OnStep(const StepProgress& progress);
   void OnEvaluation(int64_t step, const Evaluation& evaluation);
 
  private:
@@ -25,8 +26,8 @@ class RunLog {
   Clock& clock_;
   const double predicted_tokens_per_second_;
   const double flops_per_token_;
-  const double peak_flops_;  // of the device
-  Nanoseconds told_{0};
+  const double peak_flops_;   // per second, of the device
+  Nanoseconds last_line_{0};  // time of the last line about a step
 };
 
 }  // namespace horizon

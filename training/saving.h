@@ -17,37 +17,38 @@
 
 namespace horizon {
 
-// The checkpoints of a run: what they hold, whether the disk can take them, and what they cost.
+// The checkpoints of a run: their contents, whether the disk can hold them, and their cost.
 
-// What a checkpoint of this schedule's state holds; of a run that makes none, what one would.
+// The files and tensors of a checkpoint of this schedule. For a run without checkpoints, those that
+// a full checkpoint would have.
 absl::StatusOr<CheckpointLayout> LayOutSaves(const Schedule& schedule, const SaveSettings& save);
 
-// ResourceExhausted (CheckFreeSpace's) when the disk cannot hold the checkpoints of a run in
-// `folder`, beside those that are there, or this process may not write files as large (ulimit -f).
-// Nothing is made.
+// Checks that the disk can hold the checkpoints of a run in `folder`, in addition to those that
+// exist there. ResourceExhausted (see CheckFreeSpace) if it cannot, or if this process may not
+// write files that large (ulimit -f). It creates nothing.
 absl::Status CheckDisk(Io& io, const std::string& folder, const SaveSettings& save,
                        const CheckpointLayout& layout);
 
-// A line for people: how large a checkpoint is, how long it takes, and what a signal leads to. The
-// disk is measured where the profile does not know it; where that fails the line says so. Empty for
-// a run without checkpoints.
+// A line for the log: how large a checkpoint is, how long saving takes, and how soon a signal is
+// followed by a save. If the profile does not know the disk, this measures it; if that fails, the
+// line says so. Empty for a run without checkpoints.
 std::string DescribeSaving(Io& io, Clock& clock, const TrainingSettings& settings,
                            const CheckpointLayout& layout, const TrainingPlan& planned);
 
-// What saving took in all.
+// The total cost of the checkpoints of a run.
 struct SavingCost {
-  int64_t saves = 0;  // that succeeded
-  int64_t failed = 0;
+  int64_t saves = 0;   // saves that succeeded
+  int64_t failed = 0;  // saves that failed
   Bytes bytes;
   double seconds = 0;
-  double waited = 0;  // that updates stood still
+  double waited = 0;  // seconds that optimizer updates waited for saves
 
-  // Counts a save; one that was dropped counts as none.
+  // Adds the cost of a save. A save that was dropped (Cancelled) does not count.
   void Add(const SaveReport& report);
 };
 
-// Says how a save went, of a run of so many steps; nothing of one that was dropped, or whose
-// failure ends the run or comes at its end: that is the run's error.
+// Logs the result of a save, for a run of `steps` steps. It logs nothing about a save that was
+// dropped, nor about a failure that ends the run or happens at its end: the run reports that error.
 void LogSave(Log& log, const SaveReport& report, const SaveSettings& save, int64_t steps);
 
 }  // namespace horizon

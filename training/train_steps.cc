@@ -70,7 +70,7 @@ absl::StatusOr<TrainedSteps> TrainSteps(const TrainingContext& context,
                             trainer.schedule(), begun.plan.timelines);
   TrainingRun run{.io = context.io,
                   .clock = context.clock,
-                  .device = begun.opened.on(),
+                  .device = begun.opened.device(),
                   .trainer = trainer,
                   .data = *begun.data.train,
                   .folder = settings.folder,
@@ -80,7 +80,7 @@ absl::StatusOr<TrainedSteps> TrainSteps(const TrainingContext& context,
                   .evaluation = evaluation.has_value() ? &*evaluation : nullptr,
                   .stop_requested = stop_requested,
                   .check_folder = [&] { return CheckRunFolder(context.io, begun.folder.open); },
-                  .on_step = [&](const StepNews& news) { log.OnStep(news); },
+                  .on_step = [&](const StepProgress& progress) { log.OnStep(progress); },
                   .on_warning = [&](const std::string& text) { context.log.Warning(text); },
                   .on_measured = [&](const MeasuredStep& step) { recorder.Record(step); }};
   if (begun.resume.has_value()) {

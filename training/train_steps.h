@@ -11,15 +11,17 @@
 
 namespace horizon {
 
-// What came of the steps of a training; the state after the last is in the trainer's store.
+// The result of the steps of a training run. The trainer's parameter store holds the state after
+// the last step.
 struct TrainedSteps {
   RunSummary summary;
   SavingCost saving;
 };
 
-// Makes the steps that are left, with checkpoints and evaluations as the settings say, keeps the
-// files of the run folder up to date and tells the log. `stop_requested` is asked after each step
-// and ends the run early; it may be missing. Errors of RunTrainingLoop.
+// Runs the remaining steps, with checkpoints and evaluations as the settings say, keeps the files
+// of the run folder up to date and logs progress. If `stop_requested` is not empty, it is called
+// after each step, and the run ends early when it returns true. Returns the errors of
+// RunTrainingLoop.
 absl::StatusOr<TrainedSteps> TrainSteps(const TrainingContext& context,
                                         const TrainingSettings& settings, BegunTraining& begun,
                                         const std::function<bool()>& stop_requested);

@@ -11,16 +11,19 @@
 
 namespace horizon {
 
-// What a training is given by whoever starts it: the program, an experiment or a test. Lines for
-// people go to the log; nothing is printed. All of it outlives the training.
+// The services that a training run uses. Whoever starts the run provides them: the program, an
+// experiment or a test. The run writes messages to the log and prints nothing. Everything here must
+// outlive the run.
 struct TrainingContext {
   Io& io;
   Clock& clock;
   Log& log;
-  // The profile of the machine that the run is planned for, with a device of the kind it runs on.
-  // It is asked for once, after everything that can be refused without it: measuring takes time.
+  // Returns the profile of the machine that the run is planned for, with a device of the kind that
+  // the run uses. It is called at most once, after every check that does not need it, since
+  // measuring a profile takes time.
   std::function<absl::StatusOr<HardwareProfile>()> machine;
-  // Told of a lane that hangs before the error is returned (Executor::Options); may be missing.
+  // Called when a schedule lane hangs, before the error is returned (RunEnvironment::on_stall). May
+  // be empty.
   std::function<void(const absl::Status&)> on_stall;
 };
 

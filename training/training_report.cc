@@ -97,7 +97,7 @@ std::string TrainingReport::Text() const {
     table.AddRow({std::string(row.what), show(row.value.predicted), show(row.value.measured),
                   Error(row.value)});
     if (row.key == "step_seconds" && speed.has_value()) {
-      const Compared during{speed->step_seconds, summary.step_seconds};
+      const Compared during{speed->predicted_step_seconds, summary.step_seconds};
       table.AddRow({"step, at the machine's speed meanwhile", ShortNumber(during.predicted),
                     ShortNumber(during.measured), Error(during)});
     }
@@ -122,9 +122,9 @@ std::string TrainingReport::Text() const {
   }
   text += StrCat("\n\n", std::move(table).Finish());
   if (speed.has_value()) {
-    text += StrCat("\nspeed:    after the run this machine computes at ",
-                   Percent(speed->change.products), " of its speed before, its memory is at ",
-                   Percent(speed->change.memory));
+    text +=
+        StrCat("\nspeed:    after the run this machine computes at ", Percent(speed->change.gemm),
+               " of its speed before, its memory is at ", Percent(speed->change.memory));
   }
   if (saving.saves > 0) {
     text += StrCat("\nsaves:    ", saving.saves, ", ", ToString(saving.bytes), " in ",
@@ -155,10 +155,10 @@ std::string TrainingReport::Json() const {
     json.EndObject();
   }
   if (speed.has_value()) {
-    json.Key("speed_change").BeginObject().Key("products").Number(speed->change.products);
+    json.Key("speed_change").BeginObject().Key("products").Number(speed->change.gemm);
     json.Key("memory").Number(speed->change.memory).EndObject();
     json.Key("step_seconds_at_speed").BeginObject();
-    WriteCompared({speed->step_seconds, summary.step_seconds}, json);
+    WriteCompared({speed->predicted_step_seconds, summary.step_seconds}, json);
     json.EndObject();
   }
   WriteOperations(Operations(*this), json);

@@ -4,17 +4,18 @@
 #include <optional>
 #include <string>
 
+#include "common/process_memory.h"
 #include "common/units.h"
-#include "runtime/loop/process_memory.h"
 #include "runtime/loop/training_run.h"
 #include "schedule/schedule.h"
+#include "training/measure_speed_after_run.h"
 #include "training/plan_training.h"
 #include "training/saving.h"
-#include "training/speed_after.h"
 
 namespace horizon {
 
-// What a run did, beside what was predicted: the answer of `train`, and run.json.
+// Compares a training run with its prediction: the output of `train`, and run.json. It holds
+// references, so the plan, schedule, summary and saving cost must outlive it.
 struct TrainingReport {
   const TrainingPlan& planned;
   const Schedule& schedule;
@@ -22,9 +23,9 @@ struct TrainingReport {
   const SavingCost& saving;
   ProcessMemory memory;
   Bytes device_peak;
-  std::string folder;                // of the run
-  bool exported = true;              // a model is in it
-  std::optional<SpeedDuring> speed;  // none: not looked at
+  std::string folder;                   // the run folder
+  bool exported = true;                 // whether the folder holds the exported model
+  std::optional<SpeedDuringRun> speed;  // none: it was not measured
 
   std::string Text() const;
   std::string Json() const;

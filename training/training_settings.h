@@ -14,38 +14,38 @@
 
 namespace horizon {
 
-// How a plan is found.
+// How the plan of a run is found.
 struct PlanSettings {
-  std::optional<std::string> file;     // none: the planner's choice
-  std::optional<Bytes> device_memory;  // that the plan may use; none: what the profile has
-  std::optional<BytesPerSecond> link;  // copies are held to this, each way; device host only
-  std::optional<int64_t> cores;        // to plan with; none: all of the profile
+  std::optional<std::string> file;     // a plan file; none: the planner searches for a plan
+  std::optional<Bytes> device_memory;  // the plan may use this much; none: all that the profile has
+  std::optional<BytesPerSecond> link;  // limits copies in each direction; host device only
+  std::optional<int64_t> cores;        // CPU cores to plan with; none: all that the profile has
 };
 
-// Which checkpoints are made.
+// When checkpoints are saved, and which ones are kept.
 struct SaveSettings {
   std::optional<SaveMode> mode = SaveMode::kFull;  // none: no checkpoints
-  int64_t every = 500;                             // steps; 0: at the end or a signal only
-  int64_t keep = 2;                                // of the newest
-  bool must_succeed = false;                       // a save that fails ends the run
+  int64_t every = 500;                             // steps; 0: only at the end or after a signal
+  int64_t keep = 2;                                // how many of the newest stay on disk
+  bool must_succeed = false;                       // whether a failed save ends the run
 };
 
-// Everything that a training is told, apart from the model itself. The job alone changes its
-// numbers.
+// All settings of a training run, except for the model itself. Only `job` changes the numbers that
+// training computes.
 struct TrainingSettings {
-  TrainingJob job;  // its model and data are named as the user named them
+  TrainingJob job;  // names the model and the data as the user did
   DeviceName device;
   WeightSource initial_weights;
   DataSettings data;
-  int64_t eval_every = 0;  // steps; 0: after the last only
+  int64_t eval_every = 0;  // steps; 0: only after the last step
   PlanSettings plan;
   SaveSettings save;
   NonFinitePolicy non_finite = NonFinitePolicy::kStop;
   bool log_gradient_norms = false;
   NumberType export_type = NumberType::kBf16;
-  std::string folder;                 // of the run (run_folder.h)
-  std::optional<std::string> resume;  // "auto", or the folder of a run or checkpoint
-  std::string options_text;           // kept as train.yaml: what to go on with
+  std::string folder;                 // the run folder (run_folder.h)
+  std::optional<std::string> resume;  // "auto", or the folder of a run or a checkpoint
+  std::string options_text;           // written as train.yaml, to resume the run with
 };
 
 }  // namespace horizon

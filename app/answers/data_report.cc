@@ -70,7 +70,7 @@ std::vector<std::string> KindWords(const DataCheck& check) {
   return words;
 }
 
-// The mask as transformers has it: 1 where a token is learnt.
+// The mask as transformers has it: 1 where a token is trained.
 std::vector<int32_t> MaskOf(const TokenLine& sample) {
   std::vector<int32_t> mask;
   for (const int32_t label : sample.labels) mask.push_back(label >= 0 ? 1 : 0);
@@ -94,9 +94,9 @@ std::string MarkedSample(const Tokenizer* tokenizer, const TokenLine& sample, Ma
   const size_t shown = std::min(sample.ids.size(), most_tokens);
   std::string text;
   for (size_t begin = 0; begin < shown;) {
-    const bool learnt = sample.labels[begin] >= 0;
+    const bool trained = sample.labels[begin] >= 0;
     size_t end = begin;
-    while (end < shown && (sample.labels[end] >= 0) == learnt) ++end;
+    while (end < shown && (sample.labels[end] >= 0) == trained) ++end;
     const auto ids = std::span(sample.ids).subspan(begin, end - begin);
     std::string part;
     if (tokenizer != nullptr) {
@@ -105,7 +105,7 @@ std::string MarkedSample(const Tokenizer* tokenizer, const TokenLine& sample, Ma
       for (const int32_t id : ids) part += StrCat(part.empty() ? "" : " ", id);
     }
     part = Printable(part);
-    if (learnt) {
+    if (trained) {
       text += part;
     } else {
       text += StrCat(colour ? "\033[2m" : "[[", part, colour ? "\033[0m" : "]]");
@@ -204,7 +204,7 @@ std::string DataCheckJson(const DataFiles& files, const DataCheck& check) {
   json.EndArray().Key("labels").BeginArray();
   for (const int32_t label : check.example.labels) json.Integer(label);
   json.EndArray().Key("mask").BeginArray();
-  for (const int32_t learnt : MaskOf(check.example)) json.Integer(learnt);
+  for (const int32_t trained : MaskOf(check.example)) json.Integer(trained);
   json.EndArray();
   if (files.tokenise.tokenizer != nullptr) {
     json.Key("text").String(

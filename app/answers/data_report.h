@@ -9,19 +9,19 @@
 
 namespace horizon {
 
-// How the part of a sample that is not learnt is told from the rest.
+// How a shown sample marks the tokens that are masked out of the loss.
 enum class MaskStyle {
   kBrackets,  // [[...]]
   kColour,    // dim, by terminal codes
 };
 
-// The answer of `horizon data check`: counts, lengths, a histogram, bad lines, and a sample as the
-// model will see it. Pure.
+// The answer of `horizon data check`, as text and as JSON: counts, lengths, a histogram, bad lines,
+// and a sample as the model will see it. Pure.
 std::string DataCheckText(const DataFiles& files, const DataCheck& check, MaskStyle style);
 std::string DataCheckJson(const DataFiles& files, const DataCheck& check);
 
-// The sample's text with what is not learnt marked; ids where there is no tokenizer. At most about
-// `most_tokens` of it.
+// The sample's text, in which the tokens masked out of the loss are marked. Without a tokenizer it
+// shows token ids. At most `most_tokens` tokens are shown, then the number of those left out.
 std::string MarkedSample(const Tokenizer* tokenizer, const TokenLine& sample, MaskStyle style,
                          size_t most_tokens);
 

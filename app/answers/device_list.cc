@@ -30,7 +30,7 @@ struct Row {
 const NvmlDevice* FindPlace(const DeviceList& list, const std::string& bus_id) {
   if (!list.nvml.ok()) return nullptr;
   for (const absl::StatusOr<NvmlDevice>& device : list.nvml->devices) {
-    if (device.ok() && SameBusPlace(device->bus_id, bus_id)) return &*device;
+    if (device.ok() && SameBusId(device->bus_id, bus_id)) return &*device;
   }
   return nullptr;
 }

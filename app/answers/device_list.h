@@ -11,25 +11,26 @@
 
 namespace horizon {
 
-// What the NVIDIA driver says when asked through NVML.
+// What the NVIDIA driver reports through NVML. A device that cannot be read has an error in its
+// place.
 struct NvmlSurvey {
   std::string driver_version;
   std::vector<absl::StatusOr<NvmlDevice>> devices;
 };
-// Errors as Nvml::Open and CountDevices.
+// Opens the NVML library of this name and reads all devices. Errors of Nvml::Open and CountDevices.
 absl::StatusOr<NvmlSurvey> SurveyNvml(const std::string& library);
 
-// The devices of a machine from all who know of them.
+// The devices of a machine, from every source that reports them.
 struct DeviceList {
   HostLimits host;
   CudaSurvey cuda;
   absl::StatusOr<NvmlSurvey> nvml;
 };
 
-// What `horizon devices` answers: a table of the devices that can be used or at least seen, then a
-// line for each thing a person should know (why one is not used, a link below its best).
+// The answer of `horizon devices`: a table of the devices that can be used or at least seen, then a
+// line for each thing a person should know (why a device is not used, a link below its best).
 std::string DeviceListText(const DeviceList& list);
-// The same as one JSON object; what is not known is null.
+// The same as one JSON object; unknown values are null.
 std::string DeviceListJson(const DeviceList& list);
 
 }  // namespace horizon

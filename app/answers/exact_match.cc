@@ -25,7 +25,7 @@ namespace {
 absl::StatusOr<std::string> WordsOf(const ChatMessage& message) {
   const Value* content = message.Find("content");
   std::string words;
-  if (content != nullptr) RETURN_IF_ERROR(ReadWords(*content, "content", words));
+  if (content != nullptr) RETURN_IF_ERROR(ReadTextParts(*content, "content", words));
   return words;
 }
 
@@ -171,7 +171,7 @@ absl::StatusOr<MatchReport> AnswerQuestions(const CommandContext& context,
   ASSIGN_OR_RETURN(const std::unique_ptr<Generator> generator,
                    Generator::Create(spec, setup, place.Environment(context)));
   RETURN_IF_ERROR(generator->store().Fill(source));
-  Nanoseconds told = context.clock.Now();
+  Nanoseconds last_logged = context.clock.Now();
   for (size_t begin = 0; begin < asked.size(); begin += static_cast<size_t>(setup.batch)) {
     const size_t end = std::min(asked.size(), begin + static_cast<size_t>(setup.batch));
     std::vector<std::vector<int32_t>> prompts;
@@ -183,8 +183,8 @@ absl::StatusOr<MatchReport> AnswerQuestions(const CommandContext& context,
       Count(*asked[i], tokenizer.Decode(answers[i - begin].ids, Tokenizer::SpecialTokens::kSkip),
             options.show, report);
     }
-    if (context.clock.Now() - told >= std::chrono::seconds(5)) {
-      told = context.clock.Now();
+    if (context.clock.Now() - last_logged >= std::chrono::seconds(5)) {
+      last_logged = context.clock.Now();
       context.log.Info(StrCat("answered ", end, " of ", asked.size(), " questions"));
     }
   }

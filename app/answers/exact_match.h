@@ -15,27 +15,28 @@
 
 namespace horizon {
 
-// How many questions of conversations a model answers right.
+// Counts how many questions of a data file a model answers right (`horizon eval --exact-match`).
 struct MatchOptions {
-  int64_t max_tokens = 256;
-  int64_t limit = 1000;  // questions
-  int64_t batch = 8;     // answered at once
-  int64_t show = 0;      // of the wrong ones
+  int64_t max_tokens = 256;  // of an answer
+  int64_t limit = 1000;      // number of questions
+  int64_t batch = 8;         // questions answered at once
+  int64_t show = 0;          // number of wrong answers to show
 };
 
 struct Question {
   std::vector<int32_t> prompt;  // the conversation up to the answer
-  std::string text;             // what was asked last
-  std::string expected;
+  std::string text;             // the last message before the answer
+  std::string expected;         // the right answer
 };
 struct Questions {
   std::vector<Question> list;
   int64_t bad_lines = 0;
   std::vector<int32_t> end_ids;
 };
-// The first questions of the files: of every conversation the last. InvalidArgument "FILE:LINE:
-// REASON" for a record that is wrong (unless they are skipped) or is no conversation; errors of
-// RecordStream and CheckKind.
+// Reads the first `options.limit` questions of the files. Each conversation gives one question: its
+// last answer is the expected one, and the messages before it are the prompt. InvalidArgument
+// "FILE:LINE: REASON" for a record that is wrong (unless such records are skipped) or holds no
+// question with an answer; errors of RecordStream and CheckKind.
 absl::StatusOr<Questions> ReadQuestions(Io& io, const DataFiles& files,
                                         const MatchOptions& options);
 
@@ -53,7 +54,8 @@ struct MatchReport {
   };
   std::vector<Wrong> wrong;
 };
-// Greedy answers, in batches. `spec` and what the context names outlive the call only.
+// Generates answers greedily, in batches, and compares them. `spec` and the objects of the context
+// need to live as long as the call only.
 absl::StatusOr<MatchReport> AnswerQuestions(const CommandContext& context,
                                             const InferenceFlags& flags, const ChosenDevice& device,
                                             const ModelSpec& spec,
@@ -62,6 +64,6 @@ absl::StatusOr<MatchReport> AnswerQuestions(const CommandContext& context,
                                             const Tokenizer& tokenizer);
 
 std::string MatchText(const MatchReport& report);
-void WriteMatches(const MatchReport& report, JsonWriter& json);  // as one object
+void WriteMatches(const MatchReport& report, JsonWriter& json);  // writes one object
 
 }  // namespace horizon

@@ -8,15 +8,15 @@
 
 namespace horizon {
 
-// What a machine is in a few lines of at most 100 columns: when it was measured (`now`: seconds
-// since 1970), processor, cores that can be used and why not more, memory and the limit that binds,
-// link, products, DRAM, disks. What is not known is left out.
+// Describes a machine in a few lines of at most 100 columns: when it was measured, processor,
+// usable cores and what limits them, memory and the limit that applies, link, GEMM rates, DRAM,
+// disks. Unknown values are left out. `now` is in seconds since 1970.
 std::string MachineSummary(const HardwareProfile& machine, int64_t now);
 
-// "HEAD text" in lines of at most 100 columns, the further ones indented to the text.
+// "HEAD text", wrapped to lines of at most 100 columns; further lines are indented to the text.
 std::string WrappedLine(std::string_view head, std::string_view text);
 
-// Sizes as the maker prints them: decimal where that is exact, else binary.
+// A size as the manufacturer prints it: in decimal units where that is exact, else in binary ones.
 std::string MachineBytesText(double bytes);
 
 }  // namespace horizon

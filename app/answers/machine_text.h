@@ -7,11 +7,11 @@
 
 namespace horizon {
 
-// A machine for people: what it is in a few lines (MachineSummary), how many figures are too far
-// apart to be trusted (kNoisySpread), then every figure, one a row, with where it comes from; of
-// measured ones also how often and how far apart. `now`: seconds since 1970, for ages.
+// Describes a machine for people: a summary (MachineSummary), the number of noisy figures
+// (kNoisySpread), then one row for each figure with its source. A measured figure also has the
+// number of measurements and their spread. `now` is in seconds since 1970, for ages.
 std::string MachineText(const HardwareProfile& machine, int64_t now);
-// Runs of one measurement that are further apart than this share of their median say little.
+// A figure is noisy when its measurements spread over more than this share of their median.
 inline constexpr double kNoisySpread = 0.1;
 
 }  // namespace horizon

@@ -162,14 +162,14 @@ class CalibrateCommand : public Command {
                       .step_seconds = OutcomeSoFar(view)->step_seconds.measured});
       if (view.outcome.has_value() && view.outcome->speed_change.has_value()) {
         const SpeedChange& change = *view.outcome->speed_change;
-        runs.back().speed_change = {.products = change.products, .memory = change.memory};
+        runs.back().speed_change = {.gemm = change.gemm, .memory = change.memory};
       }
     }
     return runs;
   }
 
   absl::StatusOr<std::string> Keep(const CommandContext& context, const HardwareProfile& profile) {
-    if (!output_.has_value()) return KeepThisMachine(context, profile);
+    if (!output_.has_value()) return CacheMachineProfile(context, profile);
     RETURN_IF_ERROR(WriteTextFile(context.io, *output_, WriteProfile(profile)));
     return *output_;
   }

@@ -34,8 +34,8 @@ constexpr EnumWord<CheckpointAction> kActionWords[] = {{CheckpointAction::kVerif
 
 std::span<const EnumWord<CheckpointAction>> WordsOf(CheckpointAction) { return kActionWords; }
 
-// How often a run that removes its checkpoints while they are read is looked at.
-constexpr int kMostLooks = 100;
+// How often the checkpoints of a run are listed that removes them while they are read.
+constexpr int kMostAttempts = 100;
 
 // What reading all of a checkpoint gave.
 struct Verified {
@@ -269,21 +269,21 @@ class CheckpointCommand : public Command {
 
  private:
   // A run that trains meanwhile removes checkpoints and makes new ones. One that goes while it is
-  // being read is not damaged: the run is looked at again, for those that took its place.
+  // being read is not damaged: the checkpoints are listed again, for those that took its place.
   absl::Status VerifyAll(const CommandContext& context) {
     std::vector<Verified> all;
-    std::set<std::string> looked_at;
+    std::set<std::string> verified;
     absl::Status gone;
-    bool look = true;
-    for (int looks = 0; look && looks < kMostLooks; ++looks) {
-      look = false;
+    bool retry = true;
+    for (int attempts = 0; retry && attempts < kMostAttempts; ++attempts) {
+      retry = false;
       ASSIGN_OR_RETURN(const std::vector<std::string> paths, CheckpointsAt(context.io, path_));
       for (const std::string& path : paths) {
-        if (!looked_at.insert(path).second) continue;
+        if (!verified.insert(path).second) continue;
         Verified one = Verify(context.io, context.clock, path);
         if (!one.status.ok() && IsGone(context.io, path)) {
           gone = one.status;
-          look = true;
+          retry = true;
         } else {
           all.push_back(std::move(one));
         }
@@ -298,7 +298,7 @@ class CheckpointCommand : public Command {
   }
 
   absl::Status Show(const CommandContext& context) {
-    for (int looks = 1;; ++looks) {
+    for (int attempts = 1;; ++attempts) {
       ASSIGN_OR_RETURN(const std::vector<std::string> paths, CheckpointsAt(context.io, path_));
       std::string text;
       JsonWriter json;
@@ -318,7 +318,7 @@ class CheckpointCommand : public Command {
       }
       const bool all_gone = text.empty() && first.ok();
       // A path that names one checkpoint finds no other in its place.
-      if (all_gone && (paths.front() == path_ || looks == kMostLooks)) return gone;
+      if (all_gone && (paths.front() == path_ || attempts == kMostAttempts)) return gone;
       if (all_gone) continue;
       json.EndArray().EndObject();
       RETURN_IF_ERROR(context.output.Write(json_ ? std::move(json).Finish() : text));

@@ -9,7 +9,7 @@ namespace horizon {
 // Every command of the program, in the order the help lists them. Names are unique.
 CommandList MakeCommands();
 
-// One factory a command, defined in NAME_command.cc.
+// One factory for each command, defined in NAME_command.cc.
 std::unique_ptr<Command> MakeCheckpointCommand();
 std::unique_ptr<Command> MakeCompareCommand();
 std::unique_ptr<Command> MakeDataCommand();

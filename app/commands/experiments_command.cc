@@ -169,13 +169,13 @@ class ExperimentsCommand : public Command {
       for (const Experiment& experiment : published) {
         if (experiment.name == config.name) rows = experiment.rows;
       }
-      ASSIGN_OR_RETURN(
-          half.experiments.emplace_back(),
-          RunMeasuredExperiment(config, std::move(rows),
-                                {.io = context.io,
-                                 .clock = context.clock,
-                                 .profile = profile,
-                                 .tell = [&](const std::string& run) { context.log.Info(run); }}));
+      ASSIGN_OR_RETURN(half.experiments.emplace_back(),
+                       RunMeasuredExperiment(
+                           config, std::move(rows),
+                           {.io = context.io,
+                            .clock = context.clock,
+                            .profile = profile,
+                            .on_run = [&](const std::string& run) { context.log.Info(run); }}));
     }
     return half;
   }
@@ -185,7 +185,7 @@ class ExperimentsCommand : public Command {
     options.folder = output_;
     options.seeds = seeds_.value_or(options.seeds);
     options.threads = std::clamp<int64_t>(std::thread::hardware_concurrency(), 1, 64);
-    options.tell = [&](std::string_view news) { context.log.Info(news); };
+    options.on_progress = [&](std::string_view news) { context.log.Info(news); };
     ASSIGN_OR_RETURN(const std::vector<PublishedAccuracy> published, LoadPublishedAccuracy());
     // Before minutes are spent: the folder is made, or refused.
     RETURN_IF_ERROR(WriteReport(context.io, output_, {}));

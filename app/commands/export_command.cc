@@ -122,7 +122,7 @@ class ExportCommand : public Command {
                "was the text part of a multimodal model as a text model; --base names a model "
                "folder that has the rest");
     if (!moved) {
-      ASSIGN_OR_RETURN(warning, TakeModelFiles(io, base, model.spec, options));
+      ASSIGN_OR_RETURN(warning, AddModelFiles(io, base, model.spec, options));
     }
     if (!warning.empty()) context.log.Warning(warning);
     return std::move(model.spec);
@@ -147,8 +147,9 @@ class ExportCommand : public Command {
       RETURN_IF_ERROR(kept.status());
       source = *std::move(kept);
     }
-    return OpenFrozen(io, source, spec,
-                      {.path = checkpoint.path(), .job = facts.job, .began = facts.frozen});
+    return OpenFrozen(
+        io, source, spec,
+        {.path = checkpoint.path(), .job = facts.job, .initial_checksums = facts.frozen});
   }
 
   absl::Status Answer(const CommandContext& context, const Checkpoint& checkpoint,

@@ -49,7 +49,7 @@ class ProfileCommand : public Command {
   absl::Status Run(const CommandContext& context) override {
     ASSIGN_OR_RETURN(const ChosenDevice device, ChooseDevice(context, device_));
     ASSIGN_OR_RETURN(
-        const KeptProfile kept,
+        const CachedProfile kept,
         MeasureThisMachine(context, device,
                            {.depth = quick_ ? ProfileDepth::kQuick : ProfileDepth::kFull,
                             .disk_folder = folder_.value_or("."),

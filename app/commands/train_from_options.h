@@ -7,14 +7,14 @@
 
 namespace horizon {
 
-// What a signal leads to until the first step: the end at once, exit code 75 and a line that says
-// so. `train` and `demo` begin with
+// Returns what a signal does before the first step: it ends the process at once with exit code 75
+// and a line in the log. `train` and `demo` begin with
 //   StopSignals signals(EndBeforeTraining(context));
 StopSignals::EndAtOnce EndBeforeTraining(const CommandContext& context);
 
-// A training run from options to a trained model on disk: what `train` and `demo` do, with the
-// library in training/. Lines for people go to the log; the answer goes to the output. From the
-// first step on `signals` are noted only, and followed by a save.
+// Makes a training run, from options to a trained model on disk, with the library in training/.
+// This is what `train` and `demo` do. Messages go to the log, the answer goes to the output. From
+// the first step on, a signal no longer ends the process: the run saves its state and stops.
 absl::Status TrainFromOptions(const CommandContext& context, const TrainOptions& options,
                               StopSignals& signals);
 

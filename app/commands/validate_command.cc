@@ -76,7 +76,7 @@ class ValidateCommand : public Command {
                                   .steps = steps_.value_or(ranks_   ? 5
                                                            : quick_ ? 15
                                                                     : 40),
-                                  .look = Seconds{ranks_ ? 0.5 : 1.2}};
+                                  .speed_time = Seconds{ranks_ ? 0.5 : 1.2}};
     if (ranks_) return CompareRanks(context, options);
     std::vector<MeasuredCase> cases = ValidationCases(
         quick_ ? ValidationSize::kQuick : ValidationSize::kFull, profile.host.cores);
@@ -108,13 +108,13 @@ class ValidateCommand : public Command {
   }
 
   absl::Status CompareRanks(const CommandContext& context, const MeasuredOptions& options) const {
-    const auto tell = [&](const std::string& name) {
+    const auto on_case = [&](const std::string& name) {
       context.log.Info(StrCat("running the plans of: ", name));
     };
     std::vector<RankLimits> cases = RankCases(quick_ ? RankSize::kQuick : RankSize::kFull);
     RETURN_IF_ERROR(KeepNamed(cases));
     ASSIGN_OR_RETURN(const PlanRanks ranks,
-                     MeasurePlanRanks(cases, {.measured = options, .tell = tell}));
+                     MeasurePlanRanks(cases, {.measured = options, .on_case = on_case}));
     return context.output.Write(json_ ? ranks.Json() : ranks.Text());
   }
 

@@ -287,6 +287,17 @@ std::span<const std::string> BeforeDashes(std::span<const std::string> arguments
   return arguments.first(static_cast<size_t>(dashes - arguments.begin()));
 }
 
+// A word of the command line in which an option's former name is replaced by its name.
+std::string WithCurrentName(const OptionList& list, const std::string& word) {
+  for (const Option& option : list.options) {
+    const std::string former = StrCat("--", option.former_name);
+    if (option.former_name.empty() || !word.starts_with(former)) continue;
+    const std::string rest = word.substr(former.size());
+    if (rest.empty() || rest[0] == '=') return StrCat("--", option.name, rest);
+  }
+  return word;
+}
+
 // Which word belongs to which option.
 absl::StatusOr<po::variables_map> SplitWords(const OptionList& options,
                                              std::span<const std::string> words) {
@@ -296,7 +307,8 @@ absl::StatusOr<po::variables_map> SplitWords(const OptionList& options,
     po::positional_options_description positionals;
     positionals.add(kPositional, -1);
     po::variables_map values;
-    const std::vector<std::string> read(words.begin(), words.end());
+    std::vector<std::string> read;
+    for (const std::string& word : words) read.push_back(WithCurrentName(options, word));
     po::store(
         po::command_line_parser(read).options(all).positional(positionals).style(kStyle).run(),
         values);
@@ -371,7 +383,7 @@ absl::StatusOr<std::optional<std::string>> PeekOption(const OptionList& options,
 size_t CountLeadingOptions(const OptionList& options, std::span<const std::string> arguments) {
   size_t i = 0;
   while (i < arguments.size() && arguments[i].size() > 1 && arguments[i][0] == '-') {
-    const std::string_view word = arguments[i++];
+    const std::string word = WithCurrentName(options, arguments[i++]);
     const bool takes_next = std::any_of(
         options.options.begin(), options.options.end(),
         [&](const Option& option) { return !IsFlag(option) && word == StrCat("--", option.name); });

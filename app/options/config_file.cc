@@ -93,10 +93,32 @@ absl::StatusOr<Document> Parse(Io& io, const std::string& path) {
   return path.ends_with(".json") ? ParseJson(path, text) : ParseYaml(path, text);
 }
 
+// The document with each key that is an option's former name replaced by the option's name.
+// InvalidArgument when the document has both.
+absl::StatusOr<Document> WithCurrentNames(Document document, std::span<const Option> options) {
+  const auto* given = document.root.As<Value::Object>();
+  if (given == nullptr) return document;
+  Value::Object members = *given;
+  for (auto& [key, value] : members) {
+    for (const Option& option : options) {
+      if (option.former_name.empty() || key != option.former_name) continue;
+      if (document.root.Find(option.name) != nullptr) {
+        return ErrorAt(document, value, "",
+                       StrCat("\"", option.name, "\" is given twice, once with another spelling"));
+      }
+      key = option.name;
+      break;
+    }
+  }
+  document.root = Value(std::move(members), document.root.line());
+  return document;
+}
+
 }  // namespace
 
 absl::Status ReadConfigFile(Io& io, const std::string& path, std::span<Option> options) {
-  ASSIGN_OR_RETURN(const Document document, Parse(io, path));
+  ASSIGN_OR_RETURN(Document written, Parse(io, path));
+  ASSIGN_OR_RETURN(const Document document, WithCurrentNames(std::move(written), options));
   ObjectReader reader(document, document.root);
   for (Option& option : options) {
     if (option.name == kConfigOption || option.answers_alone) continue;

@@ -11,7 +11,8 @@
 
 namespace horizon {
 
-// The flags that say how conversations are written down.
+// The options for how conversations are turned into text, that is the chat template and its
+// variables.
 struct ChatFlags {
   std::string chat_format = "auto";
   std::optional<std::string> chat_template;
@@ -19,12 +20,12 @@ struct ChatFlags {
   std::optional<std::string> chat_date;
 
   void AddTo(OptionList& list);
-  // Reads the template's file. The date is today's where none is given. InvalidArgument for
-  // arguments that are no JSON object and a date that is none; Io's errors.
+  // Reads the template's file. Without --chat-date the date is today's. InvalidArgument for
+  // template arguments that are not a JSON object and for an invalid date; Io's errors.
   absl::StatusOr<ChatChoice> ToChoice(const CommandContext& context) const;
 };
 
-// The flags that say how data files are read, of every command that reads them.
+// The options for how data files are read. Every command that reads data has them.
 struct DataFlags {
   std::string data_kind = "auto";
   std::string tokenizer = "model";
@@ -36,7 +37,8 @@ struct DataFlags {
 
   void AddTo(OptionList& list);
   TokenizerChoice tokenizer_choice() const;
-  // `fallback_cache` is where token caches go when neither a flag nor the user's cache folder says.
+  // `fallback_cache` is the folder for token caches when --cache is not given and the user has no
+  // cache folder.
   absl::StatusOr<DataSettings> ToSettings(const CommandContext& context,
                                           const std::string& fallback_cache) const;
 };

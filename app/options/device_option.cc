@@ -17,7 +17,7 @@ ChosenDevice Chosen(const CudaDeviceFacts& facts) {
           .free_bytes = facts.free_bytes};
 }
 
-std::string Say(const ChosenDevice& chosen) {
+std::string DescribeChoice(const ChosenDevice& chosen) {
   return StrCat("device ", ToString(chosen.name), ": ", chosen.description);
 }
 
@@ -28,7 +28,7 @@ ChosenDevice ChooseAny(const CommandContext& context) {
   for (const CudaDeviceFacts& facts : survey.devices) {
     if (facts.usable.ok()) {
       ChosenDevice chosen = Chosen(facts);
-      context.log.Info(Say(chosen));
+      context.log.Info(DescribeChoice(chosen));
       return chosen;
     }
     if (why.ok()) why = facts.usable;
@@ -66,7 +66,7 @@ absl::StatusOr<ChosenDevice> ChooseDevice(const CommandContext& context, const s
     if (facts.index != name->index) continue;
     RETURN_IF_ERROR(facts.usable);
     ChosenDevice chosen = Chosen(facts);
-    context.log.Info(Say(chosen));
+    context.log.Info(DescribeChoice(chosen));
     return chosen;
   }
   const size_t count = survey.devices.size();

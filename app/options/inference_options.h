@@ -22,7 +22,8 @@
 
 namespace horizon {
 
-// The flags of commands that use a model without changing it: where it runs and with how much.
+// The options of commands that use a model without changing it: the device, its memory, the number
+// format and the threads.
 struct InferenceFlags {
   std::string device = "auto";
   std::string compute = "bf16";
@@ -34,24 +35,24 @@ struct InferenceFlags {
   NumberType compute_type() const;
 };
 
-// A plan and the device it runs on, made for it.
+// An inference plan and a device opened with the memory that the plan needs.
 struct InferencePlace {
   InferencePlan plan;
   ComputeDevice device;
 
   RunEnvironment Environment(const CommandContext& context) const;
 };
-// Chooses the plan for this machine and says in the log which it is. Errors of PlanInference and
-// OpenComputeDevice.
+// Chooses the plan for this machine, logs it and opens the device. Errors of ReadHostLimits,
+// PlanInference and OpenComputeDevice.
 absl::StatusOr<InferencePlace> PrepareInference(const CommandContext& context,
                                                 const InferenceFlags& flags,
                                                 const ChosenDevice& device, const ModelSpec& spec,
                                                 const InferenceBytesOf& bytes_of);
 
-// The ids after which an answer is over: eos_token_id, a number or a list, of the folder's
+// The token ids that end an answer: eos_token_id (a number or a list) of the folder's
 // generation_config.json and config.json, the tokenizer's end of text, and the token that ends an
-// answer in `chat` (null: no chat). Sorted, each once. InvalidArgument, naming the file, where one
-// of them is no JSON.
+// answer in `chat` (null: no chat). Sorted and unique. InvalidArgument, with the file's name, if
+// one of the files is not JSON; Io's errors.
 absl::StatusOr<std::vector<int32_t>> EndIdsOf(Io& io, const std::string& folder,
                                               const ModelTokenizer& tokenizer,
                                               const ChatEncoder* chat);

@@ -34,6 +34,7 @@ struct JobOption {
   JobField field;
   // What the field is where the option is not given, if that is not a value by itself.
   std::string_view otherwise = {};
+  std::string_view former_name = {};  // see Option
 };
 
 const JobOption kJobOptions[] = {
@@ -49,8 +50,8 @@ const JobOption kJobOptions[] = {
      &TrainingJob::accumulation},
     {"learning-rate", "rate", "AdamW's step size, the largest of the schedule",
      &TrainingJob::learning_rate},
-    {"schedule", "kind", "How the learning rate goes on after the warm-up",
-     &TrainingJob::learning_rate_schedule},
+    {"lr-schedule", "kind", "How the learning rate goes on after the warm-up",
+     &TrainingJob::learning_rate_schedule, /*otherwise=*/{}, /*former_name=*/"schedule"},
     {"warmup", "steps", "Steps over which the learning rate rises from 0",
      &TrainingJob::warmup_steps},
     {"beta1", "share", "Decay of the first moment", &TrainingJob::beta1},
@@ -115,7 +116,8 @@ Option Declare(const JobOption& declared, OptionTarget target) {
   Option option{.name = std::string(declared.name),
                 .value = target,
                 .unit = std::string(declared.unit),
-                .help = std::string(declared.help)};
+                .help = std::string(declared.help),
+                .former_name = std::string(declared.former_name)};
   constexpr double kNoBound = 1e300;  // of a FieldInfo
   const FieldInfo range = FieldOf(declared).info();
   if (range.minimum > -kNoBound) option.minimum = range.minimum;

@@ -19,35 +19,36 @@
 
 namespace horizon {
 
-// Options become a job here, and nowhere else. job_options.cc has one table of what of a job can be
-// said on a command line: the option's name, unit and help, and the field it sets, which has the
-// range. `train` takes all of it, the commands that plan a part; both read the same lines.
+// Makes a TrainingJob from command-line options; this is the only place that does. job_options.cc
+// has one table of the options that set a field of a job: name, unit, help and the field, which
+// determines the range. `train` takes all of them, the planning commands take some.
 
-// The job of `train`: every option of the table. Where one is not given, `values` holds.
+// The job of `train`: every option of the table. An option that is not given keeps the field of
+// `values`.
 struct TrainJobOptions {
   TrainingJob values{.steps = 100};
-  // What follows from something else where it is not given.
-  std::optional<int64_t> sequence;       // 1024, or the model's limit where that is less
-  std::optional<std::string> gradients;  // as compute
-  // Of fields that are words, what was typed, by option; filled with their values by AddTo.
+  // Fields with a default that depends on something else.
+  std::optional<int64_t> sequence;       // default 1024, or the model's limit if that is less
+  std::optional<std::string> gradients;  // default: as compute
+  // The words of the fields that are enums, by option name. AddTo fills in the values of `values`.
   std::map<std::string, std::string, std::less<>> words;
 
   void AddTo(OptionList& list);
-  // The job these make for a model on a kind of device. InvalidArgument (ValidateJob's) where they
+  // The job for a model on a kind of device. InvalidArgument (ValidateJob's) when options
   // contradict each other or the model.
   absl::StatusOr<TrainingJob> ToJob(const ModelSpec& spec, DeviceKind device) const;
 };
 
-// The job of a command that plans: that of a file or the strategy's own, with what the options
+// The job of a planning command: the job of a file, or the strategy's default job. The options
 // --sequence, --batch, --state, --accumulate, --clip-norm, --optimizer-place, --compute,
-// --gradients,
-// --train and --freeze change in it: all that an error about a job can tell to change.
+// --gradients, --train and --freeze change it. These cover every change that an error about a job
+// can ask for.
 struct PlanJobOptions {
   std::string strategy = "horizon";
   std::optional<int64_t> sequence;
-  std::optional<std::string> batch;  // nothing: 1, or the job file's
-  std::string state;                 // empty: as the strategy has it
-  // Nothing: as the strategy or the job file has it.
+  std::optional<std::string> batch;  // not given: 1, or the job file's
+  std::string state;                 // empty: the strategy's
+  // Not given: the strategy's or the job file's.
   std::optional<int64_t> accumulate;
   std::optional<double> clip_norm;
   std::optional<std::string> optimizer_place;
@@ -62,19 +63,20 @@ struct PlanJobOptions {
   absl::StatusOr<Strategy> ReadStrategy() const;
   bool proposes_batch() const { return batch == "auto"; }
   bool proposes_state() const { return state == "auto"; }
-  // The job file, or the strategy's default job on this machine, with what the options change; a
-  // sequence not given is 1024, or the model's limit where that is less. `spec`: what is trained,
-  // null where that is still to be found. InvalidArgument for a value out of range, for fields that
-  // do not go together or with the model, or a job file for another kind of device.
+  // Reads the job file, or takes the strategy's default job on this machine, and applies the
+  // options. Without --sequence the default job has 1024 tokens, or the model's limit if that is
+  // less. `spec` is the model that is trained; null when it is not known yet. InvalidArgument for a
+  // value out of range, for fields that do not go together or with the model, and for a job file
+  // for another kind of device; errors of LoadJob.
   absl::StatusOr<TrainingJob> Read(Io& io, const std::string& model, const ModelSpec* spec,
                                    const HardwareProfile& profile) const;
   double margin() const { return margin_percent / 100; }
 };
 
-// One option of the table ("train"), for a command that takes single ones of them.
+// One option of the table by its name ("train"), for a command that takes only some of them.
 Option JobOptionNamed(std::string_view name, OptionTarget target);
 
-// InvalidArgument where the job is for another kind of device than the machine's.
+// Returns InvalidArgument if the job is for another kind of device than the machine's.
 absl::Status CheckDevice(const TrainingJob& job, const HardwareProfile& profile);
 
 }  // namespace horizon

@@ -12,15 +12,15 @@
 
 namespace horizon {
 
-// Options that several planning commands share, declared once.
+// The options that several planning commands share.
 
-// --model and --machine, which every question needs. A machine that is not given is the one the
-// program runs on, where the target's default is kThisMachine.
+// --model and --machine. Where the target's default is kThisMachine, the machine is by default the
+// one that the program runs on.
 Option ModelOption(OptionTarget target);
 Option MachineOption(OptionTarget target);
 inline constexpr char kThisMachine[] = "this";
 
-// What is changed about a machine: --host-memory, --device-memory, --link, --cores.
+// The options that change figures of a machine: --host-memory, --device-memory, --link, --cores.
 struct OverrideOptions {
   std::optional<Bytes> host_memory;
   std::optional<Bytes> device_memory;
@@ -28,8 +28,8 @@ struct OverrideOptions {
   std::optional<int64_t> cores;
 
   void AddTo(OptionList& list);
-  // The machine named (catalog or file, calibrated; or this one, as it was measured or is now),
-  // with these changes.
+  // Loads the machine and applies these changes. `machine` is a name of the catalog or a file,
+  // loaded with its calibration; or kThisMachine: the cached profile, or one that is measured now.
   absl::StatusOr<HardwareProfile> Load(const CommandContext& context,
                                        const std::string& machine) const;
 };

@@ -18,8 +18,8 @@
 
 namespace horizon {
 
-// What `horizon train` is told: flags, or a YAML file with the same names (--config). Those that
-// change the numbers of a run become its job.
+// The options of `horizon train`, from the command line or from a YAML file with the same names
+// (--config). The options that change the numbers of a run are in `job`.
 struct TrainOptions {
   std::string model;
   std::string init = "weights";
@@ -49,17 +49,18 @@ struct TrainOptions {
   bool json = false;
 
   void AddTo(OptionList& list);
-  // What the library is told (training_settings.h), for a model and the device that was chosen.
-  // InvalidArgument where the options contradict each other or the model.
+  // The settings for the training library (training_settings.h), for a model and the chosen device.
+  // InvalidArgument when the options contradict each other or the model.
   absl::StatusOr<TrainingSettings> ToSettings(const CommandContext& context, const ModelSpec& spec,
                                               const DeviceName& on) const;
-  // A run folder may be moved, and its train.yaml names the place where it was: with the train.yaml
-  // of a run as --config and no other --output, the folder it lies in is the output.
+  // Sets the output of a run whose folder was moved: its train.yaml still names the old place. When
+  // --config is the train.yaml of a run and --output is not given, the output is the folder that
+  // holds the file.
   absl::Status FollowMovedRun(Io& io);
 
  private:
-  // train.yaml: the options as they were given, with the device and the date that were chosen and
-  // paths from the root, so that it means the same wherever and whenever a process is started.
+  // The text of train.yaml: the options as given, with the chosen device and date and with absolute
+  // paths, so that it means the same wherever and whenever it is used.
   std::string TextFor(Io& io, const DeviceName& on, const ChatChoice& chat) const;
 };
 

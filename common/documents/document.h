@@ -15,28 +15,30 @@
 
 namespace horizon {
 
-// A parsed JSON or YAML text: a tree in which every value knows its line, so that an error found
-// long after parsing still says "plan.json:12: buffer_depth: ...". Both parsers (json.h, yaml.h)
-// make it; nothing else in the project touches Boost.JSON or yaml-cpp.
+// A value of a parsed JSON or YAML text. The values form a tree, and each one knows its line, so
+// that an error found long after parsing can still say "plan.json:12: buffer_depth: ...". Both
+// parsers (json.h, yaml.h) produce this tree, and only they use Boost.JSON and yaml-cpp.
 class Value {
  public:
   using Array = std::vector<Value>;
   using Object = std::vector<std::pair<std::string, Value>>;  // in file order, keys unique
-  // An integer literal outside int64 is held as double.
+  // An integer literal outside the range of int64 is stored as double.
   using Storage = std::variant<std::nullptr_t, bool, int64_t, double, std::string, Array, Object>;
 
   Value() = default;
   Value(Storage storage, int line) : storage_(std::move(storage)), line_(line) {}
 
   int line() const { return line_; }
+  // The value if it has type T (one of Storage's types), else null.
   template <typename T>
   const T* As() const {
     return std::get_if<T>(&storage_);
   }
   bool is_null() const { return std::holds_alternative<std::nullptr_t>(storage_); }
-  // The member of an object, or nullptr.
+  // The member of that name; null if it is missing or this value is not an object.
   const Value* Find(std::string_view key) const;
-  // "null", "true or false", "an integer", "a number", "a string", "an array", "an object".
+  // The type in words: "null", "true or false", "an integer", "a number", "a string", "an array" or
+  // "an object".
   std::string_view KindName() const;
 
  private:
@@ -44,36 +46,39 @@ class Value {
   int line_ = 0;
 };
 
+// A whole parsed text.
 struct Document {
   std::string file;  // for messages only
   Value root;
 };
 
-// Bounds every parser keeps on text size, nesting and number of values, so that no file, however
-// hostile, takes memory or stack out of proportion.
+// Limits that both parsers enforce on text size, nesting depth and number of values, so that even a
+// hostile file cannot exhaust memory or the stack.
 struct DocumentLimits {
   Bytes text = 16_MiB;
   int depth = 64;
   int64_t values = 1'000'000;
 };
 
-// InvalidArgument "FILE:LINE: PATH: MESSAGE".
+// The error InvalidArgument "FILE:LINE: PATH: MESSAGE" about a value; `path` may be empty.
 absl::Status ErrorAt(const Document& document, const Value& value, std::string_view path,
                      std::string_view message);
 
-// Reads one object field by field and refuses what it was not asked for. The first error is kept
-// and later reads do nothing, so a reader is a plain list of fields followed by Finish().
+// Reads one object field by field and reports keys that nobody asked for. The first error is kept
+// and later reads do nothing, so the code is a plain list of fields followed by Finish():
 //   ObjectReader reader(document, document.root);
 //   reader.Required("sequence", &job.sequence);
 //   reader.Optional("seed", &job.seed);
 //   RETURN_IF_ERROR(reader.Finish());
-// T: bool, int64_t, uint64_t, double (integers accepted), std::string, Bytes (an integer or
-// "1.5 GiB"), std::vector<int64_t>, std::vector<std::string>. Not thread-safe.
+// A field may be bool, int64_t, uint64_t, double (which accepts integers), std::string, Bytes (an
+// integer or "1.5 GiB"), std::vector<int64_t> or std::vector<std::string>. Keys of a file that is
+// not JSON match with '-' in place of '_'. The document must outlive the reader. Not thread-safe.
 class ObjectReader {
  public:
-  // `path` is put before the keys in messages: "optimizer" gives "optimizer.beta1".
+  // `path` precedes the keys in messages: with "optimizer" they read "optimizer.beta1".
   ObjectReader(const Document& document, const Value& object, std::string path = "");
 
+  // A missing key is an error.
   template <typename T>
   void Required(std::string_view key, T* out) {
     Read(key, out, Presence::kRequired);
@@ -83,23 +88,27 @@ class ObjectReader {
   void Optional(std::string_view key, T* out) {
     Read(key, out, Presence::kOptional);
   }
-  // As Optional, and an explicit null also leaves *out as it is (Hugging Face writes such nulls).
+  // Like Optional, but an explicit null also leaves *out as it is (Hugging Face writes such nulls).
   template <typename T>
   void OptionalOrNull(std::string_view key, T* out) {
     Read(key, out, Presence::kOptionalOrNull);
   }
-  // The value of a key (marking it known) for the caller to read by itself; nullptr if missing.
+  // The value of a key, for the caller to read itself; null if it is missing. Marks the key as
+  // known.
   const Value* Take(std::string_view key);
-  // Marks keys as known though nothing reads them.
+  // Marks keys as known although nothing reads them.
   void Ignore(std::initializer_list<std::string_view> keys);
-  // Puts an error on a key that was read: "FILE:LINE: PATH.KEY: MESSAGE". The first error stays.
+  // Reports an error about a key that was read: "FILE:LINE: PATH.KEY: MESSAGE". Only the first
+  // error is kept.
   void Fail(std::string_view key, std::string_view message);
   bool ok() const { return status_.ok(); }
+  // The key as messages name it: "optimizer.beta1".
   std::string PathOf(std::string_view key) const;
 
-  // The first error; or, unless unknown keys were allowed, "unknown key ...; did you mean ...?".
+  // The first error; if there was none, an error about the first unknown key: "unknown key ...; did
+  // you mean ...?".
   absl::Status Finish();
-  // For files of others (config.json) in which unknown keys are expected.
+  // The first error. For files of other programs (config.json), in which unknown keys are expected.
   absl::Status FinishIgnoringUnknown() { return status_; }
 
  private:

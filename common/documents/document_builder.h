@@ -9,13 +9,15 @@
 
 namespace horizon {
 
-// Puts the pieces a parser delivers, in order, together to a Document, and keeps what JSON and YAML
-// have in common: the limits, unique keys, and how a number's literal becomes a value. The first
-// error ends the parse: nothing may be called after it. Pieces in an impossible order (a value
-// where a key belongs) are the parser's bug and a CHECK. Lines count from 1.
+// Builds a Document from the events of a parser, in the order of the text. It implements what JSON
+// and YAML share: the limits, the check for duplicate keys, and the conversion of number literals.
+//   BeginObject(1); Key("seed", 2); Number("7", 2); EndObject();   // {"seed": 7}
+// After the first error nothing more may be called. Events in an impossible order (a value in place
+// of a key) are a bug of the parser and a CHECK. Lines count from 1.
 class DocumentBuilder {
  public:
-  // `file` is for messages. Refuses a text above limits.text before a parser looks at it.
+  // InvalidArgument if the text is larger than limits.text. Call it before parsing. `file` is for
+  // messages.
   static absl::Status CheckSize(std::string_view file, std::string_view text,
                                 const DocumentLimits& limits);
 
@@ -26,16 +28,17 @@ class DocumentBuilder {
   absl::Status BeginArray(int line) { return Begin(Value::Array(), line); }
   absl::Status EndArray();
   absl::Status Key(std::string_view key, int line);
-  // null, a bool, or a string.
+  // Adds null, a bool or a string.
   absl::Status Scalar(Value::Storage scalar, int line);
-  // A decimal literal [-+]digits[.digits][e[-+]digits]. Without point and exponent it is an
-  // integer, or a double where int64 does not reach; refused when beyond double.
+  // Adds a number from its decimal literal [-+]digits[.digits][e[-+]digits]. Without point and
+  // exponent it is an integer, or a double if int64 cannot hold it. InvalidArgument if double
+  // cannot hold it either.
   absl::Status Number(std::string_view literal, int line);
 
   const std::string& file() const { return document_.file; }
-  // InvalidArgument "FILE:LINE: MESSAGE".
+  // The error InvalidArgument "FILE:LINE: MESSAGE".
   absl::Status ErrorOnLine(int line, std::string_view message) const;
-  // The finished tree; every level must be closed.
+  // Returns the finished tree. Every object and array must have been ended (CHECK).
   Document Finish() &&;
 
  private:
@@ -43,7 +46,7 @@ class DocumentBuilder {
     Value::Storage container;    // an Array or an Object
     std::vector<int> key_lines;  // of an object, one for each key
     int line = 0;
-    bool awaits_value = false;  // a key stands without its value
+    bool awaits_value = false;  // the last key has no value yet
   };
   absl::Status Begin(Value::Storage container, int line);
   absl::Status End();

@@ -8,8 +8,12 @@
 
 namespace horizon {
 
-// Reads a record (record.h) that people write: "in-backward" is the word "in_backward", as a key of
-// YAML may have either sign too.
+// Reads a record (record.h) from a file that people write, such as YAML. It accepts the words of an
+// enumeration with '-' or '_' between their parts: "in-backward" is the word "in_backward". Keys of
+// YAML may be spelled either way too (ObjectReader). Otherwise it reads as RecordReader does, with
+// the same errors:
+//   EitherSpellingReader read(reader);
+//   VisitFields(plan, read);
 class EitherSpellingReader {
  public:
   explicit EitherSpellingReader(ObjectReader& reader) : reader_(reader), read_(reader) {}
@@ -25,7 +29,7 @@ class EitherSpellingReader {
         return;
       }
     }
-    read_(name, field, info);  // with its errors
+    read_(name, field, info);  // reports the errors
   }
 
  private:

@@ -11,9 +11,10 @@
 
 namespace horizon {
 
-// An enumeration that people read and write: one table of words, used for printing, parsing, help
-// and file formats alike. A type opts in by declaring, in its own header,
+// Words for the values of an enumeration: one table serves printing, parsing, help texts and file
+// formats. A type gets the functions below by declaring, in its own header,
 //   std::span<const EnumWord<AnchorHome>> WordsOf(AnchorHome);
+// Then ToString(AnchorHome::kHost) is "host" and ParseWord<AnchorHome>("host") the reverse.
 template <typename E>
 struct EnumWord {
   E value;
@@ -25,7 +26,7 @@ concept HasWords = requires(E value) {
   WordsOf(value);
 };
 
-// The word of a value; every value has one.
+// The word of a value. Every value must have one.
 template <HasWords E>
 std::string_view ToString(E value) {
   for (const EnumWord<E>& entry : WordsOf(value)) {
@@ -42,7 +43,7 @@ std::vector<std::string> AllWords() {
   return words;
 }
 
-// "host|device".
+// All words as help texts show them: "host|device".
 template <HasWords E>
 std::string WordChoices() {
   std::string choices;
@@ -53,7 +54,8 @@ std::string WordChoices() {
   return choices;
 }
 
-// InvalidArgument naming the choices and the nearest one.
+// The value of a word. InvalidArgument for any other text; the message names the choices and the
+// closest one.
 template <HasWords E>
 absl::StatusOr<E> ParseWord(std::string_view text) {
   for (const EnumWord<E>& entry : WordsOf(E{})) {

@@ -12,11 +12,12 @@
 
 namespace horizon {
 
-// JSON in and out. json.cc is the only file that includes Boost.JSON.
+// Reading and writing JSON. json.cc is the only file that includes Boost.JSON.
 
-// Receives a JSON text piece by piece, without a tree in memory. The first non-OK Status stops the
-// parse and is returned by it. Keys and strings arrive whole and unescaped; a number arrives as the
-// literal that stands in the text ("-0", "1e3"), so the handler decides what it accepts.
+// Receives the events of a JSON text one by one, so that large files need no tree in memory. The
+// first non-OK Status stops the parse, which returns it. Keys and strings arrive whole and
+// unescaped. A number arrives as the literal in the text ("-0", "1e3"), so the handler decides what
+// it accepts.
 class JsonHandler {
  public:
   virtual ~JsonHandler() = default;
@@ -29,21 +30,27 @@ class JsonHandler {
   virtual absl::Status OnNumber(std::string_view literal) = 0;
   virtual absl::Status OnBool(bool value) = 0;
   virtual absl::Status OnNull() = 0;
-  // The line (from 1) of the piece being delivered; set by the parser.
+  // The line (from 1) of the current event; the parser sets it.
   int line = 1;
 };
 
-// Strict JSON: UTF-8, no comments, no trailing commas, nothing but spaces after the value.
-// InvalidArgument "FILE:LINE: ..." on bad syntax; depth above `max_depth` is refused.
+// Parses strict JSON (UTF-8, no comments, no trailing commas, only whitespace after the value) and
+// calls the handler. InvalidArgument "FILE:LINE: ..." for bad syntax or nesting deeper than
+// `max_depth`.
 absl::Status ParseJsonEvents(std::string_view file, std::string_view text, int max_depth,
                              JsonHandler& handler);
 
-// Parses into a tree. Duplicate keys are refused. `file` is for messages.
+// Parses strict JSON into a tree. InvalidArgument also for duplicate keys and for texts beyond
+// `limits`. `file` is for messages.
 absl::StatusOr<Document> ParseJson(std::string file, std::string_view text,
                                    const DocumentLimits& limits = {});
 
-// Writes JSON, two spaces a level (or on one line). Doubles are the shortest text that reads back
-// to the same bits; non-finite ones become null. Misuse (a key outside an object) is a CHECK.
+// Writes JSON, indented by two spaces a level or on one line:
+//   JsonWriter json;
+//   json.BeginObject().Key("steps").Integer(3).EndObject();
+//   std::string text = std::move(json).Finish();
+// A double is written as the shortest text that reads back to the same bits; a non-finite one
+// becomes null. Misuse, such as a key outside an object, is a CHECK.
 class JsonWriter {
  public:
   enum class Style { kPretty, kOneLine };
@@ -61,7 +68,8 @@ class JsonWriter {
   JsonWriter& Number(double value);
   JsonWriter& Bool(bool value);
   JsonWriter& Null();
-  // The text so far; whole once every level is closed. Ends with a newline in pretty style.
+  // Returns the text. It is complete once every object and array has been ended, and ends with a
+  // newline in pretty style.
   std::string Finish() &&;
 
  private:

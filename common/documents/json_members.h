@@ -9,16 +9,16 @@
 
 namespace horizon {
 
-// A member of a JSON object and where its value stands in the text: [begin, end).
+// A member of a JSON object, and the byte range [begin, end) of its value in the text.
 struct JsonMember {
   std::string key;  // unescaped
   size_t begin = 0;
   size_t end = 0;
 };
 
-// The members of the outermost object of a JSON text, in its order: for changing a value and
-// leaving every other byte as it is. InvalidArgument as ParseJson's, and when the text is no
-// object; `file` is for messages.
+// Finds the members of the outermost object of a JSON text, in their order in the text. With the
+// byte ranges a caller can replace one value and leave every other byte as it is. Returns the
+// errors of ParseJson, and InvalidArgument if the text is not an object. `file` is for messages.
 absl::StatusOr<std::vector<JsonMember>> FindJsonMembers(const std::string& file,
                                                         std::string_view text);
 

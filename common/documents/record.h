@@ -15,26 +15,33 @@
 
 namespace horizon {
 
-// A record is a plain struct whose fields are declared once, with unit, range and help:
+// A record is a plain struct that declares its fields once, with unit, range and help:
 //   template <typename Record, typename Visitor>   // Record is StreamPlan or const StreamPlan
 //   void VisitFields(Record& plan, Visitor& visit) {
 //     visit("buffer_depth", plan.buffer_depth, {.unit = "slots", .minimum = 1, .help = "..."});
 //   }
-// Reading, writing and documenting it are the visitors below, so a field cannot be read but not
-// written, or documented under another name.
+// The visitors below read, write, check and document it, so a field cannot be read but not written,
+// or documented under another name. To write a plan as JSON:
+//   JsonWriter json;
+//   json.BeginObject();
+//   RecordWriter write(json);
+//   VisitFields(plan, write);
+//   json.EndObject();
 
 enum class FieldPresence { kOptional, kRequired };
 
 struct FieldInfo {
   std::string_view unit = "";
-  // Inclusive bounds for numbers and byte counts; a bound beyond the type's range is no bound.
+  // Inclusive bounds for numbers and byte counts. A bound beyond the range of the type has no
+  // effect.
   double minimum = -1e300;
   double maximum = 1e300;
   FieldPresence presence = FieldPresence::kOptional;
   std::string_view help = "";
 };
 
-// "needs a value from 1 to 8 slots, found 9", or "" where the field is in range or has none.
+// What is wrong with the value of a field: "needs a value from 1 to 8 slots, found 9". "" if the
+// value is in range or the type has no range.
 template <typename T>
 std::string RangeProblem(const T& field, const FieldInfo& info) {
   double value = 0;
@@ -50,7 +57,7 @@ std::string RangeProblem(const T& field, const FieldInfo& info) {
                 info.unit.empty() ? "" : " ", info.unit, ", found ", value);
 }
 
-// Checks the ranges of a record that was made in code, not read from a file.
+// Checks the ranges of a record that was built in code rather than read from a file.
 class RecordChecker {
  public:
   template <typename T>
@@ -67,7 +74,8 @@ class RecordChecker {
   absl::Status status_;
 };
 
-// Reads fields from an object and checks each against its range and choices.
+// Reads the fields from an object and checks each against its range or choices. Errors are kept by
+// the ObjectReader.
 class RecordReader {
  public:
   explicit RecordReader(ObjectReader& reader) : reader_(reader) {}
@@ -105,7 +113,8 @@ class RecordReader {
   ObjectReader& reader_;
 };
 
-// Writes every field, in declaration order; byte counts as integers, so that they round-trip.
+// Writes every field in declaration order. Byte counts are written as integers, so that reading
+// returns the same value.
 class RecordWriter {
  public:
   explicit RecordWriter(JsonWriter& writer) : writer_(writer) {}
@@ -138,7 +147,8 @@ class RecordWriter {
   JsonWriter& writer_;
 };
 
-// The table of fields as Markdown: | field | unit and range, or choices | default | meaning |.
+// Makes the table of fields in Markdown: | field | unit and range, or choices | default | meaning
+// |.
 class RecordTable {
  public:
   template <typename T>

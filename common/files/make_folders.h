@@ -7,7 +7,7 @@
 
 namespace horizon {
 
-// Makes a folder, and those above it, where they are missing.
+// Creates a folder and its missing parents, as `mkdir -p` does. Returns the error of Io on failure.
 absl::Status MakeFolders(Io& io, const std::string& path);
 
 }  // namespace horizon

@@ -4,8 +4,9 @@
 
 namespace horizon {
 
-// `path` from the root, for what is kept in a file and read by a process that was started in
-// another folder. Nothing is looked up: links stay as they are, and the file need not be there.
+// Makes a path absolute, so that it can be stored in a file and used by a process that was started
+// in another folder. The file system is not consulted: symbolic links are not resolved, and the
+// file need not exist. Returns `path` unchanged if there is no working folder.
 std::string AbsolutePath(const std::string& path);
 
 }  // namespace horizon

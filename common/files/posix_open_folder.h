@@ -8,15 +8,14 @@
 
 namespace horizon {
 
-// A folder that is held open, so that it stays known when somebody moves or deletes it, or puts
-// another one in its place:
+// Holds a folder open, to find out later whether somebody moved, deleted or replaced it:
 //   ASSIGN_OR_RETURN(const OpenFolder folder, OpenFolder::Open(path));
 //   ...
 //   if (!folder.IsAtItsPath()) Complain(folder.CurrentPath());
-// Nothing keeps others from doing that. Any thread.
+// It does not prevent them from doing so. Any thread may use it.
 class OpenFolder {
  public:
-  // Io's errors; NotFound too where `path` is no folder.
+  // Returns the errors of Io (IoError); NotFound also if `path` is not a folder.
   static absl::StatusOr<OpenFolder> Open(const std::string& path);
   OpenFolder(OpenFolder&& other) noexcept
       : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
@@ -24,10 +23,11 @@ class OpenFolder {
   ~OpenFolder();
 
   const std::string& path() const { return path_; }
-  // Whether the path it was opened with still leads to this very folder, by device and inode. An
-  // error in looking (a server that does not answer) is no sign that it does not.
+  // Whether the path that it was opened with still leads to this very folder, by device and inode.
+  // Returns true if that cannot be determined, for instance because a file server does not respond.
   bool IsAtItsPath() const;
-  // Where it is now, from the root; nothing when it was deleted or that cannot be told.
+  // The absolute path of the folder now; nullopt if it was deleted or the path cannot be
+  // determined.
   std::optional<std::string> CurrentPath() const;
 
  private:

@@ -7,8 +7,8 @@
 
 namespace horizon {
 
-// Cuts the regular file `path` to its first `size` bytes; one that is shorter stays as it is. Takes
-// no room on the disk, so it works on a full one. Io's errors.
+// Truncates the regular file `path` to its first `size` bytes; a file that is not longer stays as
+// it is. It needs no disk space, so it works on a full disk. Returns the errors of Io (IoError).
 absl::Status TruncateFile(const std::string& path, uint64_t size);
 
 }  // namespace horizon

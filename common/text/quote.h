@@ -5,8 +5,9 @@
 
 namespace horizon {
 
-// Foreign text made safe to put into a message: in double quotes, control and non-ASCII bytes that
-// are not UTF-8 escaped, at most about 60 bytes of it ("..." stands for the rest).
+// Makes text from outside (a file, the command line) safe to put into an error message. The text is
+// put in double quotes; control characters, and bytes that are neither ASCII nor UTF-8, are
+// escaped. Only about the first 60 bytes are shown, followed by "..." for the rest.
 std::string Quoted(std::string_view text);
 
 }  // namespace horizon

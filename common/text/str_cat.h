@@ -7,9 +7,10 @@
 
 namespace horizon {
 
-// Appends one piece: text of any kind (std::string_view, which the system's Abseil does not know,
-// and absl::string_view), a character, an integer in decimal, or a real number as the shortest text
-// that reads back to the same value. A bool has no obvious text and is refused.
+// Appends one piece of StrCat to `text`: a string of any kind (including std::string_view, which
+// the system's Abseil does not accept, and absl::string_view), a character, an integer in decimal,
+// or a real number as the shortest text that reads back to the same value. A bool does not compile,
+// since it has no obvious text.
 template <typename T>
 void AppendPiece(std::string& text, const T& piece) {
   if constexpr (std::is_convertible_v<const T&, std::string_view>) {
@@ -26,7 +27,8 @@ void AppendPiece(std::string& text, const T& piece) {
   }
 }
 
-// StrCat("layer ", 3, " of ", name): the pieces one after another. Pure, allocates the result only.
+// Concatenates its arguments: StrCat("layer ", 3, " of ", name). Pure; it allocates only the
+// result.
 template <typename... T>
 std::string StrCat(const T&... pieces) {
   std::string text;

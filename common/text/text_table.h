@@ -6,19 +6,20 @@
 
 namespace horizon {
 
-// A table for a terminal: columns as wide as their widest cell, the first one left-aligned, the
-// others right-aligned, two spaces between.
+// Formats a table for a terminal. Each column is as wide as its widest cell; the first column is
+// left-aligned, the others are right-aligned, and two spaces separate them.
 //   TextTable table({"stage", "bytes"});
 //   table.AddRow({"embedding", "1.01 GiB"});
 //   std::string text = std::move(table).Finish();
 class TextTable {
  public:
   explicit TextTable(std::vector<std::string> header);
-  // One cell for each column (CHECK). A cell counts one column of the terminal for each byte.
+  // Adds a row, which must have one cell for each column (CHECK). The width of a cell is its length
+  // in bytes.
   void AddRow(std::vector<std::string> cells);
-  // A line of dashes.
+  // Adds a line of dashes.
   void AddRule();
-  // Every line ends with a newline and without spaces before it.
+  // Returns the text. Every line ends with a newline and has no trailing spaces.
   std::string Finish() &&;
 
  private:

@@ -12,9 +12,9 @@
 
 namespace horizon {
 
-// Hands items from threads to threads in order, at most `capacity` (> 0) waiting: a fast producer
-// is held back instead of filling memory. Any number of producers and consumers. The queue must
-// outlive every call on it.
+// A first-in first-out queue between threads that holds at most `capacity` (> 0) items, so that a
+// fast producer waits instead of filling memory. Any number of threads may push and pop. The queue
+// must outlive every call on it.
 template <typename T>
 class BoundedQueue {
  public:
@@ -22,8 +22,8 @@ class BoundedQueue {
   BoundedQueue(const BoundedQueue&) = delete;
   BoundedQueue& operator=(const BoundedQueue&) = delete;
 
-  // Blocks while full. False, and the item is dropped, once the queue is closed or `stop`
-  // requested.
+  // Adds an item; blocks while the queue is full. Returns false, and drops the item, if the queue
+  // is closed or `stop` is requested while it is full.
   bool Push(T item, std::stop_token stop = {}) {
     std::unique_lock lock(mutex_);
     const bool woken =
@@ -34,8 +34,9 @@ class BoundedQueue {
     return true;
   }
 
-  // The oldest item; blocks while empty. A closed queue first gives what it still holds, then
-  // nothing. Nothing as well once `stop` is requested while it is empty.
+  // Removes the oldest item; blocks while the queue is empty. A closed queue first returns the
+  // items it still holds, then nullopt. Returns nullopt also if `stop` is requested while it is
+  // empty.
   std::optional<T> Pop(std::stop_token stop = {}) {
     std::unique_lock lock(mutex_);
     filled_.wait(lock, std::move(stop), [&] { return closed_ || !items_.empty(); });
@@ -46,7 +47,8 @@ class BoundedQueue {
     return item;
   }
 
-  // No more items come: wakes every waiting thread. May be called more than once.
+  // Ends the queue: later pushes fail, and every waiting thread wakes. May be called more than
+  // once.
   void Close() {
     const std::scoped_lock lock(mutex_);
     closed_ = true;
@@ -55,7 +57,7 @@ class BoundedQueue {
   }
 
   size_t capacity() const { return capacity_; }
-  // How many wait at this moment; another thread may change it at once.
+  // The number of items at this moment; another thread may change it at once.
   size_t size() const {
     const std::scoped_lock lock(mutex_);
     return items_.size();

@@ -11,19 +11,19 @@
 
 namespace horizon {
 
-// Used by StartThread alone.
+// Only StartThread calls these two.
 void NameThread(std::jthread& thread, const std::string& name);
 absl::Status ThreadNotStarted(const std::string& name, const char* reason);
 
-// Starts a thread that calls `body`, with a std::stop_token if it takes one; the caller owns the
-// thread. Every thread of the program is started here, because the constructor of std::jthread
-// throws when the system gives no more threads, and we throw nothing:
+// Starts a thread that calls `body`, with a std::stop_token if `body` takes one. The caller owns
+// the thread:
 //
 //   ASSIGN_OR_RETURN(thread_, StartThread("saver", [this] { Serve(); }));
 //
-// `name` is what `top -H` shows, cut to 15 bytes; the name is set when StartThread returns.
-// ResourceExhausted, with the limits that may be in the way, when no thread could be started; then
-// `body` is never called.
+// Every thread of the program is started here, because the constructor of std::jthread throws when
+// the system has no more threads, and this project does not throw. `top -H` shows `name`, cut to 15
+// bytes; the name is set when StartThread returns. If no thread can be started, `body` is never
+// called and the result is ResourceExhausted, with the limits that may be the cause.
 template <typename Body>
 absl::StatusOr<std::jthread> StartThread(const std::string& name, Body&& body) {
   try {

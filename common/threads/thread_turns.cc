@@ -9,7 +9,7 @@
 namespace horizon {
 namespace {
 
-// struct sched_attr of the kernel (sched_setattr(2)), whose header cannot stand beside sched.h.
+// The kernel's struct sched_attr (sched_setattr(2)); its header cannot be included with sched.h.
 struct Attributes {
   uint32_t size = sizeof(Attributes);
   uint32_t policy = 0;
@@ -22,18 +22,18 @@ struct Attributes {
 };
 static_assert(sizeof(Attributes) == 48);  // the first version, which every kernel takes
 
-constexpr uint64_t kTurnNanoseconds = 100'000;  // the shortest that can be asked for
+constexpr uint64_t kTimeSliceNanoseconds = 100'000;  // the shortest that the kernel accepts
 
 }  // namespace
 
-void AskForShortTurns() {
+void RequestShortTimeSlice() {
 #if defined(SYS_sched_getattr) && defined(SYS_sched_setattr)
   Attributes attributes;
   if (syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0) != 0) return;
-  // Whoever chose another policy for us knows better.
+  // Keep a policy that somebody chose for this process.
   if (attributes.policy != SCHED_OTHER) return;
-  attributes.runtime = kTurnNanoseconds;
-  // What is refused leaves the thread as it was.
+  attributes.runtime = kTimeSliceNanoseconds;
+  // If the kernel refuses, the thread stays as it was.
   (void)syscall(SYS_sched_setattr, 0, &attributes, 0);
 #endif
 }

@@ -2,11 +2,12 @@
 
 namespace horizon {
 
-// Asks the system to let the calling thread run soon after it wakes, for short turns: a thread that
-// mostly waits, and whose work others wait for. Beside threads that compute all the time on every
-// core it would else wait for its turn for milliseconds. Takes no priority from anyone: over time
-// every thread has its share. Linux does so from 6.12 on (a slice asked for by sched_setattr);
-// where it does not, nothing changes.
-void AskForShortTurns();
+// Asks the scheduler to give the calling thread short time slices, so that it runs soon after it
+// wakes. Call it in a thread that mostly waits and whose work other threads wait for, such as one
+// that submits copies: while other threads compute on every core, it would otherwise wait for
+// milliseconds before it runs. It takes no priority from other threads; over time every thread gets
+// its share. Linux supports this from 6.12 on (a custom slice in sched_setattr); on other systems
+// the call does nothing.
+void RequestShortTimeSlice();
 
 }  // namespace horizon

@@ -17,7 +17,7 @@
 namespace horizon {
 namespace {
 
-// That the process may run on.
+// The number of cores that the process may run on.
 int UsableCores() {
   cpu_set_t cores;
   CPU_ZERO(&cores);
@@ -26,7 +26,7 @@ int UsableCores() {
   return CPU_COUNT(&cores);
 }
 
-// What the processor is told while a thread looks again and again.
+// Tells the processor that this thread is in a spin-wait loop.
 void Pause() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -35,26 +35,26 @@ void Pause() {
 #endif
 }
 
-// Looks for a while, about 50 us, whether `is_so`, before its caller goes to sleep. A kernel
-// follows another within microseconds, and to wake a thread takes tens of them; of a virtual
-// machine, whose idle processors must be woken by the host, often more than a small kernel itself
+// Spins for about 50 us, or until `condition` holds, before its caller goes to sleep. One kernel
+// follows another within microseconds, but waking a thread takes tens of microseconds; in a virtual
+// machine, where the host must wake an idle processor, it often takes longer than a small kernel
 // (docs/runtime.md has the figures).
-constexpr int kLooks = 3000;
+constexpr int kMaxSpins = 3000;
 template <typename Condition>
-void LookFor(Condition is_so) {
-  for (int i = 0; i < kLooks && !is_so(); ++i) Pause();
+void SpinWait(Condition condition) {
+  for (int i = 0; i < kMaxSpins && !condition(); ++i) Pause();
 }
 
 }  // namespace
 
-// A run is announced by a new number under the mutex and stays open until every piece is taken; a
-// worker that comes while it is open is inside until it finds no piece left. Run closes it and
-// returns when nobody is inside, so nobody can still be in an old run when the next begins. It does
-// not wait for workers that never came: a thread whose core others use may be late by milliseconds,
-// and the caller has done its pieces by then.
+// A run starts when its number is incremented under the mutex, and stays open until every piece is
+// taken. A worker that arrives while it is open is inside until it finds no piece left. Run closes
+// the run and returns when no worker is inside, so no worker can still be in an old run when the
+// next one starts. It does not wait for workers that never arrived: if other processes use its
+// core, a thread may be late by milliseconds, and the caller has processed its pieces by then.
 //
-// Before either side sleeps it looks for a while, without the mutex, whether it need not: what it
-// sees there decides nothing.
+// Before either side sleeps, it spins for a short time without the mutex, in case the sleep is not
+// needed. What it reads there decides nothing: the wait under the mutex does.
 struct Workers::Shared {
   std::mutex mutex;
   std::condition_variable begun;
@@ -66,9 +66,9 @@ struct Workers::Shared {
   const Body* body = nullptr;         // guarded by mutex; valid while a run is open
   int64_t pieces = 0;                 // likewise
   std::atomic<int64_t> next{0};       // the next piece nobody has taken
-  // Whether threads look before they sleep: not where there are more of them than cores, since
-  // whoever looks then keeps another from working.
-  bool looks = false;
+  // Whether threads spin before they sleep. They do not if there are more threads than cores, since
+  // a spinning thread would then keep another from working.
+  bool spin_before_sleep = false;
   std::vector<std::jthread> threads;
 
   void Take(Body work, int64_t count, int worker) {
@@ -81,7 +81,7 @@ struct Workers::Shared {
     uint64_t seen = 0;
     const auto called = [&] { return stopping || run != seen; };
     while (true) {
-      if (looks) LookFor(called);
+      if (spin_before_sleep) SpinWait(called);
       std::unique_lock lock(mutex);
       begun.wait(lock, called);
       if (stopping) return;
@@ -116,7 +116,7 @@ absl::StatusOr<std::unique_ptr<Workers>> Workers::Create(const std::string& name
   }
   std::unique_ptr<Workers> workers(new Workers(std::make_unique<Shared>()));
   Shared* shared = workers->shared_.get();
-  shared->looks = count <= UsableCores();
+  shared->spin_before_sleep = count <= UsableCores();
   for (int worker = 1; worker < count; ++worker) {
     ASSIGN_OR_RETURN(std::jthread thread, StartThread(StrCat(name, "-", worker),
                                                       [shared, worker] { shared->Serve(worker); }));
@@ -154,7 +154,7 @@ void Workers::Run(int64_t pieces, Body body) {
     shared_->open = false;
   }
   const auto over = [&] { return shared_->inside == 0; };
-  if (shared_->looks) LookFor(over);
+  if (shared_->spin_before_sleep) SpinWait(over);
   std::unique_lock lock(shared_->mutex);
   shared_->ended.wait(lock, over);
 }

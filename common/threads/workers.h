@@ -9,25 +9,28 @@
 
 namespace horizon {
 
-// The threads of one lane. A kernel cuts its work into pieces that depend on shapes alone and has
-// the workers take them; which worker takes which piece never changes a result.
+// The threads that run the host kernels of one schedule lane. A kernel splits its work into pieces
+// by shape alone, and the workers process them:
+//   workers.Run(rows, [&](int64_t row, int worker) { ... });
+// Which worker processes which piece never changes a result.
 class Workers {
  public:
-  // `piece`: 0 .. pieces - 1. `worker`: 0 .. count() - 1, so that a piece can use scratch of its
-  // own.
+  // `piece` is 0 to pieces - 1. `worker` is 0 to count() - 1; a piece may use the scratch memory of
+  // its worker (KernelContext::ScratchOf).
   using Body = absl::FunctionRef<void(int64_t piece, int worker)>;
 
-  // `count` workers (1..1024), the calling thread among them: count - 1 threads called "name-1",
-  // "name-2", ... are started. ResourceExhausted when the system gives no more threads.
+  // Makes `count` workers (1 to 1024). The thread that calls Run is one of them; count - 1 threads
+  // named "name-1", "name-2", ... are started. InvalidArgument for a bad count; ResourceExhausted
+  // if the system has no more threads.
   static absl::StatusOr<std::unique_ptr<Workers>> Create(const std::string& name, int count);
-  // One worker, the caller itself.
+  // One worker: the thread that calls Run.
   static std::unique_ptr<Workers> Inline();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
   ~Workers();
 
-  // Calls body for every piece once and returns when all have ended. One caller at a time; a body
-  // does not call Run. Nothing is allocated.
+  // Calls `body` once for every piece and returns when all calls have returned. Only one thread may
+  // call Run at a time, and `body` must not call it. Run allocates nothing.
   void Run(int64_t pieces, Body body);
   int count() const;
 

@@ -64,9 +64,10 @@ StreamPlan PlanOf(const ModelSpec& spec, const TrainingJob& job, Strategy strate
   return plan;
 }
 
-class Experiment {
+// Trains and tests the model of one row and seed at a time.
+class AccuracyRunner {
  public:
-  Experiment(const AccuracyOptions& options, const QuestionSet& questions, Io& io, Clock& clock)
+  AccuracyRunner(const AccuracyOptions& options, const QuestionSet& questions, Io& io, Clock& clock)
       : options_(options),
         spec_(AccuracyModel(options)),
         questions_(questions),
@@ -79,7 +80,7 @@ class Experiment {
     return run;
   }
 
-  // Also says what the row's device holds.
+  // Also sets the row's device_bytes.
   absl::StatusOr<AccuracyRun> Trained(AccuracyRow& row, int64_t seed) {
     const TrainingJob job = JobOf(options_, row, seed);
     const StreamPlan plan = PlanOf(spec_, job, *row.strategy, options_.threads);
@@ -96,7 +97,7 @@ class Experiment {
         1, job.steps, [&](int64_t step) { return ReadStepInput(job, step, *data.train); },
         [&](const Trainer::Report& report) -> absl::StatusOr<Trainer::Next> {
           run.last_loss = report.result.loss;
-          return Trainer::Next::kGoOn;
+          return Trainer::Next::kContinue;
         }));
     run.seconds = std::chrono::duration<double>(clock_.Now() - begin).count();
     ASSIGN_OR_RETURN(run.digest, trainer->store().Digest());
@@ -114,7 +115,7 @@ class Experiment {
     return {.device = device, .kernels = HostKernels(), .clock = clock_};
   }
 
-  // Puts all held-out problems to a model with these weights.
+  // Lets a model with these weights answer all held-out problems.
   absl::Status Ask(const AccuracyRow& row, const ParameterStore::Source& weights,
                    AccuracyRun& run) {
     const std::vector<QuestionSet::HeldOut>& asked = questions_.held_out();
@@ -221,13 +222,13 @@ absl::StatusOr<AccuracyResult> RunAccuracy(const AccuracyOptions& options, Io& i
   ASSIGN_OR_RETURN(const QuestionSet questions, QuestionSet::Write(io, options.folder,
                                                                    {.problems = options.problems,
                                                                     .held_out = options.held_out}));
-  Experiment experiment(options, questions, io, clock);
+  AccuracyRunner runner(options, questions, io, clock);
   for (int64_t seed = 0; seed < options.seeds; ++seed) {
     for (AccuracyRow& row : result.rows) {
-      ASSIGN_OR_RETURN(AccuracyRun run, row.strategy.has_value() ? experiment.Trained(row, seed)
-                                                                 : experiment.Untrained(row, seed));
+      ASSIGN_OR_RETURN(AccuracyRun run, row.strategy.has_value() ? runner.Trained(row, seed)
+                                                                 : runner.Untrained(row, seed));
       row.runs.push_back(std::move(run));
-      if (options.tell) options.tell(NewsOf(row, seed, options.held_out));
+      if (options.on_progress) options.on_progress(NewsOf(row, seed, options.held_out));
     }
   }
   return result;

@@ -17,13 +17,13 @@
 
 namespace horizon {
 
-// The paper's question about accuracy, asked at a size that trains in a minute: a model trained
-// from scratch on word problems, once with all of it on the device and once streamed, then asked
-// problems it has not seen. Measured, not simulated.
+// The paper's accuracy experiment at a size that trains in a minute: a model is trained from
+// scratch on word problems, once with everything on the device and once streamed, and then answers
+// problems that it has not seen. The results are measured, not simulated.
 
 struct AccuracyOptions {
-  std::string folder;  // exists; gets the problems
-  int64_t seeds = 3;   // of first weights and order of samples: 0, 1, ...
+  std::string folder;  // exists already; the problems are written there
+  int64_t seeds = 3;   // number of seeds (0, 1, ...) for initial weights and sample order
   int64_t problems = 20'000;
   int64_t held_out = 400;
   int64_t hidden = 128;
@@ -32,25 +32,25 @@ struct AccuracyOptions {
   int64_t sequence = 256;
   int64_t micro_batch = 8;
   double learning_rate = 3e-3;
-  int64_t threads = 1;                         // that compute; they change no bit
-  std::function<void(std::string_view)> tell;  // how far it is, a line at a time; may be missing
+  int64_t threads = 1;  // compute threads; results do not depend on it
+  std::function<void(std::string_view)> on_progress;  // gets a line after each run; may be null
 };
-// Of seconds, to see that everything works: one seed, and a model that learns little more than
-// what an answer looks like.
+// Options for a run of seconds, to see that everything works: one seed, and a model that learns
+// little more than the form of an answer.
 AccuracyOptions QuickAccuracy();
 
 ModelSpec AccuracyModel(const AccuracyOptions& options);
 
-// A model with one seed.
+// The result of one seed.
 struct AccuracyRun {
-  int64_t right = 0;                 // held-out problems whose stated result is right
-  std::vector<std::string> answers;  // to all of them
-  uint64_t digest = 0;               // of masters and moments
-  double last_loss = 0;              // of training
-  double seconds = 0;                // of training
+  int64_t right = 0;                 // number of held-out problems answered correctly
+  std::vector<std::string> answers;  // to all held-out problems
+  uint64_t digest = 0;               // hash of master weights and moments after training
+  double last_loss = 0;              // of the last training step
+  double seconds = 0;                // training time
 };
 
-// The same with all seeds. Without a strategy: before any training.
+// One configuration with all seeds. Without a strategy: the model before any training.
 struct AccuracyRow {
   std::optional<Strategy> strategy;
   NumberType compute = NumberType::kBf16;
@@ -62,12 +62,13 @@ struct AccuracyRow {
 struct AccuracyResult {
   AccuracyOptions options;
   uint64_t parameters = 0;
-  // The first is before training; then, for each arithmetic, `resident` and behind it `horizon`.
+  // The first row is before training. Then each combination of compute type and state format has
+  // two rows: `resident`, then `horizon`.
   std::vector<AccuracyRow> rows;
 };
 
-// Trains and asks. Every run of a row is trained and answers under the row's own strategy. Errors
-// of Io, of the data and of Trainer and Generator.
+// Trains all models and has them answer the held-out problems. Every run of a row trains and
+// answers with the row's own strategy. Errors of Io, of the data and of Trainer and Generator.
 absl::StatusOr<AccuracyResult> RunAccuracy(const AccuracyOptions& options, Io& io, Clock& clock);
 
 }  // namespace horizon

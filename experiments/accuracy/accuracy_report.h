@@ -12,8 +12,8 @@
 
 namespace horizon {
 
-// What the accuracy experiment says, for people and programs. Our figures and the published ones
-// stand in tables of their own: model and data are not the same.
+// Shows the results of the accuracy experiment, for people and programs. Our figures and the
+// published ones are in separate tables, since model and data are not the same.
 
 // Share of right answers over the seeds of a row.
 struct AccuracySpread {
@@ -26,8 +26,9 @@ AccuracySpread SpreadOf(const AccuracyRow& row, int64_t held_out);
 // Whether run i of both rows ended with the same bits and gave the same answers, for all i.
 bool SameRuns(const AccuracyRow& streamed, const AccuracyRow& resident);
 
-// What must hold and does not: `horizon` equals `resident` bit for bit, and with every seed a
-// trained model answers more than it did before. Empty: all holds.
+// The requirements that the results violate; empty if there are none. Required: `horizon` equals
+// `resident` bit for bit, and with every seed a trained model answers more problems correctly than
+// before training.
 std::vector<std::string> AccuracyViolations(const AccuracyResult& result);
 
 // The published table (experiments/accuracy/published.csv, part of the program).
@@ -35,7 +36,7 @@ struct PublishedAccuracy {
   std::string model;
   std::string dataset;
   std::string system;
-  std::optional<double> percent;  // exact match; none: not published
+  std::optional<double> percent;  // exact match; empty: not published
   std::string note;
 };
 absl::StatusOr<std::vector<PublishedAccuracy>> LoadPublishedAccuracy();
@@ -45,7 +46,7 @@ std::string AccuracyText(const AccuracyResult& result,
                          const std::vector<PublishedAccuracy>& published, std::string_view report);
 std::string AccuracyJson(const AccuracyResult& result, std::string_view report);
 
-// accuracy.csv (a line a run), accuracy_published.csv and accuracy.html.
+// The files accuracy.csv (one line for each run), accuracy_published.csv and accuracy.html.
 std::vector<ReportFile> AccuracyFiles(const AccuracyResult& result,
                                       const std::vector<PublishedAccuracy>& published);
 

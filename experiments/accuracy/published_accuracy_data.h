@@ -2,7 +2,7 @@
 
 namespace horizon {
 
-// The text of published.csv; its .cc file is made by the build.
+// The text of experiments/accuracy/published.csv. The build makes the .cc file.
 extern const char kPublishedAccuracy[];
 
 }  // namespace horizon

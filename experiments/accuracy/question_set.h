@@ -16,25 +16,25 @@
 namespace horizon {
 
 // The questions of the accuracy experiment: word problems (arithmetic_stories.h) to train on, in a
-// file as a person would have it, and others to be asked.
+// data file like a user's, and held-out ones for the test.
 class QuestionSet {
  public:
   struct Sizes {
-    int64_t problems = 0;  // to train on
-    int64_t held_out = 0;  // to be asked
+    int64_t problems = 0;  // for training
+    int64_t held_out = 0;  // for the test
   };
   struct HeldOut {
     std::vector<int32_t> prompt;  // the question, up to where the answer begins
     int64_t result = 0;
   };
 
-  // Writes FOLDER/problems.jsonl and FOLDER/held_out.jsonl, records of query and response as
-  // MetaMathQA has them. No question is in both. The folder exists. Io's errors.
+  // Writes FOLDER/problems.jsonl and FOLDER/held_out.jsonl: records with query and response, in the
+  // format of MetaMathQA. No question is in both files. The folder must exist. Io's errors.
   static absl::StatusOr<QuestionSet> Write(Io& io, const std::string& folder, const Sizes& sizes);
 
-  // What a model is trained on: bytes as tokens, the plain chat format, loss on the answers alone,
-  // rows of `sequence` tokens in the order of `seed`. FOLDER/tokens holds them tokenised. The set
-  // and `io` outlive the data. Errors of OpenTrainingData.
+  // Opens the training data: bytes as tokens, the plain chat format, loss on the answers only, rows
+  // of `sequence` tokens in the order that `seed` determines. The tokenised data is kept in
+  // FOLDER/tokens. This set and `io` outlive the data. Errors of OpenTrainingData.
   absl::StatusOr<TrainingData> Open(Io& io, int64_t sequence, int64_t seed) const;
 
   const std::vector<HeldOut>& held_out() const { return held_out_; }
@@ -48,9 +48,9 @@ class QuestionSet {
 
   std::string folder_;
   ModelTokenizer bytes_;
-  std::optional<ChatEncoder> chat_;  // of the plain format; set by Write
+  std::optional<ChatEncoder> chat_;  // for the plain format; set by Write
   std::vector<HeldOut> held_out_;
-  int64_t longest_answer_ = 0;  // tokens, with the one that ends it
+  int64_t longest_answer_ = 0;  // tokens, including the end token
 };
 
 }  // namespace horizon

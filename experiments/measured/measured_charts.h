@@ -7,9 +7,9 @@
 
 namespace horizon {
 
-// The charts a measured config asks for: what was simulated from this machine's profile, what was
-// measured on it and, where there is one, what the paper has. NAME_measured, then
-// NAME_measured_2, ...
+// Draws the charts of a measured config. They show the values simulated from this machine's
+// profile, the values measured on it and, where there are any, the paper's. The charts are named
+// NAME_measured, NAME_measured_2, ...
 std::vector<ReportChart> DrawMeasuredCharts(const MeasuredExperiment& experiment);
 
 }  // namespace horizon

@@ -16,9 +16,9 @@
 
 namespace horizon {
 
-// The measured half of an experiment: experiments/NAME/measured.json, part of the program. Its rows
-// are runs on this machine at a size it can train; model, job and plan of a row are those of the
-// experiment with what the row changes.
+// The config of the measured half of an experiment: experiments/NAME/measured.json, compiled into
+// the program. Its rows are runs on this machine, at a size that it can train. Model, job and plan
+// of a row are those of the experiment with the row's changes.
 
 enum class MeasuredMetric { kThroughput, kSeconds, kHostGib };
 enum class MeasuredX { kLayers, kHidden, kParameters, kRow };
@@ -26,10 +26,10 @@ std::span<const EnumWord<MeasuredMetric>> WordsOf(MeasuredMetric);
 std::span<const EnumWord<MeasuredX>> WordsOf(MeasuredX);
 
 struct MeasuredChart {
-  // Throughput is drawn as a share of the row it is compared with, so that the paper's stands
-  // beside ours; layers and width then as multiples of that row's.
+  // Throughput is drawn relative to the row that a row is compared with, so that the paper's
+  // figures can be drawn beside ours; layers and width are then multiples of that row's.
   MeasuredMetric metric = MeasuredMetric::kThroughput;
-  MeasuredX x = MeasuredX::kRow;  // rows are bars, the others lines
+  MeasuredX x = MeasuredX::kRow;  // kRow draws bars, the others draw lines
   std::string x_label;
   std::string y_label;
 };
@@ -39,10 +39,10 @@ struct MeasuredRowConfig {
   ModelShape model;
   TrainingJob job;
   StreamPlan plan;
-  bool link_limited = true;   // where the experiment limits the link
+  bool link_limited = true;   // whether the experiment's link limit applies, if it has one
   std::string compared_with;  // a row: the change of throughput from it is shown; "": none
-  std::string losses_as;      // a row: losses must be equal bit for bit; "": none
-  std::string line;           // rows with one word make one line of host memory; "": all
+  std::string losses_as;      // a row: the losses must equal its losses bit for bit; "": none
+  std::string line;           // rows with the same word form one line of host memory; "": all
   std::string published_row;  // id in published.csv of the same folder; "": none
 };
 
@@ -50,31 +50,32 @@ struct MeasuredConfig {
   std::string name;  // its folder
   std::string title;
   std::string summary;
-  int64_t steps = 5;   // of a run; the first is not measured
-  int64_t rounds = 2;  // every row is run once in each, in alternating order
-  // The link is held to the rate at which the load of a layer of the first row takes this share of
-  // its forward; nothing: not limited. `link_reason` says why that share.
+  int64_t steps = 5;   // of each run; the first one is not measured
+  int64_t rounds = 2;  // each row runs once in each round; the order alternates
+  // Limits the link to the bandwidth at which the load of a layer of the first row takes this share
+  // of its forward (LinkForShare). Empty: no limit. `link_reason` says why it is this share.
   std::optional<double> load_to_compute;
   std::string link_reason;
-  std::optional<Bytes> arena;   // no row may need more of the device
-  bool constant_arena = false;  // all rows need the same to the byte
+  std::optional<Bytes> arena;   // no row may need more device memory
+  bool constant_arena = false;  // all rows must need exactly the same device memory
   bool fit_host_memory = false;
   std::vector<MeasuredChart> charts;
   std::vector<std::string> remarks;
   std::vector<MeasuredRowConfig> rows;
 };
 
-enum class MeasuredSize { kFull, kQuick };  // quick: with what the member "quick" changes
+enum class MeasuredSize { kFull, kQuick };  // quick: with the changes of the member "quick"
 
-// `text` is the file's; messages name experiments/NAME/measured.json with line and field.
-// InvalidArgument for what is not a config: a row named twice or that names one which is not there,
-// a width that is no multiple of a head, ...
+// Reads a config; `text` is the contents of the file. InvalidArgument, with
+// experiments/NAME/measured.json, line and field, for an invalid config: two rows of one name, a
+// reference to a row that does not exist, a width that is not a multiple of the head size, ...
 absl::StatusOr<MeasuredConfig> ReadMeasuredConfig(std::string_view name, std::string_view text,
                                                   MeasuredSize size);
 
-// Those of the program, in the report's order.
+// The names of the measured experiments of the program, in the order of the report.
 std::vector<std::string> MeasuredNames();
-// The ones with these names, or all; NotFound with the nearest name for one that does not exist.
+// The configs with these names, or all of them if `names` is empty. NotFound, with the nearest
+// name, for one that does not exist.
 absl::StatusOr<std::vector<MeasuredConfig>> LoadMeasuredConfigs(std::span<const std::string> names,
                                                                 MeasuredSize size);
 

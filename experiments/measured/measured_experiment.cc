@@ -18,7 +18,7 @@
 namespace horizon {
 namespace {
 
-constexpr Seconds kLook{0.6};  // at the machine's speed: there are many short runs
+constexpr Seconds kSpeedTime{0.6};  // short, since there are many short runs
 
 absl::Status Named(const absl::Status& status, const MeasuredConfig& config,
                    const std::string& row) {
@@ -115,15 +115,15 @@ absl::StatusOr<MeasuredExperiment> RunMeasuredExperiment(const MeasuredConfig& c
   for (int64_t round = 0; round < config.rounds; ++round) {
     for (size_t place = 0; place < cases.size(); ++place) {
       const size_t i = round % 2 == 0 ? place : cases.size() - 1 - place;
-      if (setting.tell) {
-        setting.tell(
+      if (setting.on_run) {
+        setting.on_run(
             StrCat(config.name, ", round ", round + 1, " of ", config.rounds, ": ", cases[i].name));
       }
       absl::StatusOr<MeasuredRun> run = RunMeasured(cases[i], {.io = setting.io,
                                                                .clock = setting.clock,
                                                                .profile = setting.profile,
                                                                .steps = config.steps,
-                                                               .look = kLook});
+                                                               .speed_time = kSpeedTime});
       if (!run.ok()) return Named(run.status(), config, cases[i].name);
       AddRound(*std::move(run), experiment.rows[i]);
     }

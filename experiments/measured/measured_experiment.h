@@ -18,26 +18,26 @@
 
 namespace horizon {
 
-// The runs of an experiment on this machine, each beside what was simulated of it from the
-// machine's profile.
+// Runs an experiment on this machine and compares each run with its simulation from the machine's
+// profile.
 
 struct MeasuredRow {
   MeasuredRowConfig config;
-  std::optional<BytesPerSecond> link;  // copies were held to this
+  std::optional<BytesPerSecond> link;  // limit of the copy bandwidth, if any
   uint64_t parameters = 0;
   int64_t operations = 0;  // of a steady step
-  // Simulated.
-  double simulated_seconds = 0;  // a step
+  // Simulated values.
+  double simulated_seconds = 0;  // of a step
   Bytes simulated_host_bytes;
-  Bytes arena_bytes;  // laid out
-  // Measured. Steps at the profile's speed of the machine (MeasuredRun::step_at_usual_speed), so
-  // that rows made at different moments can be compared.
-  std::vector<double> round_seconds;  // a step, by round
-  std::vector<double> raw_seconds;    // as they were, by round
+  Bytes arena_bytes;  // device memory of the layout
+  // Measured values. Step times are converted to the profile's speed of the machine
+  // (MeasuredRun::step_at_usual_speed), so that runs made at different moments can be compared.
+  std::vector<double> round_seconds;  // of a step, by round
+  std::vector<double> raw_seconds;    // of a step as measured, by round
   double seconds = 0;                 // the median of round_seconds
-  Bytes host_bytes;                   // largest peak, beside the simulated one of the same run
-  Bytes device_bytes;                 // of the arena
-  Bytes h2d_bytes;                    // over the link in a step
+  Bytes host_bytes;    // largest peak of all rounds; simulated_host_bytes is of the same run
+  Bytes device_bytes;  // peak of the device's arena
+  Bytes h2d_bytes;     // copied over the link in a step
   Bytes d2h_bytes;
   std::vector<double> losses;
 
@@ -46,12 +46,13 @@ struct MeasuredRow {
     return static_cast<double>(host_bytes) / static_cast<double>(simulated_host_bytes) - 1;
   }
   int64_t tokens() const { return config.job.micro_batch_tokens() * config.job.accumulation; }
-  // 6 x parameters x tokens / seconds, in 10^9: what the papers count, whatever work is done.
+  // 6 x parameters x tokens / seconds, in 10^9 flops per second. This is what papers report,
+  // whatever work is really done.
   double GflopsAt(double step_seconds) const;
 };
 
-// Peak host memory of the rows with one word `line`, by parameters: bytes a parameter and what is
-// there without any.
+// Peak host memory as a linear function of the number of parameters, fitted to the rows with the
+// same `line`: the slope is bytes per parameter, the intercept is the memory without parameters.
 struct HostLine {
   std::string line;
   LineFit simulated;
@@ -60,31 +61,30 @@ struct HostLine {
 
 struct MeasuredExperiment {
   MeasuredConfig config;
-  std::vector<PublishedRow> published;  // of the folder's published.csv, where there is one
+  std::vector<PublishedRow> published;  // of the folder's published.csv, if there is one
   std::vector<MeasuredRow> rows;
 
   const MeasuredRow* Find(const std::string& name) const;
-  // Throughput of a row as a share of that of the row it is compared with, minus 1; nothing where
-  // it is compared with none. Both have the same tokens a parameter; 6N flops a second are
-  // compared.
+  // The change of throughput (6N flops per second, GflopsAt) from the row that `row` is compared
+  // with: 0.1 is 10 % more. Empty if it is compared with none.
   std::optional<double> SimulatedChange(const MeasuredRow& row) const;
   std::optional<double> MeasuredChange(const MeasuredRow& row) const;
-  // The paper's, where both rows name one of its rows.
+  // The change in the paper, if both rows name a published row.
   std::optional<double> PublishedChange(const MeasuredRow& row) const;
   const PublishedRow* PublishedOf(const MeasuredRow& row) const;
-  std::vector<HostLine> HostLines() const;  // where the config asks for them
+  std::vector<HostLine> HostLines() const;  // empty unless the config asks for them
 
-  // Of the step, over the rows.
+  // Errors of the step time over the rows.
   double median_error() const;
   double worst_error() const;
-  // What must hold on any machine and does not: equal losses, an arena that is exact and constant,
-  // host memory not above the prediction. "ROW: ...".
+  // The violated requirements, as "ROW: ...". On any machine the required losses must be equal, the
+  // arena must be exact and constant, and host memory must not exceed the prediction.
   std::vector<std::string> Violations() const;
 };
 
-// All that was measured for a report.
+// All measured results of a report.
 struct MeasuredHalf {
-  std::string machine;  // whose profile the simulated figures are from
+  std::string machine;  // the name of the profile that was simulated
   std::vector<MeasuredExperiment> experiments;
 
   std::vector<std::string> Violations() const;  // "EXPERIMENT, ROW: ..."
@@ -93,20 +93,21 @@ struct MeasuredHalf {
 struct MeasuredSetting {
   Io& io;
   Clock& clock;
-  const HardwareProfile& profile;                // of this machine
-  std::function<void(const std::string&)> tell;  // hears of each run before it begins; may be null
+  const HardwareProfile& profile;                  // of this machine
+  std::function<void(const std::string&)> on_run;  // called before each run; may be null
 };
 
-// Makes the runs of a config: every row once a round, in alternating order. Before the first run
-// every row is laid out: FailedPrecondition, naming the row, for one that needs more than the arena
-// of the config, and the errors of BuildSchedule and CheckRunnable. Errors of the runs name
-// experiment and row.
+// Makes the runs of a config: each row once in each round, in alternating order. Before the first
+// run it lays out the memory of every row: FailedPrecondition, with the row's name, for a row that
+// needs more than the config's arena, and the errors of BuildSchedule and CheckRunnable. Errors of
+// the runs name experiment and row.
 absl::StatusOr<MeasuredExperiment> RunMeasuredExperiment(const MeasuredConfig& config,
                                                          std::vector<PublishedRow> published,
                                                          const MeasuredSetting& setting);
 
-// The rate at which the load of a layer takes `share` of the forward of the layer before it, by the
-// profile; FailedPrecondition where no layer of the case is streamed.
+// The link bandwidth at which, by the profile, the load of a layer takes `share` of the time of the
+// forward of the layer before it. FailedPrecondition if the plan streams fewer than two layers;
+// errors of BuildSchedule.
 absl::StatusOr<BytesPerSecond> LinkForShare(const MeasuredCase& wanted,
                                             const HardwareProfile& profile, double share);
 

@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "common/check.h"
+#include "common/process_memory.h"
 #include "common/statistics.h"
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
 #include "kernels/embedding/embedding.h"
 #include "planner/machines/machine_catalog.h"
 #include "runtime/execution/trainer.h"
-#include "runtime/loop/process_memory.h"
 #include "schedule/build/build_schedule.h"
 #include "schedule/check_runnable.h"
 #include "training/initial_weights.h"
@@ -56,13 +56,13 @@ double MedianOver(const std::vector<MeasuredBurst>& bursts, Of of) {
 }
 
 MachineSpeed Mean(std::span<const MachineSpeed> speeds) {
-  MachineSpeed sum{.products = 0, .memory = 0};
+  MachineSpeed sum{.gemm = 0, .memory = 0};
   for (const MachineSpeed& speed : speeds) {
-    sum.products += speed.products;
+    sum.gemm += speed.gemm;
     sum.memory += speed.memory;
   }
   const auto count = static_cast<double>(speeds.size());
-  return {.products = sum.products / count, .memory = sum.memory / count};
+  return {.gemm = sum.gemm / count, .memory = sum.memory / count};
 }
 MachineSpeed Mean(const MachineSpeed& a, const MachineSpeed& b) {
   const MachineSpeed both[] = {a, b};
@@ -84,10 +84,10 @@ struct Predictor {
   }
 };
 
-// Looks at the machine's speed for so many times the usual time.
-absl::StatusOr<MachineSpeed> Look(const MeasuredOptions& options, double times) {
+// Measures the speed of the machine for `times` times the usual time.
+absl::StatusOr<MachineSpeed> MeasureSpeedNow(const MeasuredOptions& options, double times) {
   return MeasureSpeed(options.clock, options.profile, options.profile.host.cores,
-                      {.time = Seconds{times * options.look.value}});
+                      {.time = Seconds{times * options.speed_time.value}});
 }
 
 // What is known of a run before its first step.
@@ -126,50 +126,50 @@ absl::StatusOr<Steps> MakeSteps(Trainer& trainer, const MeasuredCase& wanted, in
           made.seconds.push_back(report.seconds);
           made.durations.push_back(DurationsOf(trainer.schedule(), report.timeline, 0));
         }
-        return Trainer::Next::kGoOn;
+        return Trainer::Next::kContinue;
       }));
   return made;
 }
 
-// A burst between the last look and the one `after` it, with what was predicted of it.
-MeasuredBurst Judge(const Predictor& predictor, const MeasuredOptions& options,
-                    const Schedule& schedule, std::span<const MachineSpeed> looks,
-                    const MachineSpeed& after, std::vector<double> seconds) {
-  const MachineSpeed recent = Mean(looks.last(std::min(looks.size(), kRecentLooks)));
-  MeasuredBurst burst{.before = looks.back(),
+// A burst between the last measured speed and the one `after` it, with its predictions.
+MeasuredBurst CompareBurst(const Predictor& predictor, const MeasuredOptions& options,
+                           const Schedule& schedule, std::span<const MachineSpeed> speeds,
+                           const MachineSpeed& after, std::vector<double> seconds) {
+  const MachineSpeed recent = Mean(speeds.last(std::min(speeds.size(), kRecentSpeeds)));
+  MeasuredBurst burst{.before = speeds.back(),
                       .after = after,
                       .predicted = predictor.SecondsAt(schedule, recent),
-                      .predicted_during = predictor.SecondsAt(schedule, Mean(looks.back(), after)),
+                      .predicted_during = predictor.SecondsAt(schedule, Mean(speeds.back(), after)),
                       .measured = Median(std::move(seconds))};
   if (options.other != nullptr) {
     const Predictor other{predictor.wanted, *options.other, predictor.software};
     burst.predicted_by_other =
-        other.SecondsAt(schedule, AsShareOf(*options.other, options.profile, recent));
+        other.SecondsAt(schedule, SpeedRelativeTo(*options.other, options.profile, recent));
   }
   return burst;
 }
 
 // All steps, in bursts; adds to `run` what each shows.
 absl::Status MakeBursts(Trainer& trainer, const Predictor& predictor,
-                        const MeasuredOptions& options, const MachineSpeed& first_look,
+                        const MeasuredOptions& options, const MachineSpeed& first_speed,
                         MeasuredRun& run) {
-  std::vector<MachineSpeed> looks = {first_look};
+  std::vector<MachineSpeed> speeds = {first_speed};
   MedianDurations durations(static_cast<size_t>(options.steps));
   for (int64_t first = 1, last = 0; first <= options.steps; first = last + 1) {
     // What is left over and makes no whole burst goes with the last one.
     const int64_t left = options.steps - first + 1;
     last = first + (left < 2 * kBurstSteps ? left : kBurstSteps) - 1;
     ASSIGN_OR_RETURN(Steps made, MakeSteps(trainer, predictor.wanted, first, last));
-    // Looking takes memory that is no part of the run.
+    // Measuring the speed takes memory that is no part of the run.
     ASSIGN_OR_RETURN(const ProcessMemory memory, ReadProcessMemory(options.io));
     run.host_peak_bytes = std::max(run.host_peak_bytes, memory.peak_resident);
-    ASSIGN_OR_RETURN(const MachineSpeed now, Look(options, 1));
+    ASSIGN_OR_RETURN(const MachineSpeed now, MeasureSpeedNow(options, 1));
     ResetPeakMemory(options.io).IgnoreError();
     run.losses.insert(run.losses.end(), made.losses.begin(), made.losses.end());
     for (StepDurations& step : made.durations) durations.Add(std::move(step));
     run.bursts.push_back(
-        Judge(predictor, options, trainer.schedule(), looks, now, std::move(made.seconds)));
-    looks.push_back(now);
+        CompareBurst(predictor, options, trainer.schedule(), speeds, now, std::move(made.seconds)));
+    speeds.push_back(now);
   }
   run.durations = durations.Median();
   return absl::OkStatus();
@@ -209,7 +209,7 @@ MachineSpeed MeasuredRun::mean_speed() const {
 double MeasuredRun::drift() const {
   double furthest = 0;
   for (const MeasuredBurst& burst : bursts) {
-    const double moved = burst.after.products / burst.before.products - 1;
+    const double moved = burst.after.gemm / burst.before.gemm - 1;
     if (std::abs(moved) > std::abs(furthest)) furthest = moved;
   }
   return furthest;
@@ -234,11 +234,11 @@ absl::StatusOr<MeasuredRun> RunMeasured(const MeasuredCase& wanted,
   CHECK(options.steps >= 2);
   RETURN_IF_ERROR(CheckRunnable(wanted.spec, wanted.job, wanted.plan));
   ASSIGN_OR_RETURN(Schedule schedule, BuildSchedule(wanted.spec, wanted.job, wanted.plan));
-  ASSIGN_OR_RETURN(const MachineSpeed first_look, Look(options, 2));
+  ASSIGN_OR_RETURN(const MachineSpeed first_speed, MeasureSpeedNow(options, 2));
   ASSIGN_OR_RETURN(const ProcessMemory before, ReadProcessMemory(options.io));
   const Software software = SoftwareOfRun(before, wanted.plan, DeviceKind::kHost);
   const Predictor predictor{wanted, options.profile, software};
-  const PredictedRun predicted = predictor.At(schedule, first_look);
+  const PredictedRun predicted = predictor.At(schedule, first_speed);
   MeasuredRun run = BeforeSteps(schedule, predicted, predictor);
   ResetPeakMemory(options.io).IgnoreError();
   ASSIGN_OR_RETURN(
@@ -246,13 +246,13 @@ absl::StatusOr<MeasuredRun> RunMeasured(const MeasuredCase& wanted,
       OpenTrainer(wanted.spec, std::move(schedule), {.link = wanted.link, .clock = options.clock}));
   Trainer& trainer = *opened.trainer;
   RETURN_IF_ERROR(trainer.store().Fill(OpenWeights(RandomWeights{.seed = kSeed}, wanted.spec)));
-  RETURN_IF_ERROR(MakeBursts(trainer, predictor, options, first_look, run));
+  RETURN_IF_ERROR(MakeBursts(trainer, predictor, options, first_speed, run));
   run.schedule = trainer.schedule();
   run.operations = CompareDurations(run.schedule,
                                     DurationsOf(run.schedule, predicted.steady.simulation.timeline,
                                                 predicted.steady.reported_step),
                                     run.durations);
-  run.device_peak_bytes = opened.on().high_water();
+  run.device_peak_bytes = opened.device().high_water();
   return run;
 }
 

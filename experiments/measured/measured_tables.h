@@ -8,14 +8,14 @@
 
 namespace horizon {
 
-// The runs of a measured experiment as tables. What was simulated and what was measured stand in
-// columns of their own, each named.
+// The runs of a measured experiment as tables. Simulated and measured values have separate columns,
+// named so.
 
 HtmlTable MeasuredRowsTable(const MeasuredExperiment& experiment);
-// Bytes a parameter, bytes without any and R^2 of each line of host memory; no rows where the
-// config asks for none.
+// Slope (bytes per parameter), intercept and R^2 of each line of host memory. No rows if the config
+// asks for no lines.
 HtmlTable HostLinesTable(const MeasuredExperiment& experiment);
-// Units in the headers; empty cells where there is nothing.
+// The headers have units; missing values are empty cells.
 CsvTable MeasuredRowsCsv(const MeasuredExperiment& experiment);
 // For a terminal of 110 columns: title, link, rows, errors, lines, violations.
 std::string MeasuredText(const MeasuredExperiment& experiment);

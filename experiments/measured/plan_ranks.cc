@@ -213,7 +213,7 @@ absl::StatusOr<PlanRanks> MeasurePlanRanks(const std::vector<RankLimits>& cases,
   CHECK(options.rounds >= 1);
   PlanRanks ranks;
   for (const RankLimits& limits : cases) {
-    if (options.tell) options.tell(limits.name);
+    if (options.on_case) options.on_case(limits.name);
     ASSIGN_OR_RETURN(RankCase chosen, ChoosePlans(limits, options));
     RETURN_IF_ERROR(RunAll(limits, options, chosen));
     ranks.cases.push_back(std::move(chosen));

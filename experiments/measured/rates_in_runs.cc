@@ -50,7 +50,7 @@ absl::StatusOr<Refit> MeasureRatesInRuns(const HardwareProfile& profile,
                                         .clock = runs.clock,
                                         .profile = alone,
                                         .steps = quick ? kBurstSteps : 4 * kBurstSteps,
-                                        .look = quick ? Seconds{0.4} : Seconds{0.8}}));
+                                        .speed_time = quick ? Seconds{0.4} : Seconds{0.8}}));
     machines.push_back(AtSpeed(alone, made.back().mean_speed()));
     if (runs.on_run) runs.on_run(static_cast<int64_t>(made.size()), total);
   }

@@ -13,24 +13,24 @@
 
 namespace horizon {
 
-// The last part of a profile of device `host`: its rates are measured kernel by kernel, and what
-// operations reach of them in a run is found by making some. The runs are small ones of three
-// shapes (in full: five), others than those of `validate`.
+// Measures the last part of a profile of device `host`. The rates of a profile are measured kernel
+// by kernel; here small training runs show what share of these rates operations reach in a run. The
+// runs have three shapes (in full: five), other ones than those of `validate`.
 
 enum class RunsDepth { kQuick, kFull };
 struct RunsForProfile {
   Io& io;
   Clock& clock;
   RunsDepth depth = RunsDepth::kQuick;
-  std::string when;                                         // the date, for the profile
-  std::function<void(int64_t done, int64_t total)> on_run;  // after each; may be empty
+  std::string when;                                         // date and time, for the profile
+  std::function<void(int64_t done, int64_t total)> on_run;  // called after each run; may be null
 };
 
-// What all of them take at most of host memory, the profile's own aside.
+// The most host memory that these runs take, apart from that of measuring the profile.
 inline constexpr Bytes kRunsForProfileBytes = 1_GiB;
 
-// `profile` with its `in_runs` measured anew (figures of an earlier time play no part), and what
-// they were found from. Errors of the runs.
+// Returns `profile` with its `in_runs` measured anew (earlier values of `in_runs` have no effect),
+// and the measurements behind them. Errors of the runs.
 absl::StatusOr<Refit> MeasureRatesInRuns(const HardwareProfile& profile,
                                          const RunsForProfile& runs);
 

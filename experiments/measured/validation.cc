@@ -215,9 +215,9 @@ std::string Validation::Json() const {
       json.Key("predicted_during").Number(burst.predicted_during);
       if (!other.empty()) json.Key("predicted_by_other").Number(burst.predicted_by_other);
       json.Key("measured").Number(burst.measured);
-      json.Key("speed_before").Number(burst.before.products);
+      json.Key("speed_before").Number(burst.before.gemm);
       json.Key("memory_speed_before").Number(burst.before.memory);
-      json.Key("speed_after").Number(burst.after.products);
+      json.Key("speed_after").Number(burst.after.gemm);
       json.Key("memory_speed_after").Number(burst.after.memory).EndObject();
     }
     json.EndArray();

@@ -10,11 +10,12 @@
 
 namespace horizon {
 
-// How far predictions are off on this machine: a set of runs that differ in shape, depth of the
-// ring, K, sequence, arena and link limit, each predicted and then made.
+// Measures how far predictions are off on this machine, with a set of runs that differ in shape,
+// buffer depth, checkpoint interval K, sequence, arena and link limit. Each run is predicted, then
+// made.
 
 enum class ValidationSize { kQuick, kFull };
-// 12 and more cases (full), or four of them.
+// At least 12 cases (full), or four of them (quick).
 std::vector<MeasuredCase> ValidationCases(ValidationSize size, int64_t threads);
 
 struct ValidationRow {
@@ -29,15 +30,16 @@ struct StepErrors {
 
 struct Validation {
   std::vector<ValidationRow> rows;
-  std::string other;  // whose predictions stand beside: a name; empty: nobody's
+  std::string other;  // name of the second profile that predictions were made from; empty: none
 
-  // Of |measured / predicted - 1| of the steps: `of` is step_error, error_during or other_error.
+  // Median and maximum of the absolute error of the step time. `of` is step_error, error_during or
+  // other_error.
   StepErrors errors(double (MeasuredRun::*of)() const) const;
-  // Rows whose peak was above the prediction, or more than 3 % and 64 MiB below; whose arena was
-  // not exact.
+  // The rows whose peak of host memory was above the prediction, or below it by more than 3 % and
+  // 64 MiB, and the rows whose arena was not exact.
   std::vector<std::string> memory_misses() const;
-  // Pairs of rows whose predicted steps differ by more than `apart` (a share), and those of them
-  // that were measured in the other order.
+  // Counts the pairs of rows whose predicted step times differ by more than `apart` (a fraction),
+  // and those of them that were measured in the opposite order.
   struct Order {
     int64_t pairs = 0;
     int64_t wrong = 0;
@@ -48,8 +50,8 @@ struct Validation {
   std::string Json() const;
 };
 
-// Runs the cases one after the other; `on_case` hears the name of each before it begins. The first
-// error ends it.
+// Runs the cases one after the other and calls `on_case` with the name of each before it begins.
+// Returns the first error.
 absl::StatusOr<Validation> Validate(const std::vector<MeasuredCase>& cases,
                                     const MeasuredOptions& options,
                                     const std::function<void(const std::string&)>& on_case);

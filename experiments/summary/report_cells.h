@@ -9,20 +9,20 @@
 
 namespace horizon {
 
-// How the report's tables write their cells.
+// Makes the cells of the report's tables.
 
 HtmlCell TextCell(std::string text);
 HtmlCell NumberCell(std::string text, CellTone tone = CellTone::kPlain);
 
-// Names of text columns, then of number columns.
+// The header of a table that has text columns first, then number columns.
 std::vector<HtmlCell> Header(std::initializer_list<std::string_view> texts,
                              std::initializer_list<std::string_view> numbers);
 
-// A figure with as many decimals as its size wants: "1792", "128.0", "3.56".
+// A figure with decimals by its size: "1792", "128.0", "3.56".
 std::string FigureText(double value);
 
-// Good, bearable or bad: up to 10 % (what the project set itself for the mean), up to 20 % (for the
-// worst sound row), above. `error` is a share of either sign.
+// The tone for an error, a fraction of either sign: good up to 10 % (the project's goal for the
+// mean), warning up to 20 % (its goal for the worst sound row), bad above.
 CellTone ToneOf(double error);
 
 }  // namespace horizon

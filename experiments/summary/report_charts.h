@@ -7,15 +7,15 @@
 
 namespace horizon {
 
-// A drawing of the report and what has to be said about it.
+// A chart of the report with its caption.
 struct ReportChart {
-  std::string name;     // of its file, without ".svg"
-  std::string svg;      // DrawSvg
-  std::string caption;  // what is not drawn, and why
+  std::string name;     // its file name without ".svg"
+  std::string svg;      // made by DrawSvg
+  std::string caption;  // says what is not drawn, and why
 };
 
-// The charts of an experiment's config: published beside simulated and what horizon would give.
-// Rows that are ignored show no published figure. Pure.
+// Draws the charts of an experiment's config: published and simulated figures, and those of
+// strategy `horizon`. Ignored rows show no published figure. Pure.
 std::vector<ReportChart> DrawCharts(const ExperimentRun& run);
 
 }  // namespace horizon

@@ -9,9 +9,9 @@
 
 namespace horizon {
 
-// Everything the report says, as one JSON text: {"report", "within_bounds", "violations",
+// The whole contents of the report as JSON: {"report", "within_bounds", "violations",
 // "experiments": [{"name", "summary", "rows", ...}], "claims"}. `report` is the path of
-// report.html. Errors are in percent. Where something was measured, also "machine" and "measured"
+// report.html. Errors are in percent. With measured results it also has "machine" and "measured"
 // (measured_json.h).
 std::string ReportJson(std::span<const ExperimentRun> runs, std::span<const Claim> claims,
                        const std::string& report, const MeasuredHalf& measured = {});

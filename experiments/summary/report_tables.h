@@ -11,21 +11,21 @@
 
 namespace horizon {
 
-// The tables of the report that are not of one experiment's rows (row_table.h), for a browser and
-// for other programs. All pure.
+// The tables of the report other than the rows of an experiment (row_table.h), for a browser and
+// for other programs. All functions are pure.
 
 // The largest models by machine.
 HtmlTable LargestTable(std::span<const MachineLargest> machines);
 CsvTable LargestCsv(std::span<const MachineLargest> machines);
 
-// One row for each experiment and, where there are several, one for all.
+// One row for each experiment and, if there are several, one for all of them.
 HtmlTable SummaryTable(std::span<const ExperimentRun> runs);
 CsvTable SummaryCsv(std::span<const ExperimentRun> runs);
 
 HtmlTable ClaimsTable(std::span<const Claim> claims);
 CsvTable ClaimsCsv(std::span<const Claim> claims);
 
-// Machines, then strategies, each with the rows it was fitted on.
+// A table of the machines and one of the strategies, each entry with the rows it was fitted on.
 std::vector<HtmlTable> CalibrationTables(const Calibration& calibration);
 
 }  // namespace horizon

@@ -9,22 +9,23 @@
 
 namespace horizon {
 
-// What the summary says of one experiment, or of all: the terminal's table and the report's are
-// both made from these rows.
+// One row of the summary: of one experiment, or of all. The tables of the terminal and of the
+// report are both made from these rows.
 struct SummaryRow {
-  std::string experiment;  // its name; "all"
+  std::string experiment;  // its name, or "all"
   ExperimentSummary summary;
   std::string verdict;  // "within bounds", "2 bounds violated"
   bool holds = true;    // no bound is violated
 };
-// One row for each experiment and, where there are several, one for all. Pure.
+// One row for each experiment and, if there are several, one for all of them. Pure.
 std::vector<SummaryRow> SummaryRows(std::span<const ExperimentRun> runs);
 
-// An error of these statistics in percent, with one decimal; empty where they are of no rows.
+// `error`, one of the errors of `statistics`, in percent with one decimal; empty if the statistics
+// have no rows.
 std::string ErrorText(const ErrorStatistics& statistics, double error);
-// Whether the rows ran where they ran in print: "as published", "2 wrong".
+// Whether the simulated runs fit or run out of memory as published: "as published", "2 wrong".
 std::string StatusText(const ExperimentSummary& summary);
-// The claimed figure; "-" where the paper claims none.
+// The claimed figure; "-" if the paper claims none.
 std::string ClaimedText(const Claim& claim);
 
 // The same rows, and the claims, as tables for a terminal.

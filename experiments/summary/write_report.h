@@ -13,23 +13,23 @@
 
 namespace horizon {
 
-// The report as files: report.html, which needs nothing beside it, and for other programs NAME.csv
-// of every experiment, NAME.svg of every chart, summary.csv and claims.csv, and results.json with
-// all of it, from which `horizon report` makes a page; of what was measured NAME_measured.csv,
-// NAME_measured.svg and measured.json.
+// Writes the report of the experiments as files. report.html is self-contained. For other programs
+// there are NAME.csv of every experiment, NAME.svg of every chart, summary.csv, claims.csv, and
+// results.json with everything, from which `horizon report` makes a page. Measured results add
+// NAME_measured.csv, NAME_measured.svg and measured.json.
 
 struct ReportFile {
   std::string name;
   std::string text;
 };
 
-// All files, report.html last. Pure: the same runs give the same bytes.
+// Makes all files, report.html last. Pure: the same runs give the same bytes.
 std::vector<ReportFile> MakeReport(std::span<const ExperimentRun> runs,
                                    std::span<const Claim> claims, const Calibration& calibration,
                                    const MeasuredHalf& measured = {});
 
-// Writes them into `folder`, which is made if missing (its parent is not). Each file appears whole
-// or not at all. InvalidArgument where `folder` is no directory, else Io's errors.
+// Writes the files into `folder`, which is created if missing (its parent must exist). Each file
+// appears whole or not at all. InvalidArgument if `folder` is not a directory; Io's errors.
 absl::Status WriteReport(Io& io, const std::string& folder, std::span<const ReportFile> files);
 
 }  // namespace horizon

@@ -9,26 +9,28 @@
 
 namespace horizon {
 
-// Gated linear unit: output = activation(gate) x up, element by element.
+// The gated linear unit of a feed-forward layer (SwiGLU, GeGLU): output = activation(gate) x up,
+// element by element.
 struct GluForward {
   GluActivation activation = GluActivation::kSilu;
-  int64_t count = 0;
+  int64_t count = 0;  // elements of each array
   ConstValues gate;
   ConstValues up;
   Values output;
 };
 absl::Status GluForwardReference(const KernelContext& context, const GluForward& args);
 absl::Status GluForwardHost(const KernelContext& context, const GluForward& args);
-// Arrays are bf16 in device memory; see rms_norm.h.
+// Arrays are bf16 in device memory. See rms_norm.h for what all CUDA kernels have in common.
 absl::Status GluForwardCuda(const KernelContext& context, const GluForward& args);
 
+// The gradients of gate and up, from the gradient of the output.
 struct GluBackward {
   GluActivation activation = GluActivation::kSilu;
   int64_t count = 0;
   ConstValues gate;
   ConstValues up;
   ConstValues output_gradient;
-  Values output;         // forward's result again, with its bits; null: not wanted
+  Values output;         // if not null: recomputed here, with the bits of forward
   Values gate_gradient;  // may be output_gradient
   Values up_gradient;
 };

@@ -13,11 +13,11 @@ absl::Status GluForwardCuda(const KernelContext& context, const GluForward& args
   if (args.count == 0) return absl::OkStatus();
   RETURN_IF_ERROR(
       arguments.Bf16("gate", args.gate).Bf16("up", args.up).Bf16("output", args.output).status());
-  const GluValues values{.activation = args.activation,
-                         .count = args.count,
-                         .gate = args.gate.bf16(),
-                         .up = args.up.bf16(),
-                         .output = args.output.bf16()};
+  const GluForwardLaunch values{.activation = args.activation,
+                                .count = args.count,
+                                .gate = args.gate.bf16(),
+                                .up = args.up.bf16(),
+                                .output = args.output.bf16()};
   return RunOnCuda(StrCat("take the GLU of ", args.count, " gates on the CUDA device"),
                    [&] { return LaunchGluForward(values, context.stream); });
 }
@@ -33,14 +33,14 @@ absl::Status GluBackwardCuda(const KernelContext& context, const GluBackward& ar
                       .Bf16("gate_gradient", args.gate_gradient)
                       .Bf16("up_gradient", args.up_gradient)
                       .status());
-  const GluGradients gradients{.activation = args.activation,
-                               .count = args.count,
-                               .gate = args.gate.bf16(),
-                               .up = args.up.bf16(),
-                               .output_gradient = args.output_gradient.bf16(),
-                               .output = args.output.bf16(),
-                               .gate_gradient = args.gate_gradient.bf16(),
-                               .up_gradient = args.up_gradient.bf16()};
+  const GluBackwardLaunch gradients{.activation = args.activation,
+                                    .count = args.count,
+                                    .gate = args.gate.bf16(),
+                                    .up = args.up.bf16(),
+                                    .output_gradient = args.output_gradient.bf16(),
+                                    .output = args.output.bf16(),
+                                    .gate_gradient = args.gate_gradient.bf16(),
+                                    .up_gradient = args.up_gradient.bf16()};
   return RunOnCuda(
       StrCat("take the gradient of the GLU of ", args.count, " gates on the CUDA device"),
       [&] { return LaunchGluBackward(gradients, context.stream); });

@@ -4,16 +4,18 @@
 
 namespace horizon {
 
-// A token of a micro-batch as every memory holds it.
+// One token of a micro-batch, with everything that kernels need to know about it. Host and device
+// memory hold the same bytes.
 struct TokenRecord {
   int32_t id = 0;
-  int32_t label = -100;  // negative: counts nothing
-  // The next position of the micro-batch with the same id, -1 when there is none; and whether this
-  // position is the id's first. So the rows of an id can be summed in order without a search.
+  int32_t label = -100;  // negative: the token does not count in the loss
+  // A linked list of the tokens with the same id (LinkSameTokens fills it), so that a kernel can
+  // sum the rows of an id in order without a search: the index in the micro-batch of the next token
+  // with this id, -1 if there is none; and whether this token is the first one (1) or not (0).
   int32_t next_same = -1;
   int32_t is_first = 1;
-  // How far into its sample the token is, from 0. Rotary angles come from it, and attention looks
-  // back no further: samples that share a row do not see each other.
+  // The position of the token in its sample, from 0. Rotary angles come from it. Attention reaches
+  // back no further than position 0, so samples that share a row do not attend to each other.
   int32_t position = 0;
 };
 

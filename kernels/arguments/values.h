@@ -7,16 +7,24 @@
 
 namespace horizon {
 
-// How the numbers of an array are kept: activations and weights are fp32 on the host device and
-// bf16 (the high half of an fp32) on a CUDA device. Arithmetic is fp32 either way.
+// The number format of an array. Activations and weights are fp32 on the host device and bf16 (the
+// high half of an fp32) on a CUDA device. Arithmetic is fp32 either way.
 enum class ValueType : uint8_t { kFp32, kBf16 };
 
+// Bytes of one number.
 constexpr int64_t BytesOf(ValueType type) { return type == ValueType::kFp32 ? 4 : 2; }
 
-// The begin of an array of numbers, with the type they are kept in. Owns nothing, knows no length.
-// It is made from a pointer and turns back into one by itself, so a body that knows fp32 only is
-// written as if it had got a float*; a type it does not know ends the program (our bug, never a
-// user's: the schedule decides types). Byte, for const and for other memory.
+// A pointer to the first number of an array, together with the number format. It owns nothing and
+// does not know the length. It converts from a float* or a uint16_t* (bf16), and back to a float*:
+//   Values x = floats;           // float* floats
+//   float* first = x;            // as x.fp32()
+//   uint16_t* halves = y.bf16();
+// So a kernel that supports fp32 only is written as if it had received a float*. Asking for the
+// wrong format fails a CHECK: that is our bug, never a user's, because the schedule decides
+// formats.
+//
+// Byte, Float and Bf16 are void, float and uint16_t, all of them const or none: use Values and
+// ConstValues below.
 template <typename Byte, typename Float, typename Bf16>
 class BasicValues {
  public:
@@ -25,7 +33,7 @@ class BasicValues {
   constexpr BasicValues(Float* data) : data_(data) {}
   constexpr BasicValues(Bf16* data) : data_(data), type_(ValueType::kBf16) {}
   constexpr BasicValues(Byte* data, ValueType type) : data_(data), type_(type) {}
-  // What may be written may be read.
+  // Values convert to ConstValues.
   template <typename B, typename F, typename H>
   constexpr BasicValues(const BasicValues<B, F, H>& other)
       : data_(other.data()), type_(other.type()) {}
@@ -42,7 +50,7 @@ class BasicValues {
     CHECK(data_ == nullptr || type_ == ValueType::kBf16);
     return static_cast<Bf16*>(data_);
   }
-  // The array from its element number `elements` on; null stays null.
+  // The array from element number `elements` on; null stays null.
   BasicValues From(int64_t elements) const {
     if (data_ == nullptr) return *this;
     if (type_ == ValueType::kFp32) return {static_cast<Float*>(data_) + elements};

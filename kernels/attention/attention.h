@@ -9,64 +9,69 @@
 
 namespace horizon {
 
-// Causal attention of grouped heads. A row holds one or more samples; token t of a row, p tokens
-// into its sample (TokenRecord::position), sees t - p .. t, and with a sliding window `window` > 0
-// no more than the last `window` of them. Head h reads the keys and values of head
-// h / (heads / kv_heads). Arrays are token-major: q[batch x sequence, heads x head_dim], k and v
-// [batch x sequence, kv_heads x head_dim], contiguous, after rotary.
+// Causal attention with grouped heads (GQA), forward and backward.
 //
-// Tiled with an online softmax: beside its arguments it takes worker scratch only, so memory is
-// linear in the sequence; tiles that nothing sees are skipped. Tiles, and the order sums are taken
-// in, follow from the sizes alone.
+// A row of the batch holds one or more samples. Token t of a row, at position p of its sample
+// (TokenRecord::position), attends to the tokens t - p .. t; with a sliding window (`window` > 0)
+// to no more than the last `window` of them. Head h reads the keys and values of key head h /
+// (heads / kv_heads). Arrays are contiguous and token-major: q[batch x sequence, heads x head_dim],
+// k and v[batch x sequence, kv_heads x head_dim]. Rotary embedding was applied before.
+//
+// The host kernels work in tiles with an online softmax, as FlashAttention does. They need worker
+// scratch only besides their arguments, so memory grows linearly with the sequence. Tiles in which
+// no query attends to any key are skipped. The tiles and the order of all sums follow from the
+// sizes alone.
 struct AttentionShape {
   int64_t batch = 0;
   int64_t sequence = 0;
   int64_t heads = 0;
   int64_t kv_heads = 0;
   int64_t head_dim = 0;  // at most kMaxHeadDim
-  int64_t window = 0;    // 0: all tokens before
-  float scale = 1.0f;    // of the scores, 1 / sqrt(head_dim) as a rule
+  int64_t window = 0;    // 0: no sliding window
+  float scale = 1.0f;    // factor of the scores, usually 1 / sqrt(head_dim)
 };
 inline constexpr int64_t kMaxHeadDim = 512;
 
 struct AttentionForward {
   AttentionShape shape;
-  // [batch x sequence]: their positions, which count up from 0 in every sample.
+  // [batch x sequence], for the positions, which count up from 0 in every sample.
   const TokenRecord* records = nullptr;
   ConstValues q;
   ConstValues k;
   ConstValues v;
-  Values output;                 // as q
+  Values output;                 // shape of q
   float* log_sum_exp = nullptr;  // [batch x sequence, heads], of the scaled scores
 };
 absl::Status AttentionForwardReference(const KernelContext& context, const AttentionForward& args);
 absl::Status AttentionForwardHost(const KernelContext& context, const AttentionForward& args);
-// On the context's stream, without waiting. All arrays but log_sum_exp are bf16 and begin at
-// multiples of 16 bytes, head_dim is a multiple of 8. Scores of kDeviceQueryTile queries of all
-// heads and one tile of keys exist at a time.
+// Runs on the context's stream and does not wait for it. All arrays but log_sum_exp are bf16 and
+// begin at multiples of 16 bytes; head_dim is a multiple of 8. At any time the device workspace, of
+// AttentionForwardWorkspaceBytes, holds the scores of kDeviceQueryTile queries of all heads and one
+// tile of keys.
 absl::Status AttentionForwardCuda(const KernelContext& context, const AttentionForward& args);
 uint64_t AttentionForwardWorkspaceBytes(const AttentionShape& shape);
 inline constexpr int64_t kDeviceQueryTile = 256;
 
 struct AttentionBackward {
   AttentionShape shape;
-  // [batch x sequence]: their positions, which count up from 0 in every sample.
+  // [batch x sequence], for the positions, which count up from 0 in every sample.
   const TokenRecord* records = nullptr;
   ConstValues q;
   ConstValues k;
   ConstValues v;
-  ConstValues output;
-  const float* log_sum_exp = nullptr;
-  ConstValues output_gradient;  // as q
-  float* output_dot = nullptr;  // [batch x sequence, heads], scratch: output . gradient
-  Values q_gradient;            // written, not added to
+  ConstValues output;                  // of forward
+  const float* log_sum_exp = nullptr;  // of forward
+  ConstValues output_gradient;         // shape of q
+  // Scratch, [batch x sequence, heads]: the dot products of output and output_gradient.
+  float* output_dot = nullptr;
+  Values q_gradient;  // written, not added to
   Values k_gradient;
   Values v_gradient;
 };
 absl::Status AttentionBackwardReference(const KernelContext& context,
                                         const AttentionBackward& args);
 absl::Status AttentionBackwardHost(const KernelContext& context, const AttentionBackward& args);
-// As AttentionForwardCuda. Gradients are summed in fp32, tiles in ascending order, and rounded
+// As AttentionForwardCuda. Gradients are summed in fp32, over tiles in ascending order, and rounded
 // once.
 absl::Status AttentionBackwardCuda(const KernelContext& context, const AttentionBackward& args);
 uint64_t AttentionBackwardWorkspaceBytes(const AttentionShape& shape);

@@ -37,7 +37,7 @@ void ScoreGradients(const AttentionBackward& args, int64_t batch, int64_t head,
     const int64_t entry = HeadEntry(shape, batch, head, queries.begin + i);
     const F32Vec log_sum_exp = hn::Set(f32, args.log_sum_exp[entry]);
     const F32Vec dot = hn::Set(f32, args.output_dot[entry]);
-    const Positions seen = Common(SeenBy(shape, records, queries.begin + i), keys);
+    const Positions seen = Intersection(VisibleKeys(shape, records, queries.begin + i), keys);
     const int64_t count = HWY_MAX(seen.size(), 0);
     const int64_t first = count > 0 ? seen.begin - keys.begin : 0;
     float* p = scores + i * kScoreStride;
@@ -95,8 +95,9 @@ void VisitPair(const HeadArrays& at, const Positions& queries, const Positions& 
                Wanted wanted, float* scratch) {
   const AttentionBackward& args = at.args;
   const AttentionShape& shape = args.shape;
-  const Positions all_seen = SeenByTile(shape, args.records + at.batch * shape.sequence, queries);
-  const Positions keys = Common(key_tile, all_seen);
+  const Positions all_seen =
+      KeysVisibleToTile(shape, args.records + at.batch * shape.sequence, queries);
+  const Positions keys = Intersection(key_tile, all_seen);
   if (keys.size() <= 0) return;
   const int64_t query_row = QueryRow(shape, at.batch, at.head, queries.begin);
   const int64_t key_row = KeyRow(shape, at.batch, at.kv_head, keys.begin);
@@ -190,8 +191,8 @@ void VisitQueryTile(const AttentionBackward& args, int64_t batch, int64_t head, 
   }
 }
 
-// One visit a pair of tiles takes 5 products; visiting them for keys and for queries takes 4 + 3,
-// but by more workers than there are key heads.
+// Visiting each pair of tiles once takes 5 matrix multiplies. Visiting it once for keys and once
+// for queries takes 4 + 3, but more workers than there are key heads can share the work.
 bool OneVisitIsFaster(int64_t pieces, int64_t workers) {
   const int64_t rounds = (pieces + workers - 1) / workers;
   return 5 * rounds * workers <= 7 * pieces;
@@ -206,8 +207,9 @@ absl::Status AttentionBackwardHost(const KernelContext& context, const Attention
   const int64_t tokens = shape.batch * shape.sequence;
   const int64_t key_tiles = TileCount(shape.sequence, kKeyTile);
   const int64_t query_tiles = TileCount(shape.sequence, kQueryTile);
-  const int64_t key_lanes = shape.batch * shape.kv_heads;
-  const int64_t query_lanes = shape.batch * shape.heads;
+  // A sequence here is one row of the batch in one head.
+  const int64_t kv_sequences = shape.batch * shape.kv_heads;
+  const int64_t query_sequences = shape.batch * shape.heads;
   const auto scratch_of = [&](int worker) {
     return reinterpret_cast<float*>(context.ScratchOf(worker));
   };
@@ -215,25 +217,25 @@ absl::Status AttentionBackwardHost(const KernelContext& context, const Attention
     const Positions part = TileAt(tokens, kDotTokens, piece);
     HWY_DYNAMIC_DISPATCH(OutputDots)(args, part.begin, part.end);
   });
-  if (OneVisitIsFaster(key_lanes, context.workers->count())) {
-    context.workers->Run(key_lanes, [&](int64_t lane, int worker) {
+  if (OneVisitIsFaster(kv_sequences, context.workers->count())) {
+    context.workers->Run(kv_sequences, [&](int64_t sequence, int worker) {
       for (int64_t tile = 0; tile < key_tiles; ++tile) {
-        VisitKeyTile(args, lane / shape.kv_heads, lane % shape.kv_heads, tile, Wanted::kAll,
+        VisitKeyTile(args, sequence / shape.kv_heads, sequence % shape.kv_heads, tile, Wanted::kAll,
                      scratch_of(worker));
       }
     });
     return absl::OkStatus();
   }
   // Early keys are seen by more queries, late queries see more keys: those pieces come first.
-  context.workers->Run(key_tiles * key_lanes, [&](int64_t piece, int worker) {
-    const int64_t lane = piece % key_lanes;
-    VisitKeyTile(args, lane / shape.kv_heads, lane % shape.kv_heads, piece / key_lanes,
+  context.workers->Run(key_tiles * kv_sequences, [&](int64_t piece, int worker) {
+    const int64_t sequence = piece % kv_sequences;
+    VisitKeyTile(args, sequence / shape.kv_heads, sequence % shape.kv_heads, piece / kv_sequences,
                  Wanted::kOfKeys, scratch_of(worker));
   });
-  context.workers->Run(query_tiles * query_lanes, [&](int64_t piece, int worker) {
-    const int64_t lane = piece % query_lanes;
-    VisitQueryTile(args, lane / shape.heads, lane % shape.heads,
-                   query_tiles - 1 - piece / query_lanes, scratch_of(worker));
+  context.workers->Run(query_tiles * query_sequences, [&](int64_t piece, int worker) {
+    const int64_t sequence = piece % query_sequences;
+    VisitQueryTile(args, sequence / shape.heads, sequence % shape.heads,
+                   query_tiles - 1 - piece / query_sequences, scratch_of(worker));
   });
   return absl::OkStatus();
 }

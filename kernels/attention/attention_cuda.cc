@@ -14,16 +14,17 @@
 namespace horizon {
 namespace {
 
-// The heads of a group lie one behind the other once they are packed, so that one product of a
-// batch of key heads serves all of them: rows are the queries of all heads of a group.
-class SequenceProducts {
+// The matrix multiplies of attention between one tile of queries and one tile of keys. In
+// head-major layout the heads of a group are contiguous, so one multiply with a batch of kv_heads
+// matrices serves all heads: its rows are the queries of all heads of a group.
+class AttentionGemms {
  public:
-  SequenceProducts(const KernelContext& context, const AttentionShape& shape, int64_t queries)
+  AttentionGemms(const KernelContext& context, const AttentionShape& shape, int64_t queries)
       : context_(context), shape_(shape), rows_(shape.heads / shape.kv_heads * queries) {}
 
   // scores[rows, keys] = alpha x[rows, head_dim] y[keys, head_dim]^T
-  absl::Status Score(const uint16_t* x, ConstValues y, int64_t keys, float alpha,
-                     float* scores) const {
+  absl::Status ComputeScores(const uint16_t* x, ConstValues y, int64_t keys, float alpha,
+                             float* scores) const {
     return MultiplyOnDevice(context_, {.m = rows_,
                                        .n = keys,
                                        .k = shape_.head_dim,
@@ -42,8 +43,8 @@ class SequenceProducts {
   }
 
   // sums[rows, head_dim] (+)= alpha x[rows, keys] y[keys, head_dim]
-  absl::Status SumOverKeys(const float* x, ConstValues y, int64_t keys, float alpha, bool begins,
-                           float* sums) const {
+  absl::Status SumOverKeys(const float* x, ConstValues y, int64_t keys, float alpha,
+                           bool is_first_tile, float* sums) const {
     return MultiplyOnDevice(context_, {.m = rows_,
                                        .n = shape_.head_dim,
                                        .k = keys,
@@ -58,7 +59,7 @@ class SequenceProducts {
                                        .c = sums,
                                        .c_stride = shape_.head_dim,
                                        .c_batch_stride = rows_ * shape_.head_dim,
-                                       .initial = begins ? nullptr : sums});
+                                       .initial = is_first_tile ? nullptr : sums});
   }
 
   // sums[keys, head_dim] += alpha x[rows, keys]^T y[rows, head_dim]
@@ -91,7 +92,8 @@ class SequenceProducts {
   int64_t rows_;
 };
 
-// The keys that some query of a tile may see, whatever the samples, from the begin of a tile on.
+// The keys that the queries may attend to, whatever the samples, from the beginning of a key tile
+// on.
 Positions KeysOf(const AttentionShape& shape, const Positions& queries) {
   const int64_t first =
       shape.window > 0 ? std::max<int64_t>(0, queries.begin - shape.window + 1) : 0;
@@ -122,7 +124,7 @@ absl::Status ForwardOfTile(const KernelContext& context, const AttentionForward&
                            const AttentionForwardMemory& memory) {
   constexpr std::string_view kWhat = "attend on the CUDA device";
   const AttentionShape& shape = args.shape;
-  const SequenceProducts products(context, shape, queries.size());
+  const AttentionGemms gemms(context, shape, queries.size());
   const HeadsOfTokens heads = HeadsOf(shape, queries);
   const int64_t query_row = QueryRow(shape, batch, 0, queries.begin);
   RETURN_IF_ERROR(RunOnCuda(kWhat, [&] {
@@ -132,9 +134,9 @@ absl::Status ForwardOfTile(const KernelContext& context, const AttentionForward&
   for (int64_t begin = all_keys.begin; begin < all_keys.end; begin += kDeviceKeyTile) {
     const Positions keys = KeyTileFrom(begin, all_keys);
     const int64_t key_row = KeyRow(shape, batch, 0, keys.begin);
-    const bool begins = begin == all_keys.begin;
-    RETURN_IF_ERROR(
-        products.Score(memory.q, args.k.From(key_row), keys.size(), shape.scale, memory.scores));
+    const bool is_first_tile = begin == all_keys.begin;
+    RETURN_IF_ERROR(gemms.ComputeScores(memory.q, args.k.From(key_row), keys.size(), shape.scale,
+                                        memory.scores));
     RETURN_IF_ERROR(RunOnCuda(kWhat, [&] {
       return LaunchSoftmaxTile(
           {.tile = TileOf(shape, args.records + batch * shape.sequence, queries, keys),
@@ -143,18 +145,18 @@ absl::Status ForwardOfTile(const KernelContext& context, const AttentionForward&
            .sum = memory.sum,
            .output = memory.output,
            .width = shape.head_dim,
-           .begins = begins},
+           .is_first_tile = is_first_tile},
           context.stream);
     }));
-    RETURN_IF_ERROR(products.SumOverKeys(memory.scores, args.v.From(key_row), keys.size(), 1.0f,
-                                         begins, memory.output));
+    RETURN_IF_ERROR(gemms.SumOverKeys(memory.scores, args.v.From(key_row), keys.size(), 1.0f,
+                                      is_first_tile, memory.output));
   }
   return RunOnCuda(kWhat, [&] {
-    return LaunchFinishQueries(
+    return LaunchNormalizeOutput(
         {.shape = heads,
          .largest = memory.largest,
          .sum = memory.sum,
-         .packed = memory.output,
+         .head_major = memory.output,
          .output = args.output.bf16() + query_row,
          .log_sum_exp = args.log_sum_exp + HeadEntry(shape, batch, 0, queries.begin)},
         context.stream);
@@ -167,7 +169,7 @@ absl::Status BackwardOfTile(const KernelContext& context, const AttentionBackwar
                             int64_t batch, const Positions& queries,
                             const AttentionBackwardMemory& memory) {
   const AttentionShape& shape = args.shape;
-  const SequenceProducts products(context, shape, queries.size());
+  const AttentionGemms gemms(context, shape, queries.size());
   const HeadsOfTokens heads = HeadsOf(shape, queries);
   const int64_t query_row = QueryRow(shape, batch, 0, queries.begin);
   const int64_t entry = HeadEntry(shape, batch, 0, queries.begin);
@@ -185,8 +187,9 @@ absl::Status BackwardOfTile(const KernelContext& context, const AttentionBackwar
     const ConstValues v = args.v.From(KeyRow(shape, batch, 0, keys.begin));
     const int64_t sums = keys.begin * KeyStride(shape);
     const int64_t count = keys.size();
-    RETURN_IF_ERROR(products.Score(memory.q, k, count, shape.scale, memory.scores));
-    RETURN_IF_ERROR(products.Score(memory.output_gradient, v, count, 1.0f, memory.score_gradients));
+    RETURN_IF_ERROR(gemms.ComputeScores(memory.q, k, count, shape.scale, memory.scores));
+    RETURN_IF_ERROR(
+        gemms.ComputeScores(memory.output_gradient, v, count, 1.0f, memory.score_gradients));
     RETURN_IF_ERROR(RunOnCuda(kBackward, [&] {
       return LaunchScoreGradients(
           {.tile = TileOf(shape, args.records + batch * shape.sequence, queries, keys),
@@ -196,12 +199,12 @@ absl::Status BackwardOfTile(const KernelContext& context, const AttentionBackwar
            .gradients = memory.score_gradients},
           context.stream);
     }));
-    RETURN_IF_ERROR(products.SumOverQueries(memory.scores, memory.output_gradient, count, 1.0f,
-                                            memory.v_gradient + sums));
-    RETURN_IF_ERROR(products.SumOverQueries(memory.score_gradients, memory.q, count, shape.scale,
-                                            memory.k_gradient + sums));
-    RETURN_IF_ERROR(products.SumOverKeys(memory.score_gradients, k, count, shape.scale,
-                                         begin == all_keys.begin, memory.q_gradient));
+    RETURN_IF_ERROR(gemms.SumOverQueries(memory.scores, memory.output_gradient, count, 1.0f,
+                                         memory.v_gradient + sums));
+    RETURN_IF_ERROR(gemms.SumOverQueries(memory.score_gradients, memory.q, count, shape.scale,
+                                         memory.k_gradient + sums));
+    RETURN_IF_ERROR(gemms.SumOverKeys(memory.score_gradients, k, count, shape.scale,
+                                      begin == all_keys.begin, memory.q_gradient));
   }
   return RunOnCuda(kBackward, [&] {
     return LaunchUnpackHeads(heads, memory.q_gradient, args.q_gradient.bf16() + query_row,
@@ -209,7 +212,7 @@ absl::Status BackwardOfTile(const KernelContext& context, const AttentionBackwar
   });
 }
 
-// The gradients of keys and values begin at 0 and are summed over tiles of queries.
+// The gradients of keys and values start at 0 and are summed over tiles of queries.
 absl::Status BackwardOfSequence(const KernelContext& context, const AttentionBackward& args,
                                 int64_t batch, const AttentionBackwardMemory& memory) {
   const AttentionShape& shape = args.shape;
@@ -255,8 +258,8 @@ absl::Status AttentionForwardCuda(const KernelContext& context, const AttentionF
                       .Array("records", args.records)
                       .Array("log_sum_exp", args.log_sum_exp)
                       .status());
-  DeviceParts parts(context.device_workspace.data());
-  const AttentionForwardMemory memory(shape, parts);
+  WorkspaceAllocator workspace(context.device_workspace.data());
+  const AttentionForwardMemory memory(shape, workspace);
   for (int64_t batch = 0; batch < shape.batch; ++batch) {
     for (int64_t tile = 0; tile < TileCount(shape.sequence, kDeviceQueryTile); ++tile) {
       RETURN_IF_ERROR(ForwardOfTile(context, args, batch,
@@ -292,8 +295,8 @@ absl::Status AttentionBackwardCuda(const KernelContext& context, const Attention
                           .dots = args.output_dot},
                          context.stream);
   }));
-  DeviceParts parts(context.device_workspace.data());
-  const AttentionBackwardMemory memory(shape, parts);
+  WorkspaceAllocator workspace(context.device_workspace.data());
+  const AttentionBackwardMemory memory(shape, workspace);
   for (int64_t batch = 0; batch < shape.batch; ++batch) {
     RETURN_IF_ERROR(BackwardOfSequence(context, args, batch, memory));
   }

@@ -12,18 +12,18 @@ constexpr unsigned kThreads = 256;
 constexpr unsigned kWarps = kThreads / kWarpThreads;
 constexpr int kBf16PerVector = 8;  // bf16 in 16 bytes
 constexpr int kFp32PerVector = 4;  // fp32 in 16 bytes
-// A lane's share of a row of scores: vectors of four, a warp's width apart.
+// The part of a row of scores that a warp lane holds: vectors of four, a warp's width apart.
 constexpr int kVectors = kDeviceKeyTile / (kFp32PerVector * static_cast<int>(kWarpThreads));
 constexpr int kWarpElements = kFp32PerVector * static_cast<int>(kWarpThreads);
 
-// Where eight elements lie in both orders of heads.
-struct EightOfHead {
+// The vector of kBf16PerVector elements that a thread moves, in both layouts of heads.
+struct HeadVector {
   bool inside;
   int64_t row;     // of [heads, tokens]
   int64_t entry;   // of [tokens, heads]
-  int64_t column;  // of the first
+  int64_t column;  // of the first element
 };
-__device__ __forceinline__ EightOfHead EightAt(const HeadsOfTokens& shape) {
+__device__ __forceinline__ HeadVector HeadVectorOfThread(const HeadsOfTokens& shape) {
   const int64_t vectors = shape.width / kBf16PerVector;
   const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   const int64_t entry = i / vectors;
@@ -32,16 +32,16 @@ __device__ __forceinline__ EightOfHead EightAt(const HeadsOfTokens& shape) {
   return {token < shape.tokens, head * shape.tokens + token, entry, i % vectors * kBf16PerVector};
 }
 
-__global__ void PackHeads(HeadsOfTokens shape, const uint16_t* __restrict__ side_by_side,
-                          uint16_t* __restrict__ packed) {
-  const EightOfHead at = EightAt(shape);
+__global__ void PackHeads(HeadsOfTokens shape, const uint16_t* __restrict__ token_major,
+                          uint16_t* __restrict__ head_major) {
+  const HeadVector at = HeadVectorOfThread(shape);
   if (!at.inside) return;
   StoreVector<kBf16PerVector>(
-      packed + at.row * shape.width + at.column,
-      LoadVector<kBf16PerVector>(side_by_side + at.entry * shape.width + at.column));
+      head_major + at.row * shape.width + at.column,
+      LoadVector<kBf16PerVector>(token_major + at.entry * shape.width + at.column));
 }
 
-__device__ __forceinline__ void StoreEight(const float* from, float factor, uint16_t* to) {
+__device__ __forceinline__ void StoreRoundedVector(const float* from, float factor, uint16_t* to) {
   const Vector<float, kFp32PerVector> low = LoadVector<kFp32PerVector>(from);
   const Vector<float, kFp32PerVector> high = LoadVector<kFp32PerVector>(from + kFp32PerVector);
   Vector<uint16_t, kBf16PerVector> rounded;
@@ -53,24 +53,24 @@ __device__ __forceinline__ void StoreEight(const float* from, float factor, uint
   StoreVector<kBf16PerVector>(to, rounded);
 }
 
-__global__ void UnpackHeads(HeadsOfTokens shape, const float* __restrict__ packed,
-                            uint16_t* __restrict__ side_by_side) {
-  const EightOfHead at = EightAt(shape);
+__global__ void UnpackHeads(HeadsOfTokens shape, const float* __restrict__ head_major,
+                            uint16_t* __restrict__ token_major) {
+  const HeadVector at = HeadVectorOfThread(shape);
   if (!at.inside) return;
-  StoreEight(packed + at.row * shape.width + at.column, 1.0f,
-             side_by_side + at.entry * shape.width + at.column);
+  StoreRoundedVector(head_major + at.row * shape.width + at.column, 1.0f,
+                     token_major + at.entry * shape.width + at.column);
 }
 
-__global__ void FinishQueries(FinishedQueries args) {
-  const EightOfHead at = EightAt(args.shape);
+__global__ void NormalizeOutput(UnnormalizedOutput args) {
+  const HeadVector at = HeadVectorOfThread(args.shape);
   if (!at.inside) return;
   const float sum = args.sum[at.row];
-  StoreEight(args.packed + at.row * args.shape.width + at.column, 1.0f / sum,
-             args.output + at.entry * args.shape.width + at.column);
+  StoreRoundedVector(args.head_major + at.row * args.shape.width + at.column, 1.0f / sum,
+                     args.output + at.entry * args.shape.width + at.column);
   if (at.column == 0) args.log_sum_exp[at.entry] = args.largest[at.row] + logf(sum);
 }
 
-// The row of scores that a warp works on, and the keys of the tile that its query sees.
+// The row of scores that a warp works on, and the keys of the tile that its query attends to.
 struct ScoreRow {
   bool inside;
   int64_t row;    // of [heads, queries]
@@ -89,7 +89,7 @@ __device__ __forceinline__ ScoreRow RowOfWarp(const ScoreTile& tile) {
           min(t + 1 - tile.first_key, tile.keys)};
 }
 
-// Element `i` of vector `vector` of the calling lane.
+// The key of element `i` of vector `vector` of the calling warp lane.
 __device__ __forceinline__ int KeyOf(int vector, int i) {
   return vector * kWarpElements + static_cast<int>(threadIdx.x % kWarpThreads) * kFp32PerVector + i;
 }
@@ -97,19 +97,19 @@ __device__ __forceinline__ bool Sees(const ScoreRow& row, int key) {
   return key >= row.begin && key < row.end;
 }
 
-struct LaneScores {
+struct WarpLaneScores {
   Vector<float, kFp32PerVector> values[kVectors];
 };
-__device__ __forceinline__ LaneScores LoadScores(const float* row) {
-  LaneScores scores;
+__device__ __forceinline__ WarpLaneScores LoadScores(const float* row) {
+  WarpLaneScores scores;
 #pragma unroll
   for (int vector = 0; vector < kVectors; ++vector) {
     scores.values[vector] = LoadVector<kFp32PerVector>(row + KeyOf(vector, 0));
   }
   return scores;
 }
-// Over the first half of the row that all lanes have loaded.
-__device__ __forceinline__ void StoreRounded(const LaneScores& scores, float* row) {
+// Overwrites the first half of the row, which all lanes of the warp have loaded.
+__device__ __forceinline__ void StoreRounded(const WarpLaneScores& scores, float* row) {
   uint16_t* rounded_row = reinterpret_cast<uint16_t*>(row);
 #pragma unroll
   for (int vector = 0; vector < kVectors; ++vector) {
@@ -124,9 +124,9 @@ __global__ void __launch_bounds__(kThreads) ContinueSoftmax(SoftmaxTile args) {
   const ScoreRow row = RowOfWarp(args.tile);
   if (!row.inside) return;
   float* score_row = args.scores + row.row * kDeviceKeyTile;
-  LaneScores scores = LoadScores(score_row);
+  WarpLaneScores scores = LoadScores(score_row);
   // Finite, so that a query which has seen no key yet has factor exp(0) and not exp(inf - inf).
-  const float before = args.begins ? -FLT_MAX : args.largest[row.row];
+  const float before = args.is_first_tile ? -FLT_MAX : args.largest[row.row];
   float largest = before;
 #pragma unroll
   for (int vector = 0; vector < kVectors; ++vector) {
@@ -152,9 +152,9 @@ __global__ void __launch_bounds__(kThreads) ContinueSoftmax(SoftmaxTile args) {
   const float factor = expf(before - largest);
   if (threadIdx.x % kWarpThreads == 0) {
     args.largest[row.row] = largest;
-    args.sum[row.row] = args.begins ? sum : args.sum[row.row] * factor + sum;
+    args.sum[row.row] = args.is_first_tile ? sum : args.sum[row.row] * factor + sum;
   }
-  if (args.begins || factor == 1.0f) return;
+  if (args.is_first_tile || factor == 1.0f) return;
   float* output = args.output + row.row * args.width;
   for (int64_t i = KeyOf(0, 0); i < args.width; i += kWarpElements) {
     Vector<float, kFp32PerVector> values = LoadVector<kFp32PerVector>(output + i);
@@ -169,8 +169,8 @@ __global__ void __launch_bounds__(kThreads) DifferentiateScores(ScoreGradients a
   if (!row.inside) return;
   float* score_row = args.scores + row.row * kDeviceKeyTile;
   float* gradient_row = args.gradients + row.row * kDeviceKeyTile;
-  LaneScores scores = LoadScores(score_row);
-  LaneScores gradients = LoadScores(gradient_row);
+  WarpLaneScores scores = LoadScores(score_row);
+  WarpLaneScores gradients = LoadScores(gradient_row);
   const float log_sum_exp = args.log_sum_exp[row.entry];
   const float dot = args.output_dot[row.entry];
 #pragma unroll
@@ -206,39 +206,39 @@ __global__ void DotRows(RowDots args) {
   if (threadIdx.x % kWarpThreads == 0) args.dots[row] = sum;
 }
 
-unsigned BlocksFor(int64_t pieces, unsigned of_block) {
-  return static_cast<unsigned>((pieces + of_block - 1) / of_block);
+unsigned ThreadBlocksFor(int64_t pieces, unsigned items_per_block) {
+  return static_cast<unsigned>((pieces + items_per_block - 1) / items_per_block);
 }
-LaunchShape ByEights(const HeadsOfTokens& shape) {
-  return {BlocksFor(shape.tokens * shape.heads * (shape.width / kBf16PerVector), kThreads),
+LaunchShape VectorPerThread(const HeadsOfTokens& shape) {
+  return {ThreadBlocksFor(shape.tokens * shape.heads * (shape.width / kBf16PerVector), kThreads),
           kThreads};
 }
-LaunchShape ByRows(int64_t rows) { return {BlocksFor(rows, kWarps), kThreads}; }
+LaunchShape RowPerWarp(int64_t rows) { return {ThreadBlocksFor(rows, kWarps), kThreads}; }
 
 }  // namespace
 
-CudaResult LaunchPackHeads(const HeadsOfTokens& shape, const uint16_t* side_by_side,
-                           uint16_t* packed, CUstream_st* stream) {
-  return Launch(PackHeads, ByEights(shape), stream, shape, side_by_side, packed);
+CudaResult LaunchPackHeads(const HeadsOfTokens& shape, const uint16_t* token_major,
+                           uint16_t* head_major, CUstream_st* stream) {
+  return Launch(PackHeads, VectorPerThread(shape), stream, shape, token_major, head_major);
 }
-CudaResult LaunchUnpackHeads(const HeadsOfTokens& shape, const float* packed,
-                             uint16_t* side_by_side, CUstream_st* stream) {
-  return Launch(UnpackHeads, ByEights(shape), stream, shape, packed, side_by_side);
+CudaResult LaunchUnpackHeads(const HeadsOfTokens& shape, const float* head_major,
+                             uint16_t* token_major, CUstream_st* stream) {
+  return Launch(UnpackHeads, VectorPerThread(shape), stream, shape, head_major, token_major);
 }
 CudaResult LaunchZeros(float* sums, int64_t count, CUstream_st* stream) {
   return ToResult(cudaMemsetAsync(sums, 0, static_cast<size_t>(count) * sizeof(*sums), stream));
 }
 CudaResult LaunchSoftmaxTile(const SoftmaxTile& args, CUstream_st* stream) {
-  return Launch(ContinueSoftmax, ByRows(args.tile.heads * args.tile.queries), stream, args);
+  return Launch(ContinueSoftmax, RowPerWarp(args.tile.heads * args.tile.queries), stream, args);
 }
-CudaResult LaunchFinishQueries(const FinishedQueries& args, CUstream_st* stream) {
-  return Launch(FinishQueries, ByEights(args.shape), stream, args);
+CudaResult LaunchNormalizeOutput(const UnnormalizedOutput& args, CUstream_st* stream) {
+  return Launch(NormalizeOutput, VectorPerThread(args.shape), stream, args);
 }
 CudaResult LaunchRowDots(const RowDots& args, CUstream_st* stream) {
-  return Launch(DotRows, ByRows(args.rows), stream, args);
+  return Launch(DotRows, RowPerWarp(args.rows), stream, args);
 }
 CudaResult LaunchScoreGradients(const ScoreGradients& args, CUstream_st* stream) {
-  return Launch(DifferentiateScores, ByRows(args.tile.heads * args.tile.queries), stream, args);
+  return Launch(DifferentiateScores, RowPerWarp(args.tile.heads * args.tile.queries), stream, args);
 }
 
 }  // namespace horizon

@@ -38,7 +38,7 @@ void Continue(const AttentionShape& shape, const TokenRecord* row_records, const
   float before[kQueryTile];
   const F32 f32;
   for (int64_t i = 0; i < queries.size(); ++i) {
-    const Positions seen = Common(SeenBy(shape, row_records, queries.begin + i), keys);
+    const Positions seen = Intersection(VisibleKeys(shape, row_records, queries.begin + i), keys);
     before[i] = softmax.largest[i];
     if (seen.size() <= 0) continue;
     const float* row = scores + i * kScoreStride + seen.begin - keys.begin;
@@ -50,7 +50,7 @@ void Continue(const AttentionShape& shape, const TokenRecord* row_records, const
     StorePart(f32, Exp(difference), softmax.factor + i, n);
   });
   for (int64_t i = 0; i < queries.size(); ++i) {
-    const Positions seen = Common(SeenBy(shape, row_records, queries.begin + i), keys);
+    const Positions seen = Intersection(VisibleKeys(shape, row_records, queries.begin + i), keys);
     float* row = scores + i * kScoreStride;
     if (seen.size() <= 0) {
       std::fill_n(row, keys.size(), 0.0f);
@@ -82,7 +82,7 @@ void ForwardTile(const AttentionForward& args, int64_t batch, int64_t head,
   Softmax softmax;
   Begin(softmax);
   const TokenRecord* records = args.records + batch * shape.sequence;
-  const Positions seen = SeenByTile(shape, records, queries);
+  const Positions seen = KeysVisibleToTile(shape, records, queries);
   for (int64_t begin = seen.begin; begin < seen.end; begin += kKeyTile) {
     const Positions keys = {.begin = begin, .end = HWY_MIN(begin + kKeyTile, seen.end)};
     const int64_t key_row = KeyRow(shape, batch, kv_head, keys.begin);
@@ -141,13 +141,13 @@ absl::Status AttentionForwardHost(const KernelContext& context, const AttentionF
   if (absl::Status status = CheckAttentionShape(shape); !status.ok()) return status;
   ASSIGN_OR_RETURN(const BlasLease lease, BlasLease::Take(context.workers->count()));
   const int64_t tiles = TileCount(shape.sequence, kQueryTile);
-  const int64_t lanes = shape.batch * shape.heads;
+  const int64_t sequences = shape.batch * shape.heads;
   // Late queries see more keys: they come first, so that the last pieces are short.
-  context.workers->Run(tiles * lanes, [&](int64_t piece, int worker) {
-    const int64_t tile = tiles - 1 - piece / lanes;
-    const int64_t lane = piece % lanes;
+  context.workers->Run(tiles * sequences, [&](int64_t piece, int worker) {
+    const int64_t tile = tiles - 1 - piece / sequences;
+    const int64_t sequence = piece % sequences;
     HWY_DYNAMIC_DISPATCH(ForwardTile)
-    (args, lane / shape.heads, lane % shape.heads, TileAt(shape.sequence, kQueryTile, tile),
+    (args, sequence / shape.heads, sequence % shape.heads, TileAt(shape.sequence, kQueryTile, tile),
      reinterpret_cast<float*>(context.ScratchOf(worker)));
   });
   return absl::OkStatus();

@@ -9,31 +9,35 @@ struct CUstream_st;
 
 namespace horizon {
 
-// The launchers of attention_cuda.cu. Pointers are to device memory and aligned to 16 bytes, widths
-// are multiples of 8, none of the sizes is 0.
+// These functions launch the kernels of attention_cuda.cu on the stream and return the result of
+// the launch, without waiting. Pointers are to device memory and aligned to 16 bytes, widths are
+// multiples of 8, and no size is 0. attention_cuda.cc puts them together with matrix multiplies.
 
-// Keys from one row of scores to the next: those of a tile.
+// Keys of a tile, which is also the number of elements from one row of scores to the next.
 inline constexpr int kDeviceKeyTile = 512;
 
-// Heads side by side, [tokens, heads, width], and one behind the other, [heads, tokens, width].
+// Head vectors in one of two layouts: token-major [tokens, heads, width] or head-major
+// [heads, tokens, width].
 struct HeadsOfTokens {
   int64_t tokens = 0;
   int64_t heads = 0;
   int64_t width = 0;
 };
-CudaResult LaunchPackHeads(const HeadsOfTokens& shape, const uint16_t* side_by_side,
-                           uint16_t* packed, CUstream_st* stream);
-// And back, rounded to bf16; with heads = 1 an array is rounded as it lies.
-CudaResult LaunchUnpackHeads(const HeadsOfTokens& shape, const float* packed,
-                             uint16_t* side_by_side, CUstream_st* stream);
+// Copies from token-major to head-major.
+CudaResult LaunchPackHeads(const HeadsOfTokens& shape, const uint16_t* token_major,
+                           uint16_t* head_major, CUstream_st* stream);
+// Copies back to token-major and rounds to bf16. With heads = 1 both layouts are the same, and the
+// array is only rounded.
+CudaResult LaunchUnpackHeads(const HeadsOfTokens& shape, const float* head_major,
+                             uint16_t* token_major, CUstream_st* stream);
 
 // sums[i] = 0.
 CudaResult LaunchZeros(float* sums, int64_t count, CUstream_st* stream);
 
-// Some queries of one sequence, all heads, and the keys of a tile. Rows of scores are those of
-// [heads, queries].
+// A tile of scores: some queries of one sequence, in all heads, and the keys of one tile. The rows
+// of scores are in the order [heads, queries].
 struct ScoreTile {
-  const TokenRecord* records = nullptr;  // of the sequence
+  const TokenRecord* records = nullptr;  // of the whole sequence
   int64_t heads = 0;
   int64_t queries = 0;
   int64_t first_query = 0;
@@ -42,10 +46,12 @@ struct ScoreTile {
   int64_t window = 0;
 };
 
-// The online softmax (Milakov and Gimelshein 2018) goes on over the keys of a tile: scores become
-// exp(score - largest) as bf16, 0 where a query does not see a key, in the first half of their row
-// (2 kDeviceKeyTile elements from one row to the next); output is multiplied with what earlier sums
-// have to be multiplied with now. With `begins` nothing came before.
+// Continues the online softmax (Milakov and Gimelshein 2018) over the keys of one tile. `largest`
+// and `sum` are the running maximum of the scores and the running sum of exp(score - largest). The
+// function updates both, replaces the scores by exp(score - largest) as bf16, or 0 where a query
+// does not attend to a key, and rescales the running output where the maximum has grown. The bf16
+// numbers are in the first half of each row, so that rows are 2 kDeviceKeyTile of their elements
+// apart.
 struct SoftmaxTile {
   ScoreTile tile;
   float* scores = nullptr;   // [heads, queries, kDeviceKeyTile]
@@ -53,22 +59,23 @@ struct SoftmaxTile {
   float* sum = nullptr;      // [heads, queries]
   float* output = nullptr;   // [heads, queries, width]
   int64_t width = 0;
-  bool begins = false;
+  bool is_first_tile = false;  // there is no running maximum, sum and output yet
 };
 CudaResult LaunchSoftmaxTile(const SoftmaxTile& args, CUstream_st* stream);
 
-// output / sum as bf16, side by side, and the logarithm of the softmax's denominator.
-struct FinishedQueries {
-  HeadsOfTokens shape;             // of these queries
-  const float* largest = nullptr;  // [heads, tokens]
-  const float* sum = nullptr;
-  const float* packed = nullptr;  // [heads, tokens, width]
-  uint16_t* output = nullptr;     // [tokens, heads, width]
-  float* log_sum_exp = nullptr;   // [tokens, heads]
+// Ends the softmax of some queries: stores head_major / sum as bf16 in token-major layout, and the
+// logarithm of the sum of exponentials.
+struct UnnormalizedOutput {
+  HeadsOfTokens shape;                // its tokens are these queries
+  const float* largest = nullptr;     // [heads, tokens]
+  const float* sum = nullptr;         // [heads, tokens]
+  const float* head_major = nullptr;  // [heads, tokens, width]
+  uint16_t* output = nullptr;         // [tokens, heads, width]
+  float* log_sum_exp = nullptr;       // [tokens, heads]
 };
-CudaResult LaunchFinishQueries(const FinishedQueries& args, CUstream_st* stream);
+CudaResult LaunchNormalizeOutput(const UnnormalizedOutput& args, CUstream_st* stream);
 
-// dots[i] = a[i] . b[i], rows of `width`.
+// dots[i] = the dot product of row i of a and row i of b; rows have `width` elements.
 struct RowDots {
   int64_t rows = 0;
   int64_t width = 0;
@@ -78,14 +85,15 @@ struct RowDots {
 };
 CudaResult LaunchRowDots(const RowDots& args, CUstream_st* stream);
 
-// Scores become probabilities, and the gradients of probabilities those of the scores (before
-// `scale`), both as bf16 in the first half of their row, 0 where a query does not see a key.
+// Replaces scores by probabilities, and the gradients of the probabilities by the gradients of the
+// scores (before `scale`). Both are bf16 in the first half of their row, and 0 where a query does
+// not attend to a key.
 struct ScoreGradients {
   ScoreTile tile;
   const float* log_sum_exp = nullptr;  // [queries, heads]
   const float* output_dot = nullptr;   // [queries, heads]
   float* scores = nullptr;             // [heads, queries, kDeviceKeyTile]
-  float* gradients = nullptr;          // the same
+  float* gradients = nullptr;          // shape of scores
 };
 CudaResult LaunchScoreGradients(const ScoreGradients& args, CUstream_st* stream);
 

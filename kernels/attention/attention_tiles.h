@@ -9,14 +9,16 @@
 
 namespace horizon {
 
-// How host attention is cut. Few queries a tile, since half of the tile on the diagonal is thrown
-// away; more keys, since they are what a query's sums run over.
+// The tiles of attention and the offsets of its arrays. kQueryTile and kKeyTile are the tiles of
+// the host kernels. A tile has few queries, because half of a tile on the diagonal is thrown away,
+// and more keys, because the sums of a query run over keys.
 inline constexpr int64_t kQueryTile = 64;
 inline constexpr int64_t kKeyTile = 256;
-// Elements from one row of scores to the next: not a power of two, for the cache's sake.
+// Elements from one row of scores to the next. Not a power of two, so that the rows do not
+// compete for the same cache sets.
 inline constexpr int64_t kScoreStride = kKeyTile + 16;
 
-// Positions begin .. end - 1 of one sequence.
+// A range of positions, begin .. end - 1, of one sequence.
 struct Positions {
   int64_t begin = 0;
   int64_t end = 0;
@@ -26,29 +28,32 @@ struct Positions {
 
 inline int64_t TileCount(int64_t sequence, int64_t tile) { return (sequence + tile - 1) / tile; }
 
+// Tile number `index`; the last one may be shorter.
 inline Positions TileAt(int64_t sequence, int64_t tile, int64_t index) {
   return {.begin = index * tile, .end = std::min(sequence, (index + 1) * tile)};
 }
 
-// The keys that token t of a row sees; `row` are the records of that row.
-inline Positions SeenBy(const AttentionShape& shape, const TokenRecord* row, int64_t t) {
+// The keys that token t of a row attends to. `row` points to the records of that row.
+inline Positions VisibleKeys(const AttentionShape& shape, const TokenRecord* row, int64_t t) {
   const int64_t sample = t - row[t].position;
   return {.begin = shape.window > 0 ? std::max(sample, t - shape.window + 1) : sample,
           .end = t + 1};
 }
 
-// The keys that some query of a tile sees: where they begin never goes back within a row.
-inline Positions SeenByTile(const AttentionShape& shape, const TokenRecord* row,
-                            const Positions& queries) {
-  return {.begin = SeenBy(shape, row, queries.begin).begin, .end = queries.end};
+// The keys that at least one query of a tile attends to. It is one range, because the first visible
+// key never moves back within a row.
+inline Positions KeysVisibleToTile(const AttentionShape& shape, const TokenRecord* row,
+                                   const Positions& queries) {
+  return {.begin = VisibleKeys(shape, row, queries.begin).begin, .end = queries.end};
 }
 
-// What lies in both; empty ranges have size() <= 0.
-inline Positions Common(const Positions& a, const Positions& b) {
+// The positions that are in both ranges. An empty range has size() <= 0.
+inline Positions Intersection(const Positions& a, const Positions& b) {
   return {.begin = std::max(a.begin, b.begin), .end = std::min(a.end, b.end)};
 }
 
-// Where the row of a position begins, in q and all arrays of its shape, and in k and v.
+// Element offsets: from one token to the next, and of the vector of one token and head, in q and
+// all arrays of its shape (Query...), and in k and v (Key...).
 inline int64_t QueryStride(const AttentionShape& shape) { return shape.heads * shape.head_dim; }
 inline int64_t KeyStride(const AttentionShape& shape) { return shape.kv_heads * shape.head_dim; }
 inline int64_t QueryRow(const AttentionShape& shape, int64_t batch, int64_t head, int64_t t) {
@@ -57,11 +62,12 @@ inline int64_t QueryRow(const AttentionShape& shape, int64_t batch, int64_t head
 inline int64_t KeyRow(const AttentionShape& shape, int64_t batch, int64_t kv_head, int64_t t) {
   return (batch * shape.sequence + t) * KeyStride(shape) + kv_head * shape.head_dim;
 }
-// And in log_sum_exp and output_dot.
+// The element of a token and head in log_sum_exp and output_dot.
 inline int64_t HeadEntry(const AttentionShape& shape, int64_t batch, int64_t head, int64_t t) {
   return (batch * shape.sequence + t) * shape.heads + head;
 }
 
+// InvalidArgument for sizes that are impossible.
 inline absl::Status CheckAttentionShape(const AttentionShape& shape) {
   if (shape.batch >= 0 && shape.sequence >= 0 && shape.window >= 0 && shape.kv_heads > 0 &&
       shape.heads > 0 && shape.heads % shape.kv_heads == 0 && shape.head_dim > 0 &&

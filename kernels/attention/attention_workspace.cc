@@ -4,15 +4,15 @@
 namespace horizon {
 
 uint64_t AttentionForwardWorkspaceBytes(const AttentionShape& shape) {
-  DeviceParts parts;
-  AttentionForwardMemory(shape, parts);
-  return parts.taken();
+  WorkspaceAllocator workspace;
+  AttentionForwardMemory(shape, workspace);
+  return workspace.allocated_bytes();
 }
 
 uint64_t AttentionBackwardWorkspaceBytes(const AttentionShape& shape) {
-  DeviceParts parts;
-  AttentionBackwardMemory(shape, parts);
-  return parts.taken();
+  WorkspaceAllocator workspace;
+  AttentionBackwardMemory(shape, workspace);
+  return workspace.allocated_bytes();
 }
 
 }  // namespace horizon

@@ -4,30 +4,30 @@
 
 #include "absl/status/status.h"
 #include "common/kernel_context.h"
-#include "kernels/arguments/device_parts.h"
 #include "kernels/arguments/token_record.h"
 #include "kernels/arguments/values.h"
+#include "kernels/arguments/workspace_allocator.h"
 
 namespace horizon {
 
-// Keys and values of the tokens a row has had so far, and the attention of its next token to them:
-// how text is generated without computing all of it again for every token.
+// The KV cache of text generation, and the attention of one new token per row to it.
 //
-// A cache is two arrays k and v [batch, places, kv_heads x head_dim], after rotary. The token at
-// position p of a row (TokenRecord::position) lies at place p mod places. A layer whose window is
-// the number of places so finds there what it sees and nothing else.
+// The cache holds the keys and values of the tokens that a row has had so far, after rotary: two
+// arrays k and v[batch, places, kv_heads x head_dim]. Each row is a ring buffer: the token at
+// position p (TokenRecord::position) is stored at place p mod places. So in a layer with a sliding
+// window of `places` tokens the cache holds exactly the tokens that the next token attends to.
 struct KvCache {
   int64_t batch = 0;
-  int64_t places = 0;  // of a row
+  int64_t places = 0;  // tokens that a row of the cache can hold
   int64_t kv_heads = 0;
   int64_t head_dim = 0;
   Values k;
   Values v;
 };
 
-// Puts keys and values of the first sample of every row into the cache: of the tokens from the
-// row's first on whose positions count up by one. Of more tokens than there are places the last
-// ones stay. InvalidArgument for impossible sizes.
+// Stores the keys and values of the first sample of every row in the cache. The first sample is the
+// row's first token and all that follow it with positions that count up by one. If it has more
+// tokens than there are places, the last ones stay. InvalidArgument for impossible sizes.
 struct StoreKeys {
   KvCache cache;
   int64_t sequence = 0;                  // tokens of a row
@@ -37,50 +37,53 @@ struct StoreKeys {
 };
 absl::Status StoreKeysReference(const KernelContext& context, const StoreKeys& args);
 absl::Status StoreKeysHost(const KernelContext& context, const StoreKeys& args);
-// On the context's stream, without waiting; bf16 at multiples of 16 bytes, head_dim a multiple of 8
-// up to kMaxHeadDim. A row's samples after its first count their positions from 0.
+// Runs on the context's stream and does not wait for it. Arrays are bf16 and begin at multiples of
+// 16 bytes; head_dim is a multiple of 8, up to kMaxHeadDim. The positions of a row's later samples
+// must count from 0.
 absl::Status StoreKeysCuda(const KernelContext& context, const StoreKeys& args);
 
-// Attention of one token a row, whose own key and value are in the cache already: at position p it
-// sees min(p + 1, places) places, from place 0 on. Head h reads the keys of head
-// h / (heads / kv_heads). A row's result does not depend on the other rows.
+// The attention of one token per row to the cache, which already holds the token's own key and
+// value. A token at position p attends to min(p + 1, places) places, from place 0 on. Head h reads
+// the keys and values of key head h / (heads / kv_heads). The result of a row does not depend on
+// the other rows.
 //
-// Places are taken in tiles of kCacheTile with an online softmax, each row and key head by one
-// worker. InvalidArgument for impossible sizes.
+// The host kernel works on tiles of kCacheTile places with an online softmax; one worker handles
+// each row and key head. InvalidArgument for impossible sizes.
 inline constexpr int64_t kCacheTile = 256;
 struct CachedAttention {
   KvCache cache;
   int64_t heads = 0;
-  float scale = 1.0f;                    // of the scores
+  float scale = 1.0f;                    // factor of the scores
   const TokenRecord* records = nullptr;  // [batch]
   ConstValues q;                         // [batch, heads x head_dim]
-  Values output;                         // as q
+  Values output;                         // shape of q
 };
 absl::Status CachedAttentionReference(const KernelContext& context, const CachedAttention& args);
 absl::Status CachedAttentionHost(const KernelContext& context, const CachedAttention& args);
-// As StoreKeysCuda. Tiles of places are attended to side by side, in device workspace.
+// As StoreKeysCuda. Thread blocks attend to the tiles of places in parallel; their partial results
+// are in the device workspace, of CachedAttentionWorkspaceBytes.
 absl::Status CachedAttentionCuda(const KernelContext& context, const CachedAttention& args);
 
 inline int64_t CacheTiles(const KvCache& cache) {
   return (cache.places + kCacheTile - 1) / kCacheTile;
 }
-// Where it lies there; of each row, head and tile.
+// The partial results of each row, head and tile in the device workspace.
 struct CachedAttentionMemory {
-  float* largest;  // [batch, heads, tiles]
-  float* sum;      // [batch, heads, tiles]
-  float* values;   // [batch, heads, tiles, head_dim]
+  float* largest;  // [batch, heads, tiles], of the scores
+  float* sum;      // [batch, heads, tiles], of exp(score - largest)
+  float* values;   // [batch, heads, tiles, head_dim], weighted with exp(score - largest)
 
-  CachedAttentionMemory(const KvCache& cache, int64_t heads, DeviceParts& parts) {
+  CachedAttentionMemory(const KvCache& cache, int64_t heads, WorkspaceAllocator& workspace) {
     const int64_t tiles = cache.batch * heads * CacheTiles(cache);
-    largest = parts.Take<float>(tiles);
-    sum = parts.Take<float>(tiles);
-    values = parts.Take<float>(tiles * cache.head_dim);
+    largest = workspace.Allocate<float>(tiles);
+    sum = workspace.Allocate<float>(tiles);
+    values = workspace.Allocate<float>(tiles * cache.head_dim);
   }
 };
 inline uint64_t CachedAttentionWorkspaceBytes(const KvCache& cache, int64_t heads) {
-  DeviceParts parts;
-  CachedAttentionMemory(cache, heads, parts);
-  return parts.taken();
+  WorkspaceAllocator workspace;
+  CachedAttentionMemory(cache, heads, workspace);
+  return workspace.allocated_bytes();
 }
 
 }  // namespace horizon

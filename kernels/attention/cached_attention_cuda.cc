@@ -3,7 +3,7 @@
 #include "common/cuda_status.h"
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
-#include "kernels/arguments/device_parts.h"
+#include "kernels/arguments/workspace_allocator.h"
 #include "kernels/attention/attention.h"
 #include "kernels/attention/cached_attention.h"
 #include "kernels/attention/cached_attention_launch.h"
@@ -55,12 +55,12 @@ absl::Status StoreKeysCuda(const KernelContext& context, const StoreKeys& args) 
 absl::Status CachedAttentionCuda(const KernelContext& context, const CachedAttention& args) {
   const KvCache& cache = args.cache;
   RETURN_IF_ERROR(CheckCache(cache));
-  constexpr int64_t kMostBlocks = 65535;  // of a grid's second and third dimension
-  if (args.heads <= 0 || args.heads % cache.kv_heads != 0 || args.heads > kMostBlocks ||
-      cache.batch > kMostBlocks) {
+  constexpr int64_t kMostThreadBlocks = 65535;  // of a grid's second and third dimension
+  if (args.heads <= 0 || args.heads % cache.kv_heads != 0 || args.heads > kMostThreadBlocks ||
+      cache.batch > kMostThreadBlocks) {
     return absl::InvalidArgumentError(StrCat(
         "attention of ", args.heads, " heads to a cache of ", cache.kv_heads, " for ", cache.batch,
-        " rows; heads are a multiple of key heads, and both at most ", kMostBlocks));
+        " rows; heads are a multiple of key heads, and both at most ", kMostThreadBlocks));
   }
   if (cache.batch == 0) return absl::OkStatus();
   RETURN_IF_ERROR(CudaArguments(context, "attention to a cache")
@@ -71,8 +71,8 @@ absl::Status CachedAttentionCuda(const KernelContext& context, const CachedAtten
                       .AlignedBf16("output", args.output)
                       .Array("records", args.records)
                       .status());
-  DeviceParts parts(context.device_workspace.data());
-  const CachedAttentionMemory memory(cache, args.heads, parts);
+  WorkspaceAllocator workspace(context.device_workspace.data());
+  const CachedAttentionMemory memory(cache, args.heads, workspace);
   return RunOnCuda(kAttend, [&] {
     return LaunchCachedAttention({.batch = cache.batch,
                                   .heads = args.heads,

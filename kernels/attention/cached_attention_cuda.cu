@@ -11,10 +11,10 @@ namespace {
 constexpr unsigned kThreads = 256;
 constexpr int kTile = kThreads;    // a thread scores one place
 constexpr int kBf16PerVector = 8;  // bf16 in 16 bytes
-constexpr int kMostWidth = 512;
+constexpr int kMaxWidth = 512;
 
-// Samples count their positions from 0, so that those of a row's later samples lie behind where
-// counting on from the row's first token would be.
+// The positions of every sample count from 0, so those of a row's later samples are smaller than if
+// they counted on from the row's first token.
 __device__ __forceinline__ bool IsOfFirstSample(const StoreKeysLaunch& args, int64_t row,
                                                 int64_t t) {
   if (t >= args.sequence) return false;
@@ -29,7 +29,7 @@ __global__ void CopyKeys(StoreKeysLaunch args) {
   if (token >= args.batch * args.sequence) return;
   const int64_t row = token / args.sequence;
   const int64_t t = token % args.sequence;
-  // Not where a later token takes the place.
+  // A later token may take the same place; then this one is not stored.
   if (!IsOfFirstSample(args, row, t) || IsOfFirstSample(args, row, t + args.places)) return;
   const int64_t place = row * args.places + args.records[token].position % args.places;
   const int64_t column = i % vectors * kBf16PerVector;
@@ -41,9 +41,9 @@ __device__ __forceinline__ int64_t Seen(const CachedAttentionLaunch& args, int64
   return min(int64_t{args.records[row].position} + 1, args.places);
 }
 
-// One block: one row, head and tile.
+// A thread block handles one row, head and tile.
 __global__ void __launch_bounds__(kThreads) AttendTile(CachedAttentionLaunch args) {
-  __shared__ Shared<float, kMostWidth> query;
+  __shared__ Shared<float, kMaxWidth> query;
   __shared__ Shared<float, kTile> weights;
   __shared__ Shared<float, kThreads * kBf16PerVector> parts;
   const int64_t tile = blockIdx.x;
@@ -67,18 +67,19 @@ __global__ void __launch_bounds__(kThreads) AttendTile(CachedAttentionLaunch arg
     const uint16_t* key = args.k + begin + thread * stride;
     float sum = 0.0f;
     for (int i = 0; i < width; i += kBf16PerVector) {
-      const Vector<uint16_t, kBf16PerVector> eight = LoadVector<kBf16PerVector>(key + i);
+      const Vector<uint16_t, kBf16PerVector> elements = LoadVector<kBf16PerVector>(key + i);
 #pragma unroll
-      for (int j = 0; j < kBf16PerVector; ++j) sum += query[i + j] * FloatOf(eight[j]);
+      for (int j = 0; j < kBf16PerVector; ++j) sum += query[i + j] * FloatOf(elements[j]);
     }
     score = args.scale * sum;
   }
   const float largest = BlockMax<kThreads>(score);
   const float weight = thread < count ? expf(score - largest) : 0.0f;
   weights[thread] = weight;
-  const float sum = BlockSum<kThreads>(weight);  // has barriers, behind which all weights are there
+  const float sum = BlockSum<kThreads>(weight);  // its barriers also publish all weights
 
-  // Eight columns a thread; groups of threads share the places, and their sums are added in order.
+  // A thread sums kBf16PerVector columns. Groups of threads share the places, and their sums are
+  // added in order.
   const int columns = width / kBf16PerVector;
   const int groups = kThreads / columns;
   const int group = thread / columns;
@@ -86,11 +87,11 @@ __global__ void __launch_bounds__(kThreads) AttendTile(CachedAttentionLaunch arg
   if (group < groups) {
     const uint16_t* values = args.v + begin + thread % columns * kBf16PerVector;
     for (int place = group; place < count; place += groups) {
-      const Vector<uint16_t, kBf16PerVector> eight =
+      const Vector<uint16_t, kBf16PerVector> elements =
           LoadVector<kBf16PerVector>(values + place * stride);
       const float place_weight = weights[place];
 #pragma unroll
-      for (int j = 0; j < kBf16PerVector; ++j) sums[j] += place_weight * FloatOf(eight[j]);
+      for (int j = 0; j < kBf16PerVector; ++j) sums[j] += place_weight * FloatOf(elements[j]);
     }
   }
 #pragma unroll
@@ -108,7 +109,7 @@ __global__ void __launch_bounds__(kThreads) AttendTile(CachedAttentionLaunch arg
   }
 }
 
-// One block: one row and head.
+// A thread block handles one row and head.
 __global__ void __launch_bounds__(kThreads) JoinTiles(CachedAttentionLaunch args) {
   const int64_t row = blockIdx.y;
   const int64_t entry = row * args.heads + blockIdx.x;  // of [batch, heads]

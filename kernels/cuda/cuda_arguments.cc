@@ -46,12 +46,12 @@ CudaArguments& CudaArguments::AlignedBf16(std::string_view name, ConstValues val
 }
 
 CudaArguments& CudaArguments::Gradient(std::string_view name, const GradientOut& gradient) {
-  if ((gradient.sum == nullptr) != (gradient.leaving == nullptr)) return *this;
+  if ((gradient.sum == nullptr) != (gradient.bf16 == nullptr)) return *this;
   return Refuse(name, "has to be either an fp32 sum or a bf16 gradient that leaves");
 }
 
 CudaArguments& CudaArguments::GradientOrFrozen(std::string_view name, const GradientOut& gradient) {
-  return gradient.wanted() ? Gradient(name, gradient) : *this;
+  return gradient.is_needed() ? Gradient(name, gradient) : *this;
 }
 
 CudaArguments& CudaArguments::Workspace(uint64_t least_bytes) {

@@ -10,26 +10,32 @@
 
 namespace horizon {
 
-// What the body of an operation on CUDA asks of its arguments before it launches. All pointers are
-// to device memory, which is not looked at. The first thing that is wrong is kept:
-//   RETURN_IF_ERROR(CudaArguments(context, "the GLU").Size("count", args.count).status());
+// Checks the arguments of a CUDA kernel before its launch, and keeps the first error:
+//   RETURN_IF_ERROR(CudaArguments(context, "the GLU")
+//                       .Size("count", args.count)
+//                       .Bf16("gate", args.gate)
+//                       .status());
+// Errors are InvalidArgument unless a check says otherwise. All pointers are to device memory; only
+// the pointers are checked, the memory is not read.
 class CudaArguments {
  public:
-  // Refuses a context without a stream. `operation` outlives this.
+  // The context must have a stream. `operation` names the kernel in messages; the text and the
+  // context must outlive this object.
   CudaArguments(const KernelContext& context, std::string_view operation);
 
-  // Not negative.
+  // `size` must not be negative.
   CudaArguments& Size(std::string_view name, int64_t size);
-  // Not null, of any type and of bf16; with `OrNull` null is allowed.
+  // `array` must not be null. Bf16 also requires bf16 numbers; Bf16OrNull allows null.
   CudaArguments& Array(std::string_view name, const void* array);
   CudaArguments& Bf16(std::string_view name, ConstValues values);
   CudaArguments& Bf16OrNull(std::string_view name, ConstValues values);
-  // Of bf16 and at a multiple of 16 bytes, as products want them.
+  // As Bf16, and the array must begin at a multiple of 16 bytes, as matrix multiplies need it.
   CudaArguments& AlignedBf16(std::string_view name, ConstValues values);
-  // Either as fp32 sums or leaving as bf16; with `OrFrozen` it may be neither.
+  // Exactly one pointer of `gradient` must be set; GradientOrFrozen also allows none.
   CudaArguments& Gradient(std::string_view name, const GradientOut& gradient);
   CudaArguments& GradientOrFrozen(std::string_view name, const GradientOut& gradient);
-  // So much of the device workspace, on a border of 256 bytes; too little is ResourceExhausted.
+  // The context must have `least_bytes` of device workspace, aligned to 256 bytes.
+  // ResourceExhausted if it has less. Needs nothing if `least_bytes` is 0.
   CudaArguments& Workspace(uint64_t least_bytes);
 
   const absl::Status& status() const { return status_; }

@@ -1,41 +1,43 @@
-// How device code stores finished sums as GradientOut says, with the bits of the host bodies.
+// Stores finished gradients in device code as GradientOut says, with the bits of the host kernels.
 #pragma once
 
 #include "kernels/arguments/gradient_out.h"
-#include "kernels/cuda/cuda_eight.cuh"
+#include "kernels/cuda/cuda_thread_elements.cuh"
 
 namespace horizon {
 
+// Stores the gradient of parameter i.
 __device__ __forceinline__ void StoreGradientValue(const GradientOut& out, int64_t i, float value) {
-  if (out.leaving != nullptr) {
-    out.leaving[i] = Bf16Of(value);
+  if (out.bf16 != nullptr) {
+    out.bf16[i] = Bf16Of(value);
     return;
   }
   const float stored = out.rounded ? FloatOf(Bf16Of(value)) : value;
   out.sum[i] = out.add ? __fadd_rn(out.sum[i], stored) : stored;
 }
 
-// Of parameters i, i + 1, ...
-__device__ __forceinline__ void StoreGradientEight(const GradientOut& out, int64_t i,
-                                                   Eight<float> values, int64_t count, bool whole) {
-  if (out.leaving != nullptr) {
-    StoreNumbers(out.leaving + i, values, count, whole);
+// Stores the gradients of parameters i, i + 1, ...; `count` and `whole` as in StoreElements.
+__device__ __forceinline__ void StoreGradientElements(const GradientOut& out, int64_t i,
+                                                      ThreadElements<float> values, int64_t count,
+                                                      bool whole) {
+  if (out.bf16 != nullptr) {
+    StoreFromFloat(out.bf16 + i, values, count, whole);
     return;
   }
   if (out.rounded) {
 #pragma unroll
-    for (int j = 0; j < 8; ++j) values[j] = FloatOf(Bf16Of(values[j]));
+    for (int j = 0; j < kElementsPerThread; ++j) values[j] = FloatOf(Bf16Of(values[j]));
   }
   if (out.add) {
-    const Eight<float> before = LoadEight(out.sum + i, count, whole);
+    const ThreadElements<float> before = LoadElements(out.sum + i, count, whole);
 #pragma unroll
-    for (int j = 0; j < 8; ++j) values[j] = __fadd_rn(before[j], values[j]);
+    for (int j = 0; j < kElementsPerThread; ++j) values[j] = __fadd_rn(before[j], values[j]);
   }
-  StoreEight(out.sum + i, values, count, whole);
+  StoreElements(out.sum + i, values, count, whole);
 }
 
-inline bool IsEightAligned(const GradientOut& out) {
-  return IsEightAligned(out.sum) && IsEightAligned(out.leaving);
+inline bool IsAlignedForVectors(const GradientOut& out) {
+  return IsAlignedForVectors(out.sum) && IsAlignedForVectors(out.bf16);
 }
 
 }  // namespace horizon

@@ -1,6 +1,15 @@
-// The only way a kernel is launched, and the only shared memory it has. Device code is compiled
-// twice: by nvcc, and as plain C++ against tests/fake_cuda, where the same two names run it on the
-// CPU and check what a GPU does not (races, barriers, reads of what nobody wrote).
+// Launch and Shared: all device code of this project is launched with Launch, and has no shared
+// memory but Shared.
+//   __global__ void Reverse(const float* from, float* to) {
+//     __shared__ Shared<float, 256> tile;
+//     tile[threadIdx.x] = from[threadIdx.x];
+//     __syncthreads();
+//     to[threadIdx.x] = tile[255 - threadIdx.x];
+//   }
+//   return Launch(Reverse, LaunchShape{1, 256}, stream, from, to);
+// Device code is compiled twice: by nvcc, and as plain C++ against tests/fake_cuda. There the same
+// two names run it on the CPU and check what a GPU does not check (races, barriers, reads of memory
+// that nothing has written).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,7 +25,8 @@
 
 namespace horizon {
 
-// Blocks and threads of a launch, none of them zero: LaunchShape{blocks, 256}.
+// Thread blocks of a launch and threads of a block, e.g. LaunchShape{blocks, 256}. No dimension is
+// 0.
 struct LaunchShape {
   dim3 grid;
   dim3 block;
@@ -27,17 +37,17 @@ struct LaunchShape {
 
 #ifdef __CUDACC__
 
-// Static shared memory, declared as `__shared__ Shared<float, 256> tile;` and used by index alone:
-// `tile[i] = x; const float y = tile[i];`. Cells hold nothing until the block has written them.
+// Static shared memory of a thread block: N elements, declared with __shared__ and used by index
+// alone. Elements hold nothing of use until the thread block has written them.
 template <typename T, int N>
 struct Shared {
   T values[N];
   __device__ T& operator[](int index) { return values[index]; }
 };
 
-// Puts kernel(args...) on the stream and returns what the launch said, without waiting. Arguments
-// are converted to the kernel's parameters and copied. Errors of the kernel itself come later, from
-// a call that waits.
+// Launches kernel(arguments...) on the stream and returns the result of the launch, without
+// waiting. Arguments are converted to the kernel's parameters and copied. Errors of the kernel
+// itself come later, from a call that waits.
 template <typename... Parameters, typename... Arguments>
 CudaResult Launch(void (*kernel)(Parameters...), const LaunchShape& shape, CUstream_st* stream,
                   Arguments&&... arguments) {

@@ -1,5 +1,6 @@
-// Sums and maxima over the threads of a warp or block, float or double, in an order that the number
-// of threads alone decides. Every thread of the block (warp) calls; every one gets the same bits.
+// Sums and maxima over the threads of a warp or of a thread block, in float or double. The order of
+// the operations depends on the number of threads alone. All threads of the warp (thread block)
+// must call the function together, and all of them get the same bits.
 #pragma once
 
 #include "kernels/cuda/cuda_launch.cuh"
@@ -7,9 +8,11 @@
 namespace horizon {
 
 inline constexpr unsigned kWarpThreads = 32;
+// The shuffle mask of all lanes of a warp.
 inline constexpr unsigned kWholeWarp = 0xFFFFFFFFu;
 
-// Halves: lanes i and i ^ 16 first, then ^ 8, and so on. Addition commutes, so both get equal bits.
+// A butterfly: warp lanes i and i ^ 16 are added first, then i ^ 8, and so on. Addition commutes,
+// so both lanes get equal bits.
 template <typename T>
 __device__ __forceinline__ T WarpSum(T value) {
 #pragma unroll
@@ -19,7 +22,7 @@ __device__ __forceinline__ T WarpSum(T value) {
   return value;
 }
 
-// The larger one; a NaN loses against a number, as in fmaxf.
+// The larger of two numbers. If one is NaN, the result is the other, as in fmaxf.
 __device__ __forceinline__ float Larger(float a, float b) { return fmaxf(a, b); }
 __device__ __forceinline__ double Larger(double a, double b) { return fmax(a, b); }
 
@@ -32,8 +35,9 @@ __device__ __forceinline__ T WarpMax(T value) {
   return value;
 }
 
-// Over a block of exactly kThreads threads, whole warps, one dimension: warps as above, then their
-// results in ascending order. Two barriers, so it may be called again at once.
+// The sum over a one-dimensional thread block of exactly kThreads threads, a multiple of the warp
+// size. Each warp is summed as above, and the results of the warps in ascending order. The function
+// contains two barriers, so it can be called again at once.
 template <unsigned kThreads, typename T>
 __device__ __forceinline__ T BlockSum(T value) {
   constexpr int kWarps = kThreads / kWarpThreads;
@@ -49,6 +53,7 @@ __device__ __forceinline__ T BlockSum(T value) {
   return total;
 }
 
+// The maximum, under the same conditions.
 template <unsigned kThreads, typename T>
 __device__ __forceinline__ T BlockMax(T value) {
   constexpr int kWarps = kThreads / kWarpThreads;

@@ -8,20 +8,23 @@
 
 namespace horizon {
 
-// Passes over arrays of numbers that change their type or add them up; element by element, so any
-// cut gives the same bits. bf16 is rounded to nearest even, NaN stays NaN.
+// Element-wise passes over arrays that convert numbers between formats, add, scale or copy them.
+// They give the same bits however the arrays are cut. Rounding to bf16 is to the nearest, ties to
+// even; NaN stays NaN.
 
-// Weights as compute reads them: fp32(hi), or the exact master where lo is given.
+// The weights that compute reads, from a split fp32 master: fp32(hi), or the exact master if `lo`
+// is set.
 struct ExpandWeights {
   int64_t count = 0;
   const uint16_t* hi = nullptr;
-  const int16_t* lo = nullptr;  // null: high half alone
+  const int16_t* lo = nullptr;  // null: the high half alone
   float* weights = nullptr;
 };
 absl::Status ExpandWeightsReference(const KernelContext& context, const ExpandWeights& args);
 absl::Status ExpandWeightsHost(const KernelContext& context, const ExpandWeights& args);
 
-// A finished fp32 sum as a gradient that leaves (the head's over all loss chunks).
+// Stores a finished fp32 sum as a gradient: the gradient of the head, which is summed over all loss
+// chunks first.
 struct StoreGradient {
   int64_t count = 0;
   const float* sum = nullptr;
@@ -29,12 +32,13 @@ struct StoreGradient {
 };
 absl::Status StoreGradientReference(const KernelContext& context, const StoreGradient& args);
 absl::Status StoreGradientHost(const KernelContext& context, const StoreGradient& args);
-// The host's bits, of arrays in device memory, on the context's stream without waiting. Unavailable
-// without a CUDA device.
+// Arrays are in device memory; the bits are those of the host kernel. Runs on the context's stream
+// and does not wait for it. Unavailable without a CUDA device.
 absl::Status StoreGradientCuda(const KernelContext& context, const StoreGradient& args);
 
-// A gradient that arrived, put into (`add` false) or added to the kept one:
-// kept[i] = r(kept[i] + gradient[i]), r rounding to the kept type. One pointer of each pair is set.
+// Gradient accumulation: adds the gradient of a micro-batch to the one that is kept, or stores it
+// there if not `add`: kept[i] = r(kept[i] + gradient[i]), or r(gradient[i]), where r rounds to the
+// kept type. Exactly one pointer of each pair is set.
 struct Accumulate {
   int64_t count = 0;
   const float* gradient_fp32 = nullptr;
@@ -45,7 +49,7 @@ struct Accumulate {
 };
 absl::Status AccumulateReference(const KernelContext& context, const Accumulate& args);
 absl::Status AccumulateHost(const KernelContext& context, const Accumulate& args);
-// All in device memory; the host's bits.
+// As StoreGradientCuda.
 absl::Status AccumulateCuda(const KernelContext& context, const Accumulate& args);
 
 // values[i] *= factor, in fp32.
@@ -57,7 +61,7 @@ struct Scale {
 absl::Status ScaleReference(const KernelContext& context, const Scale& args);
 absl::Status ScaleHost(const KernelContext& context, const Scale& args);
 
-// Bytes from one array to another that does not overlap it.
+// Copies bytes from one array to another that does not overlap it.
 struct CopyBytes {
   int64_t bytes = 0;
   const void* from = nullptr;
@@ -65,6 +69,7 @@ struct CopyBytes {
 };
 absl::Status CopyBytesReference(const KernelContext& context, const CopyBytes& args);
 absl::Status CopyBytesHost(const KernelContext& context, const CopyBytes& args);
-absl::Status CopyBytesCuda(const KernelContext& context, const CopyBytes& args);  // on the device
+// Both arrays are in device memory.
+absl::Status CopyBytesCuda(const KernelContext& context, const CopyBytes& args);
 
 }  // namespace horizon

@@ -6,42 +6,43 @@ namespace horizon {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int64_t kElementsOfBlock = kThreads * 8;
+constexpr int64_t kElementsPerThreadBlock = kThreads * kElementsPerThread;
 
 // `sum` may be the gradient's own.
 __global__ void __launch_bounds__(kThreads)
     StoreSums(const float* sum, int64_t count, GradientOut gradient, bool aligned) {
-  const int64_t stride = int64_t{gridDim.x} * kElementsOfBlock;
-  for (int64_t i = int64_t{blockIdx.x} * kElementsOfBlock + threadIdx.x * 8; i < count;
-       i += stride) {
-    const bool whole = aligned && i + 8 <= count;
-    StoreGradientEight(gradient, i, LoadEight(sum + i, count - i, whole), count - i, whole);
+  const int64_t stride = int64_t{gridDim.x} * kElementsPerThreadBlock;
+  for (int64_t i = int64_t{blockIdx.x} * kElementsPerThreadBlock + threadIdx.x * kElementsPerThread;
+       i < count; i += stride) {
+    const bool whole = aligned && i + kElementsPerThread <= count;
+    StoreGradientElements(gradient, i, LoadElements(sum + i, count - i, whole), count - i, whole);
   }
 }
 
 template <typename From, typename To>
 __global__ void __launch_bounds__(kThreads)
     AddToKept(const From* gradient, To* kept, int64_t count, bool add, bool aligned) {
-  const int64_t stride = int64_t{gridDim.x} * kElementsOfBlock;
-  for (int64_t i = int64_t{blockIdx.x} * kElementsOfBlock + threadIdx.x * 8; i < count;
-       i += stride) {
-    const bool whole = aligned && i + 8 <= count;
-    Eight<float> sum = LoadNumbers(gradient + i, count - i, whole);
+  const int64_t stride = int64_t{gridDim.x} * kElementsPerThreadBlock;
+  for (int64_t i = int64_t{blockIdx.x} * kElementsPerThreadBlock + threadIdx.x * kElementsPerThread;
+       i < count; i += stride) {
+    const bool whole = aligned && i + kElementsPerThread <= count;
+    ThreadElements<float> sum = LoadAsFloat(gradient + i, count - i, whole);
     if (add) {
-      const Eight<float> before = LoadNumbers(kept + i, count - i, whole);
+      const ThreadElements<float> before = LoadAsFloat(kept + i, count - i, whole);
 #pragma unroll
-      for (int j = 0; j < 8; ++j) sum[j] = __fadd_rn(before[j], sum[j]);
+      for (int j = 0; j < kElementsPerThread; ++j) sum[j] = __fadd_rn(before[j], sum[j]);
     }
-    StoreNumbers(kept + i, sum, count - i, whole);
+    StoreFromFloat(kept + i, sum, count - i, whole);
   }
 }
 
 template <typename From, typename To>
 CudaResult LaunchAdd(const From* gradient, To* kept, const AccumulateLaunch& args,
                      CUstream_st* stream) {
-  const bool aligned = IsEightAligned(gradient) && IsEightAligned(kept);
-  return Launch(AddToKept<From, To>, LaunchShape{BlocksFor(args.count, kElementsOfBlock), kThreads},
-                stream, gradient, kept, args.count, args.add, aligned);
+  const bool aligned = IsAlignedForVectors(gradient) && IsAlignedForVectors(kept);
+  return Launch(AddToKept<From, To>,
+                LaunchShape{ThreadBlocksFor(args.count, kElementsPerThreadBlock), kThreads}, stream,
+                gradient, kept, args.count, args.add, aligned);
 }
 
 }  // namespace
@@ -59,9 +60,9 @@ CudaResult LaunchAccumulate(const AccumulateLaunch& args, CUstream_st* stream) {
 
 CudaResult LaunchStoreGradient(const float* sum, int64_t count, const GradientOut& gradient,
                                CUstream_st* stream) {
-  const bool aligned = IsEightAligned(sum) && IsEightAligned(gradient);
-  return Launch(StoreSums, LaunchShape{BlocksFor(count, kElementsOfBlock), kThreads}, stream, sum,
-                count, gradient, aligned);
+  const bool aligned = IsAlignedForVectors(sum) && IsAlignedForVectors(gradient);
+  return Launch(StoreSums, LaunchShape{ThreadBlocksFor(count, kElementsPerThreadBlock), kThreads},
+                stream, sum, count, gradient, aligned);
 }
 
 CudaResult LaunchCopyBytes(const void* from, void* to, int64_t bytes, CUstream_st* stream) {

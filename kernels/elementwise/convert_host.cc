@@ -144,7 +144,7 @@ absl::Status ExpandWeightsHost(const KernelContext& context, const ExpandWeights
 
 absl::Status StoreGradientHost(const KernelContext& context, const StoreGradient& args) {
   CHECK(args.count >= 0);
-  CHECK((args.gradient.sum == nullptr) != (args.gradient.leaving == nullptr) || args.count == 0);
+  CHECK((args.gradient.sum == nullptr) != (args.gradient.bf16 == nullptr) || args.count == 0);
   RunPieces(context, args.count, kPiece, [&](int64_t first, int64_t count) {
     HWY_DYNAMIC_DISPATCH(StoreRun)(args, first, count);
   });

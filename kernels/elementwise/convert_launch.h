@@ -9,11 +9,14 @@ struct CUstream_st;
 
 namespace horizon {
 
-// The launchers of convert_cuda.cu: all pointers to device memory, at least one element or byte.
-// They put the work on the stream and return what the launch said.
+// These functions launch the kernels of convert_cuda.cu on the stream and return the result of the
+// launch, without waiting. All pointers are to device memory; there is at least one element or
+// byte.
+
 CudaResult LaunchStoreGradient(const float* sum, int64_t count, const GradientOut& gradient,
                                CUstream_st* stream);
-// As Accumulate in convert.h.
+
+// The fields of Accumulate in convert.h.
 struct AccumulateLaunch {
   int64_t count = 0;
   const float* gradient_fp32 = nullptr;
@@ -23,6 +26,7 @@ struct AccumulateLaunch {
   uint16_t* kept_bf16 = nullptr;
 };
 CudaResult LaunchAccumulate(const AccumulateLaunch& args, CUstream_st* stream);
+
 CudaResult LaunchCopyBytes(const void* from, void* to, int64_t bytes, CUstream_st* stream);
 
 }  // namespace horizon

@@ -20,12 +20,12 @@ absl::Status ResidualAddCuda(const KernelContext& context, const ResidualAdd& ar
     return absl::InvalidArgumentError(
         "the residual sum on CUDA: output is branch, which is fp32; the types have to be equal");
   }
-  const ResidualLaunch launch{.count = args.count,
-                              .residual = args.residual.bf16(),
-                              .branch_bf16 = is_bf16 ? args.branch.bf16() : nullptr,
-                              .branch_fp32 = is_bf16 ? nullptr : args.branch.fp32(),
-                              .scale = args.scale,
-                              .output = args.output.bf16()};
+  const ResidualAddLaunch launch{.count = args.count,
+                                 .residual = args.residual.bf16(),
+                                 .branch_bf16 = is_bf16 ? args.branch.bf16() : nullptr,
+                                 .branch_fp32 = is_bf16 ? nullptr : args.branch.fp32(),
+                                 .scale = args.scale,
+                                 .output = args.output.bf16()};
   return RunOnCuda(StrCat("add ", args.count, " values to the residual on the CUDA device"),
                    [&] { return LaunchResidualAdd(launch, context.stream); });
 }

@@ -8,16 +8,17 @@ struct CUstream_st;
 
 namespace horizon {
 
-// The launcher of residual_cuda.cu: bf16 as uint16_t, all pointers to device memory, at least one
-// element. It puts the work on the stream and returns what the launch said.
-struct ResidualLaunch {
+// Launches the kernel of residual_cuda.cu on the stream and returns the result of the launch,
+// without waiting. bf16 is uint16_t, all pointers are to device memory, and there is at least one
+// element.
+struct ResidualAddLaunch {
   int64_t count;
   const uint16_t* residual;     // null: none
-  const uint16_t* branch_bf16;  // one of the two
+  const uint16_t* branch_bf16;  // exactly one of the two branches is set
   const float* branch_fp32;
   float scale;
   uint16_t* output;  // may be residual or branch_bf16
 };
-CudaResult LaunchResidualAdd(const ResidualLaunch& args, CUstream_st* stream);
+CudaResult LaunchResidualAdd(const ResidualAddLaunch& args, CUstream_st* stream);
 
 }  // namespace horizon

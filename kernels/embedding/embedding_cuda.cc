@@ -16,14 +16,14 @@ absl::Status EmbedForwardCuda(const KernelContext& context, const EmbedForward& 
   if (args.tokens == 0 || args.hidden == 0) return absl::OkStatus();
   if (args.rows > 0) RETURN_IF_ERROR(arguments.Bf16("table", args.table).status());
   RETURN_IF_ERROR(arguments.Array("records", args.records).Bf16("output", args.output).status());
-  const EmbedRows embed{.tokens = args.tokens,
-                        .hidden = args.hidden,
-                        .first_row = args.first_row,
-                        .rows = args.rows,
-                        .scale = args.scale,
-                        .records = args.records,
-                        .table = args.table.bf16(),
-                        .output = args.output.bf16()};
+  const EmbedForwardLaunch embed{.tokens = args.tokens,
+                                 .hidden = args.hidden,
+                                 .first_row = args.first_row,
+                                 .rows = args.rows,
+                                 .scale = args.scale,
+                                 .records = args.records,
+                                 .table = args.table.bf16(),
+                                 .output = args.output.bf16()};
   return RunOnCuda(StrCat("embed ", args.tokens, " tokens on the CUDA device"),
                    [&] { return LaunchEmbedForward(embed, context.stream); });
 }
@@ -41,14 +41,14 @@ absl::Status EmbedBackwardCuda(const KernelContext& context, const EmbedBackward
                         .status());
   }
   RETURN_IF_ERROR(arguments.Gradient("gradient", args.gradient).status());
-  const EmbedGradients embed{.tokens = args.tokens,
-                             .hidden = args.hidden,
-                             .first_row = args.first_row,
-                             .rows = args.rows,
-                             .scale = args.scale,
-                             .records = args.records,
-                             .output_gradient = args.output_gradient.bf16(),
-                             .gradient = args.gradient};
+  const EmbedBackwardLaunch embed{.tokens = args.tokens,
+                                  .hidden = args.hidden,
+                                  .first_row = args.first_row,
+                                  .rows = args.rows,
+                                  .scale = args.scale,
+                                  .records = args.records,
+                                  .output_gradient = args.output_gradient.bf16(),
+                                  .gradient = args.gradient};
   return RunOnCuda(StrCat("sum the gradients of ", args.rows, " rows of the embedding over ",
                           args.tokens, " tokens on the CUDA device"),
                    [&] { return LaunchEmbedBackward(embed, context.stream); });

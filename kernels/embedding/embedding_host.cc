@@ -147,7 +147,7 @@ int64_t RowBytes(int64_t hidden) { return hidden * static_cast<int64_t>(sizeof(f
 template <typename T, class Args, class Copy>
 void Look(const KernelContext& context, const Args& args, T* outputs, const Copy& copy) {
   CHECK(args.tokens >= 0 && args.hidden >= 0 && args.rows >= 0);
-  RunPieces(context, args.tokens, RowsOfPiece(RowBytes(args.hidden)),
+  RunPieces(context, args.tokens, RowsPerPiece(RowBytes(args.hidden)),
             [&](int64_t first, int64_t count) {
               for (int64_t t = first; t < first + count; ++t) {
                 T* output = outputs + t * args.hidden;
@@ -240,9 +240,9 @@ absl::Status EmbedBackwardHost(const KernelContext& context, const EmbedBackward
   CHECK(args.tokens >= 0 && args.hidden >= 0 && args.rows >= 0);
   const int64_t count = args.rows * args.hidden;
   if (count == 0) return absl::OkStatus();
-  CHECK((args.gradient.sum == nullptr) != (args.gradient.leaving == nullptr));
-  if (args.gradient.leaving != nullptr) {
-    Clear(context, args.gradient.leaving, count * static_cast<int64_t>(sizeof(uint16_t)));
+  CHECK((args.gradient.sum == nullptr) != (args.gradient.bf16 == nullptr));
+  if (args.gradient.bf16 != nullptr) {
+    Clear(context, args.gradient.bf16, count * static_cast<int64_t>(sizeof(uint16_t)));
   } else if (!args.gradient.add) {
     Clear(context, args.gradient.sum, RowBytes(count));
   }

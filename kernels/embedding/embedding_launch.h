@@ -10,11 +10,11 @@ struct CUstream_st;
 
 namespace horizon {
 
-// The launchers of embedding_cuda.cu: bf16 as uint16_t, all pointers to device memory. They put the
-// work on the stream and return what the launches said.
+// These functions launch the kernels of embedding_cuda.cu on the stream and return the result of
+// the launches, without waiting. bf16 is uint16_t, and all pointers are to device memory.
 
-// At least one token and column; there may be no rows.
-struct EmbedRows {
+// There is at least one token and one column; there may be no rows.
+struct EmbedForwardLaunch {
   int64_t tokens;
   int64_t hidden;
   int64_t first_row;
@@ -24,10 +24,10 @@ struct EmbedRows {
   const uint16_t* table;
   uint16_t* output;
 };
-CudaResult LaunchEmbedForward(const EmbedRows& embed, CUstream_st* stream);
+CudaResult LaunchEmbedForward(const EmbedForwardLaunch& embed, CUstream_st* stream);
 
-// At least one row and column; there may be no tokens.
-struct EmbedGradients {
+// There is at least one row and one column; there may be no tokens.
+struct EmbedBackwardLaunch {
   int64_t tokens;
   int64_t hidden;
   int64_t first_row;
@@ -37,6 +37,6 @@ struct EmbedGradients {
   const uint16_t* output_gradient;
   GradientOut gradient;
 };
-CudaResult LaunchEmbedBackward(const EmbedGradients& embed, CUstream_st* stream);
+CudaResult LaunchEmbedBackward(const EmbedBackwardLaunch& embed, CUstream_st* stream);
 
 }  // namespace horizon

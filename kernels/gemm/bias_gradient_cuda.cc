@@ -18,12 +18,13 @@ absl::Status BiasGradientCuda(const KernelContext& context, const BiasGradient& 
   RETURN_IF_ERROR(arguments.Gradient("gradient", args.gradient)
                       .Workspace(static_cast<uint64_t>(LeastColumnScratchBytes(args.width)))
                       .status());
-  const BiasColumns columns{.tokens = args.tokens,
-                            .width = args.width,
-                            .output_gradient = args.output_gradient.bf16(),
-                            .gradient = args.gradient,
-                            .scratch = context.device_workspace.data(),
-                            .scratch_bytes = static_cast<int64_t>(context.device_workspace.size())};
+  const BiasGradientLaunch columns{
+      .tokens = args.tokens,
+      .width = args.width,
+      .output_gradient = args.output_gradient.bf16(),
+      .gradient = args.gradient,
+      .scratch = context.device_workspace.data(),
+      .scratch_bytes = static_cast<int64_t>(context.device_workspace.size())};
   return RunOnCuda(StrCat("sum the gradient of a bias of ", args.width, " over ", args.tokens,
                           " tokens on the CUDA device"),
                    [&] { return LaunchBiasGradient(columns, context.stream); });

@@ -15,7 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace horizon {
 namespace HWY_NAMESPACE {
 
-constexpr int64_t kTokensOfSum = 64;
+constexpr int64_t kTokensPerTile = 64;
 
 // fp32 sums of `tokens` rows over a strip of columns, which are kept in registers when the strip is
 // whole. Columns meet the same additions either way.
@@ -44,9 +44,9 @@ void StripGradient(const BiasGradient& args, int64_t strip) {
   const int64_t columns = HWY_MIN(kBiasStripColumns, args.width - first);
   double totals[kBiasStripColumns] = {};
   float sums[kBiasStripColumns];
-  for (int64_t token = 0; token < args.tokens; token += kTokensOfSum) {
+  for (int64_t token = 0; token < args.tokens; token += kTokensPerTile) {
     const float* rows = args.output_gradient + token * args.width + first;
-    const int64_t tokens = HWY_MIN(kTokensOfSum, args.tokens - token);
+    const int64_t tokens = HWY_MIN(kTokensPerTile, args.tokens - token);
     if (columns == kBiasStripColumns) {
       SumWholeStrip(rows, args.width, tokens, sums);
     } else {

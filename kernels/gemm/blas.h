@@ -8,19 +8,20 @@
 
 namespace horizon {
 
-// The permission to call MultiplyTile on up to `threads` threads at once, until it dies:
+// Permission to call MultiplyTile on up to `threads` threads at once, for as long as the lease
+// lives:
 //
 //   ASSIGN_OR_RETURN(const BlasLease lease, BlasLease::Take(context.workers->count()));
 //   context.workers->Run(pieces, [&](int64_t piece, int worker) { MultiplyTile(...); });
 //
-// The first lease loads OpenBLAS, so commands that do not compute never do. OpenBLAS maps a buffer
-// of 128 MiB for each thread that calls it, and where a limit on address space (ulimit -v, ulimit
-// -d) refuses the mapping it tries again for ever. A lease therefore has the buffers mapped before
-// any call: a limit that is too small is an error here, at once. Any thread.
+// The first lease loads OpenBLAS, so commands that do not compute never load it. OpenBLAS maps a
+// buffer of 128 MiB for each thread that calls it, and retries for ever if a limit on address space
+// (ulimit -v, ulimit -d) refuses the mapping. Taking a lease therefore maps the buffers before any
+// call, so a limit that is too small is an error here, at once. Any thread may take a lease.
 class BlasLease {
  public:
-  // Unavailable when the library is not installed, ResourceExhausted when its buffers cannot be
-  // mapped. Cheap once as many threads had leases before.
+  // Unavailable if the library is not installed, ResourceExhausted if its buffers cannot be mapped.
+  // Cheap if as many threads have had leases before.
   static absl::StatusOr<BlasLease> Take(int threads);
   BlasLease(BlasLease&& other) noexcept : threads_(std::exchange(other.threads_, 0)) {}
   BlasLease& operator=(BlasLease&&) = delete;
@@ -31,8 +32,9 @@ class BlasLease {
   int threads_;
 };
 
-// C = alpha op(A) op(B) + beta C, row-major, fp32, on the calling thread alone: one tile of a
-// larger product. beta is 0 (C is written, whatever it held) or 1.
+// One tile of a larger matrix multiply: C[m,n] = alpha op(A) op(B) + beta C, row-major, fp32, on
+// the calling thread alone. op transposes if `a_transposed` (`b_transposed`). Strides are elements
+// from one row to the next, as stored. beta is 0 (C is overwritten, whatever it held) or 1.
 struct BlasTile {
   Transposed a_transposed = Transposed::kNo;
   Transposed b_transposed = Transposed::kNo;
@@ -48,7 +50,7 @@ struct BlasTile {
   float* c = nullptr;
   int64_t c_stride = 0;
 };
-// Under a BlasLease.
+// The caller holds a BlasLease.
 void MultiplyTile(const BlasTile& tile);
 
 }  // namespace horizon

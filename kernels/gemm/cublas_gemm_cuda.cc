@@ -43,7 +43,7 @@ absl::Status ToStatus(cublasStatus_t status, std::string_view what) {
   return WithFailureSource(StatusOf(status, what), FailureSource::kDevice);
 }
 
-// Handles of cublasLt that are given back by themselves.
+// Owners of cublasLt handles.
 template <typename Handle, cublasStatus_t (*kDestroy)(Handle)>
 struct Destroy {
   using pointer = Handle;
@@ -63,7 +63,8 @@ bool IsAligned(const void* pointer, uintptr_t alignment) {
   return reinterpret_cast<uintptr_t>(pointer) % alignment == 0;
 }
 
-// Whether all rows of a matrix of `rows` x `columns` (as stored) are there and aligned.
+// Whether a matrix with rows of `columns` elements (as stored) is complete and its rows are
+// aligned.
 bool RowsAreRight(const void* data, ValueType type, int64_t columns, int64_t stride,
                   int64_t batch_stride) {
   const int64_t bytes = BytesOf(type);
@@ -72,16 +73,16 @@ bool RowsAreRight(const void* data, ValueType type, int64_t columns, int64_t str
          batch_stride * bytes % kAlignment == 0;
 }
 
-std::string Describe(const Product& p) {
+std::string Describe(const DeviceGemm& p) {
   return StrCat("multiply ", p.batch, " matrices of ", p.m, " x ", p.k, " and ", p.k, " x ", p.n,
                 " on the CUDA device");
 }
 
-absl::Status Refuse(const Product& p, std::string_view why) {
+absl::Status Refuse(const DeviceGemm& p, std::string_view why) {
   return absl::InvalidArgumentError(StrCat("cannot ", Describe(p), ": ", why));
 }
 
-absl::Status Check(const KernelContext& context, const Product& p) {
+absl::Status Check(const KernelContext& context, const DeviceGemm& p) {
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   const auto sizes = {p.m, p.n, p.k, p.batch, p.a_stride, p.b_stride, p.c_stride};
   if (std::min(sizes) < 0 || std::max(sizes) > kMost || p.k == 0) {
@@ -115,7 +116,8 @@ absl::Status Check(const KernelContext& context, const Product& p) {
 
 }  // namespace
 
-// All that an algorithm follows from; steps of a batch of one, which say nothing, are 0.
+// Everything that the choice of an algorithm depends on. Batch strides of a batch of one, which
+// have no meaning, are 0.
 struct CublasGemm::Key {
   int64_t m, n, k, batch;
   int64_t a_stride, a_batch_stride, b_stride, b_batch_stride, c_stride, c_batch_stride;
@@ -124,7 +126,7 @@ struct CublasGemm::Key {
 
   auto operator<=>(const Key&) const = default;
 
-  explicit Key(const Product& p)
+  explicit Key(const DeviceGemm& p)
       : m(p.m),
         n(p.n),
         k(p.k),
@@ -140,7 +142,7 @@ struct CublasGemm::Key {
         has_bias(p.bias != nullptr),
         c_type(p.c.type()) {}
 
-  // The same product of other sizes, all arrays contiguous (their rows aligned).
+  // The same multiply with other sizes, all arrays contiguous (their rows aligned).
   Key OfSizes(int64_t other_m, int64_t other_n) const {
     Key key = *this;
     key.m = other_m;
@@ -157,8 +159,9 @@ struct CublasGemm::Key {
   }
 };
 
-// What cublasLt has to be told of a shape. It thinks in columns, to which a row-major matrix is its
-// transpose; so it computes C^T = B^T A^T, and our b is its first operand.
+// The descriptors that cublasLt needs for a shape, and the algorithm. cublasLt is column-major, so
+// a row-major matrix is its transpose there: it computes C^T = B^T A^T, and our b is its first
+// operand.
 struct CublasGemm::Call {
   Description description;
   Layout a, b, c;
@@ -166,20 +169,21 @@ struct CublasGemm::Call {
 
   absl::Status Describe(const Key& key);
   absl::Status ChooseAlgorithm(cublasLtContext* handle);
-  // Whether this call may be made with its algorithm, which was chosen for another shape.
+  // Whether cublasLt accepts this call with its algorithm, which was chosen for another shape.
   absl::Status CheckAlgorithm(cublasLtContext* handle, const Key& key, const Key& chosen_for) const;
 };
 
 class CublasGemm::Calls {
  public:
-  // By the product's own shape and what its algorithm is chosen for; and algorithms by the latter.
+  // Calls by their own shape and the shape that their algorithm is chosen for; algorithms by the
+  // latter.
   std::map<std::pair<Key, Key>, Call> by_shape;
   std::map<Key, cublasLtMatmulAlgo_t> chosen;
 };
 
 namespace {
 
-// `columns` are contiguous in our words, and rows in cublasLt's.
+// Our columns are contiguous, and cublasLt calls them rows.
 absl::StatusOr<Layout> MakeLayout(ValueType type, int64_t rows, int64_t columns, int64_t stride,
                                   int64_t batch, int64_t batch_stride) {
   constexpr std::string_view kWhat = "describe a matrix to cuBLAS";
@@ -229,7 +233,8 @@ absl::Status CublasGemm::Call::Describe(const Key& key) {
   if (key.has_bias) {
     const cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
     const cudaDataType_t bias_type = CUDA_R_16BF;
-    // An algorithm is chosen by the pointer's alignment, so until there is a call it is one of 16.
+    // The choice depends on the alignment of the bias pointer, so until there is a call the pointer
+    // is one that is aligned to 16 bytes.
     const void* bias = std::bit_cast<const void*>(uintptr_t{kAlignment});
     RETURN_IF_ERROR(Set(description, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue));
     RETURN_IF_ERROR(Set(description, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, bias_type));
@@ -331,40 +336,39 @@ absl::StatusOr<CublasGemm::Call*> CublasGemm::CallOf(const Key& key, const Key& 
   Call call;
   RETURN_IF_ERROR(call.Describe(key));
   call.algorithm = algorithm->second;
-  // Asked even where only strides differ: a part of a whole shares its algorithm with other parts.
+  // Checked even if only strides differ: a part of a matrix shares its algorithm with other parts.
   if (key != chosen_for) RETURN_IF_ERROR(call.CheckAlgorithm(handle_, key, chosen_for));
   return &calls_->by_shape.emplace(shapes, std::move(call)).first->second;
 }
 
-absl::Status CublasGemm::Multiply(const KernelContext& context, const Product& product) {
-  if (product.m == 0 || product.n == 0 || product.batch == 0) return absl::OkStatus();
-  RETURN_IF_ERROR(Check(context, product));
-  const Key key(product);
-  const bool is_part = product.chosen_for_m > 0 || product.chosen_for_n > 0;
-  const Key chosen_for =
-      is_part ? key.OfSizes(product.chosen_for_m > 0 ? product.chosen_for_m : product.m,
-                            product.chosen_for_n > 0 ? product.chosen_for_n : product.n)
-              : key;
+absl::Status CublasGemm::Multiply(const KernelContext& context, const DeviceGemm& gemm) {
+  if (gemm.m == 0 || gemm.n == 0 || gemm.batch == 0) return absl::OkStatus();
+  RETURN_IF_ERROR(Check(context, gemm));
+  const Key key(gemm);
+  const bool is_part = gemm.chosen_for_m > 0 || gemm.chosen_for_n > 0;
+  const Key chosen_for = is_part ? key.OfSizes(gemm.chosen_for_m > 0 ? gemm.chosen_for_m : gemm.m,
+                                               gemm.chosen_for_n > 0 ? gemm.chosen_for_n : gemm.n)
+                                 : key;
   ASSIGN_OR_RETURN(Call * call, CallOf(key, chosen_for));
-  if (product.bias != nullptr) {
-    const void* bias = product.bias.data();
+  if (gemm.bias != nullptr) {
+    const void* bias = gemm.bias.data();
     RETURN_IF_ERROR(Set(call->description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias));
   }
-  const float beta = product.initial == nullptr ? 0.0f : 1.0f;
-  const void* initial = product.initial == nullptr ? product.c.data() : product.initial.data();
+  const float beta = gemm.initial == nullptr ? 0.0f : 1.0f;
+  const void* initial = gemm.initial == nullptr ? gemm.c.data() : gemm.initial.data();
   return ToStatus(
-      cublasLtMatmul(handle_, call->description.get(), &product.alpha, product.b.data(),
-                     call->b.get(), product.a.data(), call->a.get(), &beta, initial, call->c.get(),
-                     product.c.data(), call->c.get(), &call->algorithm,
-                     context.gemm_workspace.data(), kGemmWorkspaceBytes, context.stream),
-      Describe(product));
+      cublasLtMatmul(handle_, call->description.get(), &gemm.alpha, gemm.b.data(), call->b.get(),
+                     gemm.a.data(), call->a.get(), &beta, initial, call->c.get(), gemm.c.data(),
+                     call->c.get(), &call->algorithm, context.gemm_workspace.data(),
+                     kGemmWorkspaceBytes, context.stream),
+      Describe(gemm));
 }
 
-absl::Status MultiplyOnDevice(const KernelContext& context, const Product& product) {
-  auto* products = dynamic_cast<CublasGemm*>(context.device_context);
-  if (products != nullptr) return products->Multiply(context, product);
+absl::Status MultiplyOnDevice(const KernelContext& context, const DeviceGemm& gemm) {
+  auto* cublas = dynamic_cast<CublasGemm*>(context.device_context);
+  if (cublas != nullptr) return cublas->Multiply(context, gemm);
   return absl::FailedPreconditionError(
-      StrCat("cannot ", Describe(product), ": the kernel's context has no cuBLAS"));
+      StrCat("cannot ", Describe(gemm), ": the kernel's context has no cuBLAS"));
 }
 
 }  // namespace horizon

@@ -9,11 +9,11 @@ CublasGemm::~CublasGemm() = default;
 
 absl::StatusOr<std::unique_ptr<CublasGemm>> CublasGemm::Create() { return NoCudaInBuild(); }
 
-absl::Status CublasGemm::Multiply(const KernelContext& /*context*/, const Product& /*product*/) {
+absl::Status CublasGemm::Multiply(const KernelContext& /*context*/, const DeviceGemm& /*gemm*/) {
   return NoCudaInBuild();
 }
 
-absl::Status MultiplyOnDevice(const KernelContext& /*context*/, const Product& /*product*/) {
+absl::Status MultiplyOnDevice(const KernelContext& /*context*/, const DeviceGemm& /*gemm*/) {
   return NoCudaInBuild();
 }
 

@@ -4,14 +4,16 @@
 
 namespace horizon {
 
-// C[m, n] = A[m, k] B[n, k]^T of at most kFewRows rows of A, on the calling thread: a matrix of
-// weights times one token, or a few. BLAS copies B before it multiplies, which costs more than the
-// product here; this reads B once, as fast as memory gives it.
+// A matrix multiply for few tokens, as in text generation: C[m, n] = A[m, k] B[n, k]^T with at most
+// kFewRows rows of A (the tokens) and a weight matrix B, on the calling thread. BLAS copies B
+// before it multiplies, which costs more than the multiply itself here; this function reads B once,
+// as fast as memory delivers it.
 //
-// Each entry is a sum of 16 lanes (simd_math-inl.h) that depends on its row of A, its row of B and
-// k alone: not on m, n or where a product is cut.
+// Each element of C is a sum in 16 logical lanes (simd_math-inl.h). It depends on its row of A, its
+// row of B and k alone, not on m, n or where a multiply is cut.
 inline constexpr int64_t kFewRows = 8;
 
+// Strides are elements from one row to the next.
 struct FewRows {
   int64_t m = 0;
   int64_t n = 0;
@@ -20,7 +22,7 @@ struct FewRows {
   int64_t a_stride = 0;
   const float* b = nullptr;
   int64_t b_stride = 0;
-  bool adds = false;  // to what C holds
+  bool accumulate = false;  // add to what C holds, instead of overwriting it
   float* c = nullptr;
   int64_t c_stride = 0;
 };

@@ -14,7 +14,7 @@ namespace HWY_NAMESPACE {
 
 void Store(const FewRows& args, int64_t row, int64_t column, float value) {
   float* c = args.c + row * args.c_stride + column;
-  *c = args.adds ? *c + value : value;
+  *c = args.accumulate ? *c + value : value;
 }
 
 // The entries of kRows rows from `row` on in one column. The lanes are those of Dot.
@@ -23,13 +23,13 @@ HWY_INLINE void Entries(const FewRows& args, int64_t row, int64_t column) {
   const F32 f32;
   const float* a = args.a + row * args.a_stride;
   const float* b = args.b + column * args.b_stride;
-  F32Vec lanes[kRows][kVectorsOfLanes];
+  F32Vec lanes[kRows][kLogicalLaneVectors];
   for (auto& of_row : lanes) {
     for (F32Vec& vector : of_row) vector = hn::Zero(f32);
   }
   int64_t i = 0;
   for (; i + kLogicalLanes <= args.k; i += kLogicalLanes) {
-    for (int64_t j = 0; j < kVectorsOfLanes; ++j) {
+    for (int64_t j = 0; j < kLogicalLaneVectors; ++j) {
       const int64_t at = i + j * kF32Lanes;
       const F32Vec of_b = hn::LoadU(f32, b + at);
       for (int x = 0; x < kRows; ++x) {
@@ -48,7 +48,7 @@ HWY_INLINE void Entries(const FewRows& args, int64_t row, int64_t column) {
   }
   for (int x = 0; x < kRows; ++x) {
     LogicalLanes sum(0.0f);
-    for (int64_t j = 0; j < kVectorsOfLanes; ++j) sum.vectors[j] = lanes[x][j];
+    for (int64_t j = 0; j < kLogicalLaneVectors; ++j) sum.vectors[j] = lanes[x][j];
     Store(args, row + x, column, sum.Sum());
   }
 }

@@ -10,12 +10,19 @@
 
 namespace horizon {
 
-// Products of matrices, row-major, in the three forms a linear layer with weights W[out, in]
-// needs. Sizes may be 0 (an empty sum gives `initial`, or zeros).
+// Matrix multiplies of a linear layer with weights W[out, in]: forward, the gradient of its input,
+// the gradient of its weights, and the gradient of its bias. Matrices are row-major. Sizes may be
+// 0; with k = 0 the result is `initial` plus bias, or zeros.
+//   // Y[tokens, out] = X[tokens, in] W^T
+//   RETURN_IF_ERROR(GemmHost(context, {.form = GemmForm::kForward,
+//                                      .m = tokens, .n = out, .k = in,
+//                                      .a = x, .a_stride = in,
+//                                      .b = w, .b_stride = in,
+//                                      .c = y, .c_stride = out}));
 //
-// Same bits: the grid of tiles is fixed by the sizes, each tile is one (or, with k_tile, several)
-// single-threaded BLAS calls; which worker does a tile changes nothing. Tiles of few rows in the
-// forward form are multiplied by code of ours (few_rows.h).
+// The bits of a result do not depend on the workers. On the host the sizes alone fix the grid of
+// tiles, and each tile is one single-threaded BLAS call (several with k_tile), whichever worker
+// makes it. Tiles with few rows in the forward form are multiplied by code of our own (few_rows.h).
 
 enum class GemmForm {
   kForward,         // C[m,n] = A[m,k] B[n,k]^T      Y = X W^T
@@ -34,31 +41,33 @@ struct Gemm {
   int64_t b_stride = 0;
   Values c;
   int64_t c_stride = 0;
-  ConstValues bias;     // [n], added to each row; null: none
-  ConstValues initial;  // [m,n] with c_stride, what the product is added to: a residual,
-                        // or c itself to accumulate; null: nothing
-  // > 0: the sum over k is taken in pieces of this length, each added to C in ascending order, so
-  // that products over consecutive ranges of whole pieces (initial = c) give the bits of one
-  // product over all. 0: in one.
+  ConstValues bias;  // [n], added to each row; null: none
+  // [m,n] with c_stride, added to the result: a residual, or c itself to accumulate; null: 0.
+  ConstValues initial;
+  // If > 0, the sum over k is computed in pieces of this length, each added to C, in ascending
+  // order. So several multiplies over consecutive ranges of whole pieces (with initial = c) give
+  // the bits of one multiply over all of k. 0: in one piece.
   int64_t k_tile = 0;
-  // > 0: m (n) is cut at multiples of this only, so that a product of some whole tiles of rows
-  // (columns) gives the bits those have in the whole. 0: cut as the sizes suggest.
+  // If > 0, m (n) is cut into tiles at multiples of this only. So a multiply of some whole tiles of
+  // rows (columns) gives the bits that they have in the multiply of all. 0: the sizes decide.
   int64_t m_tile = 0;
   int64_t n_tile = 0;
 };
 
 absl::Status GemmReference(const KernelContext& context, const Gemm& gemm);
 absl::Status GemmHost(const KernelContext& context, const Gemm& gemm);
-// On the context's stream, without waiting: a, b and bias are bf16, c and initial both bf16 or both
-// fp32 (k_tile: fp32; bias: bf16). Rows begin at multiples of 16 bytes, so widths are multiples of
-// 8. The algorithm follows from the sizes, and where tiles are given from these in place of m or n.
+// Runs on the context's stream and does not wait for it. a, b and bias are bf16; c and initial are
+// both bf16 or both fp32 (fp32 if the sum is cut by k_tile, bf16 if there is a bias). Rows begin at
+// multiples of 16 bytes, so widths are multiples of 8. The algorithm depends on the sizes; where a
+// tile is given, on the tile instead of m or n.
 absl::Status GemmCuda(const KernelContext& context, const Gemm& gemm);
 
-// dW[m,n] = A[k,m]^T B[k,n] into a gradient (contiguous, n to a row): each tile is summed in
-// scratch and stored once.
+// The gradient of the weights, dW[m,n] = output_gradient[k,m]^T input[k,n], stored as GradientOut
+// says (contiguous, n elements per row). On the host a tile is summed in scratch and then stored,
+// or summed in place if the sum is stored as it is.
 struct WeightGradient {
-  int64_t m = 0;                // outputs
-  int64_t n = 0;                // inputs
+  int64_t m = 0;                // outputs of the layer
+  int64_t n = 0;                // inputs of the layer
   int64_t k = 0;                // tokens
   ConstValues output_gradient;  // [k, m]
   int64_t output_stride = 0;
@@ -68,8 +77,8 @@ struct WeightGradient {
 };
 absl::Status WeightGradientReference(const KernelContext& context, const WeightGradient& args);
 absl::Status WeightGradientHost(const KernelContext& context, const WeightGradient& args);
-// As GemmCuda. Gradients that are rounded before they are summed pass through the device
-// workspace, so many rows at once; others need none.
+// As GemmCuda. A gradient that is rounded before it is added to the sum passes through the device
+// workspace, RoundedRowsAtOnce(m, n) rows at a time; other gradients need no workspace.
 absl::Status WeightGradientCuda(const KernelContext& context, const WeightGradient& args);
 inline int64_t RoundedRowsAtOnce(int64_t m, int64_t n) {
   constexpr int64_t kStep = 128;
@@ -82,8 +91,8 @@ inline uint64_t WeightGradientWorkspaceBytes(const WeightGradient& args) {
                                BytesOf(ValueType::kBf16));
 }
 
-// The gradient of a bias: columns of output_gradient[tokens, width] added up. Tokens are summed in
-// tiles of 64 (fp32), tiles in fp64, in ascending order.
+// The gradient of a bias: the sums of the columns of output_gradient[tokens, width]. The tokens of
+// a tile of 64 are added in fp32, and the tiles in fp64, both in ascending order.
 struct BiasGradient {
   int64_t tokens = 0;
   int64_t width = 0;
@@ -92,8 +101,9 @@ struct BiasGradient {
 };
 absl::Status BiasGradientReference(const KernelContext& context, const BiasGradient& args);
 absl::Status BiasGradientHost(const KernelContext& context, const BiasGradient& args);
-// output_gradient is bf16 in device memory; of the same numbers, the host's bits. Summed in the
-// device workspace, LeastColumnScratchBytes(width) (cuda_column_scratch.h) or more. See rms_norm.h.
+// output_gradient is bf16 in device memory. The same numbers give the bits of the host kernel. The
+// sums need a device workspace of LeastColumnScratchBytes(width) (cuda_column_scratch.h) or more.
+// See rms_norm.h for what all CUDA kernels have in common.
 absl::Status BiasGradientCuda(const KernelContext& context, const BiasGradient& args);
 
 }  // namespace horizon

@@ -11,8 +11,8 @@
 namespace horizon {
 namespace {
 
-// Rows or columns that the algorithm of a product cut at tiles is chosen for: enough of them to
-// keep a device busy, whatever the cut.
+// The rows or columns that the algorithm of a multiply cut at tiles is chosen for: enough of them
+// to keep a device busy, whatever the cut.
 constexpr int64_t kLeastChosenFor = 4096;
 int64_t ChosenFor(int64_t tile) {
   return tile > 0 ? (kLeastChosenFor + tile - 1) / tile * tile : 0;
@@ -23,7 +23,7 @@ std::string Describe(const Gemm& gemm) {
                 " on the CUDA device");
 }
 
-absl::Status StoreEmpty(const KernelContext& context, const Gemm& gemm) {
+absl::Status StoreInitialPlusBias(const KernelContext& context, const Gemm& gemm) {
   const bool one_type = (gemm.initial == nullptr || gemm.initial.type() == gemm.c.type()) &&
                         (gemm.bias == nullptr || gemm.bias.type() == gemm.c.type());
   if (gemm.c == nullptr || !one_type || gemm.c_stride < gemm.n || context.stream == nullptr) {
@@ -31,18 +31,18 @@ absl::Status StoreEmpty(const KernelContext& context, const Gemm& gemm) {
         "cannot ", Describe(gemm), ": no stream, no result, or bias and residual of other types"));
   }
   return RunOnCuda(Describe(gemm), [&] {
-    return LaunchEmptyProduct({.m = gemm.m,
-                               .n = gemm.n,
-                               .stride = gemm.c_stride,
-                               .initial = gemm.initial.data(),
-                               .bias = gemm.bias.data(),
-                               .c = gemm.c.data(),
-                               .is_bf16 = gemm.c.type() == ValueType::kBf16},
-                              context.stream);
+    return LaunchInitialPlusBias({.m = gemm.m,
+                                  .n = gemm.n,
+                                  .stride = gemm.c_stride,
+                                  .initial = gemm.initial.data(),
+                                  .bias = gemm.bias.data(),
+                                  .c = gemm.c.data(),
+                                  .is_bf16 = gemm.c.type() == ValueType::kBf16},
+                                 context.stream);
   });
 }
 
-Product ProductOf(const Gemm& gemm) {
+DeviceGemm DeviceGemmOf(const Gemm& gemm) {
   return {
       .m = gemm.m,
       .n = gemm.n,
@@ -61,9 +61,9 @@ Product ProductOf(const Gemm& gemm) {
       .chosen_for_n = ChosenFor(gemm.n_tile)};
 }
 
-// Terms begin .. begin + k of the sum.
-Product PartOf(const Gemm& gemm, int64_t begin, int64_t k) {
-  Product part = ProductOf(gemm);
+// The multiply of terms begin .. begin + k of the sum.
+DeviceGemm PartOf(const Gemm& gemm, int64_t begin, int64_t k) {
+  DeviceGemm part = DeviceGemmOf(gemm);
   part.k = k;
   part.a = gemm.a.From(part.a_transposed == Transposed::kYes ? begin * gemm.a_stride : begin);
   part.b = gemm.b.From(part.b_transposed == Transposed::kYes ? begin : begin * gemm.b_stride);
@@ -78,7 +78,7 @@ Product PartOf(const Gemm& gemm, int64_t begin, int64_t k) {
 
 absl::Status GemmCuda(const KernelContext& context, const Gemm& gemm) {
   if (gemm.m == 0 || gemm.n == 0) return absl::OkStatus();
-  if (gemm.k == 0) return StoreEmpty(context, gemm);
+  if (gemm.k == 0) return StoreInitialPlusBias(context, gemm);
   const int64_t k_tile = gemm.k_tile > 0 ? gemm.k_tile : gemm.k;
   if (k_tile < gemm.k && gemm.c.type() != ValueType::kFp32) {
     return absl::InvalidArgumentError(
@@ -90,8 +90,8 @@ absl::Status GemmCuda(const KernelContext& context, const Gemm& gemm) {
   return absl::OkStatus();
 }
 
-// Whatever becomes of a rounded gradient, the product that gives it has one shape, one type and so
-// one algorithm: what leaves and what is summed here have equal bits.
+// A rounded gradient always comes from a multiply of one shape and type, and so of one algorithm,
+// whether it is stored as bf16 or added to a sum here. So both have equal bits.
 absl::Status WeightGradientCuda(const KernelContext& context, const WeightGradient& args) {
   const GradientOut& gradient = args.gradient;
   Gemm gemm = {.form = GemmForm::kWeightGradient,
@@ -110,13 +110,13 @@ absl::Status WeightGradientCuda(const KernelContext& context, const WeightGradie
     return GemmCuda(context, gemm);
   }
   const auto multiply = [&] {
-    if (gemm.k == 0) return StoreEmpty(context, gemm);
-    Product product = ProductOf(gemm);
-    product.chosen_for_m = args.m;
-    return MultiplyOnDevice(context, product);
+    if (gemm.k == 0) return StoreInitialPlusBias(context, gemm);
+    DeviceGemm part = DeviceGemmOf(gemm);
+    part.chosen_for_m = args.m;
+    return MultiplyOnDevice(context, part);
   };
   if (gradient.sum == nullptr) {
-    gemm.c = gradient.leaving;
+    gemm.c = gradient.bf16;
     return multiply();
   }
   const std::string what = Describe(gemm);

@@ -10,15 +10,15 @@ constexpr unsigned kThreads = 256;
 constexpr int kElements = 8;
 
 template <typename T>
-__global__ void BeginProduct(EmptyProduct product) {
+__global__ void StoreInitialPlusBias(InitialPlusBias args) {
   const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (i >= product.m * product.n) return;
-  const int64_t column = i % product.n;
-  const int64_t at = i / product.n * product.stride + column;
+  if (i >= args.m * args.n) return;
+  const int64_t column = i % args.n;
+  const int64_t at = i / args.n * args.stride + column;
   float value = 0.0f;
-  if (product.initial != nullptr) value = FloatOf(static_cast<const T*>(product.initial)[at]);
-  if (product.bias != nullptr) value += FloatOf(static_cast<const T*>(product.bias)[column]);
-  static_cast<T*>(product.c)[at] = NumberOf<T>(value);
+  if (args.initial != nullptr) value = FloatOf(static_cast<const T*>(args.initial)[at]);
+  if (args.bias != nullptr) value += FloatOf(static_cast<const T*>(args.bias)[column]);
+  static_cast<T*>(args.c)[at] = FromFloat<T>(value);
 }
 
 __global__ void SumRoundedGradient(RoundedGradient args) {
@@ -41,21 +41,21 @@ __global__ void SumRoundedGradient(RoundedGradient args) {
   }
 }
 
-unsigned BlocksFor(int64_t threads) {
+unsigned ThreadBlocksFor(int64_t threads) {
   return static_cast<unsigned>((threads + kThreads - 1) / kThreads);
 }
 
 }  // namespace
 
-CudaResult LaunchEmptyProduct(const EmptyProduct& product, CUstream_st* stream) {
-  const LaunchShape shape{BlocksFor(product.m * product.n), kThreads};
-  if (product.is_bf16) return Launch(BeginProduct<uint16_t>, shape, stream, product);
-  return Launch(BeginProduct<float>, shape, stream, product);
+CudaResult LaunchInitialPlusBias(const InitialPlusBias& args, CUstream_st* stream) {
+  const LaunchShape shape{ThreadBlocksFor(args.m * args.n), kThreads};
+  if (args.is_bf16) return Launch(StoreInitialPlusBias<uint16_t>, shape, stream, args);
+  return Launch(StoreInitialPlusBias<float>, shape, stream, args);
 }
 
 CudaResult LaunchSumRoundedGradient(const RoundedGradient& args, CUstream_st* stream) {
   const int64_t threads = (args.count + kElements - 1) / kElements;
-  return Launch(SumRoundedGradient, {BlocksFor(threads), kThreads}, stream, args);
+  return Launch(SumRoundedGradient, {ThreadBlocksFor(threads), kThreads}, stream, args);
 }
 
 }  // namespace horizon

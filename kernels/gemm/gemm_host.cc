@@ -14,7 +14,7 @@ namespace {
 
 static_assert(kLargestTile * kLargestTile * sizeof(float) <= kWorkerScratchBytes);
 
-// What one BLAS call works on.
+// The part of the result that one BLAS call computes.
 struct Tile {
   int64_t row = 0;
   int64_t column = 0;
@@ -34,7 +34,7 @@ Tile TileOf(const Gemm& gemm, const TileSizes& sizes, int64_t piece) {
 }
 
 // C = bias + initial, or zeros: what the sum over k starts from.
-void Begin(const Gemm& gemm, const Tile& tile) {
+void StoreInitialPlusBias(const Gemm& gemm, const Tile& tile) {
   for (int64_t i = 0; i < tile.m; ++i) {
     const int64_t at = (tile.row + i) * gemm.c_stride + tile.column;
     float* c = gemm.c + at;
@@ -49,7 +49,7 @@ void Begin(const Gemm& gemm, const Tile& tile) {
   }
 }
 
-// The call for terms k_begin .. k_begin + k of a tile, without where they go.
+// The call for terms k_begin .. k_begin + k of a tile; the caller sets its result.
 BlasTile CallFor(const Gemm& gemm, const Tile& tile, int64_t k_begin, int64_t k) {
   BlasTile call = {
       .m = tile.m, .n = tile.n, .k = k, .a_stride = gemm.a_stride, .b_stride = gemm.b_stride};
@@ -68,20 +68,21 @@ BlasTile CallFor(const Gemm& gemm, const Tile& tile, int64_t k_begin, int64_t k)
   return call;
 }
 
-// By the tile's rows and not by the product's, so that a cut at whole tiles changes nothing.
+// The rows of the tile count, not those of the whole matrix, so that a cut at whole tiles changes
+// nothing.
 bool HasFewRows(const Gemm& gemm, const Tile& tile) {
   return gemm.form == GemmForm::kForward && tile.m <= kFewRows;
 }
 
 void Multiply(const Gemm& gemm, const Tile& tile) {
-  const bool begins = gemm.initial != nullptr || gemm.bias != nullptr || gemm.k == 0;
-  if (begins) Begin(gemm, tile);
+  const bool has_initial = gemm.initial != nullptr || gemm.bias != nullptr || gemm.k == 0;
+  if (has_initial) StoreInitialPlusBias(gemm, tile);
   const int64_t k_tile = gemm.k_tile > 0 ? gemm.k_tile : gemm.k;
   for (int64_t k = 0; k < gemm.k; k += k_tile) {
     BlasTile call = CallFor(gemm, tile, k, std::min(k_tile, gemm.k - k));
     call.c = gemm.c + tile.row * gemm.c_stride + tile.column;
     call.c_stride = gemm.c_stride;
-    call.beta = begins || k > 0 ? 1.0f : 0.0f;
+    call.beta = has_initial || k > 0 ? 1.0f : 0.0f;
     if (HasFewRows(gemm, tile)) {
       MultiplyFewRows({.m = call.m,
                        .n = call.n,
@@ -90,7 +91,7 @@ void Multiply(const Gemm& gemm, const Tile& tile) {
                        .a_stride = call.a_stride,
                        .b = call.b,
                        .b_stride = call.b_stride,
-                       .adds = call.beta != 0.0f,
+                       .accumulate = call.beta != 0.0f,
                        .c = call.c,
                        .c_stride = call.c_stride});
     } else {
@@ -100,18 +101,18 @@ void Multiply(const Gemm& gemm, const Tile& tile) {
 }
 
 // Sums a tile in `sums` and stores it.
-void MultiplyIntoGradient(const Gemm& product, const Tile& tile, const GradientOut& gradient,
+void MultiplyIntoGradient(const Gemm& gemm, const Tile& tile, const GradientOut& gradient,
                           float* sums) {
-  if (product.k == 0) {
+  if (gemm.k == 0) {
     std::fill_n(sums, tile.m * tile.n, 0.0f);
   } else {
-    BlasTile call = CallFor(product, tile, 0, product.k);
+    BlasTile call = CallFor(gemm, tile, 0, gemm.k);
     call.c = sums;
     call.c_stride = tile.n;
     MultiplyTile(call);
   }
-  StoreGradientRows({.gradient = gradient.From(tile.row * product.n + tile.column),
-                     .gradient_stride = product.n,
+  StoreGradientRows({.gradient = gradient.From(tile.row * gemm.n + tile.column),
+                     .gradient_stride = gemm.n,
                      .sums = sums,
                      .rows = tile.m,
                      .columns = tile.n});
@@ -152,25 +153,25 @@ absl::Status GemmHost(const KernelContext& context, const Gemm& gemm) {
 }
 
 absl::Status WeightGradientHost(const KernelContext& context, const WeightGradient& args) {
-  const Gemm product = {.form = GemmForm::kWeightGradient,
-                        .m = args.m,
-                        .n = args.n,
-                        .k = args.k,
-                        .a = args.output_gradient,
-                        .a_stride = args.output_stride,
-                        .b = args.input,
-                        .b_stride = args.input_stride,
-                        .c = args.gradient.sum,
-                        .c_stride = args.n};
+  const Gemm gemm = {.form = GemmForm::kWeightGradient,
+                     .m = args.m,
+                     .n = args.n,
+                     .k = args.k,
+                     .a = args.output_gradient,
+                     .a_stride = args.output_stride,
+                     .b = args.input,
+                     .b_stride = args.input_stride,
+                     .c = args.gradient.sum,
+                     .c_stride = args.n};
   const GradientOut& gradient = args.gradient;
   const bool stored_as_summed = gradient.sum != nullptr && !gradient.add && !gradient.rounded;
-  if (stored_as_summed) return GemmHost(context, product);
-  if (absl::Status status = Check(product); !status.ok()) return status;
-  if (product.m == 0 || product.n == 0) return absl::OkStatus();
+  if (stored_as_summed) return GemmHost(context, gemm);
+  if (absl::Status status = Check(gemm); !status.ok()) return status;
+  if (gemm.m == 0 || gemm.n == 0) return absl::OkStatus();
   ASSIGN_OR_RETURN(const BlasLease lease, BlasLease::Take(context.workers->count()));
-  const TileSizes sizes = ChooseTiles(product.m, product.n, 0, 0);
-  context.workers->Run(sizes.CountOf(product.m, product.n), [&](int64_t piece, int worker) {
-    MultiplyIntoGradient(product, TileOf(product, sizes, piece), gradient,
+  const TileSizes sizes = ChooseTiles(gemm.m, gemm.n, 0, 0);
+  context.workers->Run(sizes.CountOf(gemm.m, gemm.n), [&](int64_t piece, int worker) {
+    MultiplyIntoGradient(gemm, TileOf(gemm, sizes, piece), gradient,
                          reinterpret_cast<float*>(context.ScratchOf(worker)));
   });
   return absl::OkStatus();

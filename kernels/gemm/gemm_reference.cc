@@ -38,8 +38,8 @@ uint16_t NearestBf16(float value) {
 
 void Put(const GradientOut& out, int64_t index, double gradient) {
   const auto g = static_cast<float>(gradient);
-  if (out.leaving != nullptr) {
-    out.leaving[index] = NearestBf16(g);
+  if (out.bf16 != nullptr) {
+    out.bf16[index] = NearestBf16(g);
     return;
   }
   const float stored = out.rounded ? std::bit_cast<float>(uint32_t{NearestBf16(g)} << 16) : g;

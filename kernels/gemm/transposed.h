@@ -2,7 +2,8 @@
 
 namespace horizon {
 
-// Whether a matrix lies in memory the other way round than a product takes it.
+// Whether a matrix is stored transposed: kYes means that memory holds the transpose of the matrix
+// that the multiply takes.
 enum class Transposed { kNo, kYes };
 
 }  // namespace horizon

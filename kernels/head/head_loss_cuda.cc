@@ -232,7 +232,7 @@ absl::Status HeadLossCuda(const KernelContext& context, const HeadLoss& args) {
                                              shape.first_row,
                                              " on: not the whole vocabulary, and no sums given"));
   }
-  if (args.loss_begins) {
+  if (args.clear_loss) {
     RETURN_IF_ERROR(RunOnCuda(
         kWhat, [&] { return LaunchZeroBytes(args.loss, sizeof(LossSum), context.stream); }));
   }

@@ -12,7 +12,8 @@ constexpr unsigned kThreads = 256;
 constexpr int kWarps = kThreads / kWarpThreads;
 constexpr int kFp32PerVector = 4;  // fp32 in 16 bytes
 constexpr int kBf16PerVector = 8;  // bf16 in 16 bytes
-// A lane's share of a tile of the vocabulary: vectors of four, a warp's width apart.
+// The part of a tile of the vocabulary that a warp lane holds: vectors of four, a warp's width
+// apart.
 constexpr int kWarpElements = kFp32PerVector * static_cast<int>(kWarpThreads);
 constexpr int kVectors = static_cast<int>(kVocabularyTileRows) / kWarpElements;
 
@@ -35,18 +36,18 @@ __device__ __forceinline__ Vector<float, kFp32PerVector> LoadLogits(const float*
   return values;
 }
 
-// Of one tile of the vocabulary and one token; every lane gets them.
+// The softmax sums of one token over one tile of the vocabulary; every lane of the warp gets them.
 struct TileSums {
   float largest;
   float sum;  // of exp(logit - largest)
 };
 __device__ __forceinline__ TileSums SumTile(const float* logits, float logit_scale, int64_t rows) {
-  const int lane = static_cast<int>(threadIdx.x % kWarpThreads);
+  const int warp_lane = static_cast<int>(threadIdx.x % kWarpThreads);
   Vector<float, kFp32PerVector> values[kVectors];
   float largest = -INFINITY;
 #pragma unroll
   for (int vector = 0; vector < kVectors; ++vector) {
-    const int row = vector * kWarpElements + lane * kFp32PerVector;
+    const int row = vector * kWarpElements + warp_lane * kFp32PerVector;
     if (row < rows) {
       values[vector] = LoadLogits(logits, logit_scale, row, rows);
 #pragma unroll
@@ -57,7 +58,7 @@ __device__ __forceinline__ TileSums SumTile(const float* logits, float logit_sca
   float sum = 0.0f;
 #pragma unroll
   for (int vector = 0; vector < kVectors; ++vector) {
-    if (vector * kWarpElements + lane * kFp32PerVector < rows) {
+    if (vector * kWarpElements + warp_lane * kFp32PerVector < rows) {
 #pragma unroll
       for (int i = 0; i < kFp32PerVector; ++i) sum += expf(values[vector][i] - largest);
     }
@@ -73,8 +74,8 @@ __device__ __forceinline__ void Continue(float largest_of_tile, float sum_of_til
   sums.largest = largest;
 }
 
-// One block: one token. Each warp sums a tile of the vocabulary, then thread 0 takes the tiles in
-// their order, so that it does not matter how many there are in a shard.
+// A thread block handles one token. Each warp sums a tile of the vocabulary, then thread 0 takes
+// the tiles in their order, so that it does not matter how many there are in a shard.
 __global__ void __launch_bounds__(kThreads) SumLogits(LogitRows args, TokenSums* all_sums) {
   __shared__ Shared<float, kWarps> largest;
   __shared__ Shared<float, kWarps> sum;
@@ -111,7 +112,7 @@ __global__ void __launch_bounds__(kThreads) SumLogits(LogitRows args, TokenSums*
   }
 }
 
-// One block: one token. Step by step the block reads some logits, and when all have been read
+// A thread block handles one token. Step by step it reads some logits, and when all have been read
 // writes half as many bytes: never beyond what was read. The last vector is written whole: the
 // padding behind the rows has room for it.
 __global__ void __launch_bounds__(kThreads)
@@ -140,7 +141,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// One block for all: the tiles are added in their order.
+// One thread block handles all tokens, so that the tiles are added in their order.
 constexpr unsigned kLossThreads = kLossTileTokens;
 __global__ void __launch_bounds__(kLossThreads)
     AddLosses(int64_t tokens, const TokenRecord* records, const TokenSums* all_sums,
@@ -176,13 +177,13 @@ __global__ void RoundValues(int64_t count, const float* __restrict__ values,
   const Vector<float, kFp32PerVector> low = LoadVector<kFp32PerVector>(values + begin);
   const Vector<float, kFp32PerVector> high =
       LoadVector<kFp32PerVector>(values + begin + kFp32PerVector);
-  Vector<uint16_t, kBf16PerVector> eight;
+  Vector<uint16_t, kBf16PerVector> elements;
 #pragma unroll
   for (int i = 0; i < kFp32PerVector; ++i) {
-    eight[i] = Bf16Of(low[i]);
-    eight[kFp32PerVector + i] = Bf16Of(high[i]);
+    elements[i] = Bf16Of(low[i]);
+    elements[kFp32PerVector + i] = Bf16Of(high[i]);
   }
-  StoreVector<kBf16PerVector>(rounded + begin, eight);
+  StoreVector<kBf16PerVector>(rounded + begin, elements);
 }
 
 }  // namespace

@@ -242,7 +242,7 @@ absl::Status HeadLossHost(const KernelContext& context, const HeadLoss& args) {
     }
     SumLogits(context, logits);
   }
-  if (args.loss_begins) *args.loss = {};
+  if (args.clear_loss) *args.loss = {};
   if (shape.first_row == 0) AddLosses(args);
   if (shape.tokens == 0 && args.first_chunk && args.weight_gradient != nullptr) {
     std::fill_n(args.weight_gradient, shape.rows * shape.hidden, 0.0f);

@@ -64,7 +64,7 @@ absl::Status HeadLogSumExpReference(const KernelContext& context, const HeadLogS
 absl::Status HeadLossReference(const KernelContext& context, const HeadLoss& args) {
   const HeadShape& shape = args.shape;
   std::vector<double> weight_gradient(static_cast<size_t>(shape.rows * shape.hidden));
-  if (args.loss_begins) *args.loss = {};
+  if (args.clear_loss) *args.loss = {};
   for (int64_t token = 0; token < shape.tokens; ++token) {
     const int64_t label = args.records[token].label;
     const float* input = args.input + token * shape.hidden;

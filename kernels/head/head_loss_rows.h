@@ -6,7 +6,10 @@
 
 namespace horizon {
 
-// A tile of logits: `rows` vocabulary entries of `tokens` tokens, `stride` elements apart.
+// SIMD passes over the logits that the host kernels of the loss (head_loss.h) share.
+
+// A tile of logits: [tokens, rows], where `rows` are rows of the vocabulary and `stride` elements
+// lead from one token to the next.
 struct LogitTile {
   float* logits = nullptr;
   int64_t stride = 0;
@@ -14,24 +17,25 @@ struct LogitTile {
   int64_t rows = 0;
 };
 
-// Multiplies every logit with `scale`.
+// Multiplies every logit by `scale`.
 void ScaleLogitRows(const LogitTile& tile, float scale);
 
-// Of one token within a tile.
+// The softmax sums of one token over one tile.
 struct TileSums {
-  float largest;
-  float sum;  // of exp(logit - largest)
+  float largest;  // logit
+  float sum;      // of exp(logit - largest)
 };
+// Computes sums[tokens].
 void SumLogitRows(const LogitTile& tile, TileSums* sums);
 
-// What the loss says of the tokens of a tile.
+// What the gradients of a tile depend on besides its logits.
 struct LogitTargets {
-  const TokenRecord* records = nullptr;
-  const TokenSums* sums = nullptr;  // complete
-  int64_t first_row = 0;            // of the tile in the whole vocabulary
-  float scale = 1.0f;               // of the gradients
+  const TokenRecord* records = nullptr;  // [tokens], for their labels
+  const TokenSums* sums = nullptr;       // [tokens], complete
+  int64_t first_row = 0;                 // of the tile in the whole vocabulary
+  float scale = 1.0f;                    // factor of the gradients
 };
-// Puts the gradients of the loss in the place of the logits.
+// Replaces the logits by the gradients of the loss.
 void DifferentiateLogitRows(const LogitTile& tile, const LogitTargets& targets);
 
 }  // namespace horizon

@@ -29,9 +29,9 @@ float SumOfExp(const float* values, float shift, int64_t count) {
   constexpr float kNone = -std::numeric_limits<float>::infinity();
   const F32 f32;
   LogicalLanes lanes(0.0f);
-  ForEachVectorWithLanes(count, lanes, [&](int64_t i, int64_t n, F32Vec& lane) HWY_ATTR {
+  ForEachVectorWithLanes(count, lanes, [&](int64_t i, int64_t n, F32Vec& running) HWY_ATTR {
     const F32Vec value = LoadPart(f32, values + i, n, kNone);
-    lane = hn::Add(lane, Exp(hn::Sub(value, hn::Set(f32, shift))));
+    running = hn::Add(running, Exp(hn::Sub(value, hn::Set(f32, shift))));
   });
   return lanes.Sum();
 }

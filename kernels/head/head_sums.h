@@ -4,18 +4,20 @@
 
 namespace horizon {
 
-// Tiles that tokens and rows of the vocabulary are worked on in (head_loss.h says why).
+// Types and tile sizes that the loss kernels (head_loss.h) share with device code.
+
+// Tokens and rows of the vocabulary are processed in tiles of these sizes; head_loss.h says why.
 inline constexpr int64_t kLossTileTokens = 128;
 inline constexpr int64_t kVocabularyTileRows = 512;
 
-// The running sums of a token over the vocabulary rows seen so far.
+// The running softmax sums of a token over the rows of the vocabulary processed so far.
 struct TokenSums {
   float largest;      // logit
   float sum;          // of exp(logit - largest)
-  float label_logit;  // 0 until its row was seen
+  float label_logit;  // 0 until the row of the label was processed
 };
 
-// Sum of losses and count of labelled tokens.
+// The sum of the losses and the number of labelled tokens.
 struct LossSum {
   double sum = 0;
   int64_t count = 0;

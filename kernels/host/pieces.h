@@ -8,17 +8,18 @@
 
 namespace horizon {
 
-// What a worker takes at a time of an array that is walked once: large enough that taking it costs
-// nothing beside the work, small enough for a core's own cache.
+// Splits a pass over an array among the workers. A piece is what a worker takes at a time: large
+// enough that taking it costs nothing compared with the work, small enough for the cache of a core.
 inline constexpr int64_t kPieceBytes = int64_t{64} << 10;
 
-// How many rows of `row_bytes` are about a piece; at least one.
-inline int64_t RowsOfPiece(int64_t row_bytes) {
+// The number of rows of `row_bytes` that make about one piece; at least 1.
+inline int64_t RowsPerPiece(int64_t row_bytes) {
   return std::max<int64_t>(1, kPieceBytes / std::max<int64_t>(1, row_bytes));
 }
 
-// body(first, count) for runs of `size` elements of 0 .. count - 1, the last one maybe shorter,
-// shared among the context's workers. The cut depends on the numbers given alone.
+// Calls body(first, count) on the context's workers for consecutive pieces of `size` elements of
+// 0 .. count - 1; the last piece may be shorter. Returns when all are done. The pieces depend on
+// `count` and `size` alone, not on the number of workers.
 inline void RunPieces(const KernelContext& context, int64_t count, int64_t size,
                       absl::FunctionRef<void(int64_t first, int64_t count)> body) {
   context.workers->Run((count + size - 1) / size, [&](int64_t piece, int) {

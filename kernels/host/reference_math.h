@@ -10,12 +10,14 @@
 
 namespace horizon {
 
-// What reference bodies share: bf16 by its values, and how a gradient is stored. Host and CUDA
-// bodies use none of it.
+// Arithmetic that the reference kernels share: bf16 computed from its values instead of its bits,
+// and how a gradient is stored. Host and CUDA kernels use none of it, so that they are checked
+// against other code.
 
 inline float ReferenceFromBf16(uint16_t half) { return std::bit_cast<float>(uint32_t{half} << 16); }
 
-// The nearest bf16, ties to even: numbers of one binade are `unit` apart. NaN and infinities stay.
+// Rounds to the nearest bf16, ties to even: the bf16 numbers of one binade are `unit` apart. NaN
+// and infinities stay.
 inline uint16_t ReferenceToBf16(float value) {
   float nearest = value;
   if (std::isfinite(value) && value != 0.0f) {
@@ -31,11 +33,11 @@ inline uint16_t ReferenceToBf16(float value) {
   return static_cast<uint16_t>(std::bit_cast<uint32_t>(nearest) >> 16);
 }
 
-// Parameter i's finished sum g.
+// Stores the finished gradient g of parameter i as GradientOut says.
 inline void ReferenceStoreGradient(const GradientOut& out, int64_t i, double g) {
   const float sum = static_cast<float>(g);
-  if (out.leaving != nullptr) {
-    out.leaving[i] = ReferenceToBf16(sum);
+  if (out.bf16 != nullptr) {
+    out.bf16[i] = ReferenceToBf16(sum);
     return;
   }
   const float stored = out.rounded ? ReferenceFromBf16(ReferenceToBf16(sum)) : sum;

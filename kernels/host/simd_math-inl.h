@@ -1,13 +1,16 @@
-// Pieces of vector code that host bodies share. For a .cc that is compiled once for each
-// instruction set by hwy/foreach_target.h: include after hwy/highway.h, use inside
-// horizon::HWY_NAMESPACE between HWY_BEFORE_NAMESPACE() and HWY_AFTER_NAMESPACE().
+// SIMD code that the host kernels share, written with Highway. It is for a .cc file that
+// hwy/foreach_target.h compiles once for each instruction set: include it after hwy/highway.h, and
+// use it inside horizon::HWY_NAMESPACE between HWY_BEFORE_NAMESPACE() and HWY_AFTER_NAMESPACE().
 //
-// Same bits: whatever is done element by element gives the same bits at any place of an array, for
-// a rest shorter than a vector goes through the vector code too (LoadPart, StorePart). Sums have 16
-// logical lanes: element i goes to lane i mod 16 whatever the length of a vector, products are
-// rounded before they are added, and lanes are added in ascending order at the end. So a sum
-// depends on the values and their count alone. Exp alone uses fused products where the processor
-// has them.
+// Results have the same bits whatever the instruction set and wherever an array is cut:
+// - Element-wise operations also use vector code for a remainder that is shorter than a vector
+//   (LoadPart, StorePart), so an element gives the same bits at any place of an array.
+// - Sums have 16 logical lanes. A logical lane is one of 16 running sums, as if every processor had
+//   SIMD vectors of 16 fp32 lanes: element i goes to logical lane i mod 16, whatever the real
+//   vector length. A product is rounded before it is added (no fused multiply-add), and the logical
+//   lanes are added in ascending order at the end. So a sum depends on the values and their count
+//   alone.
+// The exception is Exp, which uses fused multiply-add where the processor has it.
 
 #if defined(HORIZON_KERNELS_SIMD_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HORIZON_KERNELS_SIMD_MATH_INL_H_
@@ -24,9 +27,9 @@
 #include "hwy/highway.h"
 #include "kernels/arguments/gradient_out.h"
 
-// After the parameters of a lambda given to ForEachVector and its like. They call it twice, for
-// whole vectors and for the rest, and without this the compiler makes one function of it that has
-// to ask at every load how long the vector is.
+// Write this after the parameters of a lambda for ForEachVector and similar functions. They call
+// the lambda at two places, for whole vectors and for the remainder. Without this attribute the
+// compiler makes one function of it, which has to test at every load how long the vector is.
 #ifndef HORIZON_VECTOR_BODY
 #define HORIZON_VECTOR_BODY HWY_ATTR __attribute__((always_inline))
 #endif
@@ -43,7 +46,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 inline constexpr int64_t kLogicalLanes = 16;
 
-// A vector of at most 16 fp32 values, the integers of its bits, and 16-bit values of as many lanes.
+// Highway tags and vectors: at most 16 fp32 values, integers with their bits, and vectors of 16-bit
+// values with as many SIMD lanes.
 using F32 = hn::CappedTag<float, kLogicalLanes>;
 using I32 = hn::RebindToSigned<F32>;
 using U32 = hn::RebindToUnsigned<F32>;
@@ -53,14 +57,15 @@ using F32Vec = hn::Vec<F32>;
 using I32Vec = hn::Vec<I32>;
 using U32Vec = hn::Vec<U32>;
 using U16Vec = hn::Vec<U16>;
+// SIMD lanes of a vector of fp32, and vectors that hold the 16 logical lanes.
 inline constexpr int64_t kF32Lanes = HWY_MIN(HWY_LANES(float), kLogicalLanes);
-inline constexpr int64_t kVectorsOfLanes = kLogicalLanes / kF32Lanes;
-static_assert(kF32Lanes * kVectorsOfLanes == kLogicalLanes);
+inline constexpr int64_t kLogicalLaneVectors = kLogicalLanes / kF32Lanes;
+static_assert(kF32Lanes * kLogicalLaneVectors == kLogicalLanes);
 
 // ---- Parts of arrays ----
 
-// `count` (1 .. lanes of d) values from or to any address of the type; lanes past them are `rest`,
-// and nothing past them is read or written.
+// Load or store the first `count` values (1 .. SIMD lanes of d) of a vector, at any address aligned
+// for T. Loaded lanes past `count` are `rest`. Memory past `count` values is not touched.
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> LoadPart(D d, const T* from, int64_t count, T rest = T{}) {
   if (hn::MaxLanes(d) == 1 || count >= static_cast<int64_t>(hn::Lanes(d))) {
@@ -81,7 +86,7 @@ HWY_INLINE void StorePart(D d, hn::Vec<D> values, T* to, int64_t count) {
   std::memcpy(to, lanes, static_cast<size_t>(count) * sizeof(T));
 }
 
-// body(index, count) for every vector of an array, the last one maybe short.
+// Calls body(index, count) for every vector of an array; the last one may be short.
 template <class Body>
 HWY_INLINE void ForEachVector(int64_t count, const Body& body) {
   int64_t i = 0;
@@ -95,8 +100,8 @@ HWY_INLINE F32Vec ExpandBf16(U16Vec half) {
   return hn::BitCast(F32(), hn::ShiftLeft<16>(hn::PromoteTo(U32(), half)));
 }
 
-// The bits of the nearest bf16, ties to even, in the upper half of each lane; the lower half is
-// zero. NaN stays NaN.
+// The bits of the nearest bf16, ties to even, in the upper half of each SIMD lane; the lower half
+// is zero. NaN stays NaN.
 HWY_INLINE U32Vec Bf16Bits(F32Vec value) {
   const U32 u32;
   const U32Vec bits = hn::BitCast(u32, value);
@@ -106,10 +111,10 @@ HWY_INLINE U32Vec Bf16Bits(F32Vec value) {
   const U32Vec chosen = hn::IfThenElse(hn::RebindMask(u32, hn::IsNaN(value)), quiet, rounded);
   return hn::And(chosen, hn::Set(u32, 0xFFFF0000));
 }
-// bf16 and back.
+// Rounds to bf16 and back to fp32.
 HWY_INLINE F32Vec RoundedToBf16(F32Vec value) { return hn::BitCast(F32(), Bf16Bits(value)); }
 
-// The upper halves of the lanes.
+// The upper 16 bits of each SIMD lane.
 HWY_INLINE U16Vec UpperHalves(U32Vec bits) {
   return hn::DemoteTo(U16(), hn::BitCast(I32(), hn::ShiftRight<16>(bits)));
 }
@@ -117,11 +122,11 @@ HWY_INLINE U16Vec ToBf16(F32Vec value) { return UpperHalves(Bf16Bits(value)); }
 
 // ---- Gradients ----
 
-// Stores the finished sums of parameters first, first + 1, ... as GradientOut says.
+// Stores the finished gradients of parameters first, first + 1, ... as GradientOut says.
 HWY_INLINE void StoreGradientVector(const GradientOut& out, int64_t first, F32Vec values,
                                     int64_t count) {
-  if (out.leaving != nullptr) {
-    return StorePart(U16(), ToBf16(values), out.leaving + first, count);
+  if (out.bf16 != nullptr) {
+    return StorePart(U16(), ToBf16(values), out.bf16 + first, count);
   }
   const F32 f32;
   if (out.rounded) values = RoundedToBf16(values);
@@ -129,7 +134,7 @@ HWY_INLINE void StoreGradientVector(const GradientOut& out, int64_t first, F32Ve
   StorePart(f32, values, out.sum + first, count);
 }
 
-// Of an array; `values` may be out.sum unless `add`.
+// The same for an array of gradients. `values` may be out.sum unless out.add.
 HWY_INLINE void StoreGradients(const GradientOut& out, const float* values, int64_t count) {
   ForEachVector(count, [&](int64_t i, int64_t n) HORIZON_VECTOR_BODY {
     StoreGradientVector(out, i, LoadPart(F32(), values + i, n), n);
@@ -156,15 +161,15 @@ HWY_INLINE F32Vec Silu(F32Vec x) { return hn::Mul(x, Sigmoid(x)); }
 
 // ---- Sums in a fixed order ----
 
-// 16 running values. Of a sum when Add is used, of a maximum when Max is.
+// The 16 running values of a sum, or of a maximum: the caller updates them with hn::Add or hn::Max.
 struct LogicalLanes {
-  F32Vec vectors[kVectorsOfLanes];
+  F32Vec vectors[kLogicalLaneVectors];
 
   HWY_INLINE explicit LogicalLanes(float begin) {
     for (F32Vec& vector : vectors) vector = hn::Set(F32(), begin);
   }
 
-  // In ascending order of lanes.
+  // Adds the logical lanes in ascending order.
   HWY_INLINE float Sum() const {
     HWY_ALIGN float lanes[kLogicalLanes];
     Write(lanes);
@@ -184,20 +189,20 @@ struct LogicalLanes {
 
  private:
   HWY_INLINE void Write(float* lanes) const {
-    for (int64_t j = 0; j < kVectorsOfLanes; ++j) {
+    for (int64_t j = 0; j < kLogicalLaneVectors; ++j) {
       hn::Store(vectors[j], F32(), lanes + j * kF32Lanes);
     }
   }
 };
 
-// body(index, count, lanes) for every vector of an array with the vector of running values it
-// belongs to: element i meets logical lane i mod 16. A short last vector has to leave the running
-// values of lanes past `count` as they are (add zero, take the maximum with -infinity).
+// Calls body(index, count, running) for every vector of an array, with the vector of running values
+// that it belongs to: element i meets logical lane i mod 16. If the last vector is short, the body
+// must leave the running values past `count` unchanged (add zero, take the maximum with -infinity).
 template <class Body>
 HWY_INLINE void ForEachVectorWithLanes(int64_t count, LogicalLanes& lanes, const Body& body) {
   int64_t i = 0;
   for (; i + kLogicalLanes <= count; i += kLogicalLanes) {
-    for (int64_t j = 0; j < kVectorsOfLanes; ++j) {
+    for (int64_t j = 0; j < kLogicalLaneVectors; ++j) {
       body(i + j * kF32Lanes, kF32Lanes, lanes.vectors[j]);
     }
   }
@@ -206,45 +211,50 @@ HWY_INLINE void ForEachVectorWithLanes(int64_t count, LogicalLanes& lanes, const
   }
 }
 
-// 0 for none.
+// The sum of the values; 0 if there are none.
 HWY_INLINE float Sum(const float* values, int64_t count) {
   LogicalLanes lanes(0.0f);
-  ForEachVectorWithLanes(count, lanes, [&](int64_t i, int64_t n, F32Vec& lane) HORIZON_VECTOR_BODY {
-    lane = hn::Add(lane, LoadPart(F32(), values + i, n));
-  });
+  ForEachVectorWithLanes(count, lanes,
+                         [&](int64_t i, int64_t n, F32Vec& running) HORIZON_VECTOR_BODY {
+                           running = hn::Add(running, LoadPart(F32(), values + i, n));
+                         });
   return lanes.Sum();
 }
 
+// The dot product.
 HWY_INLINE float Dot(const float* a, const float* b, int64_t count) {
   const F32 f32;
   LogicalLanes lanes(0.0f);
-  ForEachVectorWithLanes(count, lanes, [&](int64_t i, int64_t n, F32Vec& lane) HORIZON_VECTOR_BODY {
-    lane = hn::Add(lane, hn::Mul(LoadPart(f32, a + i, n), LoadPart(f32, b + i, n)));
-  });
+  ForEachVectorWithLanes(
+      count, lanes, [&](int64_t i, int64_t n, F32Vec& running) HORIZON_VECTOR_BODY {
+        running = hn::Add(running, hn::Mul(LoadPart(f32, a + i, n), LoadPart(f32, b + i, n)));
+      });
   return lanes.Sum();
 }
 
-// -infinity for none. What a NaN gives is unspecified.
+// The largest value; -infinity if there are none. The result for a NaN is unspecified.
 HWY_INLINE float Max(const float* values, int64_t count) {
   constexpr float kNone = -std::numeric_limits<float>::infinity();
   LogicalLanes lanes(kNone);
-  ForEachVectorWithLanes(count, lanes, [&](int64_t i, int64_t n, F32Vec& lane) HORIZON_VECTOR_BODY {
-    lane = hn::Max(lane, LoadPart(F32(), values + i, n, kNone));
-  });
+  ForEachVectorWithLanes(count, lanes,
+                         [&](int64_t i, int64_t n, F32Vec& running) HORIZON_VECTOR_BODY {
+                           running = hn::Max(running, LoadPart(F32(), values + i, n, kNone));
+                         });
   return lanes.Max();
 }
 
-// exps[i] = e^(values[i] - shift), and their sum. `exps` may be `values`.
+// exps[i] = e^(values[i] - shift). Returns their sum. `exps` may be `values`.
 HWY_INLINE float ExpShifted(const float* values, float shift, int64_t count, float* exps) {
   constexpr float kNone = -std::numeric_limits<float>::infinity();
   const F32 f32;
   LogicalLanes lanes(0.0f);
-  ForEachVectorWithLanes(count, lanes, [&](int64_t i, int64_t n, F32Vec& lane) HORIZON_VECTOR_BODY {
-    const F32Vec value = hn::Sub(LoadPart(f32, values + i, n, kNone), hn::Set(f32, shift));
-    const F32Vec e = Exp(value);
-    StorePart(f32, e, exps + i, n);
-    lane = hn::Add(lane, e);
-  });
+  ForEachVectorWithLanes(
+      count, lanes, [&](int64_t i, int64_t n, F32Vec& running) HORIZON_VECTOR_BODY {
+        const F32Vec value = hn::Sub(LoadPart(f32, values + i, n, kNone), hn::Set(f32, shift));
+        const F32Vec e = Exp(value);
+        StorePart(f32, e, exps + i, n);
+        running = hn::Add(running, e);
+      });
   return lanes.Sum();
 }
 

@@ -21,14 +21,14 @@ absl::Status RmsNormForwardCuda(const KernelContext& context, const RmsNormForwa
   if (args.rows == 0 || args.width == 0) return absl::OkStatus();
   RETURN_IF_ERROR(
       arguments.Bf16("x", args.x).Bf16("weight", args.weight).Bf16("y", args.y).status());
-  const RmsNormRows norm{.rows = args.rows,
-                         .width = args.width,
-                         .epsilon = args.epsilon,
-                         .added_to_weights = AddedToWeights(args.weight_offset),
-                         .x = args.x.bf16(),
-                         .weight = args.weight.bf16(),
-                         .y = args.y.bf16(),
-                         .inverse_rms = args.inverse_rms};
+  const RmsNormForwardLaunch norm{.rows = args.rows,
+                                  .width = args.width,
+                                  .epsilon = args.epsilon,
+                                  .added_to_weights = AddedToWeights(args.weight_offset),
+                                  .x = args.x.bf16(),
+                                  .weight = args.weight.bf16(),
+                                  .y = args.y.bf16(),
+                                  .inverse_rms = args.inverse_rms};
   return RunOnCuda(StrCat("take the RMS norm", Rows(args.rows, args.width)),
                    [&] { return LaunchRmsNormForward(norm, context.stream); });
 }
@@ -42,13 +42,13 @@ absl::Status RmsNormRecomputeCuda(const KernelContext& context, const RmsNormRec
                       .Bf16("weight", args.weight)
                       .Bf16("y", args.y)
                       .status());
-  const RmsNormScaled norm{.rows = args.rows,
-                           .width = args.width,
-                           .added_to_weights = AddedToWeights(args.weight_offset),
-                           .x = args.x.bf16(),
-                           .inverse_rms = args.inverse_rms,
-                           .weight = args.weight.bf16(),
-                           .y = args.y.bf16()};
+  const RmsNormRecomputeLaunch norm{.rows = args.rows,
+                                    .width = args.width,
+                                    .added_to_weights = AddedToWeights(args.weight_offset),
+                                    .x = args.x.bf16(),
+                                    .inverse_rms = args.inverse_rms,
+                                    .weight = args.weight.bf16(),
+                                    .y = args.y.bf16()};
   return RunOnCuda(StrCat("take the RMS norm again", Rows(args.rows, args.width)),
                    [&] { return LaunchRmsNormRecompute(norm, context.stream); });
 }
@@ -57,7 +57,7 @@ absl::Status RmsNormBackwardCuda(const KernelContext& context, const RmsNormBack
   CudaArguments arguments(context, "the gradient of the RMS norm");
   RETURN_IF_ERROR(arguments.Size("rows", args.rows).Size("width", args.width).status());
   if (args.width == 0) return absl::OkStatus();
-  const bool is_weight_frozen = !args.weight_gradient.wanted();
+  const bool is_weight_frozen = !args.weight_gradient.is_needed();
   if (is_weight_frozen && args.x_gradient == nullptr) {
     return absl::InvalidArgumentError(
         "the gradient of the RMS norm on CUDA: neither x_gradient nor weight_gradient is wanted");
@@ -75,7 +75,7 @@ absl::Status RmsNormBackwardCuda(const KernelContext& context, const RmsNormBack
   RETURN_IF_ERROR(arguments.GradientOrFrozen("weight_gradient", args.weight_gradient)
                       .Workspace(static_cast<uint64_t>(workspace_bytes))
                       .status());
-  const RmsNormGradients norm{
+  const RmsNormBackwardLaunch norm{
       .rows = args.rows,
       .width = args.width,
       .added_to_weights = AddedToWeights(args.weight_offset),

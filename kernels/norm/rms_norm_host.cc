@@ -92,9 +92,9 @@ void BackwardRow(const RmsNormBackward& args, int64_t row, float* sums) {
   const F32Vec inverse = hn::Set(f32, args.inverse_rms[row]);
   LogicalLanes lanes(0.0f);
   ForEachVectorWithLanes(
-      args.width, lanes, [&](int64_t i, int64_t n, F32Vec& lane) HORIZON_VECTOR_BODY {
+      args.width, lanes, [&](int64_t i, int64_t n, F32Vec& running) HORIZON_VECTOR_BODY {
         const F32Vec a = hn::Mul(LoadPart(f32, y_gradient + i, n), weights.At(i, n));
-        lane = hn::Add(lane, hn::Mul(a, hn::Mul(LoadPart(f32, x + i, n), inverse)));
+        running = hn::Add(running, hn::Mul(a, hn::Mul(LoadPart(f32, x + i, n), inverse)));
       });
   const F32Vec mean = hn::Set(f32, lanes.Sum() / static_cast<float>(args.width));
   ForEachVector(args.width, [&](int64_t i, int64_t n) HORIZON_VECTOR_BODY {
@@ -195,7 +195,7 @@ absl::Status SumTiles(const KernelContext& context, const RmsNormBackward& args)
 
 absl::Status RmsNormForwardHost(const KernelContext& context, const RmsNormForward& args) {
   CHECK(args.rows >= 0 && args.width >= 0);
-  RunPieces(context, args.rows, RowsOfPiece(RowBytes(args.width)),
+  RunPieces(context, args.rows, RowsPerPiece(RowBytes(args.width)),
             [&](int64_t first, int64_t rows) {
               HWY_DYNAMIC_DISPATCH(ForwardRows)(args, first, rows);
             });
@@ -204,7 +204,7 @@ absl::Status RmsNormForwardHost(const KernelContext& context, const RmsNormForwa
 
 absl::Status RmsNormRecomputeHost(const KernelContext& context, const RmsNormRecompute& args) {
   CHECK(args.rows >= 0 && args.width >= 0);
-  RunPieces(context, args.rows, RowsOfPiece(RowBytes(args.width)),
+  RunPieces(context, args.rows, RowsPerPiece(RowBytes(args.width)),
             [&](int64_t first, int64_t rows) {
               HWY_DYNAMIC_DISPATCH(RecomputeRows)(args, first, rows);
             });
@@ -214,12 +214,12 @@ absl::Status RmsNormRecomputeHost(const KernelContext& context, const RmsNormRec
 absl::Status RmsNormBackwardHost(const KernelContext& context, const RmsNormBackward& args) {
   CHECK(args.rows >= 0 && args.width >= 0);
   if (args.width == 0) return absl::OkStatus();
-  if (args.weight_gradient.wanted()) return SumTiles(context, args);
+  if (args.weight_gradient.is_needed()) return SumTiles(context, args);
   if (args.x_gradient == nullptr) {
     return absl::InvalidArgumentError(
         "the gradient of the RMS norm: neither x_gradient nor weight_gradient is wanted");
   }
-  RunPieces(context, args.rows, RowsOfPiece(RowBytes(args.width)),
+  RunPieces(context, args.rows, RowsPerPiece(RowBytes(args.width)),
             [&](int64_t first, int64_t rows) {
               HWY_DYNAMIC_DISPATCH(InputGradientRows)(args, first, rows);
             });

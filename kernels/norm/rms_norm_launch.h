@@ -9,10 +9,11 @@ struct CUstream_st;
 
 namespace horizon {
 
-// The launchers of rms_norm_cuda.cu: bf16 as uint16_t, all pointers to device memory, at least one
-// row and one column. They put the work on the stream and return what the launches said.
+// These functions launch the kernels of rms_norm_cuda.cu on the stream and return the result of the
+// launches, without waiting. bf16 is uint16_t, all pointers are to device memory, and there is at
+// least one row and one column unless a comment says otherwise.
 
-struct RmsNormRows {
+struct RmsNormForwardLaunch {
   int64_t rows;
   int64_t width;
   float epsilon;
@@ -20,11 +21,11 @@ struct RmsNormRows {
   const uint16_t* x;
   const uint16_t* weight;
   uint16_t* y;         // may be x
-  float* inverse_rms;  // null: not wanted
+  float* inverse_rms;  // null: not stored
 };
-CudaResult LaunchRmsNormForward(const RmsNormRows& norm, CUstream_st* stream);
+CudaResult LaunchRmsNormForward(const RmsNormForwardLaunch& norm, CUstream_st* stream);
 
-struct RmsNormScaled {
+struct RmsNormRecomputeLaunch {
   int64_t rows;
   int64_t width;
   float added_to_weights;
@@ -33,9 +34,9 @@ struct RmsNormScaled {
   const uint16_t* weight;
   uint16_t* y;  // may be x
 };
-CudaResult LaunchRmsNormRecompute(const RmsNormScaled& norm, CUstream_st* stream);
+CudaResult LaunchRmsNormRecompute(const RmsNormRecomputeLaunch& norm, CUstream_st* stream);
 
-struct RmsNormGradients {
+struct RmsNormBackwardLaunch {
   int64_t rows;  // may be 0
   int64_t width;
   float added_to_weights;
@@ -44,12 +45,13 @@ struct RmsNormGradients {
   const uint16_t* weight;  // null only without x_gradient
   const uint16_t* y_gradient;
   const uint16_t* residual_gradient;  // null: none
-  uint16_t* x_gradient;               // may be one of the two above; null: not wanted
-  GradientOut weight_gradient;        // wanted or not
-  // Of weight_gradient: device memory, aligned to 16, LeastColumnScratchBytes(width) or more.
+  uint16_t* x_gradient;               // may be one of the two above; null: not computed
+  GradientOut weight_gradient;        // may have neither pointer: not computed
+  // For weight_gradient: device memory, aligned to 16 bytes, LeastColumnScratchBytes(width) or
+  // more.
   void* scratch;
   int64_t scratch_bytes;
 };
-CudaResult LaunchRmsNormBackward(const RmsNormGradients& norm, CUstream_st* stream);
+CudaResult LaunchRmsNormBackward(const RmsNormBackwardLaunch& norm, CUstream_st* stream);
 
 }  // namespace horizon

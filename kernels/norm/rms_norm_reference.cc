@@ -69,12 +69,12 @@ absl::Status RmsNormRecomputeReference(const KernelContext&, const RmsNormRecomp
 //   dL/dx = r (a - n mean(a n))
 absl::Status RmsNormBackwardReference(const KernelContext&, const RmsNormBackward& args) {
   if (args.width == 0) return absl::OkStatus();
-  if (args.x_gradient == nullptr && !args.weight_gradient.wanted()) {
+  if (args.x_gradient == nullptr && !args.weight_gradient.is_needed()) {
     return absl::InvalidArgumentError(
         "the gradient of the RMS norm: neither x_gradient nor weight_gradient is wanted");
   }
   // First, since x_gradient may lie on y_gradient.
-  if (args.weight_gradient.wanted()) SumWeightGradient(args);
+  if (args.weight_gradient.is_needed()) SumWeightGradient(args);
   if (args.x_gradient == nullptr) return absl::OkStatus();
   for (int64_t row = 0; row < args.rows; ++row) DifferentiateRow(args, row);
   return absl::OkStatus();

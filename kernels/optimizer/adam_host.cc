@@ -1,19 +1,18 @@
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 
 #include "common/check.h"
 #include "common/text/str_cat.h"
 #include "kernels/host/pieces.h"
 #include "kernels/optimizer/adam.h"
-#include "kernels/optimizer/adam_random.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/optimizer/adam_host.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/host/simd_math-inl.h"
-#include "kernels/optimizer/adam_masters-inl.h"
-#include "kernels/optimizer/adam_moments-inl.h"
+#include "kernels/optimizer/adam_state-inl.h"
 
 #ifndef HORIZON_KERNELS_ADAM_HOST_ONCE
 #define HORIZON_KERNELS_ADAM_HOST_ONCE
@@ -38,28 +37,29 @@ HWY_INLINE F32Vec LoadGradient(const uint16_t* gradient, int64_t i, int64_t n) {
   return ExpandBf16(LoadPart(U16(), gradient + i, n));
 }
 
-// What the update of a run is made of, in registers: `args` is a copy that no store can reach.
-template <class Gradient, class Kept>
+// Updates a run of parameters. `args` is a copy, so that the compiler knows that no store changes
+// it and can keep its fields in registers. StoredMoments is one of the structs of adam_state-inl.h.
+template <class Gradient, class StoredMoments>
 struct Updater {
   const AdamUpdate args;
   const Gradient* const gradient;
-  const int64_t first;  // of the run, counted from the call's first
-  const Kept moments;   // of the run
-  int64_t bad = kNone;  // the lowest number whose master is not finite as bf16
+  const int64_t first;          // of the run, counted from the first parameter of the call
+  const StoredMoments moments;  // of the run
+  int64_t bad = kNone;          // the lowest number of a master that is not finite as bf16
 
-  // The new masters of the run's parameters j, j + 1, ...; stores their moments.
+  // Computes the new masters of the run's parameters j, j + 1, ..., and stores their moments.
   HWY_INLINE F32Vec Step(int64_t j, int64_t n, F32Vec w) const {
     const F32 f32;
     const AdamConstants& c = args.constants;
     const F32Vec g = hn::Mul(hn::Set(f32, args.clip), LoadGradient(gradient, first + j, n));
-    const F32Vec kept = hn::Mul(hn::Set(f32, c.keep), w);
+    const F32Vec kept = hn::Mul(hn::Set(f32, c.decay_factor), w);
     Moments now = moments.Load(j, n);
     now.m = hn::Add(now.m, hn::Mul(hn::Set(f32, c.one_minus_beta1), hn::Sub(g, now.m)));
     const F32Vec square = hn::Mul(hn::Mul(hn::Set(f32, c.one_minus_beta2), g), g);
     now.v = hn::Add(hn::Mul(hn::Set(f32, c.beta2), now.v), square);
-    const F32Vec root = hn::Mul(hn::Sqrt(now.v), hn::Set(f32, c.inverse_root_correction2));
+    const F32Vec root = hn::Mul(hn::Sqrt(now.v), hn::Set(f32, c.inverse_sqrt_bias_correction2));
     const F32Vec step =
-        hn::Div(hn::Mul(hn::Set(f32, c.rate), now.m), hn::Add(root, hn::Set(f32, c.epsilon)));
+        hn::Div(hn::Mul(hn::Set(f32, c.step_size), now.m), hn::Add(root, hn::Set(f32, c.epsilon)));
     moments.Store(j, n, now);
     return hn::Sub(kept, step);
   }
@@ -69,12 +69,13 @@ struct Updater {
     const I32Vec magnitude = hn::BitCast(i32, hn::Abs(w));
     return hn::Gt(magnitude, hn::Set(i32, 0x7F7F7FFF));
   }
-  // Lanes past the end may be refused, too, with an epsilon of zero.
-  HWY_INLINE void Look(int64_t j, int64_t n, F32Vec w) {
+  // Notes the first refused parameter. With an epsilon of zero, SIMD lanes past the end may be
+  // refused too; they do not count.
+  HWY_INLINE void NoteRefused(int64_t j, int64_t n, F32Vec w) {
     const auto refused = Refused(w);
     if (HWY_LIKELY(hn::AllFalse(I32(), refused))) return;
-    const int64_t lane = hn::FindFirstTrue(I32(), refused);
-    if (lane < n) bad = std::min(bad, first + j + lane);
+    const int64_t simd_lane = hn::FindFirstTrue(I32(), refused);
+    if (simd_lane < n) bad = std::min(bad, first + j + simd_lane);
   }
 
   HWY_INLINE void Run(int64_t count) {
@@ -86,8 +87,8 @@ struct Updater {
                          Step(j + kF32Lanes, kF32Lanes, before.second)};
       StoreMasterPair(args, first + j, w);
       if (HWY_UNLIKELY(!hn::AllFalse(I32(), hn::Or(Refused(w.first), Refused(w.second))))) {
-        Look(j, kF32Lanes, w.first);
-        Look(j + kF32Lanes, kF32Lanes, w.second);
+        NoteRefused(j, kF32Lanes, w.first);
+        NoteRefused(j + kF32Lanes, kF32Lanes, w.second);
       }
     }
 #endif
@@ -95,21 +96,23 @@ struct Updater {
     ForEachVector(count - rest, [&](int64_t k, int64_t n) HORIZON_VECTOR_BODY {
       const F32Vec w = Step(rest + k, n, LoadMasters(args, first + rest + k, n));
       StoreMasters(args, first + rest + k, n, w);
-      Look(rest + k, n, w);
+      NoteRefused(rest + k, n, w);
     });
   }
 };
 
-// Parameters [first, first + count) of the call; `moments` begin at the first of them. Returns the
-// lowest, counted from the call's first, whose master is not finite as bf16.
-template <class Gradient, class Kept>
+// Updates the parameters [first, first + count) of the call; `moments` begin at the first of them.
+// Returns the lowest parameter with a new master that is not finite as bf16, counted from the first
+// parameter of the call, or kNone. The functions below return the same.
+template <class Gradient, class StoredMoments>
 HWY_INLINE int64_t UpdateRun(const AdamUpdate& args, const Gradient* gradient, int64_t first,
-                             int64_t count, const Kept& moments) {
-  Updater<Gradient, Kept> updater = {args, gradient, first, moments};
+                             int64_t count, const StoredMoments& moments) {
+  Updater<Gradient, StoredMoments> updater = {args, gradient, first, moments};
   updater.Run(count);
   return updater.bad;
 }
 
+// Updates one moment block with 8-bit moments.
 template <class Gradient>
 HWY_INLINE int64_t UpdateBlock(const AdamUpdate& args, const Gradient* gradient, int64_t first,
                                int64_t count, AdamSeed seed) {
@@ -122,10 +125,10 @@ HWY_INLINE int64_t UpdateBlock(const AdamUpdate& args, const Gradient* gradient,
   float& v_scale = args.v_scales[first / kAdamBlock];
   I32Vec largest_m = hn::Zero(I32());
   I32Vec largest_v = hn::Zero(I32());
-  const BlockMoments block = {m, v, m_scale, v_scale, new_m, new_v, &largest_m, &largest_v};
+  const QuantizedMoments block = {m, v, m_scale, v_scale, new_m, new_v, &largest_m, &largest_v};
   const int64_t bad = UpdateRun(args, gradient, first, count, block);
 
-  // The power of two p with the largest in [15/16 p, 15/8 p].
+  // The power of two p for which `largest` is in [15/16 p, 15/8 p].
   const auto scale_of = [&](I32Vec largest) HORIZON_VECTOR_BODY {
     const I32Vec lifted = hn::Add(hn::MaxOfLanes(I32(), largest), hn::Set(I32(), 0xFFFFF));
     return hn::GetLane(hn::BitCast(F32(), hn::And(lifted, hn::Set(I32(), 0x7F800000))));
@@ -194,20 +197,41 @@ HWY_EXPORT(Update);
 
 constexpr int64_t kPiece = 128 * kAdamBlock;
 
-// A seed reaches to the next multiple of 2^32.
+// One seed serves the parameters up to the next multiple of 2^32.
 int64_t UpdateWithSeeds(const AdamUpdate& args, int64_t first, int64_t count) {
   constexpr int64_t kSeedReach = int64_t{1} << 32;
   int64_t bad = kNone;
   for (int64_t end = first + count; first < end;) {
     const int64_t reach = kSeedReach - (args.first + first) % kSeedReach;
     const int64_t run = std::min(reach, end - first);
-    bad = std::min(bad, HWY_DYNAMIC_DISPATCH(Update)(args, first, run, AdamSeedOf(args, first)));
+    bad = std::min(bad, HWY_DYNAMIC_DISPATCH(Update)(
+                            args, first, run, AdamSeedOf(args.key, args.step, args.first + first)));
     first += run;
   }
   return bad;
 }
 
 }  // namespace
+
+AdamConstants AdamConstantsOf(const AdamSettings& settings) {
+  const auto step = static_cast<double>(settings.step);
+  const double correction1 = 1.0 - std::pow(settings.beta1, step);
+  const double correction2 = 1.0 - std::pow(settings.beta2, step);
+  return {
+      .step_size = static_cast<float>(settings.learning_rate / correction1),
+      .decay_factor = static_cast<float>(1.0 - settings.learning_rate * settings.weight_decay),
+      .one_minus_beta1 = static_cast<float>(1.0 - settings.beta1),
+      .beta2 = static_cast<float>(settings.beta2),
+      .one_minus_beta2 = static_cast<float>(1.0 - settings.beta2),
+      .inverse_sqrt_bias_correction2 = static_cast<float>(1.0 / std::sqrt(correction2)),
+      .epsilon = static_cast<float>(settings.epsilon),
+  };
+}
+
+absl::Status RefusedUpdate(uint64_t parameter) {
+  return absl::OutOfRangeError(
+      StrCat("Adam: parameter ", parameter, " would not be finite as bf16"));
+}
 
 absl::Status AdamUpdateHost(const KernelContext& context, const AdamUpdate& args) {
   CHECK(args.count >= 0 && args.first >= 0);

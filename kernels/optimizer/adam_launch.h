@@ -7,8 +7,8 @@ struct CUstream_st;
 
 namespace horizon {
 
-// The launcher of adam_cuda.cu: all pointers to device memory, first_refused set; count may be 0.
-// It puts the work on the stream and returns what the launch said.
+// Launches the AdamW update of adam_cuda.cu on the stream and returns the result of the launch,
+// without waiting. All pointers are to device memory; first_refused is set; count may be 0.
 CudaResult LaunchAdamUpdate(const AdamUpdate& update, CUstream_st* stream);
 
 }  // namespace horizon

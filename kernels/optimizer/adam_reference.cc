@@ -9,7 +9,7 @@
 namespace horizon {
 namespace {
 
-// The least magnitude whose bf16 is infinite: half a unit past the largest.
+// The least magnitude that is infinite as bf16: half a unit past the largest bf16.
 constexpr double kTooLarge = 0x1.FFp127;
 
 uint64_t Mix(uint64_t z) {
@@ -36,7 +36,8 @@ Fractions FractionsOf(const AdamUpdate& args, int64_t i) {
   return {((x >> 16) + 0.5) / 65536, ((x & 0xFFFF) + 0.5) / 65536};
 }
 
-// `value` >= 0 in a binary float with `bits` of mantissa whose least binade begins at 2^least.
+// Rounds `value` >= 0 to a binary float with `bits` of mantissa and a least binade that begins at
+// 2^least: up if `fraction` reaches the next number.
 double Rounded(double value, int bits, int least, double fraction) {
   if (value == 0.0) return 0.0;
   const double unit = std::ldexp(1.0, std::max(std::ilogb(value), least) - bits);
@@ -84,14 +85,14 @@ uint16_t RoundedToBf16Code(double value, double fraction) {
   return ReferenceToBf16(static_cast<float>(std::copysign(rounded, value)));
 }
 
-// The power of two p with the largest magnitude in [15/16 p, 15/8 p].
+// The power of two p for which the largest magnitude is in [15/16 p, 15/8 p].
 double ScaleOf(double largest) {
   if (largest < std::ldexp(1.0, -126)) return 0.0;
   const double power = std::ldexp(1.0, std::ilogb(largest));
   return largest > 1.875 * power ? 2.0 * power : power;
 }
 
-// Stores the moments of parameters [first, first + count), at most a block of them.
+// Stores the moments of parameters [first, first + count), at most one moment block.
 void StoreMoments(const AdamUpdate& args, int64_t first, int64_t count, const double* m,
                   const double* v) {
   const double m_scale = ScaleOf(std::fabs(*std::max_element(
@@ -155,10 +156,10 @@ absl::Status AdamUpdateReference(const KernelContext&, const AdamUpdate& args) {
       double w = std::bit_cast<float>(static_cast<uint32_t>(args.hi[i] * int64_t{65536} + low));
       m[j] = LoadM(args, i);
       v[j] = LoadV(args, i);
-      w *= c.keep;
+      w *= c.decay_factor;
       m[j] += c.one_minus_beta1 * (g - m[j]);
       v[j] = c.beta2 * v[j] + c.one_minus_beta2 * g * g;
-      w -= c.rate * m[j] / (std::sqrt(v[j]) * c.inverse_root_correction2 + c.epsilon);
+      w -= c.step_size * m[j] / (std::sqrt(v[j]) * c.inverse_sqrt_bias_correction2 + c.epsilon);
       if (!StoreMaster(args, i, w)) {
         return RefusedUpdate(static_cast<uint64_t>(args.first + i));
       }

@@ -8,8 +8,8 @@
 namespace horizon {
 namespace {
 
-// The twin of the host body, one parameter after another in float: same operations, same order,
-// same bits. Shares no code with it.
+// The oracle of the bits: AdamW in float, one parameter after another, with the operations and the
+// order of adam.h. It shares no code with the other bodies, so that a test can hold them to it.
 
 uint32_t BitsOf(float value) {
   uint32_t bits = 0;
@@ -22,6 +22,7 @@ float FloatOf(uint32_t bits) {
   return value;
 }
 
+// The random bits of adam_moments.h.
 uint32_t RandomBits(uint64_t key, uint64_t step, uint64_t number) {
   uint64_t z = key + 0x9E3779B97F4A7C15;
   for (const uint64_t mixed_in : {step, number >> 32, uint64_t{0}}) {
@@ -42,8 +43,8 @@ uint32_t RandomBits(uint64_t key, uint64_t step, uint64_t number) {
   return x;
 }
 
-// A code of 3 bits of mantissa; `least` is the smallest number with a full mantissa, 2^-14 or
-// 2^-30.
+// An 8-bit code of adam_moments.h, decoded and encoded in units of its block's scale. `least` is
+// the smallest number with a full mantissa: 2^-14 for m, 2^-30 for v.
 float DecodedUnits(uint32_t code, float least) {
   const uint32_t base = BitsOf(least) >> 20;
   if (code < 8) return FloatOf((base + code) << 20) - least;
@@ -83,6 +84,7 @@ Moments Load(const AdamUpdate& args, int64_t i) {
           DecodedUnits(v, kLeastV) * args.v_scales[i / kAdamBlock]};
 }
 
+// Stores fp32 or bf16 moments.
 void StorePlain(const AdamUpdate& args, int64_t i, const Moments& now) {
   if (args.moments == MomentType::kFp32) {
     static_cast<float*>(args.m)[i] = now.m;
@@ -96,6 +98,7 @@ void StorePlain(const AdamUpdate& args, int64_t i, const Moments& now) {
       static_cast<uint16_t>((BitsOf(now.v) + (random & 0xFFFF)) >> 16);
 }
 
+// Stores a moment block in 8-bit codes.
 void Store8Bit(const AdamUpdate& args, int64_t first, int64_t count, const Moments* block) {
   uint32_t m_bits = 0;
   uint32_t v_bits = 0;
@@ -122,7 +125,8 @@ void Store8Bit(const AdamUpdate& args, int64_t first, int64_t count, const Momen
   }
 }
 
-// False when the new master is not finite as bf16.
+// Updates parameter i of the call and its moments. Returns false if the new master is not finite as
+// bf16.
 bool UpdateOne(const AdamUpdate& args, int64_t i, Moments& now) {
   const AdamConstants& c = args.constants;
   const float gradient = args.gradient_fp32 != nullptr
@@ -131,10 +135,10 @@ bool UpdateOne(const AdamUpdate& args, int64_t i, Moments& now) {
   const float g = args.clip * gradient;
   uint32_t bits = uint32_t{args.hi[i]} << 16;
   if (args.lo != nullptr) bits += static_cast<uint32_t>(int32_t{args.lo[i]});
-  float w = c.keep * FloatOf(bits);
+  float w = c.decay_factor * FloatOf(bits);
   now.m = now.m + c.one_minus_beta1 * (g - now.m);
   now.v = c.beta2 * now.v + (c.one_minus_beta2 * g) * g;
-  w = w - (c.rate * now.m) / (std::sqrt(now.v) * c.inverse_root_correction2 + c.epsilon);
+  w = w - (c.step_size * now.m) / (std::sqrt(now.v) * c.inverse_sqrt_bias_correction2 + c.epsilon);
 
   bits = BitsOf(w);
   const uint32_t rounded = bits + 0x8000;

@@ -9,8 +9,9 @@ namespace {
 constexpr uint32_t kRefused = 0x7F7F8000;
 constexpr uint32_t kMagnitude = 0x7FFFFFFF;
 constexpr unsigned kThreads = 256;
-// Enough blocks to fill any device of today; each thread strides over the rest.
-constexpr size_t kMostBlocks = 65535;
+// Enough thread blocks to fill any device of today; each thread strides over the remaining
+// elements.
+constexpr size_t kMostThreadBlocks = 65535;
 
 __device__ void NoteRefused(uint32_t bits, size_t index, unsigned long long* first_refused) {
   if ((bits & kMagnitude) >= kRefused) {
@@ -41,8 +42,8 @@ __global__ void JoinMaster(const uint16_t* __restrict__ hi, const int16_t* __res
   }
 }
 
-unsigned Blocks(size_t count) {
-  return static_cast<unsigned>(std::min((count + kThreads - 1) / kThreads, kMostBlocks));
+unsigned ThreadBlocksFor(size_t count) {
+  return static_cast<unsigned>(std::min((count + kThreads - 1) / kThreads, kMostThreadBlocks));
 }
 
 }  // namespace
@@ -51,7 +52,7 @@ CudaResult LaunchSplitMaster(const float* master, uint16_t* hi, int16_t* lo,
                              uint64_t* first_refused, size_t count, CUstream_st* stream) {
   const cudaError_t cleared = cudaMemsetAsync(first_refused, 0xFF, sizeof(*first_refused), stream);
   if (cleared != cudaSuccess || count == 0) return ToResult(cleared);
-  return Launch(SplitMaster, LaunchShape{Blocks(count), kThreads}, stream, master, hi, lo,
+  return Launch(SplitMaster, LaunchShape{ThreadBlocksFor(count), kThreads}, stream, master, hi, lo,
                 reinterpret_cast<unsigned long long*>(first_refused), count);
 }
 
@@ -59,7 +60,7 @@ CudaResult LaunchJoinMaster(const uint16_t* hi, const int16_t* lo, float* master
                             uint64_t* first_refused, size_t count, CUstream_st* stream) {
   const cudaError_t cleared = cudaMemsetAsync(first_refused, 0xFF, sizeof(*first_refused), stream);
   if (cleared != cudaSuccess || count == 0) return ToResult(cleared);
-  return Launch(JoinMaster, LaunchShape{Blocks(count), kThreads}, stream, hi, lo, master,
+  return Launch(JoinMaster, LaunchShape{ThreadBlocksFor(count), kThreads}, stream, hi, lo, master,
                 reinterpret_cast<unsigned long long*>(first_refused), count);
 }
 

@@ -7,21 +7,22 @@
 
 namespace horizon {
 
-// Sums of squares in fp64: partials[j] is that of elements j x block .. (j + 1) x block of a tensor
-// (the last block may be shorter). Within a block the order is fixed: 16 logical lanes, element i
-// in lane i mod 16, lanes added in ascending order at the end. A NaN or infinity makes its partial
-// non-finite.
+// Partial sums of squares, from which the gradient norm is computed: partials[j] is the fp64 sum of
+// the squares of elements j x block .. (j + 1) x block - 1 (a norm block; the last one may be
+// shorter). The order within a norm block is fixed: there are 16 running sums (logical lanes,
+// simd_math-inl.h), element i of the norm block is added to number i mod 16, and at the end they
+// are added in ascending order. A NaN or infinity makes its partial sum non-finite.
 struct SquaredNorm {
   int64_t count = 0;
-  int64_t block = 65536;
-  const float* fp32 = nullptr;  // one of the two
+  int64_t block = 65536;        // elements of a norm block
+  const float* fp32 = nullptr;  // exactly one of the two is set
   const uint16_t* bf16 = nullptr;
-  double* partials = nullptr;
+  double* partials = nullptr;  // one for each norm block
 };
 absl::Status SquaredNormReference(const KernelContext& context, const SquaredNorm& args);
 absl::Status SquaredNormHost(const KernelContext& context, const SquaredNorm& args);
-// The host's bits, of arrays in device memory, on the context's stream without waiting. Unavailable
-// without a CUDA device.
+// Arrays are in device memory; the bits are those of the host kernel. Runs on the context's stream
+// and does not wait for it. Unavailable without a CUDA device.
 absl::Status SquaredNormCuda(const KernelContext& context, const SquaredNorm& args);
 
 }  // namespace horizon

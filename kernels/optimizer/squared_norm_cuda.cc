@@ -16,11 +16,11 @@ absl::Status SquaredNormCuda(const KernelContext& context, const SquaredNorm& ar
   }
   if (args.count == 0) return absl::OkStatus();
   RETURN_IF_ERROR(arguments.Array("partials", args.partials).status());
-  const SquaredBlocks blocks{.count = args.count,
-                             .block = args.block,
-                             .fp32 = args.fp32,
-                             .bf16 = args.bf16,
-                             .partials = args.partials};
+  const SquaredNormLaunch blocks{.count = args.count,
+                                 .block = args.block,
+                                 .fp32 = args.fp32,
+                                 .bf16 = args.bf16,
+                                 .partials = args.partials};
   return RunOnCuda(StrCat("sum the squares of ", args.count, " numbers on the CUDA device"),
                    [&] { return LaunchSquaredNorm(blocks, context.stream); });
 }

@@ -30,7 +30,7 @@ HWY_INLINE hn::Vec<F64> LoadWide(const uint16_t* values) {
 }
 
 template <class T>
-HWY_INLINE void AddSixteen(const T* values, hn::Vec<F64>* sums) {
+HWY_INLINE void AddSquares(const T* values, hn::Vec<F64>* sums) {
   for (int64_t j = 0; j < kF64Vectors; ++j) {
     const hn::Vec<F64> wide = LoadWide(values + j * kF64Lanes);
     sums[j] = hn::Add(sums[j], hn::Mul(wide, wide));
@@ -43,11 +43,11 @@ HWY_INLINE double SumOfSquares(const T* values, int64_t count) {
   hn::Vec<F64> sums[kF64Vectors];
   for (hn::Vec<F64>& sum : sums) sum = hn::Zero(f64);
   int64_t i = 0;
-  for (; i + kLogicalLanes <= count; i += kLogicalLanes) AddSixteen(values + i, sums);
+  for (; i + kLogicalLanes <= count; i += kLogicalLanes) AddSquares(values + i, sums);
   if (i < count) {
     T rest[kLogicalLanes] = {};
     std::memcpy(rest, values + i, static_cast<size_t>(count - i) * sizeof(T));
-    AddSixteen(rest, sums);
+    AddSquares(rest, sums);
   }
   HWY_ALIGN double lanes[kLogicalLanes];
   for (int64_t j = 0; j < kF64Vectors; ++j) hn::Store(sums[j], f64, lanes + j * kF64Lanes);

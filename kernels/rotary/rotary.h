@@ -10,32 +10,37 @@
 
 namespace horizon {
 
-// Rotary position embedding as transformers has it: in a head, value i < rotary_dim / 2 and value
-// i + rotary_dim / 2 are a pair, turned by position x frequency i. The values of a head from
-// rotary_dim on are left as they are (partial rotary, as GPT-NeoX and Phi have it).
+// Rotary position embedding (RoPE) as Hugging Face transformers computes it. In each head, value
+// i < rotary_dim / 2 and value i + rotary_dim / 2 form a pair that is rotated by the angle
+// position x frequencies[i]. Values of a head from rotary_dim on stay as they are (partial rotary,
+// as in GPT-NeoX and Phi).
 
-// table[sequence, 2, rotary_dim / 2]: cosines, then sines, of fp32(position x frequency), times
-// `factor` (of yarn; 1 otherwise). `frequencies` has rotary_dim / 2 of them; which kind of rotary
-// embedding it is (default, linear, llama3, yarn) is all in these (model/rotary_frequencies.h).
+// Computes the angles' cosines and sines for the positions 0 .. sequence - 1:
+// table[sequence, 2, rotary_dim / 2] holds the cosines of fp32(position x frequency), then the
+// sines, both multiplied by `factor` (a parameter of yarn; 1 otherwise). `frequencies` has
+// rotary_dim / 2 elements. The kinds of rotary embedding (default, linear, llama3, yarn) differ in
+// their frequencies and `factor` alone (model/rotary_frequencies.h).
 void FillRotaryTable(std::span<const float> frequencies, float factor, int64_t sequence,
                      std::span<float> table);
 
-// Turns the heads of x[tokens, heads x head_dim] in place, each by the angles of its token's
-// position in its sample: forward by the angle, backward (the gradient's way) by the negative one.
+// Applies the rotary embedding to x[tokens, heads x head_dim] in place. The position of a token is
+// its position in its sample (TokenRecord::position). Forward rotates q or k by the angle; backward
+// rotates their gradients by the negative angle.
 enum class RotaryDirection { kForward, kBackward };
-struct Rotary {
+struct ApplyRotary {
   RotaryDirection direction = RotaryDirection::kForward;
   int64_t tokens = 0;
   int64_t heads = 0;
   int64_t head_dim = 0;
-  int64_t rotary_dim = 0;                // even, 2 .. head_dim; of most models head_dim
-  const TokenRecord* records = nullptr;  // [tokens]: their positions
-  const float* table = nullptr;          // of all positions that occur, see FillRotaryTable
+  int64_t rotary_dim = 0;                // even, 2 .. head_dim; equals head_dim in most models
+  const TokenRecord* records = nullptr;  // [tokens], for their positions
+  const float* table = nullptr;          // from FillRotaryTable, for all positions that occur
   Values x;
 };
-absl::Status RotaryReference(const KernelContext& context, const Rotary& args);
-absl::Status RotaryHost(const KernelContext& context, const Rotary& args);
-// x is bf16 in device memory, with the host's bits rounded once; see rms_norm.h.
-absl::Status RotaryCuda(const KernelContext& context, const Rotary& args);
+absl::Status ApplyRotaryReference(const KernelContext& context, const ApplyRotary& args);
+absl::Status ApplyRotaryHost(const KernelContext& context, const ApplyRotary& args);
+// x is bf16 in device memory; the result is that of the host kernel, rounded once to bf16. See
+// rms_norm.h for what all CUDA kernels have in common.
+absl::Status ApplyRotaryCuda(const KernelContext& context, const ApplyRotary& args);
 
 }  // namespace horizon

@@ -7,7 +7,7 @@
 
 namespace horizon {
 
-absl::Status RotaryCuda(const KernelContext& context, const Rotary& args) {
+absl::Status ApplyRotaryCuda(const KernelContext& context, const ApplyRotary& args) {
   CudaArguments arguments(context, "rotary embedding");
   RETURN_IF_ERROR(arguments.Size("tokens", args.tokens)
                       .Size("heads", args.heads)
@@ -23,17 +23,17 @@ absl::Status RotaryCuda(const KernelContext& context, const Rotary& args) {
                       .Array("table", args.table)
                       .Bf16("x", args.x)
                       .status());
-  const RotaryHeads heads{.tokens = args.tokens,
-                          .heads = args.heads,
-                          .head_dim = args.head_dim,
-                          .half = args.rotary_dim / 2,
-                          .records = args.records,
-                          .table = args.table,
-                          .x = args.x.bf16(),
-                          .sign = args.direction == RotaryDirection::kForward ? 1.0f : -1.0f};
+  const ApplyRotaryLaunch heads{.tokens = args.tokens,
+                                .heads = args.heads,
+                                .head_dim = args.head_dim,
+                                .half = args.rotary_dim / 2,
+                                .records = args.records,
+                                .table = args.table,
+                                .x = args.x.bf16(),
+                                .sign = args.direction == RotaryDirection::kForward ? 1.0f : -1.0f};
   return RunOnCuda(
       StrCat("turn ", args.heads, " heads of ", args.tokens, " tokens on the CUDA device"),
-      [&] { return LaunchRotary(heads, context.stream); });
+      [&] { return LaunchApplyRotary(heads, context.stream); });
 }
 
 }  // namespace horizon

@@ -15,8 +15,9 @@ namespace horizon {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Backward's sine is negated, which is exact: both directions round alike.
-void TurnHead(const float* cosines, const float* sines, float sign, int64_t half, float* head) {
+// The sine is negated for backward, which is exact, so both directions round alike.
+void ApplyRotaryToHead(const float* cosines, const float* sines, float sign, int64_t half,
+                       float* head) {
   const F32 f32;
   ForEachVector(half, [&](int64_t i, int64_t n) HORIZON_VECTOR_BODY {
     const F32Vec cosine = LoadPart(f32, cosines + i, n);
@@ -28,14 +29,14 @@ void TurnHead(const float* cosines, const float* sines, float sign, int64_t half
   });
 }
 
-void TurnTokens(const Rotary& args, int64_t first, int64_t tokens) {
+void ApplyRotaryToTokens(const ApplyRotary& args, int64_t first, int64_t tokens) {
   const int64_t half = args.rotary_dim / 2;
   const float sign = args.direction == RotaryDirection::kForward ? 1.0f : -1.0f;
   for (int64_t token = first; token < first + tokens; ++token) {
     const float* cosines = args.table + args.records[token].position * args.rotary_dim;
     float* heads = args.x + token * args.heads * args.head_dim;
     for (int64_t h = 0; h < args.heads; ++h) {
-      TurnHead(cosines, cosines + half, sign, half, heads + h * args.head_dim);
+      ApplyRotaryToHead(cosines, cosines + half, sign, half, heads + h * args.head_dim);
     }
   }
 }
@@ -49,7 +50,7 @@ HWY_AFTER_NAMESPACE();
 namespace horizon {
 namespace {
 
-HWY_EXPORT(TurnTokens);
+HWY_EXPORT(ApplyRotaryToTokens);
 
 }  // namespace
 
@@ -60,7 +61,8 @@ void FillRotaryTable(std::span<const float> frequencies, float factor, int64_t s
   for (int64_t t = 0; t < sequence; ++t) {
     float* cosines = table.data() + t * 2 * half;
     for (int64_t i = 0; i < half; ++i) {
-      // In double, for then the nearest fp32 does not hang on a library's last bit.
+      // In double, so that the nearest fp32 does not depend on the last bit of a library's
+      // function.
       const double angle = static_cast<float>(t) * frequencies[static_cast<size_t>(i)];
       cosines[i] = static_cast<float>(std::cos(angle)) * factor;
       cosines[half + i] = static_cast<float>(std::sin(angle)) * factor;
@@ -68,12 +70,12 @@ void FillRotaryTable(std::span<const float> frequencies, float factor, int64_t s
   }
 }
 
-absl::Status RotaryHost(const KernelContext& context, const Rotary& args) {
+absl::Status ApplyRotaryHost(const KernelContext& context, const ApplyRotary& args) {
   CHECK(args.tokens >= 0 && args.heads >= 0);
   CHECK(args.rotary_dim >= 2 && args.rotary_dim % 2 == 0 && args.rotary_dim <= args.head_dim);
   const int64_t token_bytes = args.heads * args.head_dim * static_cast<int64_t>(sizeof(float));
-  RunPieces(context, args.tokens, RowsOfPiece(token_bytes), [&](int64_t first, int64_t tokens) {
-    HWY_DYNAMIC_DISPATCH(TurnTokens)(args, first, tokens);
+  RunPieces(context, args.tokens, RowsPerPiece(token_bytes), [&](int64_t first, int64_t tokens) {
+    HWY_DYNAMIC_DISPATCH(ApplyRotaryToTokens)(args, first, tokens);
   });
   return absl::OkStatus();
 }

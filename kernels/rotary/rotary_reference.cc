@@ -2,7 +2,7 @@
 
 namespace horizon {
 
-absl::Status RotaryReference(const KernelContext&, const Rotary& args) {
+absl::Status ApplyRotaryReference(const KernelContext&, const ApplyRotary& args) {
   const int64_t half = args.rotary_dim / 2;
   for (int64_t t = 0; t < args.tokens; ++t) {
     const float* angles = args.table + int64_t{args.records[t].position} * 2 * half;

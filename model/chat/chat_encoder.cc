@@ -6,6 +6,7 @@
 #include "common/check.h"
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
+#include "model/chat/answer_header.h"
 #include "model/chat/built_in_format.h"
 
 namespace horizon {
@@ -51,7 +52,7 @@ std::vector<ByteRange> QuotedRanges(const TracedText& text) {
   return ranges;
 }
 
-// The messages up to a place, with everything else that the record says.
+// The first `message` messages of a conversation, with all of its other fields.
 Conversation Before(const Conversation& conversation, size_t message) {
   Conversation part = conversation;
   part.messages.resize(message);
@@ -108,8 +109,9 @@ AnswerMarks ChatEncoder::MarksFor(const Conversation& conversation) const {
   const absl::StatusOr<const JinjaTemplate*> source = chat_.TemplateFor(conversation);
   marks.has_generation = source.ok() && (*source)->has_generation();
   if (marks.has_generation) return marks;
-  // What stands before an answer shows best where one is due: behind the messages before the first
-  // that is learnt. Templates that refuse those render the whole conversation.
+  // The header of an answer is found most reliably where an answer is due: after the messages that
+  // precede the first trained one. Templates that refuse to render those alone render the whole
+  // conversation.
   const size_t first = FirstTrained(conversation);
   for (const size_t messages : {first, conversation.messages.size()}) {
     if (messages == 0) continue;
@@ -127,8 +129,8 @@ AnswerMarks ChatEncoder::MarksFor(const Conversation& conversation) const {
   return marks;
 }
 
-// Behind the words of a tool call other special tokens may come first. So: the token that ends an
-// answer of mere words.
+// A template may write other special tokens between a tool call and the end of the answer. So this
+// finds the token that ends an answer of plain text.
 std::optional<int32_t> ChatEncoder::EndBehind(const Conversation& before,
                                               const AnswerMarks& marks) const {
   Conversation probe = before;
@@ -141,7 +143,8 @@ std::optional<int32_t> ChatEncoder::EndBehind(const Conversation& before,
   return chat->ids[*mask.last_end];
 }
 
-// Where nothing was written for the message behind a call, the call's may have its words.
+// If nothing was written for the message after a tool call, its text may have been written for the
+// message that calls.
 void ChatEncoder::FindOwnBytes(const Conversation& conversation, const EncodedChat& chat,
                                AnswerMarks& marks) const {
   for (size_t i = 0; i + 1 < conversation.messages.size(); ++i) {
@@ -153,12 +156,12 @@ void ChatEncoder::FindOwnBytes(const Conversation& conversation, const EncodedCh
   }
 }
 
-// How the conversation ends before each answer whose markup does not know its message.
+// Finds how the conversation ends before each answer that follows text written for no message.
 void ChatEncoder::FindTails(const Conversation& conversation, const EncodedChat& chat,
                             AnswerMarks& marks) const {
   for (size_t i = 1; i < conversation.messages.size(); ++i) {
     const auto message = static_cast<int32_t>(i);
-    if (!conversation.messages[i].trained || !FollowsLooseText(chat.text, message)) continue;
+    if (!conversation.messages[i].trained || !FollowsUnattributedText(chat.text, message)) continue;
     const absl::StatusOr<TracedText> before =
         chat_.Render(Before(conversation, i), GenerationPrompt::kWithout);
     if (before.ok()) marks.tails.emplace_back(message, TailOf(*before));

@@ -15,32 +15,38 @@
 
 namespace horizon {
 
-// The tokens of a conversation, and which of them are learnt.
+// The tokens of a conversation, and which of them are trained.
 struct ChatTokens {
   std::vector<int32_t> ids;
   LossMask mask;
 };
 
-// Conversations to token ids: a template's text is encoded as a whole, and no begin of text is
-// added, since templates write it themselves. Control tokens are recognised in what the template
-// writes and never in text of a record. Cheap to copy, never changed once made: any number of
+// Encodes conversations as token ids:
+//
+//   ASSIGN_OR_RETURN(const ChatEncoder encoder, MakeChatEncoder(model, choice));
+//   ASSIGN_OR_RETURN(const ChatTokens tokens, encoder.EncodeForTraining(conversation));
+//
+// The rendered text of the template is encoded as a whole. No begin-of-text token is added, because
+// templates write it themselves. Control tokens are recognised in the text that the template
+// writes, and never in text that comes from a record. Cheap to copy and immutable: any number of
 // threads may use one.
 class ChatEncoder {
  public:
-  // `model.tokenizer` is there and outlives the result.
+  // `model.tokenizer` must be set and outlive this object.
   ChatEncoder(ChatTemplate chat, const ModelTokenizer& model);
 
-  // Render's errors, and Encode's.
+  // Renders and encodes a conversation. Returns the errors of ChatTemplate::Render and
+  // Tokenizer::Encode.
   absl::StatusOr<EncodedChat> Encode(const Conversation& conversation,
                                      GenerationPrompt prompt) const;
-  // A whole conversation with its mask. The generation prompt is rendered as well, to know what the
-  // header of an answer is; a template that cannot render one does without.
+  // Encodes a whole conversation and makes its loss mask. To find the header of an answer, it also
+  // renders the generation prompt; a template that cannot render one is handled without it.
   absl::StatusOr<ChatTokens> EncodeForTraining(const Conversation& conversation) const;
-  // The token after which an answer is over, by what the template writes behind the answer of a
-  // small conversation; nothing where it writes no such token.
+  // The token that ends an answer. It is found by encoding a small conversation and taking the
+  // token that the template writes after the answer; nothing if the template writes no such token.
   std::optional<int32_t> EndOfAnswer() const;
 
-  // A text that differs where anything differs that decides ids or masks, besides the tokenizer.
+  // A text that differs if anything differs that determines ids or masks, apart from the tokenizer.
   std::string Identity() const;
 
   const ChatTemplate& chat() const { return chat_; }
@@ -59,22 +65,23 @@ class ChatEncoder {
   const Tokenizer* tokenizer_;
   std::optional<int32_t> begin_id_;
   std::optional<int32_t> end_id_;
-  // Of each template: added tokens that count as control tokens though they are not special.
+  // For each template: added tokens that are not special but count as control tokens.
   std::vector<std::vector<int32_t>> control_ids_;
 };
 
-// What the settings and the command line say of conversations.
+// The settings and command line options for conversations.
 struct ChatChoice {
-  // "auto": the model's own templates; else a word of BuiltInFormat.
+  // "auto" for the model's own templates, or the word of a BuiltInFormat.
   std::string format = "auto";
-  // A template of the user's own, in place of the model's.
+  // A template of the user, which replaces those of the model.
   std::optional<ChatTemplateText> own;
-  Value::Object arguments;  // further variables of the template
-  int64_t now = 0;          // for templates that write the date: seconds since 1970 (UTC)
+  Value::Object arguments;  // more variables for the template
+  int64_t now = 0;          // the date that templates write: seconds since 1970 (UTC)
 };
 
-// InvalidArgument where there is no template, it cannot be read, a special token of a built-in
-// format is missing, or both a format and a template are chosen. `model` outlives the result.
+// Makes an encoder for a model. Returns InvalidArgument if there is no tokenizer or no template,
+// the template cannot be parsed, a special token of a built-in format is missing, or both a format
+// and a template are chosen. `model` must outlive the result.
 absl::StatusOr<ChatEncoder> MakeChatEncoder(const ModelTokenizer& model, const ChatChoice& choice);
 
 }  // namespace horizon

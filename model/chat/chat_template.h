@@ -16,52 +16,54 @@
 
 namespace horizon {
 
-// Whether the beginning of an answer, which the model goes on with, is written behind the messages.
+// Whether the rendered text ends with the beginning of an answer (the generation prompt), which the
+// model then continues.
 enum class GenerationPrompt { kWithout, kWith };
 
-// Everything that decides what a conversation is written as, besides the conversation.
+// Everything besides the conversation that determines the rendered text.
 struct ChatTemplateOptions {
-  // A model's templates by name: "default", and "tool_use" for records with tools where there is
-  // such a one.
+  // The model's templates by name: "default", and "tool_use" for records with tools, if there is
+  // one.
   std::vector<ChatTemplateText> templates;
-  // bos_token, eos_token and so on: variables that count as text of the template.
+  // Variables such as bos_token and eos_token. Their values count as text of the template.
   std::vector<NamedToken> special_tokens;
-  // Further variables; a record's chat_template_kwargs win over them.
+  // More variables for the template. The chat_template_kwargs of a record take precedence over
+  // them.
   Value::Object arguments;
-  // What strftime_now writes: seconds since the begin of 1970 (UTC).
+  // The time that strftime_now formats: seconds since the beginning of 1970 (UTC).
   int64_t now = 0;
 };
 
-// A model's chat templates, ready to be rendered as transformers renders them:
+// The chat templates of a model. Renders conversations as transformers does:
 //
 //   ASSIGN_OR_RETURN(const ChatTemplate chat, ChatTemplate::Create(options));
 //   ASSIGN_OR_RETURN(const TracedText text, chat.Render(conversation, GenerationPrompt::kWith));
 //
-// Cheap to copy, never changed once made: any number of threads may use one.
+// Cheap to copy and immutable: any number of threads may use one.
 class ChatTemplate {
  public:
-  // InvalidArgument "WHERE:LINE: ..." for a template that cannot be read; where none is named
-  // "default" or "tool_use", with --chat-template and --chat-format as the remedy; and for an
-  // argument with the name of something that a record says (messages, tools, ...).
+  // Returns InvalidArgument "WHERE:LINE: ..." for a template that cannot be parsed; if no template
+  // is named "default" or "tool_use" (the message suggests --chat-template and --chat-format); and
+  // for an argument with the name of a field of the record (messages, tools, ...).
   static absl::StatusOr<ChatTemplate> Create(const ChatTemplateOptions& options);
 
-  // The text of a conversation, each byte with its origin: text of the record is quoted, but for a
-  // role that is a plain word. InvalidArgument where the template refuses the conversation or
-  // cannot be rendered, with line and reason; for a conversation without messages; and where the
-  // template would print the parts of a content as Python spells lists. ResourceExhausted for a
-  // template that goes past the limits (JinjaLimits).
+  // Renders a conversation; each byte of the text has its origin. Text of the record is quoted,
+  // except a role that is a plain word. Returns InvalidArgument, with line and reason, if the
+  // template refuses the conversation or cannot be rendered; for a conversation without messages;
+  // and if the template would print the parts of a content like a Python list. Returns
+  // ResourceExhausted for a template that exceeds its limits (JinjaLimits).
   absl::StatusOr<TracedText> Render(const Conversation& conversation,
                                     GenerationPrompt prompt) const;
 
   // The template that a conversation is rendered with.
   absl::StatusOr<const JinjaTemplate*> TemplateFor(const Conversation& conversation) const;
-  // All of them, by name.
+  // All parsed templates with their names.
   const std::vector<std::pair<std::string, JinjaTemplate>>& templates() const { return parsed_; }
 
-  // Whether a template asks for the date.
+  // Whether a template uses the current date.
   bool uses_date() const;
-  // A text that differs where anything differs that decides what is rendered: templates, special
-  // tokens, arguments, and the moment if uses_date().
+  // A text that differs if anything differs that determines the rendered text: templates, special
+  // tokens, arguments, and the time if uses_date().
   std::string Identity() const;
 
  private:
@@ -71,8 +73,8 @@ class ChatTemplate {
   int64_t now_ = 0;
 };
 
-// InvalidArgument for an argument named like what the record itself says: messages, tools,
-// documents, add_generation_prompt. `what` names the arguments in the message.
+// Returns InvalidArgument if an argument has the name of something that the record itself provides:
+// messages, tools, documents, add_generation_prompt. `what` names the arguments in the message.
 absl::Status CheckTemplateArguments(const Value::Object& arguments, std::string_view what);
 
 }  // namespace horizon

@@ -3,62 +3,19 @@
 #include <algorithm>
 #include <iterator>
 
+#include "model/chat/answer_header.h"
+
 namespace horizon {
 namespace {
 
 constexpr std::string_view kSpaces = " \t\r\n";
 
-char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-std::string LowerCase(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), Lower);
-  return lower;
-}
-
-std::string_view Trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(kSpaces);
-  if (begin == std::string_view::npos) return "";
-  return text.substr(begin, text.find_last_not_of(kSpaces) + 1 - begin);
-}
-
-// Where a tag begins that opens reasoning (<think>, [THINK], <|START_THINKING|>, <seed:think>);
-// npos: nowhere.
-size_t FindReasoningTag(std::string_view text) {
-  const std::string lower = LowerCase(text);
-  struct Brackets {
-    std::string_view open;
-    std::string_view close;
-  };
-  size_t first = std::string_view::npos;
-  for (const Brackets& each : {Brackets{"<", ">"}, Brackets{"[", "]"}, Brackets{"◁", "▷"}}) {
-    for (size_t at = lower.find(each.open); at != std::string::npos;
-         at = lower.find(each.open, at + 1)) {
-      const size_t end = lower.find(each.close, at);
-      if (end == std::string::npos) break;
-      const std::string_view tag =
-          std::string_view(lower).substr(at + each.open.size(), end - at - each.open.size());
-      const bool closes = tag.starts_with("/") || tag.starts_with("|/") ||
-                          tag.find("end") != std::string_view::npos;
-      bool reasons = false;
-      for (const std::string_view word : {"think", "thought", "reason"}) {
-        reasons = reasons || tag.find(word) != std::string_view::npos;
-      }
-      if (reasons && !closes) {
-        first = std::min(first, at);
-        break;
-      }
-    }
-  }
-  return first;
-}
-
-// Bytes of the text that were written while the template was at one message.
+// A range of bytes that the template wrote while its loop was at one message.
 struct Stretch {
   int32_t message = -1;
   size_t begin = 0;
   size_t end = 0;
-  bool is_cut = false;  // what follows within the same message belongs to others
+  bool is_cut = false;  // the rest of the text written for this message belongs to others
 };
 
 std::vector<Stretch> StretchesOf(const TracedText& text) {
@@ -75,7 +32,7 @@ std::vector<Stretch> StretchesOf(const TracedText& text) {
   return stretches;
 }
 
-// Text for no message between two stretches of one message belongs to it.
+// Joins two stretches of one message, and the text between them that was written for no message.
 std::vector<Stretch> JoinStretches(const std::vector<Stretch>& stretches) {
   std::vector<Stretch> joined;
   for (const Stretch& each : stretches) {
@@ -91,8 +48,8 @@ std::vector<Stretch> JoinStretches(const std::vector<Stretch>& stretches) {
   return joined;
 }
 
-// The bytes of `stretch` that a record quotes: where they begin and end; both are `none` if there
-// are none.
+// The range from the first to the last byte of `stretch`, at or after `from`, that is quoted from
+// the record. Both ends are `none` if no byte is quoted.
 ByteRange WordsOf(const TracedText& text, const Stretch& stretch, size_t from, size_t none) {
   ByteRange words = {none, none};
   bool found = false;
@@ -109,7 +66,7 @@ ByteRange WordsOf(const TracedText& text, const Stretch& stretch, size_t from, s
   return words;
 }
 
-// The part of a stretch that is its message's own.
+// Shortens a stretch to the bytes that belong to its own message (AnswerMarks::own_bytes).
 Stretch Cut(Stretch stretch, const AnswerMarks& marks) {
   for (const auto& [message, bytes] : marks.own_bytes) {
     if (message != stretch.message) continue;
@@ -119,7 +76,8 @@ Stretch Cut(Stretch stretch, const AnswerMarks& marks) {
   return stretch;
 }
 
-// Where the first stretch of a message begins, behind `before`, which was written for none.
+// Where a message begins if the text `before` its first stretch was written for no message: after
+// the tail of the conversation up to there (AnswerMarks::tails).
 size_t BeginBehind(const TracedText& text, const Stretch& before, const Stretch& stretch,
                    const AnswerMarks& marks) {
   const std::string_view loose =
@@ -130,14 +88,15 @@ size_t BeginBehind(const TracedText& text, const Stretch& before, const Stretch&
   return stretch.begin;
 }
 
-class Masker {
+// Collects which tokens are trained, answer by answer.
+class LossMaskBuilder {
  public:
-  Masker(const EncodedChat& chat, const AnswerMarks& marks, const Tokenizer& tokenizer)
+  LossMaskBuilder(const EncodedChat& chat, const AnswerMarks& marks, const Tokenizer& tokenizer)
       : chat_(chat), marks_(marks), tokenizer_(tokenizer) {
     mask_.trained.resize(chat.ids.size(), false);
   }
 
-  // What {% generation %} encloses, but for messages that are not to be learnt.
+  // Marks the text inside {% generation %}, except in messages that are not trained.
   void AddGenerations(const std::vector<ChatMessage>& messages) {
     size_t begin = 0;
     for (const TextRun& run : chat_.text.runs()) {
@@ -145,7 +104,7 @@ class Masker {
       const bool excluded = message >= 0 &&
                             messages[static_cast<size_t>(message)].role() == "assistant" &&
                             !messages[static_cast<size_t>(message)].trained;
-      if (run.origin.generation && !excluded) Learn({begin, run.end});
+      if (run.origin.generation && !excluded) MarkTrained({begin, run.end});
       begin = run.end;
     }
     for (size_t i = 0; i < chat_.ids.size(); ++i) {
@@ -155,7 +114,8 @@ class Masker {
     }
   }
 
-  // What was written for an assistant's message. Only the first stretch of one has a header.
+  // Marks the text that was written for an assistant's message. Only the first stretch of a message
+  // has a header.
   void AddAnswer(const Stretch& stretch, bool is_first) {
     const std::string_view written =
         std::string_view(chat_.text.text()).substr(stretch.begin, stretch.end - stretch.begin);
@@ -166,15 +126,15 @@ class Masker {
     const size_t words_end = WordsOf(chat_.text, stretch, begin, begin).end;
     const std::optional<size_t> end = FindEnd(stretch, words_end);
     if (end.has_value()) {
-      Learn({begin, std::max(begin, chat_.offsets[*end].end)});
+      MarkTrained({begin, std::max(begin, chat_.offsets[*end].end)});
       mask_.trained[*end] = true;
       mask_.last_end = std::max(mask_.last_end.value_or(0), *end);
       return;
     }
-    // The space behind the last words separates it from the next message.
+    // Trailing white space separates the message from the next one and is not trained.
     const size_t last = written.find_last_not_of(kSpaces);
     const size_t written_end = stretch.begin + (last == std::string_view::npos ? 0 : last + 1);
-    Learn({begin, std::max({begin, words_end, written_end})});
+    MarkTrained({begin, std::max({begin, words_end, written_end})});
   }
 
   LossMask Finish() && { return std::move(mask_); }
@@ -190,9 +150,10 @@ class Masker {
     return IsEnd(id) || (tokenizer_.IsSpecial(id) && id != marks_.begin_id);
   }
 
-  // The token that ends an answer whose last words end at `words_end`: of the answer's own the
-  // first that ends texts, else the first special one; else the first special one that follows
-  // before other words of the record do.
+  // Finds the token that ends an answer; the last quoted words of the answer end at `words_end`.
+  // Among the answer's own tokens it is the first of end_ids, or else the first special token. If
+  // there is neither, it is the first special token that follows the answer before any other
+  // quoted text.
   std::optional<size_t> FindEnd(const Stretch& stretch, size_t words_end) const {
     std::optional<size_t> special;
     for (size_t i = 0; i < chat_.ids.size(); ++i) {
@@ -208,10 +169,10 @@ class Masker {
     return special;
   }
 
-  void Learn(const ByteRange& learnt) {
+  void MarkTrained(const ByteRange& range) {
     for (size_t i = 0; i < chat_.ids.size(); ++i) {
       const ByteRange& bytes = chat_.offsets[i];
-      if (bytes.begin < learnt.end && bytes.end > learnt.begin) mask_.trained[i] = true;
+      if (bytes.begin < range.end && bytes.end > range.begin) mask_.trained[i] = true;
     }
   }
 
@@ -221,47 +182,9 @@ class Masker {
   LossMask mask_;
 };
 
-// The header of a message in a template without a generation prompt: the role and its line.
-size_t RoleLine(std::string_view written, size_t words) {
-  constexpr std::string_view kRole = "assistant";
-  const size_t role = LowerCase(written.substr(0, words)).find(kRole);
-  if (role == std::string::npos) return 0;
-  const size_t behind = role + kRole.size();
-  size_t end = words;
-  const size_t line = written.find('\n', behind);
-  if (line != std::string_view::npos && line < words) {
-    end = std::min(words, written.find_first_not_of('\n', line));
-  } else if (words == written.size()) {
-    // Without words of the record: what is written together with the role ("|>", ":").
-    end = std::min(words, written.find_first_of("< \t", behind));
-  } else {
-    while (end > behind && written[end - 1] == ' ') --end;
-  }
-  const size_t tag = FindReasoningTag(written.substr(behind, end - behind));
-  return tag == std::string_view::npos ? end : behind + tag;
-}
-
 }  // namespace
 
-std::string OpeningOf(std::string_view without_prompt, std::string_view with_prompt) {
-  const size_t most = std::min(without_prompt.size(), with_prompt.size());
-  size_t same = 0;
-  while (same < most && without_prompt[same] == with_prompt[same]) ++same;
-  const std::string_view added = with_prompt.substr(same);
-  return std::string(added.substr(0, FindReasoningTag(added)));
-}
-
-size_t HeaderLength(std::string_view written, size_t words, std::string_view opening) {
-  if (!opening.empty() && written.starts_with(opening)) return opening.size();
-  // A message may have another space around it, or begin with what both texts had in common.
-  for (const std::string_view header : {opening, Trimmed(opening)}) {
-    const size_t at = Trimmed(header).empty() ? std::string_view::npos : written.find(header);
-    if (at != std::string_view::npos && at + header.size() <= words) return at + header.size();
-  }
-  return RoleLine(written, words);
-}
-
-bool FollowsLooseText(const TracedText& text, int32_t message) {
+bool FollowsUnattributedText(const TracedText& text, int32_t message) {
   const std::vector<Stretch> stretches = StretchesOf(text);
   const auto found = std::find_if(stretches.begin(), stretches.end(),
                                   [&](const Stretch& each) { return each.message == message; });
@@ -307,10 +230,10 @@ size_t OwnBytes(const EncodedChat& chat, const TracedText& alone, int32_t messag
 
 LossMask MakeLossMask(const Conversation& conversation, const EncodedChat& chat,
                       const AnswerMarks& marks, const Tokenizer& tokenizer) {
-  Masker masker(chat, marks, tokenizer);
+  LossMaskBuilder builder(chat, marks, tokenizer);
   if (marks.has_generation) {
-    masker.AddGenerations(conversation.messages);
-    return std::move(masker).Finish();
+    builder.AddGenerations(conversation.messages);
+    return std::move(builder).Finish();
   }
   int32_t before = -1;
   const std::vector<Stretch> stretches = JoinStretches(StretchesOf(chat.text));
@@ -321,11 +244,11 @@ LossMask MakeLossMask(const Conversation& conversation, const EncodedChat& chat,
       if (i > 0 && stretches[i - 1].message < 0) {
         stretch.begin = BeginBehind(chat.text, stretches[i - 1], stretch, marks);
       }
-      masker.AddAnswer(Cut(stretch, marks), stretch.message != before);
+      builder.AddAnswer(Cut(stretch, marks), stretch.message != before);
     }
     before = stretch.message;
   }
-  return std::move(masker).Finish();
+  return std::move(builder).Finish();
 }
 
 }  // namespace horizon

@@ -15,66 +15,60 @@
 
 namespace horizon {
 
-// Which tokens of a rendered conversation are learnt: all that the template writes for an
-// assistant's message behind its header, up to the token that ends the message. In
+// The loss mask decides which tokens of a rendered conversation are trained: everything that the
+// template writes for an assistant's message after its header, up to and including the token that
+// ends the message. In
 //
 //   <|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\nHello<|im_end|>\n
 //
-// that is "<think>\n\n</think>\n\nHello<|im_end|>". Where the template has {% generation %}, what
-// it encloses is learnt and nothing else.
+// that is "<think>\n\n</think>\n\nHello<|im_end|>". If the template has {% generation %}, the text
+// inside it is trained and nothing else; assistant messages that are not to be trained are left out
+// there too.
 
 // A rendered conversation and its tokens.
 struct EncodedChat {
   TracedText text;
   std::vector<int32_t> ids;
-  std::vector<ByteRange> offsets;  // of the text, one for each id
+  std::vector<ByteRange> offsets;  // for each id, the bytes of the text that it covers
 };
 
-// What decides where an answer begins and ends.
+// The data that determines where an answer begins and ends in the rendered text.
 struct AnswerMarks {
-  // What the generation prompt writes before an answer (OpeningOf); empty: nothing.
+  // The header that the generation prompt writes before an answer (OpeningOf); empty: none is
+  // known.
   std::string opening;
   bool has_generation = false;  // the template has {% generation %}
-  // The tokens that end an answer where they stand behind its words; of other tokens the first that
-  // is special does.
+  // Tokens that end an answer if they follow its text. If none of them follows, the first special
+  // token ends the answer.
   std::vector<int32_t> end_ids;
-  std::optional<int32_t> begin_id;  // begins a text, and never ends an answer
-  // Messages of which only the first bytes are their own: the template writes the results of tools
-  // while it is at the message that called them (OwnBytes).
+  std::optional<int32_t> begin_id;  // the begin-of-text token, which never ends an answer
+  // Messages of which only the first bytes are their own (OwnBytes), because the template writes
+  // the results of tools while its loop is at the message that called them.
   std::vector<std::pair<int32_t, size_t>> own_bytes;
-  // Messages behind text that was written for none (FollowsLooseText), with how the conversation
-  // before them ends (TailOf): they begin behind that.
+  // Messages that follow text written for no message (FollowsUnattributedText), with the end of the
+  // conversation before them (TailOf). Such a message begins after that end.
   std::vector<std::pair<int32_t, std::string>> tails;
 };
 
-// How many bytes of what was written for a message are written without the messages behind it as
-// well, up to the end of a token. `alone` is the conversation up to that message.
+// How many bytes of the text written for a message are the same when the messages after it are left
+// out, rounded down to the end of a token. `alone` is the conversation rendered up to that message.
 size_t OwnBytes(const EncodedChat& chat, const TracedText& alone, int32_t message);
-// Whether what stands before a message's first byte was written for no message: some templates go
-// through copies of the messages, and then only words know their message.
-bool FollowsLooseText(const TracedText& text, int32_t message);
-// What a text ends with behind the last words of a record.
+// Whether the text directly before the first byte of a message was written for no message. Some
+// templates loop over copies of the messages; then only quoted text is attributed to its message.
+bool FollowsUnattributedText(const TracedText& text, int32_t message);
+// The end of a text after the last quoted byte.
 std::string TailOf(const TracedText& text);
-// Whether anything was written for a message.
+// Whether any text was written for a message.
 bool IsWritten(const TracedText& text, int32_t message);
 
 struct LossMask {
-  std::vector<bool> trained;       // one for each id
-  std::optional<size_t> last_end;  // the last learnt token that ends an answer
+  std::vector<bool> trained;       // for each id
+  std::optional<size_t> last_end;  // index of the last trained token that ends an answer
 };
 
-// The messages that are trained decide (ChatMessage::trained). A token of which a byte is learnt is
-// learnt.
+// Makes the mask for the messages with ChatMessage::trained. A token is trained if any of its bytes
+// is.
 LossMask MakeLossMask(const Conversation& conversation, const EncodedChat& chat,
                       const AnswerMarks& marks, const Tokenizer& tokenizer);
-
-// What the generation prompt adds to a text, without a tag that opens reasoning and what follows
-// it: the model may write those itself. "<|im_start|>assistant\n<think>\n" gives
-// "<|im_start|>assistant\n".
-std::string OpeningOf(std::string_view without_prompt, std::string_view with_prompt);
-
-// How many bytes of what was written for an assistant's message are its header. `words` is where
-// the first text of the record begins in it, or its size.
-size_t HeaderLength(std::string_view written, size_t words, std::string_view opening);
 
 }  // namespace horizon

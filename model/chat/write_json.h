@@ -5,7 +5,8 @@
 
 namespace horizon {
 
-// Writes a parsed value as it was, but for the spelling of numbers and texts.
+// Writes a parsed value as JSON again. The spelling of numbers and strings may differ from the
+// source.
 void WriteJson(const Value& value, JsonWriter& json);
 
 }  // namespace horizon

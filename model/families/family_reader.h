@@ -14,7 +14,7 @@
 
 namespace horizon {
 
-// What a family's configuration class takes where config.json has no key.
+// The sizes that a family's configuration class in transformers uses when config.json has no key.
 struct SizeDefaults {
   int64_t vocab = 0;
   int64_t hidden = 0;
@@ -27,41 +27,42 @@ struct SizeDefaults {
   double norm_epsilon = 1e-6;
   bool tied = false;
   int64_t padding_token = -1;  // -1: none
-  // A class may declare these as plain integers; then null is refused, and otherwise means heads
-  // and hidden / heads.
+  // Whether null is allowed for these keys, where it means `heads` and hidden / heads. A class that
+  // declares plain integers refuses null.
   bool null_kv_heads = true;
   bool null_head_dim = true;
 };
 
+// The same for the experts.
 struct ExpertDefaults {
   int64_t experts = 0;
   int64_t experts_per_token = 0;
-  bool may_have_none = false;  // zero experts make a dense model
+  bool may_have_none = false;  // zero experts are allowed and make a dense model
 };
 
-// Which layers see a window only.
+// Decides which layers have a sliding window.
 struct WindowRule {
-  int64_t window = 0;  // tokens; 0: no window is in use
-  // Whether a layer slides where config.json has no layer_types (and there is a window).
+  int64_t window = 0;  // tokens; 0: no layer has a window
+  // Whether a layer has the window when config.json has no layer_types.
   std::function<bool(int64_t layer)> slides = [](int64_t) { return true; };
-  // Whether the class reads layer_types. Where it does not, a list that says otherwise is refused.
+  // Whether the class reads layer_types. If not, a list that contradicts the rule is refused.
   bool layer_types = true;
-  // Why a window must be there where there are no layer_types; empty: it need not be.
+  // The reason why a config without layer_types must have a window; empty: it need not have one.
   std::string_view needs_window = {};
 };
 
-// Reads the config.json of one model for its family (family.h): a list of statements, each of which
-// reads some keys and sets some options of the spec. The first error is kept and later statements
-// do nothing, so a family's `read` needs no error handling:
+// Reads the config.json of one model for its family (family.h). A family's `read` is a list of
+// calls, each of which reads some keys and sets some fields of the spec. The first error is kept
+// and later calls do nothing, so `read` needs no error handling:
 //
 //   reader.Sizes({.vocab = 32000, .hidden = 4096, ...});
 //   reader.Silu();
 //   reader.NoWindow();
 //   reader.Rope({});
 //
-// Sizes comes first; Rope after it. Keys that no statement asks for are refused by name when
-// another value than the neutral one is known to change the arithmetic (config_tables.h).
-// Refers to document and object, which must outlive it.
+// Sizes must come first, and Rope after it. If a key that no call reads is known to change the
+// arithmetic (config_tables.h), any value but the neutral one is refused by name. The document and
+// the object must outlive this.
 class FamilyReader {
  public:
   // `path` names the object in messages: "" or "text_config".
@@ -71,40 +72,42 @@ class FamilyReader {
   ConfigFields& fields() { return fields_; }
   bool ok() const { return fields_.ok() && status_.ok(); }
 
+  // Reads vocabulary, widths, layers, heads, positions, norm epsilon, tying and padding token.
   void Sizes(const SizeDefaults& defaults);
 
-  // The activation function of hidden_act, which must be SiLU.
+  // Reads hidden_act, which must be SiLU.
   void Silu();
-  // That of `key`, which must be GELU in its tanh form.
+  // Reads the activation function under `key`, which must be GELU in its tanh form.
   void GeluTanh(std::string_view key);
 
-  // attention_bias: of queries, keys, values and output.
+  // Reads attention_bias, which applies to queries, keys, values and output.
   void AttentionBias(bool missing = false);
-  // mlp_bias: of gate, up and down.
+  // Reads mlp_bias, which applies to gate, up and down.
   void MlpBias();
 
-  // num_experts or num_local_experts (transformers takes either), and num_experts_per_tok. Experts
-  // are as wide as intermediate_size, their weights are scaled to sum to one, and all layers have
-  // them, unless the family says otherwise afterwards.
+  // Reads num_experts or num_local_experts (transformers accepts either) and num_experts_per_tok.
+  // Unless the family changes it afterwards, experts are as wide as intermediate_size, their
+  // weights are scaled to sum to one, and all layers have them.
   void Experts(const ExpertDefaults& defaults);
-  // Leaves experts in the layers that `has_experts` names.
+  // Keeps experts only in the layers for which `has_experts` is true.
   void PlaceExperts(const std::function<bool(int64_t layer)>& has_experts);
 
-  // sliding_window in tokens, 0 for null. `missing` where there is no key.
+  // Reads sliding_window in tokens: 0 for null, `missing` if there is no key.
   int64_t Window(int64_t missing);
-  // The same, where use_sliding_window (default false) switches it on.
+  // The same, but 0 unless use_sliding_window (default false) is true.
   int64_t SwitchedWindow(int64_t missing);
-  // Sets the windows of all layers from the rule, or from layer_types.
+  // Sets the windows of all layers from the rule, or from layer_types if the file has them.
   void Windows(const WindowRule& rule);
-  // The class has no windows: refuses sliding_window and use_sliding_window.
+  // For a class without windows: refuses sliding_window and use_sliding_window.
   void NoWindow();
 
-  // One rotary embedding for all layers.
+  // Reads one rotary embedding for all layers.
   void Rope(const RopeRules& rules);
-  // One for the layers without a window and one for those with. After Windows.
+  // Reads one rotary embedding for the layers without a window and one for those with. Call it
+  // after Windows.
   void RopeByLayerType(const LayerTypeRopeRules& rules);
 
-  // Refuses or ignores what is left and returns the first error.
+  // Refuses or ignores the keys that no call has read, and returns the first error.
   absl::Status Finish();
 
  private:
@@ -116,7 +119,7 @@ class FamilyReader {
 
   const Document& document_;
   ConfigFields fields_;
-  absl::Status status_;  // an error inside an object of the config
+  absl::Status status_;  // an error inside a nested object of the config
   ModelSpec spec_;
 };
 

@@ -5,17 +5,17 @@
 
 namespace horizon {
 
-// A multimodal model whose text part is one of our families: its config.json has the text part's
-// keys in text_config, and beside it keys that concern images only.
+// A multimodal model whose text part is one of our families. Its config.json has the keys of the
+// text part in text_config, and beside it keys that only concern images.
 struct Wrapper {
-  std::string_view model_type;  // of config.json
-  // What text_config may be; the first where it has no model_type.
+  std::string_view model_type;  // the model_type of its config.json
+  // The model_types that text_config may have. The first is taken if text_config has none.
   std::span<const std::string_view> families;
 };
 
 // All known wrappers.
 std::span<const Wrapper> AllWrappers();
-// nullptr: there is none of this model_type.
+// Returns nullptr if no wrapper has this model_type.
 const Wrapper* FindWrapper(std::string_view model_type);
 
 // Keys beside text_config that cannot change what the text part computes.

@@ -7,8 +7,9 @@
 
 namespace horizon {
 
-// The element types of safetensors: the closed list of the public format (library 0.8). A file that
-// names another one is refused; reading and writing bytes works for all, arithmetic for few.
+// The element types of safetensors: the complete list of the public format (library 0.8). A file
+// with any other type is refused. Every type can be read and written as bytes; only a few can be
+// computed with (IsModelDtype).
 enum class Dtype {
   kBool,
   kF4,
@@ -34,15 +35,15 @@ enum class Dtype {
   kU64,
 };
 
-// Every member, in order of declaration.
+// All types, in the order of declaration.
 std::span<const Dtype> AllDtypes();
-// The name as it stands in files: "BF16", "F8_E4M3".
+// The name in files: "BF16", "F8_E4M3".
 std::string_view ToString(Dtype dtype);
-// Exact spelling only: "bf16" is none of them.
+// Accepts the exact spelling only: "bf16" gives nothing.
 std::optional<Dtype> ParseDtype(std::string_view name);
-// Bits of one element: 4 and 6 are possible, BOOL takes 8, C64 (two floats) 64.
+// Bits of one element. It can be 4 or 6; BOOL has 8, C64 (two floats) has 64.
 uint64_t BitsOf(Dtype dtype);
-// F32, F16 and BF16: what the weights of a model may be stored as.
+// Whether the weights of a model may have this type: F32, F16 and BF16.
 bool IsModelDtype(Dtype dtype);
 
 }  // namespace horizon

@@ -15,37 +15,41 @@
 
 namespace horizon {
 
-// May a file of the folder be a symbolic link to a regular file? Model folders of hub caches are
-// made of them; a run folder of ours never holds one.
+// Whether a file of the folder may be a symbolic link to a regular file. The model folders of hub
+// caches consist of such links; a run folder of ours never contains one.
 enum class SymlinkPolicy { kFollow, kRefuse };
 
-// The weights of a model folder: `model.safetensors`, or else the shards that
-// `model.safetensors.index.json` names. All headers are validated when it opens; values are read on
-// request, straight into the caller's memory. Owns the open files; `io` outlives it. The const
-// methods may be called from several threads.
+// Opens the weights of a model folder: `model.safetensors`, or else the shards that
+// `model.safetensors.index.json` lists.
+//
+//   ASSIGN_OR_RETURN(const ModelFiles files, ModelFiles::Open(io, folder));
+//   RETURN_IF_ERROR(files.ReadTensor("model.norm.weight", bytes));
+//
+// Open validates all headers. Values are read on request, straight into the caller's memory. Owns
+// the open files; `io` must outlive it. Several threads may call the const methods.
 class ModelFiles {
  public:
-  // NotFound when the folder has neither file or a shard is missing; DataLoss, with file and
-  // tensor, when a header or the index is corrupt, a shard lacks a tensor the index promises or
-  // holds one it does not. The headers of all shards together may take 100 MB.
+  // Returns NotFound if the folder has neither file or a shard is missing; DataLoss, with file and
+  // tensor, if a header or the index is corrupt, or if a shard lacks a tensor that the index lists
+  // or holds one that it does not list. The headers of all shards together may have at most 100 MB.
   static absl::StatusOr<ModelFiles> Open(Io& io, const std::string& folder,
                                          SymlinkPolicy symlinks = SymlinkPolicy::kFollow);
 
-  // Where one tensor is. The pointer lives as long as this object.
+  // The place of one tensor. The pointer is valid as long as this ModelFiles.
   struct Location {
     size_t file = 0;  // position in files()
     const TensorEntry* tensor = nullptr;
   };
 
   const std::string& folder() const { return folder_; }
-  // Sorted by name.
+  // The open files, sorted by name.
   const std::vector<SafetensorsReader>& files() const { return files_; }
-  // Every tensor of the model, sorted by name.
+  // All tensors of the model, sorted by name.
   const std::vector<Location>& tensors() const { return tensors_; }
-  // nullptr when the model has no such tensor.
+  // Returns nullptr if the model has no such tensor.
   const Location* Find(std::string_view name) const;
 
-  // As SafetensorsReader's; NotFound for a name the model does not have.
+  // Like the methods of SafetensorsReader; NotFound for a name that the model does not have.
   absl::Status ReadTensor(std::string_view name, std::span<std::byte> into) const;
   absl::Status ReadRange(std::string_view name, uint64_t offset, std::span<std::byte> into) const;
 

@@ -15,25 +15,28 @@
 
 namespace horizon {
 
-// One safetensors file, open for reading. Tensors are read with positioned reads straight into the
-// caller's memory, never mapped: a file that shrinks meanwhile is DataLoss, not a signal.
-// Owns the open file; `io` outlives it. The const methods may be called from several threads.
+// One safetensors file, open for reading. Tensors are read straight into the caller's memory with
+// positioned reads. The file is never mapped, so a file that shrinks meanwhile causes DataLoss and
+// not a signal. Owns the open file; `io` must outlive it. Several threads may call the const
+// methods.
 class SafetensorsReader {
  public:
-  // Opens `path` and validates its header, which may take `header_limit`. NotFound when it is
-  // missing, DataLoss when it breaks a rule of safetensors_header.h, else the I/O error.
+  // Opens `path` and validates its header, which may have at most `header_limit` bytes. Returns
+  // NotFound if the file is missing, DataLoss if it breaks a rule of safetensors_header.h,
+  // otherwise the I/O error.
   static absl::StatusOr<SafetensorsReader> Open(Io& io, const std::string& path,
                                                 Bytes header_limit = kMaxSafetensorsHeaderBytes);
 
   const std::string& path() const { return path_; }
   const SafetensorsHeader& header() const { return header_; }
-  // N, the bytes of header text.
+  // N, the size of the header text.
   Bytes header_bytes() const { return header_bytes_; }
 
-  // Fills `into`, which must have exactly the tensor's bytes. NotFound for a name that is not in
-  // the file, InvalidArgument for another size, DataLoss when the file has become shorter.
+  // Fills `into`, which must have exactly the size of the tensor. Returns NotFound for a name that
+  // is not in the file, InvalidArgument for another size, and DataLoss if the file has become
+  // shorter.
   absl::Status ReadTensor(std::string_view name, std::span<std::byte> into) const;
-  // Fills `into` from byte `offset` of the tensor; the range must lie within it.
+  // Fills `into` from byte `offset` of the tensor on; the range must be within the tensor.
   absl::Status ReadRange(std::string_view name, uint64_t offset, std::span<std::byte> into) const;
 
  private:

@@ -14,16 +14,16 @@ namespace horizon {
 absl::StatusOr<std::unique_ptr<SafetensorsWriter>> SafetensorsWriter::Create(
     Io& io, const std::string& path, const std::vector<TensorDeclaration>& tensors,
     const SafetensorsWriterOptions& options) {
-  ASSIGN_OR_RETURN(SafetensorsStart start, StartSafetensors(path, tensors, options.metadata));
+  ASSIGN_OR_RETURN(SafetensorsLayout layout, LayOutSafetensors(path, tensors, options.metadata));
   auto writer = std::unique_ptr<SafetensorsWriter>(new SafetensorsWriter(io, path));
-  writer->data_bytes_ = start.data_bytes;
-  writer->data_start_ = start.text.size();
+  writer->data_bytes_ = layout.data_bytes;
+  writer->data_start_ = layout.text.size();
   writer->buffer_limit_ = std::max<uint64_t>(1, options.buffer.value());
-  writer->header_ = std::move(start.header);
+  writer->header_ = std::move(layout.header);
   writer->written_.resize(writer->header_.tensors().size());
 
   ASSIGN_OR_RETURN(writer->file_, io.Open(path, OpenMode::kCreateNew));
-  RETURN_IF_ERROR(writer->file_->WriteAt(0, std::as_bytes(std::span(start.text))));
+  RETURN_IF_ERROR(writer->file_->WriteAt(0, std::as_bytes(std::span(layout.text))));
   return writer;
 }
 

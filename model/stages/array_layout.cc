@@ -12,24 +12,24 @@ Bytes BytesOf(const ArrayDescription& array, CheckedU64 tokens, Bytes value_byte
          (array.type == ArrayType::kActivation ? value_bytes : kFp32Bytes);
 }
 
-// Scalars lie behind the other arrays, so that these begin at multiples of what their widths are
-// multiples of.
+// Scalars are stored after the other arrays, so that these begin at multiples of what their widths
+// are multiples of.
 bool IsScalar(const ArrayDescription& array) { return array.type == ArrayType::kScalar; }
 
-Moments UseOf(const ArrayDescription& array, ScratchOf pass) {
-  if (pass == ScratchOf::kBackward) return array.kept ? Moments() : array.backward;
-  return array.kept && pass == ScratchOf::kKeepingForward ? Moments() : array.forward;
+LiveRange LiveRangeOf(const ArrayDescription& array, ScratchPass pass) {
+  if (pass == ScratchPass::kBackward) return array.kept ? LiveRange() : array.backward;
+  return array.kept && pass == ScratchPass::kKeepingForward ? LiveRange() : array.forward;
 }
 
 struct Placed {
   const ArrayDescription* array = nullptr;
-  Moments use;
+  LiveRange use;
   Bytes bytes;
   uint64_t offset = 0;
   uint64_t end() const { return offset + bytes.value(); }
 };
 
-// The lowest place that no array in use at the same time has.
+// The lowest offset at which no array that is live at the same time is stored.
 uint64_t LowestPlace(const std::vector<Placed>& placed, const Placed& next) {
   uint64_t offset = 0;
   for (bool moved = true; moved;) {
@@ -45,14 +45,14 @@ uint64_t LowestPlace(const std::vector<Placed>& placed, const Placed& next) {
   return offset;
 }
 
-// The larger an array, and the longer it is in use, the earlier it is placed: the usual rule for
+// The larger an array, and the longer it is live, the earlier it is placed: the usual rule for
 // such packings, which is not always the best one and never worse than no sharing.
 bool ComesBefore(const Placed& a, const Placed& b) {
   if (IsScalar(*a.array) != IsScalar(*b.array)) return IsScalar(*b.array);
   if (a.bytes != b.bytes) return a.bytes > b.bytes;
-  const int a_moments = a.use.last - a.use.first;
-  const int b_moments = b.use.last - b.use.first;
-  if (a_moments != b_moments) return a_moments > b_moments;
+  const int a_length = a.use.last - a.use.first;
+  const int b_length = b.use.last - b.use.first;
+  if (a_length != b_length) return a_length > b_length;
   return a.array->role < b.array->role;
 }
 
@@ -77,13 +77,13 @@ ArrayLayout ArrayLayout::Kept(const ArrayDescriptions& arrays, CheckedU64 tokens
   return layout;
 }
 
-ArrayLayout ArrayLayout::Scratch(const ArrayDescriptions& arrays, ScratchOf pass, CheckedU64 tokens,
-                                 Bytes value_bytes) {
+ArrayLayout ArrayLayout::Scratch(const ArrayDescriptions& arrays, ScratchPass pass,
+                                 CheckedU64 tokens, Bytes value_bytes) {
   ArrayLayout layout;
   std::vector<Placed> waiting;
   Bytes all;
   for (const ArrayDescription& array : arrays) {
-    const Moments use = UseOf(array, pass);
+    const LiveRange use = LiveRangeOf(array, pass);
     if (use.empty()) continue;
     const Bytes bytes = BytesOf(array, tokens, value_bytes);
     all += bytes;

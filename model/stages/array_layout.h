@@ -9,38 +9,39 @@
 
 namespace horizon {
 
-// Where the arrays of a stage lie, computed from their description: offsets and sizes in bytes.
-// What LayOutMemory reserves, the planner predicts and the runtime carves is this one layout.
+// The memory layout of a stage's activations and scratch arrays: offsets and sizes in bytes,
+// computed from the description of the stage. LayOutMemory reserves this layout, the planner
+// predicts with it, and the runtime places the arrays by it, so the three always agree.
 //
-//   const ArrayLayout kept = ArrayLayout::Kept(ArraysOf(spec, stage), tokens, 2_B);
-//   kept.bytes();                           // of all activations of the stage
-//   kept.At(ArrayRole::kQuery).offset;      // of the queries in there
+//   const ArrayLayout kept = ArrayLayout::Kept(ArraysOf(spec, kind), tokens, 2_B);
+//   kept.bytes();                       // all activations of the stage
+//   kept.At(ArrayRole::kQuery).offset;  // where the queries are among them
 
-// Passes over a stage that have scratch of their own.
-enum class ScratchOf : uint8_t {
-  kForward,         // nothing is kept: what backward would read is scratch too
-  kKeepingForward,  // forward, or recompute, that keeps it
+// The passes over a stage that have a scratch layout of their own.
+enum class ScratchPass : uint8_t {
+  kForward,         // forward that keeps no activations: they are scratch too
+  kKeepingForward,  // forward or recompute that keeps the activations for backward
   kBackward,
 };
 
 class ArrayLayout {
  public:
   struct Place {
-    bool laid_out = false;
+    bool laid_out = false;  // the array is part of this layout
     ArrayType type = ArrayType::kActivation;
     uint64_t offset = 0;
     Bytes bytes;
   };
 
-  ArrayLayout() = default;  // nothing
-  // What backward reads: one array behind the other, the input first. `value_bytes`: of an
-  // activation (4 or 2).
+  ArrayLayout() = default;  // an empty layout
+  // The layout of the activations that backward reads: one array after another, the input first.
+  // `value_bytes` is the size of an activation (4 or 2).
   static ArrayLayout Kept(const ArrayDescriptions& arrays, CheckedU64 tokens, Bytes value_bytes);
-  // The scratch of a pass. Arrays that are not in use at once may share memory.
-  static ArrayLayout Scratch(const ArrayDescriptions& arrays, ScratchOf pass, CheckedU64 tokens,
+  // The scratch layout of a pass. Arrays that are never live at the same time may share memory.
+  static ArrayLayout Scratch(const ArrayDescriptions& arrays, ScratchPass pass, CheckedU64 tokens,
                              Bytes value_bytes);
 
-  // Overflowed when the sizes pass 64 bits; places are meaningless then.
+  // Overflowed if the sizes do not fit 64 bits; the places are meaningless then.
   Bytes bytes() const { return bytes_; }
   const Place& At(ArrayRole role) const { return places_[static_cast<size_t>(role)]; }
 

@@ -5,9 +5,9 @@
 namespace horizon {
 namespace {
 
-// Moments of forward.
+// Program points of forward, in order.
 enum Forward : int8_t { kQueryForward, kKeyForward, kValueForward, kAttend, kProject };
-// Moments of backward: from the output to the input.
+// Program points of backward, from the output to the input.
 enum Backward : int8_t {
   kNormAfterBackward,
   kProjectBackward,
@@ -63,20 +63,20 @@ ArrayDescriptions AttentionArrays(const ModelSpec& spec) {
   AddBranchArrays(spec,
                   {.normed_forward = {kQueryForward, kValueForward},
                    .normed_backward = {kValueBackward, kNormBackward},
-                   .projects = kProject,
+                   .project_point = kProject,
                    .projected_gradient = {kNormAfterBackward, kProjectBackward}},
                   arrays);
-  const auto keep = [&](Role role, int64_t width, Moments forward) {
+  const auto keep = [&](Role role, int64_t width, LiveRange forward) {
     arrays.push_back({.role = role, .width = width, .kept = true, .forward = forward});
   };
-  const auto keep_fp32 = [&](Role role, int64_t width, Moments forward) {
+  const auto keep_fp32 = [&](Role role, int64_t width, LiveRange forward) {
     arrays.push_back({.role = role,
                       .width = width,
                       .type = ArrayType::kScalar,
                       .kept = true,
                       .forward = forward});
   };
-  const auto scratch = [&](Role role, int64_t width, Moments backward) {
+  const auto scratch = [&](Role role, int64_t width, LiveRange backward) {
     arrays.push_back({.role = role, .width = width, .backward = backward});
   };
   keep(Role::kQuery, query, {kQueryForward, kAttend});

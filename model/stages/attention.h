@@ -9,19 +9,20 @@
 
 namespace horizon {
 
-// Attention: queries, keys and values of the (normed) input, a norm over queries and keys where the
-// model has one, rotary position embedding, attention over the heads, output projection.
+// Describes the attention stage: it projects the (normed) input to queries, keys and values,
+// applies a norm to queries and keys if the model has one, applies rotary position embedding,
+// attends over the heads, and projects the result to the output.
 
-// Its units are its matrices, in the order of forward.
+// The units of the stage are its matrices, in the order of forward.
 inline constexpr int64_t kQueryUnit = 0;
 inline constexpr int64_t kKeyUnit = 1;
 inline constexpr int64_t kValueUnit = 2;
-inline constexpr int64_t kOutputUnit = 3;  // attention over the heads belongs to it
+inline constexpr int64_t kOutputUnit = 3;  // attention over the heads belongs to this unit
 inline constexpr int64_t kAttentionUnits = 4;
 
-// Values of a norm over queries (keys): of one head, or of all of them together.
+// The width of the norm over queries (or keys): one head, or all heads together.
 int64_t QkNormWidth(const ModelSpec& spec, int64_t heads);
-// Such norms a token has: one for each head, or one.
+// How many such norms are computed per token: one per head, or one.
 int64_t QkNormRows(const ModelSpec& spec, int64_t heads);
 
 std::vector<TensorSpec> AttentionTensors(const ModelSpec& spec);

@@ -34,39 +34,39 @@ void AddNormAfter(const ModelSpec& spec, int64_t last_unit, std::vector<TensorSp
   }
 }
 
-void AddBranchArrays(const ModelSpec& spec, const BranchMoments& moments,
+void AddBranchArrays(const ModelSpec& spec, const BranchLiveRanges& ranges,
                      ArrayDescriptions& arrays) {
-  const Moments projects = {moments.projects, moments.projects};
+  const LiveRange project = {ranges.project_point, ranges.project_point};
   // Without a place of its own in forward: there it is the hidden state that the pass has anyway.
   arrays.push_back({.role = ArrayRole::kInput, .width = spec.hidden, .kept = true});
   if (spec.norm_before()) {
     arrays.push_back({.role = ArrayRole::kNormed,
                       .width = spec.hidden,
-                      .forward = moments.normed_forward,
-                      .backward = moments.normed_backward});
+                      .forward = ranges.normed_forward,
+                      .backward = ranges.normed_backward});
     arrays.push_back(
         {.role = ArrayRole::kInverseRms, .width = 1, .type = ArrayType::kScalar, .kept = true});
   }
   arrays.push_back({.role = ArrayRole::kNormedGradient,
                     .width = spec.hidden,
                     .type = ArrayType::kSum,
-                    .backward = moments.normed_backward});
+                    .backward = ranges.normed_backward});
   if (!HasProjectedArray(spec)) return;
   // The norm's backward reads its input again.
   arrays.push_back({.role = ArrayRole::kProjected,
                     .width = spec.hidden,
                     .kept = spec.norm_after(),
-                    .forward = projects});
+                    .forward = project});
   if (spec.norm_after()) {
     arrays.push_back({.role = ArrayRole::kProjectedInverseRms,
                       .width = 1,
                       .type = ArrayType::kScalar,
                       .kept = true});
-    arrays.push_back({.role = ArrayRole::kBranch, .width = spec.hidden, .forward = projects});
+    arrays.push_back({.role = ArrayRole::kBranch, .width = spec.hidden, .forward = project});
   }
   arrays.push_back({.role = ArrayRole::kProjectedGradient,
                     .width = spec.hidden,
-                    .backward = moments.projected_gradient});
+                    .backward = ranges.projected_gradient});
 }
 
 void AddBranchWork(const ModelSpec& spec, int64_t last_unit, WorkDescription& work) {

@@ -9,33 +9,41 @@
 
 namespace horizon {
 
-// What attention, feed-forward and experts have in common: each is a branch off the residual
-// stream,
+// The parts that attention, feed-forward and experts have in common. Each is a branch off the
+// residual stream:
+//
 //   x + residual_multiplier * [norm after](f([norm before](x)))
-// whose norm before belongs to the stage's first unit, and all that comes after f to its last.
+//
+// The norm before f belongs to the first unit of the stage; everything after f belongs to its last
+// unit.
 
-// The output of f is an array of its own, instead of being added to the residual stream as it is
-// computed: a norm or a multiplier comes in between.
+// Whether the output of f needs an array of its own. Without a norm or a multiplier after f, the
+// output is added to the residual stream as it is computed.
 inline bool HasProjectedArray(const ModelSpec& spec) {
   return spec.norm_after() || spec.residual_multiplier != 1.0;
 }
 
+// Append the tensor of the norm before or after f, if the model has that norm.
 void AddNormBefore(const ModelSpec& spec, std::vector<TensorSpec>& tensors);
 void AddNormAfter(const ModelSpec& spec, int64_t last_unit, std::vector<TensorSpec>& tensors);
 
-// When a stage uses the arrays of the branch.
-struct BranchMoments {
-  Moments normed_forward;      // the normed input, from the norm to the last matrix that reads it
-  Moments normed_backward;     // again, from the first matrix that needs it to the norm's backward
-  int8_t projects = 0;         // the moment of forward that computes f's output
-  Moments projected_gradient;  // of backward: from its begin to the last use of f's gradient
+// The live ranges of the arrays of a branch, in the program points of a stage.
+struct BranchLiveRanges {
+  LiveRange normed_forward;  // normed input: from the norm to the last matrix that reads it
+  // The normed input again: from the first matrix that needs it to the backward of the norm.
+  LiveRange normed_backward;
+  int8_t project_point = 0;  // the point of forward that computes the output of f
+  // The gradient of the output of f: from the start of backward to its last use.
+  LiveRange projected_gradient;
 };
-void AddBranchArrays(const ModelSpec& spec, const BranchMoments& moments,
+// Append the arrays and the work of a branch: norms, multiplier and residual.
+void AddBranchArrays(const ModelSpec& spec, const BranchLiveRanges& ranges,
                      ArrayDescriptions& arrays);
 
 void AddBranchWork(const ModelSpec& spec, int64_t last_unit, WorkDescription& work);
 
-// For the files of the stages.
+// Helpers for the description of a stage: a weight matrix, a vector (norm or bias), and
+// element-wise work of `width` values per token.
 TensorSpec Matrix(TensorRole role, int64_t unit, int64_t rows, int64_t columns);
 TensorSpec Vector(TensorRole role, int64_t unit, int64_t length);
 void AddElements(WorkDescription& work, int64_t unit, int64_t width, const ElementCost& cost);

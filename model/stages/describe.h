@@ -9,9 +9,10 @@
 
 namespace horizon {
 
-// The description of a stage, by its kind; each is in the file of its name.
+// Returns the description of a stage by its kind. Each kind is described in the file of its name
+// (attention.h, feed_forward.h, ...).
 
-// How a stage can be cut (Stage::units), and how many of its units one token touches.
+// How a stage can be cut (Stage::units), and how many of its units one token uses.
 struct StageUnits {
   int64_t units = 1;
   int64_t tile = 1;
@@ -19,13 +20,16 @@ struct StageUnits {
 };
 StageUnits UnitsOf(const ModelSpec& spec, StageKind kind);
 
-// Role, shape, unit and decay of the tensors, in the order in which they lie in memory: that of
-// their units. Without names (stages.h adds the family's).
+// The tensors with their role, shape, unit and weight decay, in the order in which they are stored
+// in memory, which is the order of their units. Names are empty; ListStages (stages.h) adds the
+// names of the family.
 std::vector<TensorSpec> TensorsOf(const ModelSpec& spec, StageKind kind);
 
+// The activations and scratch arrays that forward and backward use.
 ArrayDescriptions ArraysOf(const ModelSpec& spec, StageKind kind);
 
-// `layer`: that of the stage; of stages outside the layers it is not looked at.
+// The work of forward and backward. `layer` describes the layer of the stage; it is ignored for
+// stages outside the layers.
 WorkDescription DescribeWork(const ModelSpec& spec, StageKind kind, const LayerSpec& layer);
 
 }  // namespace horizon

@@ -11,8 +11,8 @@ TensorSpec VocabularyTable(const ModelSpec& spec) {
   return tensor;
 }
 
-void AddOfAllRows(WorkDescription& work, int64_t width, const ElementCost& cost) {
-  work.elements.push_back({.spread = Spread::kAlike,
+void AddElementsOfAllRows(WorkDescription& work, int64_t width, const ElementCost& cost) {
+  work.elements.push_back({.spread = Spread::kEvenly,
                            .width = width,
                            .forward = cost.forward,
                            .backward = cost.backward});
@@ -22,7 +22,7 @@ std::vector<TensorSpec> EmbeddingTensors(const ModelSpec& spec) { return {Vocabu
 
 WorkDescription EmbeddingWork(const ModelSpec& spec) {
   WorkDescription work;
-  AddOfAllRows(work, spec.hidden, kEmbeddingCost);
+  AddElementsOfAllRows(work, spec.hidden, kEmbeddingCost);
   return work;
 }
 

@@ -7,9 +7,9 @@
 namespace horizon {
 namespace {
 
-// Moments of forward.
+// Program points of forward, in order.
 enum Forward : int8_t { kRoute, kGateUpForward, kActivate, kProject };
-// Moments of backward: from the output to the input.
+// Program points of backward, from the output to the input.
 enum Backward : int8_t { kNormAfterBackward, kExpertsBackward, kRouterBackward, kNormBackward };
 
 // A tensor that holds a part of every expert, stored input-major.
@@ -73,7 +73,7 @@ ArrayDescriptions ExpertsArrays(const ModelSpec& spec) {
   AddBranchArrays(spec,
                   {.normed_forward = {kRoute, kGateUpForward},
                    .normed_backward = {kExpertsBackward, kNormBackward},
-                   .projects = kProject,
+                   .project_point = kProject,
                    .projected_gradient = {kNormAfterBackward, kExpertsBackward}},
                   arrays);
   arrays.push_back({.role = Role::kRouterProbabilities,

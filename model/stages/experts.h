@@ -8,11 +8,13 @@
 
 namespace horizon {
 
-// A mixture of experts in place of the feed-forward part: router, the chosen experts of each token,
-// their outputs added up. Its units are its experts; norm and router belong to the first.
+// Describes a mixture of experts that replaces the feed-forward part: the router chooses experts
+// for each token, and their outputs are added up. The units of the stage are its experts; norm and
+// router belong to the first unit.
 //
-// A token-expert pair is a token and one of the experts chosen for it: tokens x experts_per_token
-// of them, always. Arrays of pairs count as that many values a token.
+// A token-expert pair is a token and one of the experts chosen for it. There are always tokens x
+// experts_per_token pairs. An array that has values per pair has experts_per_token times as many
+// values per token.
 
 std::vector<TensorSpec> ExpertsTensors(const ModelSpec& spec);
 ArrayDescriptions ExpertsArrays(const ModelSpec& spec);

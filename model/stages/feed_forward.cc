@@ -5,9 +5,9 @@
 namespace horizon {
 namespace {
 
-// Moments of forward.
+// Program points of forward, in order.
 enum Forward : int8_t { kGateForward, kUpForward, kActivate, kProject };
-// Moments of backward: from the output to the input.
+// Program points of backward, from the output to the input.
 enum Backward : int8_t {
   kNormAfterBackward,
   kDownBackward,
@@ -40,7 +40,7 @@ ArrayDescriptions FeedForwardArrays(const ModelSpec& spec) {
   AddBranchArrays(spec,
                   {.normed_forward = {kGateForward, kUpForward},
                    .normed_backward = {kUpBackward, kNormBackward},
-                   .projects = kProject,
+                   .project_point = kProject,
                    .projected_gradient = {kNormAfterBackward, kDownBackward}},
                   arrays);
   arrays.push_back(

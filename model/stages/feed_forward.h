@@ -9,13 +9,13 @@
 
 namespace horizon {
 
-// The dense feed-forward part: gate and up of the (normed) input, the gated linear unit
-// activation(gate) * up, down projection.
+// Describes the dense feed-forward stage: it projects the (normed) input to gate and up, computes
+// the gated linear unit activation(gate) * up, and projects the result down.
 
-// Its units are its matrices, in the order of forward.
+// The units of the stage are its matrices, in the order of forward.
 inline constexpr int64_t kGateUnit = 0;
 inline constexpr int64_t kUpUnit = 1;
-inline constexpr int64_t kDownUnit = 2;  // the gated linear unit belongs to it
+inline constexpr int64_t kDownUnit = 2;  // the gated linear unit belongs to this unit
 inline constexpr int64_t kFeedForwardUnits = 3;
 
 std::vector<TensorSpec> FeedForwardTensors(const ModelSpec& spec);

@@ -34,10 +34,10 @@ ArrayDescriptions HeadArrays(const ModelSpec& spec) {
 WorkDescription HeadWork(const ModelSpec& spec) {
   WorkDescription work;
   work.gemms.push_back({.weight = TensorRole::kTable,
-                        .spread = Spread::kAlike,
+                        .spread = Spread::kEvenly,
                         .out = spec.vocab,
                         .in = spec.hidden});
-  AddOfAllRows(work, spec.vocab, kLogitsCost);
+  AddElementsOfAllRows(work, spec.vocab, kLogitsCost);
   return work;
 }
 

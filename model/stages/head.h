@@ -8,8 +8,9 @@
 
 namespace horizon {
 
-// The end of a model: final norm and head. A tied head has no tensor: it uses the embedding's.
-// Logits are no array of the head: the loss takes them in chunks whose size is the plan's.
+// Describes the last two stages of a model: the final norm and the head. A tied head has no tensor:
+// it uses the table of the embedding. The logits are not an array of the head: the loss computes
+// them in chunks, and the plan sets the size of a chunk.
 
 std::vector<TensorSpec> FinalNormTensors(const ModelSpec& spec);
 ArrayDescriptions FinalNormArrays(const ModelSpec& spec);

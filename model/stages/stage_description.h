@@ -9,50 +9,51 @@
 
 namespace horizon {
 
-// The words a stage is described in. Each kind of stage has one description, in the file of its
-// name beside this one: its tensors by role, the arrays its passes use, and the work they do.
-// Parameter counts, memory layout, cost model and the runtime's templates all read that; nothing is
-// added up by hand anywhere else.
+// The types in which a stage is described. Each kind of stage has one description, in the file of
+// its name beside this one: its tensors by role, the arrays that its passes use, and the work they
+// do. Parameter counts, memory layout, cost model and the runtime's templates all read that
+// description; nothing is added up by hand anywhere else.
 //
-// A pass over a stage is a sequence of moments, numbered from 0 in the order in which they happen
-// (attention forward: query, key, value, attend, project). An array is in use from the moment that
-// first writes it to the moment that last reads it; arrays that are never in use at once may share
-// memory (array_layout.h).
+// A pass over a stage is a sequence of program points, numbered from 0 in the order of execution
+// (attention forward: query, key, value, attend, project). An array is live from the point that
+// first writes it to the point that last reads it. Arrays that are never live at the same time may
+// share memory (array_layout.h).
 
-struct Moments {
+// The program points [first, last] at which an array is live; empty by default.
+struct LiveRange {
   int8_t first = 1;
   int8_t last = 0;
   constexpr bool empty() const { return first > last; }
-  constexpr bool Overlaps(const Moments& other) const {
+  constexpr bool Overlaps(const LiveRange& other) const {
     return first <= other.last && other.first <= last;
   }
 };
 
 enum class ArrayRole : uint8_t {
-  kInput,       // the residual stream that enters
-  kInverseRms,  // of the norm before
+  kInput,       // the residual stream that enters the stage
+  kInverseRms,  // inverse RMS of the norm of the input
   kNormed,      // the input after that norm
-  kQuery,       // after q/k norm and rotary, as key
+  kQuery,       // after q/k norm and rotary; kKey likewise
   kKey,
   kValue,
   kQueryBefore,  // before q/k norm
   kKeyBefore,
   kQueryInverseRms,
   kKeyInverseRms,
-  kAttended,  // attention's output, before the output projection
+  kAttended,  // the output of attention, before the output projection
   kLogSumExp,
   kGate,
   kUp,
   kActivated,  // activation(gate) * up
-  kProjected,  // what the stage adds to the residual stream, before norm and multiplier
+  kProjected,  // what the stage adds to the residual stream, before its norm and multiplier
   kProjectedInverseRms,
-  kBranch,  // that after its norm
+  kBranch,  // kProjected after its norm
   kRouterProbabilities,
-  kChosenExperts,  // their numbers and weights
+  kChosenExperts,  // numbers and weights of the chosen experts
   kGathered,       // inputs of the chosen experts
   kProjectedGradient,
   kAttendedGradient,
-  kOutputDot,  // attended . its gradient, of each head
+  kOutputDot,  // dot product of kAttended and its gradient, per head
   kQueryGradient,
   kKeyGradient,
   kValueGradient,
@@ -60,42 +61,43 @@ enum class ArrayRole : uint8_t {
   kUpGradient,
   kGatheredGradient,
   kRouterGradient,
-  kNormedGradient,  // the fp32 sum of what several matrices give their common input
+  kNormedGradient,  // gradient of kNormed: the fp32 sum over all matrices that read it
 };
 inline constexpr int kArrayRoles = static_cast<int>(ArrayRole::kNormedGradient) + 1;
 // "input", "query gradient", ...
 std::string_view ToString(ArrayRole role);
 
-// How the numbers of an array are kept.
+// The number format of an array.
 enum class ArrayType : uint8_t {
-  kActivation,  // as the device keeps activations: fp32 or bf16
-  kSum,         // fp32 whatever that is: a sum that is rounded once, when it is complete
-  kScalar,      // fp32: what a token, head or expert has one of (inverse rms, log-sum-exp, ...)
+  kActivation,  // the format of activations on the device: fp32 or bf16
+  kSum,         // always fp32: a sum that is rounded once, when it is complete
+  kScalar,      // fp32: one value per token, head or expert (inverse rms, log-sum-exp, ...)
 };
 
 struct ArrayDescription {
   ArrayRole role;
-  int64_t width = 0;  // values a token
+  int64_t width = 0;  // values per token
   ArrayType type = ArrayType::kActivation;
-  // Written by forward (or recompute) and read by backward: it lies among the stage's activations
-  // where these are kept, and among forward's scratch where they are not.
+  // Whether forward (or recompute) writes it and backward reads it. A pass that keeps activations
+  // stores it among the activations of the stage; a forward that keeps nothing stores it in its
+  // scratch.
   bool kept = false;
-  // When forward and backward use it. A kept array needs no moments in backward; one without
-  // moments in forward is only made where it is kept.
-  Moments forward;
-  Moments backward;
+  // When forward and backward use it. A kept array needs no live range in backward. An array
+  // without a live range in forward exists only if activations are kept.
+  LiveRange forward;
+  LiveRange backward;
 };
 using ArrayDescriptions = absl::InlinedVector<ArrayDescription, 20>;
 
-// To which units of a stage a piece of work belongs.
+// Which units of a stage a piece of work belongs to.
 enum class Spread : uint8_t {
-  kOneUnit,  // to `unit`
-  kAlike,    // each unit has an equal part (a table's rows)
-  kExperts,  // units are experts, each of which has its token-expert pairs
+  kOneUnit,  // all of it to `unit`
+  kEvenly,   // an equal part to each unit (the rows of a table)
+  kExperts,  // units are experts; each has the work of its own token-expert pairs
 };
 
-// A matrix multiply [tokens, in] x [in, out] with the tensor `weight`. kAlike: one column of `out`
-// for each unit.
+// A matrix multiply [tokens, in] x [in, out] with the tensor `weight`, `count` times. With kEvenly,
+// each unit is one column of `out`.
 struct GemmWork {
   TensorRole weight;
   Spread spread = Spread::kOneUnit;
@@ -105,8 +107,9 @@ struct GemmWork {
   int64_t count = 1;
 };
 
-// Passes over arrays that are no multiplies. `width` values a token (kExperts: a token-expert pair;
-// kAlike: of all units together), each of which forward and backward read or write so many times.
+// Element-wise passes over arrays, that is, all work that is not a matrix multiply. There are
+// `width` values per token (with kExperts: per token-expert pair; with kEvenly: for all units
+// together), and forward and backward read or write each value that many times.
 struct ElementWork {
   Spread spread = Spread::kOneUnit;
   int64_t unit = 0;
@@ -118,25 +121,26 @@ struct ElementWork {
 struct WorkDescription {
   absl::InlinedVector<GemmWork, 8> gemms;
   absl::InlinedVector<ElementWork, 12> elements;
-  // Attention over the heads, of `attention_width` channels in all; -1: there is none.
+  // The unit that attention over the heads belongs to; -1: the stage has no attention.
+  // `attention_width` is the number of channels of all heads together.
   int64_t attention_unit = -1;
   int64_t attention_width = 0;
   int64_t attention_window = 0;
 };
 
-// How often each value is read or written, forward and backward.
+// How often forward and backward read or write each value.
 struct ElementCost {
   uint64_t forward;
   uint64_t backward;
 };
-// Forward reads and writes; backward reads its input and the gradient and writes one.
+// Forward reads and writes; backward reads its input and the gradient, and writes a gradient.
 inline constexpr ElementCost kNormCost = {2, 3};
 inline constexpr ElementCost kRotaryCost = {2, 2};
-// Forward reads two and writes one; backward reads gate, up and the gradient and writes both
-// gradients and, for the down projection's weight gradient, its output again.
+// Forward reads two values and writes one. Backward reads gate, up and the gradient, and writes
+// both gradients and, for the weight gradient of the down projection, its output again.
 inline constexpr ElementCost kGluCost = {3, 6};
 inline constexpr ElementCost kResidualCost = {3, 3};
-// A copy that is multiplied with a number.
+// A copy that is multiplied by a number.
 inline constexpr ElementCost kScaleCost = {2, 2};
 inline constexpr ElementCost kGatherCost = {2, 2};
 inline constexpr ElementCost kScatterCost = {3, 3};

@@ -83,14 +83,14 @@ AddedTokenFinder::Found AddedTokenFinder::Find(std::string_view text, size_t fro
 }
 
 absl::Status AddedTokenFinder::Split(
-    std::string_view text, IsWanted is_wanted,
+    std::string_view text, TokenPredicate is_recognised,
     absl::FunctionRef<absl::Status(std::string_view, bool)> on_text,
     absl::FunctionRef<void(int32_t, std::string_view)> on_token) const {
   size_t done = 0;
   if (!tokens_.empty()) {
     for (Found found = Find(text, 0); found.token != nullptr; found = Find(text, found.end)) {
       const AddedToken& token = *found.token;
-      if (!is_wanted(token, text.substr(found.begin, found.end - found.begin))) continue;
+      if (!is_recognised(token, text.substr(found.begin, found.end - found.begin))) continue;
       if (token.single_word && IsPartOfWord(text, found.begin, found.end)) continue;
       size_t begin = found.begin;
       size_t end = found.end;

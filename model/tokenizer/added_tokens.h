@@ -14,29 +14,31 @@
 
 namespace horizon {
 
-// A token that is looked for in the text itself, before anything is cut ("<|im_end|>").
+// A token that is recognised in the text itself, before the text is split into words
+// ("<|im_end|>"). The fields are those of tokenizer.json.
 struct AddedToken {
   std::string content;
   int32_t id = 0;
   bool special = false;
-  bool normalized = true;  // looked for behind the normalizer, in its own normalized spelling
-  bool single_word = false;
-  bool lstrip = false;  // takes the spaces before it along
-  bool rstrip = false;
-  std::string spelling = {};  // what is looked for, and what it is decoded to
+  bool normalized = true;     // matched after the normalizer, against its normalized spelling
+  bool single_word = false;   // not recognised inside a word
+  bool lstrip = false;        // also consumes the white space before it
+  bool rstrip = false;        // also consumes the white space after it
+  std::string spelling = {};  // the text that is matched, and that the token is decoded to
 };
 
-// Whether a token must not be recognised in quoted text.
+// Whether the token is a control token, which must not be recognised in quoted text
+// (EncodeOptions).
 bool IsControl(const AddedToken& token, const EncodeOptions& options);
 
-// A token that is looked for by its content.
+// Returns the token with its content as its spelling.
 AddedToken SpelledAsInFile(AddedToken token);
 
-// Finds tokens in texts: the leftmost first, of those that begin at one place the longest, none
-// inside another. Never changed once filled.
+// Finds added tokens in a text. The leftmost token wins; among those that begin at the same place,
+// the longest. Matches do not overlap. Do not change it after all tokens are added.
 class AddedTokenFinder {
  public:
-  // An empty spelling is never found. Of two equal ones the first counts.
+  // Adds a token. An empty spelling is never found; of two equal spellings the first one counts.
   void Add(const AddedToken& token);
 
   bool empty() const { return tokens_.empty(); }
@@ -44,17 +46,19 @@ class AddedTokenFinder {
   struct Found {
     size_t begin = 0;
     size_t end = 0;
-    const AddedToken* token = nullptr;  // nullptr: there is none
+    const AddedToken* token = nullptr;  // nullptr: nothing was found
   };
-  // The first token that begins at or after `from`.
+  // Finds the first token that begins at or after `from`.
   Found Find(std::string_view text, size_t from) const;
 
-  // Whether a token that was found with this spelling in the text counts.
-  using IsWanted = absl::FunctionRef<bool(const AddedToken&, std::string_view spelling)>;
-  // Calls on_text(text, is_first) and on_token(id, text it takes) in the order of the text, empty
-  // texts left out; is_first says that the text is where the whole began. A token that is not
-  // wanted, or that is part of a word and must not be, is text. The first error ends it.
-  absl::Status Split(std::string_view text, IsWanted is_wanted,
+  // Decides whether a token that was found in the text, with this spelling, is recognised there.
+  using TokenPredicate = absl::FunctionRef<bool(const AddedToken&, std::string_view spelling)>;
+  // Splits a text at the recognised tokens. Calls on_text(text, is_first) for the texts between
+  // them and on_token(id, covered text) for the tokens, in the order of the text. Empty texts are
+  // left out; is_first tells whether the text is at the very beginning. A token that is not
+  // recognised, or that is inside a word although it is single_word, is part of the text. Stops at
+  // the first error of on_text.
+  absl::Status Split(std::string_view text, TokenPredicate is_recognised,
                      absl::FunctionRef<absl::Status(std::string_view, bool)> on_text,
                      absl::FunctionRef<void(int32_t, std::string_view)> on_token) const;
 
@@ -63,9 +67,9 @@ class AddedTokenFinder {
   static constexpr int32_t kNone = -1;
 
   std::vector<AddedToken> tokens_;
-  std::vector<int32_t> ends_ = {kNone};           // by node of the trie: the token that ends there
+  std::vector<int32_t> ends_ = {kNone};           // per trie node: the token that ends there
   absl::flat_hash_map<uint64_t, uint32_t> next_;  // node * 256 + byte -> node
-  std::array<bool, 256> begins_ = {};             // bytes with which a token begins
+  std::array<bool, 256> begins_ = {};             // per byte: whether a token begins with it
 };
 
 }  // namespace horizon

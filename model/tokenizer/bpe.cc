@@ -52,14 +52,14 @@ void Bpe::AddMerge(int32_t left, int32_t right, uint32_t rank, int32_t merged) {
   merges_[PairOf(left, right)] = {rank, merged};
 }
 
-bool Bpe::ReadBytes() {
+bool Bpe::UseRawBytes() {
   const ByteAlphabet alphabet;
   for (unsigned byte = 0; byte < 256; ++byte) {
     const auto found = characters_.find(alphabet.CharacterOf(static_cast<unsigned char>(byte)));
     if (found == characters_.end()) return false;
     bytes_[byte] = found->second;
   }
-  reads_bytes_ = true;
+  uses_raw_bytes_ = true;
   if (!options_.ignores_merges) return true;
   std::vector<int32_t> ids;
   for (const Vocabulary::Entry& entry : vocabulary_.entries()) {
@@ -79,7 +79,7 @@ const Bpe::Merge* Bpe::FindMerge(int32_t left, int32_t right) const {
 }
 
 void Bpe::Encode(std::string_view word, Memory& memory, std::vector<int32_t>& ids) const {
-  if (word.size() > WordCache::kLongestWord) return EncodeUncached(word, memory, ids);
+  if (word.size() > WordCache::kMaxWordBytes) return EncodeUncached(word, memory, ids);
   if (const std::span<const int32_t> known = memory.cache.Find(word); !known.empty()) {
     ids.insert(ids.end(), known.begin(), known.end());
     return;
@@ -91,7 +91,7 @@ void Bpe::Encode(std::string_view word, Memory& memory, std::vector<int32_t>& id
 
 std::optional<int32_t> Bpe::WholeWord(std::string_view word) const {
   if (!options_.ignores_merges) return std::nullopt;
-  if (!reads_bytes_) return vocabulary_.IdOf(word);
+  if (!uses_raw_bytes_) return vocabulary_.IdOf(word);
   const auto whole = words_.find(ToAbsl(word));
   if (whole == words_.end()) return std::nullopt;
   return whole->second;
@@ -123,7 +123,7 @@ void Bpe::ListSymbols(std::string_view word, Memory& memory) const {
 
 template <typename OnUnit>
 void Bpe::VisitUnits(std::string_view word, OnUnit on_unit) const {
-  if (reads_bytes_) {
+  if (uses_raw_bytes_) {
     for (size_t at = 0; at < word.size(); ++at) {
       on_unit(Unit{bytes_[static_cast<unsigned char>(word[at])], {at, at + 1}});
     }
@@ -170,7 +170,8 @@ void Bpe::VisitUnknown(std::string_view word, ByteRange character, Unit& pending
 }
 
 // A token is spelled as the units it was merged of are, one after the other.
-std::vector<ByteRange> Bpe::Cover(std::string_view word, std::span<const int32_t> ids) const {
+std::vector<ByteRange> Bpe::CoveredBytes(std::string_view word,
+                                         std::span<const int32_t> ids) const {
   if (ids.size() == 1 && WholeWord(word) == ids[0]) return {{0, word.size()}};
   std::vector<ByteRange> covered;
   covered.reserve(ids.size());

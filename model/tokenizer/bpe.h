@@ -17,23 +17,24 @@
 namespace horizon {
 
 struct BpeOptions {
-  std::optional<int32_t> unknown_id;  // in place of characters the vocabulary lacks
-  bool fuses_unknown = false;         // several such in a row are one
-  bool byte_fallback = false;         // or, first, the tokens <0xNN> of their bytes
-  bool ignores_merges = false;        // a word of the vocabulary is that token
+  std::optional<int32_t> unknown_id;  // replaces characters that are not in the vocabulary
+  bool fuses_unknown = false;         // a run of unknown characters becomes one token
+  bool byte_fallback = false;         // tries the tokens <0xNN> of their bytes first
+  bool ignores_merges = false;        // a word that is in the vocabulary is not split
 };
 
-// Byte pair encoding of one word: the pair of neighbours with the lowest rank, of equal ones the
-// leftmost, becomes one token, until none is left that may. Never changed once made.
+// Byte pair encoding of one word. Repeatedly merges the pair of neighbouring tokens with the lowest
+// rank (the leftmost of equal ones) into one token, until no pair can be merged. Immutable once all
+// merges are added and UseRawBytes was called, if at all.
 class Bpe {
  public:
-  // Room to work in, with the words met before; for one thread at a time.
+  // Working memory of Encode, with a cache of words that were encoded before. One thread at a time.
   struct Memory {
     struct Symbol {
       int32_t id = 0;
-      int32_t previous = 0;  // places in the word; -1: none
+      int32_t previous = 0;  // positions of the neighbours in `symbols`; -1: none
       int32_t next = 0;
-      uint32_t rank = 0;  // of the merge with the next one, in short words
+      uint32_t rank = 0;  // of the merge with the next symbol; only used for short words
     };
     struct Candidate {
       uint32_t rank = 0;
@@ -45,23 +46,26 @@ class Bpe {
     WordCache cache;
   };
 
-  // `vocabulary` is that of the model, without added tokens, and must outlive this.
+  // `vocabulary` is the vocabulary of the model without added tokens. It must outlive this object.
   Bpe(const Vocabulary& vocabulary, const BpeOptions& options);
 
   void ReserveMerges(size_t count) { merges_.reserve(count); }
-  // The merge of two tokens into a third, its rank. A later one of the same pair replaces it.
+  // Adds the merge of two tokens into a third, with its rank. A later merge of the same pair
+  // replaces an earlier one.
   void AddMerge(int32_t left, int32_t right, uint32_t rank, int32_t merged);
 
-  // From now on words are bytes; the vocabulary spells them as characters (byte_alphabet.h). False,
-  // changing nothing, if it does not have all 256.
-  bool ReadBytes();
+  // From now on words are raw bytes, although the vocabulary spells bytes as characters
+  // (byte_alphabet.h). Returns false and changes nothing if the vocabulary lacks one of the 256
+  // bytes.
+  bool UseRawBytes();
 
-  // Appends the ids of a word (UTF-8, or any bytes after ReadBytes) that is not empty. O(n log n).
+  // Appends the ids of a word that is not empty. The word is UTF-8, or any bytes after UseRawBytes.
+  // O(n log n).
   void Encode(std::string_view word, Memory& memory, std::vector<int32_t>& ids) const;
 
-  // The bytes of `word` that each of `ids`, which Encode appended for it, stands for. A byte token
-  // stands for its byte. O(n).
-  std::vector<ByteRange> Cover(std::string_view word, std::span<const int32_t> ids) const;
+  // Returns, for each of `ids`, the bytes of `word` that it stands for. `ids` are those that Encode
+  // appended for the word. A byte token stands for its byte. O(n).
+  std::vector<ByteRange> CoveredBytes(std::string_view word, std::span<const int32_t> ids) const;
 
  private:
   struct Merge {
@@ -71,7 +75,7 @@ class Bpe {
   const Merge* FindMerge(int32_t left, int32_t right) const;
   void EncodeUncached(std::string_view word, Memory& memory, std::vector<int32_t>& ids) const;
   void ListSymbols(std::string_view word, Memory& memory) const;
-  // The tokens of characters and bytes that merging begins with.
+  // The tokens of single characters and bytes that merging starts from.
   struct Unit {
     int32_t id = 0;
     ByteRange bytes;
@@ -90,10 +94,10 @@ class Bpe {
   BpeOptions options_;
   absl::flat_hash_map<uint64_t, Merge> merges_;
   absl::flat_hash_map<char32_t, int32_t> characters_;
-  std::array<int32_t, 256> fallback_;  // the ids of <0x00> ...; -1: not there
-  bool reads_bytes_ = false;
-  std::array<int32_t, 256> bytes_ = {};  // by byte, when words are bytes
-  std::vector<std::string> byte_words_;  // tokens as bytes, the keys of words_
+  std::array<int32_t, 256> fallback_;  // the ids of <0x00>, ...; -1: not in the vocabulary
+  bool uses_raw_bytes_ = false;
+  std::array<int32_t, 256> bytes_ = {};  // the id of each byte, if words are raw bytes
+  std::vector<std::string> byte_words_;  // tokens as raw bytes; owns the keys of words_
   absl::flat_hash_map<absl::string_view, int32_t> words_;
 };
 

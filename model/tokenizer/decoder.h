@@ -13,17 +13,17 @@
 
 namespace horizon {
 
-// Token spellings back to text: the "decoder" of a tokenizer.json. Never changed once made.
+// Turns the spellings of tokens back into text: the "decoder" of a tokenizer.json. Immutable.
 class Decoder {
  public:
-  // InvalidArgument for a kind that is not known, by its name.
+  // Returns InvalidArgument with the name of a decoder type that is not supported.
   static absl::StatusOr<Decoder> Read(const Document& document);
 
-  // The text of tokens. Without a decoder in the file they are joined by spaces.
+  // The text of the tokens. If the file has no decoder, the tokens are joined by spaces.
   std::string Decode(std::vector<std::string> tokens) const;
 
-  // How many bytes at the end of Decode(tokens), which is `text`, other tokens behind them may
-  // still change.
+  // How many bytes at the end of `text`, which must be Decode(tokens), may still change when more
+  // tokens follow.
   size_t UncertainBytes(const std::vector<std::string>& tokens, std::string_view text) const;
 
  private:
@@ -32,7 +32,7 @@ class Decoder {
   struct Fuse {};
   struct Metaspace {
     std::string replacement;
-    bool drops_first = true;  // the first token's spaces are none
+    bool drops_first = true;  // spaces in the first token are dropped
   };
   struct Replace {
     Pattern pattern;
@@ -40,11 +40,11 @@ class Decoder {
   };
   struct Strip {
     std::string content;  // one character
-    int64_t start = 0;    // at most so many of it are taken off each end of a token
-    int64_t stop = 0;
+    int64_t start = 0;    // at most this many of it are removed from the start of a token
+    int64_t stop = 0;     // and from its end
   };
   using Step = std::variant<ByteLevel, ByteFallback, Fuse, Metaspace, Replace, Strip>;
-  // What may change when tokens follow.
+  // Which part of the decoded text cannot change when more tokens follow.
   enum class Certainty { kAll, kWholeCharacters, kWholeByteRuns, kNothing };
 
   static absl::StatusOr<Step> ReadStep(const struct Part& part);

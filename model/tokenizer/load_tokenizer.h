@@ -20,40 +20,43 @@ struct NamedToken {
   friend bool operator==(const NamedToken&, const NamedToken&) = default;
 };
 
-// A chat template: "default", "tool_use" or another of a model's.
+// The source of one of the chat templates of a model: "default", "tool_use", ...
 struct ChatTemplateText {
   std::string name;
   std::string text;
-  std::string where;  // for messages: the file that it stands in
+  std::string where;  // the file that it is from, for messages
   friend bool operator==(const ChatTemplateText&, const ChatTemplateText&) = default;
 };
 
-// A model folder's tokenizer, and what the files beside it say of its use.
+// The tokenizer of a model folder, and what the files beside it say about its use.
 struct ModelTokenizer {
   std::unique_ptr<Tokenizer> tokenizer;
-  std::optional<int32_t> begin_id;  // bos_token of tokenizer_config.json, else of config.json
+  std::optional<int32_t> begin_id;  // bos_token of tokenizer_config.json, or else of config.json
   std::optional<int32_t> end_id;    // eos_token likewise
   std::optional<int32_t> pad_id;
-  // The special tokens that have names in these files, as transformers gives them to templates:
+  // The special tokens that have names in these files, as transformers passes them to templates:
   // bos_token, eos_token, unk_token, sep_token, pad_token, cls_token and mask_token, then the
-  // model's own (other keys that end with "_token", and extra_special_tokens with names).
+  // model's own (other keys that end with "_token", and the named ones of extra_special_tokens).
   std::vector<NamedToken> special_tokens;
-  // chat_template.jinja ("default") and additional_chat_templates/NAME.jinja; without any such file
-  // chat_template of tokenizer_config.json, a text or a list of {"name", "template"}.
+  // chat_template.jinja ("default") and additional_chat_templates/NAME.jinja. If there is no such
+  // file, chat_template of tokenizer_config.json, which is a text or a list of {"name",
+  // "template"}.
   std::vector<ChatTemplateText> chat_templates;
-  // chat_control_tokens of tokenizer_config.json: the added tokens that a conversation's text must
-  // not spell. Not given: those that the template spells.
+  // chat_control_tokens of tokenizer_config.json: the added tokens that are not recognised in the
+  // text of a conversation. If it is not set, these are the added tokens that the chat template
+  // spells.
   std::optional<std::vector<std::string>> chat_control_tokens;
 };
 
-// Reads DIR/tokenizer.json (at most 64 MiB), tokenizer_config.json, special_tokens_map.json and the
-// chat templates where they exist. InvalidArgument, naming the file and the reason: a kind of
-// tokenizer this program does not know (by its name), a contradiction, no valid JSON; NotFound
-// where there is no tokenizer.json, with what to do (a tokenizer.model alone must be converted
-// first).
+// Reads tokenizer.json of the folder (at most 64 MiB), and tokenizer_config.json,
+// special_tokens_map.json and the chat templates if they exist. Returns InvalidArgument, with the
+// file and the reason, for a type of tokenizer that is not supported, a contradiction or invalid
+// JSON; NotFound if there is no tokenizer.json, with advice (a lone tokenizer.model must be
+// converted first).
 absl::StatusOr<ModelTokenizer> LoadTokenizer(Io& io, const std::string& folder);
 
-// The tokenizer that a tokenizer.json describes; `where` names it in messages.
+// Makes the tokenizer that the text of a tokenizer.json describes. `where` names the file in
+// messages.
 absl::StatusOr<std::unique_ptr<Tokenizer>> ParseTokenizer(std::string_view text,
                                                           std::string_view where);
 

@@ -16,17 +16,16 @@
 
 namespace horizon {
 
-// What a tokenizer does to a text before it looks for words: the "normalizer" of a tokenizer.json.
-// Never changed once made.
+// Rewrites a text before it is split into words: the "normalizer" of a tokenizer.json. Immutable.
 class Normalizer {
  public:
-  // InvalidArgument for a kind that is not known, by its name.
+  // Returns InvalidArgument with the name of a normalizer type that is not supported.
   static absl::StatusOr<Normalizer> Read(const Document& document);
 
   bool empty() const { return steps_.empty(); }
-  // Changes `text` (UTF-8) in place; `spare` is room to work in. What is put before a text is put
-  // before its start only. Where `alignment` is given, it is that of `text` before and after.
-  // Errors are those of RegularExpression::Find.
+  // Normalizes `text` (UTF-8) in place; `spare` is working memory. A prefix is added only if
+  // `position` is the start of the text. If `alignment` is given, it must describe `text`, and it
+  // describes the new text afterwards. Returns the errors of RegularExpression::Find.
   absl::Status Apply(std::string& text, TextPosition position, MatchMemory& memory,
                      std::string& spare, Alignment* alignment = nullptr) const;
 

@@ -15,7 +15,7 @@ constexpr size_t kKeptBytes = size_t{1} << 20;
 constexpr size_t kKeptSymbols = size_t{1} << 16;
 
 template <typename Container>
-void GiveBack(Container& container, size_t kept) {
+void ReleaseMemoryAbove(Container& container, size_t kept) {
   if (container.capacity() <= kept) return;
   container.clear();
   container.shrink_to_fit();
@@ -42,17 +42,17 @@ class PipelineTokenizer::Lease {
   Lease& operator=(const Lease&) = delete;
   ~Lease() {
     if (scratch_->bpe.has_value()) {
-      GiveBack(scratch_->bpe->symbols, kKeptSymbols);
-      GiveBack(scratch_->bpe->heap, kKeptSymbols);
+      ReleaseMemoryAbove(scratch_->bpe->symbols, kKeptSymbols);
+      ReleaseMemoryAbove(scratch_->bpe->heap, kKeptSymbols);
     }
     if (scratch_->unigram.has_value()) {
-      GiveBack(scratch_->unigram->nodes, kKeptSymbols);
-      GiveBack(scratch_->unigram->path, kKeptSymbols);
+      ReleaseMemoryAbove(scratch_->unigram->nodes, kKeptSymbols);
+      ReleaseMemoryAbove(scratch_->unigram->path, kKeptSymbols);
     }
-    GiveBack(scratch_->valid, kKeptBytes);
-    GiveBack(scratch_->normalized, kKeptBytes);
-    GiveBack(scratch_->spare, kKeptBytes);
-    scratch_->alignment.GiveBack(kKeptBytes);
+    ReleaseMemoryAbove(scratch_->valid, kKeptBytes);
+    ReleaseMemoryAbove(scratch_->normalized, kKeptBytes);
+    ReleaseMemoryAbove(scratch_->spare, kKeptBytes);
+    scratch_->alignment.ReleaseMemoryAbove(kKeptBytes);
     const std::lock_guard lock(owner_.mutex_);
     owner_.free_.push_back(std::move(scratch_));
   }
@@ -131,9 +131,9 @@ absl::Status PipelineTokenizer::EncodeWhole(std::string_view text, const EncodeO
   return EncodePart(whole, options.added, options.position, call);
 }
 
-bool PipelineTokenizer::IsWanted(const AddedToken& token, std::string_view spelling,
-                                 const AlignedText& text, AddedTokens which,
-                                 const Call& call) const {
+bool PipelineTokenizer::IsRecognised(const AddedToken& token, std::string_view spelling,
+                                     const AlignedText& text, AddedTokens which,
+                                     const Call& call) const {
   if (which == AddedTokens::kNone) return false;
   if (token.special && which == AddedTokens::kNotSpecial) return false;
   const EncodeOptions& options = call.options;
@@ -146,7 +146,7 @@ absl::Status PipelineTokenizer::EncodePart(const AlignedText& part, AddedTokens 
   return in_text_.Split(
       part.text,
       [&](const AddedToken& token, std::string_view spelling) {
-        return IsWanted(token, spelling, part, which, call);
+        return IsRecognised(token, spelling, part, which, call);
       },
       [&](std::string_view between, bool is_first) {
         return EncodeBetween(part.Slice(between), which, is_first ? position : TextPosition::kStart,
@@ -185,7 +185,7 @@ absl::Status PipelineTokenizer::EncodeBetween(const AlignedText& between, AddedT
   return in_normalized_.Split(
       text.text,
       [&](const AddedToken& token, std::string_view spelling) {
-        return IsWanted(token, spelling, text, which, call);
+        return IsRecognised(token, spelling, text, which, call);
       },
       [&](std::string_view piece, bool begins) {
         using Place = PreTokenizer::Place;
@@ -208,7 +208,7 @@ std::vector<ByteRange> PipelineTokenizer::EncodeCovered(std::string_view word, C
   if (parts_.bpe != nullptr) {
     const size_t first = call.ids.size();
     parts_.bpe->Encode(word, *call.scratch.bpe, call.ids);
-    return parts_.bpe->Cover(word, std::span<const int32_t>(call.ids).subspan(first));
+    return parts_.bpe->CoveredBytes(word, std::span<const int32_t>(call.ids).subspan(first));
   }
   std::vector<ByteRange> covered;
   parts_.unigram->Encode(word, *call.scratch.unigram, call.ids, &covered);

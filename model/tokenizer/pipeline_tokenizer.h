@@ -23,25 +23,26 @@
 
 namespace horizon {
 
-// The parts of a tokenizer, read and checked.
+// The components of a tokenizer, read and checked.
 struct PipelineTokenizerParts {
-  std::unique_ptr<Vocabulary> vocabulary;  // of the model
-  std::unique_ptr<Bpe> bpe;                // refers to it; nullptr: the other one is there
+  std::unique_ptr<Vocabulary> vocabulary;  // the vocabulary of the model, without added tokens
+  std::unique_ptr<Bpe> bpe;                // refers to it; exactly one of bpe and unigram is set
   std::unique_ptr<Unigram> unigram;
-  std::vector<AddedToken> added;  // contents and ids are unique, and agree with it
+  std::vector<AddedToken> added;  // contents and ids are unique and agree with `vocabulary`
   Normalizer normalizer;
   PreTokenizer pre_tokenizer;
-  std::optional<int32_t> unknown_id;  // stands for what the model has no token for
+  std::optional<int32_t> unknown_id;  // the token for text that the vocabulary cannot spell
   PostProcessor post_processor;
   Decoder decoder;
   uint64_t fingerprint = 0;
 };
 
-// Tokens as Hugging Face's library finds them: added tokens are cut out of the text, what lies
-// between is normalized, cut into words, and each word is encoded by a BPE or a Unigram model.
+// A tokenizer that works like the Hugging Face library: it cuts added tokens out of the text,
+// normalizes the text between them, splits that into words, and encodes each word with a BPE or
+// Unigram model.
 class PipelineTokenizer final : public Tokenizer {
  public:
-  // ResourceExhausted when the normalizer gives up on an added token.
+  // Returns ResourceExhausted if a regular expression of the normalizer gives up on an added token.
   static absl::StatusOr<std::unique_ptr<PipelineTokenizer>> Create(PipelineTokenizerParts parts);
 
   absl::Status Encode(std::string_view text, const EncodeOptions& options,
@@ -61,24 +62,24 @@ class PipelineTokenizer final : public Tokenizer {
   uint64_t fingerprint() const override { return parts_.fingerprint; }
 
  private:
-  // What one call of Encode works in. Calls take one from the pool and give it back, so there are
-  // as many as calls ever ran at once.
+  // Working memory of one call of Encode. A call takes one from the pool and returns it, so there
+  // are as many as calls ever ran at the same time.
   struct Scratch {
     MatchMemory match;
-    std::optional<Bpe::Memory> bpe;  // of the model that there is
+    std::optional<Bpe::Memory> bpe;  // only the one of the model in use is set
     std::optional<Unigram::Memory> unigram;
     std::string valid;       // the text with U+FFFD in it
-    std::string normalized;  // the part of it in hand
+    std::string normalized;  // the part that is being encoded
     std::string spare;
-    Alignment alignment;  // of `normalized`
+    Alignment alignment;  // describes `normalized`
   };
   class Lease;
-  // One call of Encode.
+  // The arguments of one call of Encode.
   struct Call {
     const EncodeOptions& options;
     Scratch& scratch;
     std::vector<int32_t>& ids;
-    std::vector<ByteRange>* offsets = nullptr;  // nullptr: not asked for
+    std::vector<ByteRange>* offsets = nullptr;  // nullptr: not requested
   };
 
   explicit PipelineTokenizer(PipelineTokenizerParts parts) : parts_(std::move(parts)) {}
@@ -91,10 +92,10 @@ class PipelineTokenizer final : public Tokenizer {
                              bool is_first, Call& call) const;
   std::vector<ByteRange> EncodeCovered(std::string_view word, Call& call) const;
   absl::Status EncodeAligned(std::string_view word, const AlignedText& source, Call& call) const;
-  bool IsWanted(const AddedToken& token, std::string_view spelling, const AlignedText& text,
-                AddedTokens which, const Call& call) const;
+  bool IsRecognised(const AddedToken& token, std::string_view spelling, const AlignedText& text,
+                    AddedTokens which, const Call& call) const;
 
-  // encode_quoted.cc
+  // These are in encode_quoted.cc.
   absl::Status EncodeQuoted(const AlignedText& whole, Call& call) const;
   absl::Status EncodeBehindBreak(const AlignedText& piece, AddedTokens which, Call& call) const;
   absl::Status RespellQuoted(std::string_view word, std::span<const ByteRange> covered,
@@ -102,9 +103,9 @@ class PipelineTokenizer final : public Tokenizer {
   std::vector<std::string> Spellings(std::span<const int32_t> ids, SpecialTokens special) const;
 
   PipelineTokenizerParts parts_;
-  AddedTokenFinder in_text_;        // those looked for in the text as it is
-  AddedTokenFinder in_normalized_;  // and in the normalized text
-  AddedTokenFinder special_;        // special ones as the file spells them
+  AddedTokenFinder in_text_;        // tokens that are matched before normalization
+  AddedTokenFinder in_normalized_;  // tokens that are matched in the normalized text
+  AddedTokenFinder special_;        // special tokens as the file spells them
   absl::flat_hash_map<std::string, int32_t> added_ids_;
   absl::flat_hash_map<int32_t, const AddedToken*> added_by_id_;
   int64_t id_limit_ = 0;

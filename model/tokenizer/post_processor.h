@@ -8,13 +8,14 @@
 
 namespace horizon {
 
-// What a model wants around a single text: the "post_processor" of a tokenizer.json.
+// The ids that a model needs before and after a single text: the "post_processor" of a
+// tokenizer.json.
 struct PostProcessor {
   std::vector<int32_t> prefix;
   std::vector<int32_t> suffix;
 
-  // InvalidArgument for a kind that is not known, by its name, or a template in which the text does
-  // not stand exactly once.
+  // Returns InvalidArgument with the name of a type that is not supported, and for a template that
+  // does not contain the text exactly once.
   static absl::StatusOr<PostProcessor> Read(const Document& document);
 };
 

@@ -151,7 +151,7 @@ absl::Status PreTokenizer::Run(size_t step, std::string_view text, Place place, 
   if (text.empty()) return absl::OkStatus();
   if (step == steps_.size()) return emit(text);
   if (const Splitter* splitter = std::get_if<Splitter>(&steps_[step])) {
-    const bool last = step + 1 == steps_.size() || (step + 2 == steps_.size() && leaves_bytes_);
+    const bool last = step + 1 == steps_.size() || (step + 2 == steps_.size() && emits_raw_bytes_);
     if (last) return splitter->Split(text, memory, emit);
     return splitter->Split(text, memory, [&](std::string_view piece) {
       // Only what stands at the beginning is the beginning; the others are texts like any after an
@@ -160,7 +160,7 @@ absl::Status PreTokenizer::Run(size_t step, std::string_view text, Place place, 
       return Run(step + 1, piece, own, memory, emit, source);
     });
   }
-  if (leaves_bytes_ && std::holds_alternative<SpellBytes>(steps_[step])) {
+  if (emits_raw_bytes_ && std::holds_alternative<SpellBytes>(steps_[step])) {
     return Run(step + 1, text, place, memory, emit, source);
   }
   return RunRewritten(step, text, place, memory, emit, source);

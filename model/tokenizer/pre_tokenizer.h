@@ -16,38 +16,38 @@
 
 namespace horizon {
 
-// Cuts a text into the words that are merged each by itself: the "pre_tokenizer" of a
-// tokenizer.json. Never changed once made.
+// Splits a text into words, which the model then encodes one by one: the "pre_tokenizer" of a
+// tokenizer.json. Immutable, except for EmitRawBytes.
 class PreTokenizer {
  public:
-  // Where a text stands in what is encoded: some tokenizers put a space before it.
+  // Where a text is in the whole input. Some tokenizers add a space before it.
   enum class Place {
-    kFirst,      // the very beginning
-    kAfter,      // behind an added token
-    kContinues,  // in the middle: nothing is put before it
+    kFirst,      // at the very beginning
+    kAfter,      // after an added token
+    kContinues,  // in the middle of a text: nothing is added before it
   };
 
-  // InvalidArgument for a kind that is not known, by its name.
+  // Returns InvalidArgument with the name of a pre-tokenizer type that is not supported.
   static absl::StatusOr<PreTokenizer> Read(const Document& document);
 
-  // Whether words are made of bytes written as characters (byte_alphabet.h) by the last step. Then
-  // LeaveBytes() makes it leave them as they are.
+  // Whether the last step, and no other, spells the bytes of words as characters (byte_alphabet.h).
+  // If so, EmitRawBytes() makes Split emit the raw bytes instead.
   bool spells_bytes() const;
-  void LeaveBytes() { leaves_bytes_ = true; }
+  void EmitRawBytes() { emits_raw_bytes_ = true; }
 
-  // Calls emit for every word, in order; the first error ends it. Where `source` is given, it
-  // describes `text`, and during each call of emit the text in which that word lies.
+  // Calls emit for every word, in order, and stops at the first error. If `source` is given, it
+  // must describe `text`; during each call of emit it describes the text that contains that word.
   absl::Status Split(std::string_view text, Place place, MatchMemory& memory,
                      absl::FunctionRef<absl::Status(std::string_view word)> emit,
                      AlignedText* source = nullptr) const;
 
  private:
   struct Space {
-    std::string replacement;  // in place of spaces
+    std::string replacement;  // replaces each space
     enum class Scheme { kAlways, kFirst, kNever } scheme = Scheme::kAlways;
   };
   struct SpellBytes {};
-  // A cut, what is put before a text, or how it is written.
+  // A step splits a text, replaces its spaces (and may add one before it), or spells its bytes.
   using Step = std::variant<Splitter, Space, SpellBytes>;
   using Emit = absl::FunctionRef<absl::Status(std::string_view word)>;
 
@@ -64,7 +64,7 @@ class PreTokenizer {
 
   std::vector<Step> steps_;
   ByteAlphabet alphabet_;
-  bool leaves_bytes_ = false;
+  bool emits_raw_bytes_ = false;
 };
 
 }  // namespace horizon

@@ -8,12 +8,13 @@
 
 namespace horizon {
 
-// What EncodeOptions says of quoted text.
+// Helpers for the quoted ranges of EncodeOptions.
 
-// InvalidArgument unless the ranges are in order, do not overlap and lie in a text of `size` bytes.
+// Returns InvalidArgument unless the ranges are in order, do not overlap and are within a text of
+// `size` bytes.
 absl::Status CheckQuotedRanges(std::span<const ByteRange> ranges, size_t size);
 
-// Whether a range shares a byte with one of `ranges`, which are in order. O(log n).
+// Whether `range` shares a byte with one of `ranges`, which must be in order. O(log n).
 bool Overlaps(const ByteRange& range, std::span<const ByteRange> ranges);
 
 }  // namespace horizon

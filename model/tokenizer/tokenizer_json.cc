@@ -31,7 +31,7 @@ class Handler : public JsonHandler {
       return Enter(Place::kVocab);
     }
     if (place_ == Place::kElsewhere && AtMerges()) {
-      result_.merge_list = TokenizerJson::Kind::kWrong;
+      result_.merge_list = TokenizerJson::Kind::kInvalid;
       return Enter(Place::kSkipped);
     }
     RETURN_IF_ERROR(Nested("an object"));
@@ -44,7 +44,7 @@ class Handler : public JsonHandler {
       return Enter(Place::kPieces);
     }
     if (place_ == Place::kElsewhere && AtMerges()) {
-      result_.merge_list = TokenizerJson::Kind::kRight;
+      result_.merge_list = TokenizerJson::Kind::kValid;
       return Enter(Place::kMerges);
     }
     ++depth_;
@@ -130,10 +130,10 @@ class Handler : public JsonHandler {
   absl::Status Scalar(Value::Storage value) {
     if (place_ != Place::kElsewhere) return absl::OkStatus();
     if (AtVocab() && !std::holds_alternative<std::nullptr_t>(value)) {
-      result_.vocab = TokenizerJson::VocabKind::kWrong;
+      result_.vocab = TokenizerJson::VocabKind::kInvalid;
     }
     if (AtMerges() && !std::holds_alternative<std::nullptr_t>(value)) {
-      result_.merge_list = TokenizerJson::Kind::kWrong;
+      result_.merge_list = TokenizerJson::Kind::kInvalid;
     }
     return builder_.Scalar(std::move(value), line);
   }

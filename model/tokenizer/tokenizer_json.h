@@ -10,12 +10,12 @@
 
 namespace horizon {
 
-// A tokenizer.json read in one pass: the vocabulary and the merges, which are nearly all of it, as
-// flat lists, the rest as a tree.
+// A tokenizer.json, read in one pass. The vocabulary and the merges, which are nearly all of the
+// file, are flat lists; the rest is a document tree.
 struct TokenizerJson {
-  enum class Kind { kMissing, kRight, kWrong };
-  // An object of tokens and their ids, or an array of pieces with their scores.
-  enum class VocabKind { kMissing, kIds, kScores, kWrong };
+  enum class Kind { kMissing, kValid, kInvalid };
+  // The vocabulary is an object of tokens with their ids, or an array of pieces with their scores.
+  enum class VocabKind { kMissing, kIds, kScores, kInvalid };
   struct Token {
     uint32_t begin = 0;  // in `text`
     uint32_t size = 0;
@@ -23,14 +23,14 @@ struct TokenizerJson {
     int line = 0;
   };
   struct Merge {
-    uint32_t begin = 0;  // in `text`: the left part, then the right one
+    uint32_t begin = 0;  // in `text`: the left token, directly followed by the right one
     uint32_t left_size = 0;
     uint32_t right_size = 0;
     int line = 0;
   };
 
   Document document;  // model.vocab and model.merges are null in it
-  std::string text;   // of all tokens and merges, one after the other
+  std::string text;   // the text of all tokens and merges, one after another
   std::vector<Token> tokens;
   std::vector<double> scores;  // one for each token, if the vocabulary has scores
   std::vector<Merge> merges;   // in order of rank
@@ -42,9 +42,9 @@ struct TokenizerJson {
   }
 };
 
-// InvalidArgument "WHERE:LINE: ...": not JSON, above 64 MiB, deeper than 64 levels, an id that is
-// no integer from 0 to 2^31 - 2, a piece that is not ["a", -1.5], a merge that is neither "a b" nor
-// ["a", "b"]. What the rest means is for others to judge.
+// Returns InvalidArgument "WHERE:LINE: ..." if the text is not JSON, above 64 MiB or deeper than 64
+// levels, or has an id that is not an integer from 0 to 2^31 - 2, a piece that is not like ["a",
+// -1.5], or a merge that is neither "a b" nor ["a", "b"]. It does not check anything else.
 absl::StatusOr<TokenizerJson> ReadTokenizerJson(std::string_view text, std::string_view where);
 
 }  // namespace horizon

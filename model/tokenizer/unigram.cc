@@ -89,7 +89,7 @@ void Unigram::VisitPieces(std::string_view text, OnPiece on_piece) const {
 void Unigram::Encode(std::string_view word, Memory& memory, std::vector<int32_t>& ids,
                      std::vector<ByteRange>* covered) const {
   Output output{.ids = ids, .covered = covered, .run = {}};
-  if (covered != nullptr || word.size() > WordCache::kLongestWord) {
+  if (covered != nullptr || word.size() > WordCache::kMaxWordBytes) {
     return EncodeUncached(word, memory, output);
   }
   if (const std::span<const int32_t> known = memory.cache.Find(word); !known.empty()) {

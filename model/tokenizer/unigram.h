@@ -13,22 +13,23 @@
 namespace horizon {
 
 struct UnigramOptions {
-  int32_t unknown_id = 0;      // in place of runs of characters that no piece has
-  bool byte_fallback = false;  // or, first, the tokens <0xNN> of their bytes
+  int32_t unknown_id = 0;      // replaces a run of characters that are in no piece
+  bool byte_fallback = false;  // tries the tokens <0xNN> of their bytes first
 };
 
-// A unigram language model of one word: of all ways to put the word together from pieces the one
-// whose scores have the largest sum (Kudo, "Subword Regularization", 2018, section 3.2; Viterbi).
-// Sums are of doubles from left to right; of equal ones the last piece that is longest counts. A
-// character without a piece of its own scores 10 below the lowest. Never changed once made.
+// Encodes one word with a unigram language model: of all ways to build the word from pieces, it
+// takes the one with the largest sum of scores (Kudo, "Subword Regularization", 2018, section 3.2;
+// Viterbi). Sums are computed in double from left to right; among equal sums, the one with the
+// longest last piece wins. A character without a piece of its own scores 10 below the lowest score.
+// Immutable.
 class Unigram {
  public:
-  // Room to work in, with the words met before; for one thread at a time.
+  // Working memory of Encode, with a cache of words that were encoded before. One thread at a time.
   struct Memory {
-    // The best way to here.
+    // The best way to build the word up to this byte.
     struct Node {
       double score = 0;
-      uint32_t size = 0;  // bytes of its last piece; 0: no way yet
+      uint32_t size = 0;  // bytes of its last piece; 0: none was found yet
       int32_t id = 0;
     };
     std::vector<Node> nodes;
@@ -36,14 +37,15 @@ class Unigram {
     WordCache cache;
   };
 
-  // `scores` are those of `vocabulary`'s entries, in order; it must outlive this. Of a token's ids
-  // the one that IdOf tells counts, with its score.
+  // `scores` has one number for each entry of `vocabulary`, in order. The vocabulary must outlive
+  // this object. If a token has several ids, the one that IdOf returns counts, with its score.
   Unigram(const Vocabulary& vocabulary, const std::vector<double>& scores,
           const UnigramOptions& options);
 
-  // Appends the ids of a word (UTF-8, not empty), and where `covered` is given the bytes of the
-  // word that each stands for: byte tokens stand for their byte. O(n) for pieces of bounded size;
-  // memory for the longest stretch of the word in which pieces overlap everywhere.
+  // Appends the ids of a word (UTF-8, not empty) and, if `covered` is given, the bytes of the word
+  // that each id stands for: a byte token stands for its byte. Takes O(n) time for pieces of
+  // bounded size, and memory for the longest stretch of the word in which pieces overlap
+  // everywhere.
   void Encode(std::string_view word, Memory& memory, std::vector<int32_t>& ids,
               std::vector<ByteRange>* covered = nullptr) const;
 
@@ -66,10 +68,11 @@ class Unigram {
   UnigramOptions options_;
   double unknown_score_ = 0;
   std::vector<Piece> pieces_;  // sorted by their bytes
-  // By the first two bytes, the pieces that begin with them, without those of one byte.
+  // For the first two bytes of a piece: the range of pieces that begin with them. Pieces of one
+  // byte are in single_.
   std::vector<std::pair<uint32_t, uint32_t>> begins_;
-  std::array<int32_t, 256> single_;    // the place of the piece of this one byte; -1: none
-  std::array<int32_t, 256> fallback_;  // the ids of <0x00> ...; -1: not there
+  std::array<int32_t, 256> single_;    // the position of the piece of this one byte; -1: none
+  std::array<int32_t, 256> fallback_;  // the ids of <0x00>, ...; -1: not in the vocabulary
 };
 
 }  // namespace horizon

@@ -12,26 +12,28 @@
 
 namespace horizon {
 
-// Tokens and their ids: those of a model and those added to it. Ids are 0 to 2^31 - 2
-// and need not be dense. Tokens are copied in; views of them live as long as the vocabulary stays
-// where it is.
+// Maps tokens to ids and back. Ids are from 0 to 2^31 - 2 and need not be dense. Tokens are copied
+// in; views of them are valid as long as the vocabulary is not moved.
 class Vocabulary {
  public:
   enum class AddResult { kAdded, kTokenIsThere, kIdIsTaken };
 
+  // Reserves memory for all tokens and their text. Call it first: Add must not exceed the text
+  // (CHECK).
   void Reserve(size_t tokens, size_t bytes);
-  // Memory is proportional to what is added. Reserve must have made room for it all.
+  // Adds a token. Changes nothing if the token or the id exists already. Memory is proportional to
+  // what is added.
   AddResult Add(std::string_view token, int32_t id);
-  // Adds an id that is not taken for a token that is there: both ids are spelled like it, and IdOf
-  // tells the new one.
+  // Adds a second id for a token that exists. The id must be free. TokenOf returns the same token
+  // for both ids, and IdOf returns the new one.
   void AddAnotherId(std::string_view token, int32_t id);
 
-  // Ids, and tokens, which are less where some have several ids.
+  // The number of ids, and of tokens. There are fewer tokens if some have several ids.
   size_t size() const { return entries_.size(); }
   size_t tokens() const { return ids_.size(); }
   int64_t id_limit() const { return id_limit_; }
   std::optional<int32_t> IdOf(std::string_view token) const;
-  // Empty for ids that are not there.
+  // Empty for an unknown id.
   std::string_view TokenOf(int32_t id) const;
 
   struct Entry {

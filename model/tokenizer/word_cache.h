@@ -11,16 +11,17 @@
 
 namespace horizon {
 
-// The ids of words met before: most words of a text are few words again and again. A fixed table in
-// which a new word takes the place of an old one of the same slot; 4 MiB, for one thread at a time.
+// Caches the ids of words, because most texts repeat a small number of words. It is a fixed table
+// of 4 MiB: a new word replaces the old word in its slot. One thread at a time.
 class WordCache {
  public:
-  static constexpr size_t kLongestWord = 26;  // bytes; with the rest an entry is a cache line
-  static constexpr size_t kMostIds = 7;
+  static constexpr size_t kMaxWordBytes = 26;  // makes an entry exactly one cache line
+  static constexpr size_t kMaxIds = 7;
 
   WordCache() : entries_(kEntries) {}
 
-  // The ids of a word, or none if it is not here (no word has none). Valid until Put.
+  // The ids of a word, or an empty span if it is not cached (every cached word has ids). Valid
+  // until the next Put.
   std::span<const int32_t> Find(std::string_view word) const {
     const Entry& entry = entries_[SlotOf(word)];
     if (entry.count == 0 || entry.size != word.size() ||
@@ -30,9 +31,9 @@ class WordCache {
     return {entry.ids.data(), entry.count};
   }
 
-  // Keeps a word if it fits: not empty, at most kLongestWord bytes and 1 to kMostIds ids.
+  // Caches a word that is not empty, if it has at most kMaxWordBytes bytes and 1 to kMaxIds ids.
   void Put(std::string_view word, std::span<const int32_t> ids) {
-    if (word.size() > kLongestWord || ids.empty() || ids.size() > kMostIds) return;
+    if (word.size() > kMaxWordBytes || ids.empty() || ids.size() > kMaxIds) return;
     Entry& entry = entries_[SlotOf(word)];
     entry.size = static_cast<uint8_t>(word.size());
     entry.count = static_cast<uint8_t>(ids.size());
@@ -45,8 +46,8 @@ class WordCache {
   struct alignas(64) Entry {
     uint8_t size = 0;
     uint8_t count = 0;  // 0: empty
-    std::array<char, kLongestWord> word = {};
-    std::array<int32_t, kMostIds> ids = {};
+    std::array<char, kMaxWordBytes> word = {};
+    std::array<int32_t, kMaxIds> ids = {};
   };
   static_assert(sizeof(Entry) == 64);
 

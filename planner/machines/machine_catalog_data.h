@@ -6,7 +6,7 @@
 
 namespace horizon {
 
-// The files of planner/machines as text; the body is written by the build (see MACHINES in BUILD).
+// The files planner/machines/*.json as text. The build generates the body (see MACHINES in BUILD).
 std::span<const MachineEntry> MachineCatalogData();
 
 }  // namespace horizon

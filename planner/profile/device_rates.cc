@@ -45,14 +45,14 @@ AttentionShape ShapeOf(int64_t tokens, int64_t sequence) {
           .scale = 1.0F / std::sqrt(static_cast<float>(kHeadDim))};
 }
 
-// Whose attention fits into the matrices.
+// The most tokens for which the arrays of attention fit into the matrices.
 int64_t TokensOf(Bytes matrix_bytes, ValueType values) {
   const auto each = static_cast<uint64_t>(kHeads * kHeadDim * BytesOf(values));
   return std::min<int64_t>(kSequences.back(), static_cast<int64_t>(matrix_bytes.value() / each));
 }
 
-Bytes CudaScratchBytes(const DeviceRates& rates) {
-  const int64_t tokens = TokensOf(rates.matrix_bytes, ValueType::kBf16);
+Bytes CudaScratchBytes(const DeviceRateOptions& options) {
+  const int64_t tokens = TokensOf(options.matrix_bytes, ValueType::kBf16);
   uint64_t most = 0;
   for (const int64_t sequence : kSequences) {
     if (sequence > tokens) break;
@@ -67,25 +67,27 @@ Bytes HostScratchBytes(int threads) { return Bytes(kWorkerScratchBytes) * thread
 Bytes Aligned(Bytes bytes) { return bytes.RoundedUp(kDeviceAlignment); }
 
 // Numbers beside the matrices: one fp32 for each token and head, twice, and the tokens.
-Bytes SmallBytes(const DeviceRates& rates, ValueType values) {
-  const auto tokens = static_cast<uint64_t>(TokensOf(rates.matrix_bytes, values));
+Bytes SmallBytes(const DeviceRateOptions& options, ValueType values) {
+  const auto tokens = static_cast<uint64_t>(TokensOf(options.matrix_bytes, values));
   return Aligned(Bytes(2 * kHeads * sizeof(float) + sizeof(TokenRecord)) * tokens);
 }
 
-class Prober {
+// Measures the rates of MeasureDeviceRates one after another, in memory and on streams that all the
+// measurements share.
+class DeviceRateProber {
  public:
-  Prober(Clock& clock, const RatedDevice& rated, const DeviceRates& rates)
+  DeviceRateProber(Clock& clock, const RatedDevice& rated, const DeviceRateOptions& options)
       : rated_(rated),
-        rates_(rates),
-        time_(clock, Nanoseconds(static_cast<int64_t>(std::min(rates.time.value, 3600.0) * 1e9)),
+        options_(options),
+        time_(clock, Nanoseconds(static_cast<int64_t>(std::min(options.time.value, 3600.0) * 1e9)),
               kMeasurements) {}
 
   absl::Status Prepare();
-  absl::Status Products(DeviceProfile& device);
-  absl::Status Attention(DeviceProfile& device);
-  absl::Status Passes(DeviceProfile& device);
-  absl::Status Copies(LinkProfile& link);
-  absl::Status BothWays(LinkProfile& link);
+  absl::Status MeasureGemm(DeviceProfile& device);
+  absl::Status MeasureAttention(DeviceProfile& device);
+  absl::Status MeasureMemoryPasses(DeviceProfile& device);
+  absl::Status MeasureCopies(LinkProfile& link);
+  absl::Status MeasureBothWays(LinkProfile& link);
 
  private:
   static constexpr auto kMeasurements = static_cast<int64_t>(
@@ -96,7 +98,7 @@ class Prober {
   };
 
   Origin Source(std::string source) const {
-    return {.kind = OriginKind::kMeasured, .source = std::move(source), .when = rates_.when};
+    return {.kind = OriginKind::kMeasured, .source = std::move(source), .when = options_.when};
   }
   Figure FigureOf(double value, const Measured& measured, std::string source) const {
     Figure figure{.value = value, .origin = Source(std::move(source))};
@@ -105,11 +107,11 @@ class Prober {
     return figure;
   }
   std::byte* Matrix(int64_t number) const {
-    return matrices_.data() + static_cast<uint64_t>(number) * rates_.matrix_bytes.value();
+    return matrices_.data() + static_cast<uint64_t>(number) * options_.matrix_bytes.value();
   }
   Values Numbers(int64_t matrix) const { return {Matrix(matrix), rated_.values}; }
   std::byte* Host(int64_t part) const {
-    return host_.data() + static_cast<uint64_t>(part) * rates_.matrix_bytes.value();
+    return host_.data() + static_cast<uint64_t>(part) * options_.matrix_bytes.value();
   }
   absl::Status Launch(KernelCall kernel) {
     return rated_.device.Launch(compute_, {.name = "measure"}, std::move(kernel));
@@ -124,7 +126,7 @@ class Prober {
   }
 
   const RatedDevice& rated_;
-  const DeviceRates& rates_;
+  const DeviceRateOptions& options_;
   MeasuringTime time_;
   DeviceMemory matrices_;
   DeviceMemory small_;
@@ -143,13 +145,13 @@ class Prober {
   std::array<EventRef, 4> events_;
 };
 
-absl::Status Prober::Prepare() {
-  ASSIGN_OR_RETURN(matrices_, rated_.device.Allocate(kMatrices * rates_.matrix_bytes));
-  ASSIGN_OR_RETURN(small_, rated_.device.Allocate(SmallBytes(rates_, rated_.values)));
+absl::Status DeviceRateProber::Prepare() {
+  ASSIGN_OR_RETURN(matrices_, rated_.device.Allocate(kMatrices * options_.matrix_bytes));
+  ASSIGN_OR_RETURN(small_, rated_.device.Allocate(SmallBytes(options_, rated_.values)));
   ASSIGN_OR_RETURN(scratch_, rated_.device.Allocate(rated_.device_context == nullptr
                                                         ? HostScratchBytes(rated_.threads)
-                                                        : CudaScratchBytes(rates_)));
-  ASSIGN_OR_RETURN(host_, HostMemory::Create(2 * rates_.matrix_bytes));
+                                                        : CudaScratchBytes(options_)));
+  ASSIGN_OR_RETURN(host_, HostMemory::Create(2 * options_.matrix_bytes));
   RETURN_IF_ERROR(rated_.device.RegisterHost(host_.span()));
   registration_.device = &rated_.device;
   registration_.memory = host_.span();
@@ -163,7 +165,7 @@ absl::Status Prober::Prepare() {
   for (EventRef& event : events_) {
     ASSIGN_OR_RETURN(event, rated_.device.CreateEvent());
   }
-  // Numbers of usual size: products of zeros or denormals may be quicker or slower.
+  // Numbers of usual size: a GEMM of zeros or denormals may be quicker or slower.
   for (uint64_t i = 0; i < host_.size() / 4; ++i) {
     const float value = static_cast<float>(static_cast<int>(i * 37 % 127) - 63) * 0x1p-6F;
     if (rated_.values == ValueType::kFp32) {
@@ -178,14 +180,15 @@ absl::Status Prober::Prepare() {
   }
   for (int64_t matrix = 0; matrix < kMatrices; ++matrix) {
     RETURN_IF_ERROR(rated_.device.CopyToDevice(compute_, Matrix(matrix), Host(matrix % 2),
-                                               rates_.matrix_bytes));
+                                               options_.matrix_bytes));
   }
   RETURN_IF_ERROR(rated_.device.Record(compute_, events_[0]));
   return rated_.device.Await(events_[0]);
 }
 
-absl::StatusOr<Measured> Prober::Time(StreamRef stream, absl::FunctionRef<absl::Status()> work) {
-  return time_.MeasureTold([&]() -> absl::StatusOr<double> {
+absl::StatusOr<Measured> DeviceRateProber::Time(StreamRef stream,
+                                                absl::FunctionRef<absl::Status()> work) {
+  return time_.MeasureSelfTimed([&]() -> absl::StatusOr<double> {
     RETURN_IF_ERROR(rated_.device.Record(stream, events_[0]));
     RETURN_IF_ERROR(work());
     RETURN_IF_ERROR(rated_.device.Record(stream, events_[1]));
@@ -196,8 +199,8 @@ absl::StatusOr<Measured> Prober::Time(StreamRef stream, absl::FunctionRef<absl::
   });
 }
 
-absl::Status Prober::Products(DeviceProfile& device) {
-  const int64_t width = WidthOf(rates_.matrix_bytes, rated_.values);
+absl::Status DeviceRateProber::MeasureGemm(DeviceProfile& device) {
+  const int64_t width = WidthOf(options_.matrix_bytes, rated_.values);
   Curve curve{.origin = Source(
                   StrCat("a layer's three products, rows x ", width, " x ", width, "; by rows"))};
   double last_flops = 0;
@@ -206,7 +209,7 @@ absl::Status Prober::Products(DeviceProfile& device) {
     if (rows > width) break;
     const double flops = 3.0 * 2.0 * static_cast<double>(rows * width) * static_cast<double>(width);
     if (!curve.points.empty() && !HasTimeFor(flops, last_flops, last)) break;
-    const auto product = [&](GemmForm form, int64_t m, int64_t k) {
+    const auto gemm = [&](GemmForm form, int64_t m, int64_t k) {
       return Launch([this, form, m, k, width](const KernelContext& context) {
         return rated_.kernels.gemm(context, {.form = form,
                                              .m = m,
@@ -221,9 +224,9 @@ absl::Status Prober::Products(DeviceProfile& device) {
       });
     };
     ASSIGN_OR_RETURN(last, Time(compute_, [&]() -> absl::Status {
-                       RETURN_IF_ERROR(product(GemmForm::kForward, rows, width));
-                       RETURN_IF_ERROR(product(GemmForm::kInputGradient, rows, width));
-                       return product(GemmForm::kWeightGradient, width, rows);
+                       RETURN_IF_ERROR(gemm(GemmForm::kForward, rows, width));
+                       RETURN_IF_ERROR(gemm(GemmForm::kInputGradient, rows, width));
+                       return gemm(GemmForm::kWeightGradient, width, rows);
                      }));
     last_flops = flops;
     AddPoint(curve, static_cast<double>(rows), flops, last);
@@ -231,14 +234,14 @@ absl::Status Prober::Products(DeviceProfile& device) {
   device.gemm_bf16 = curve;
   device.gemm_fp32 = curve;
   if (rated_.values == ValueType::kBf16) {
-    // Nothing of a run is a product of fp32 there.
+    // No GEMM of a run has fp32 operands there.
     device.gemm_fp32.origin.source += "; of bf16, the only type this device multiplies for us";
   }
   return absl::OkStatus();
 }
 
-absl::Status Prober::Attention(DeviceProfile& device) {
-  const int64_t tokens = TokensOf(rates_.matrix_bytes, rated_.values);
+absl::Status DeviceRateProber::MeasureAttention(DeviceProfile& device) {
+  const int64_t tokens = TokensOf(options_.matrix_bytes, rated_.values);
   device.attention = {.origin = Source(StrCat("forward and backward of ", kHeads, " heads of ",
                                               kHeadDim, ", ", tokens, " tokens; by sequence"))};
   auto* log_sum_exp = reinterpret_cast<float*>(small_.data());
@@ -292,9 +295,10 @@ absl::Status Prober::Attention(DeviceProfile& device) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Prober::Grown> Prober::Grow(absl::FunctionRef<absl::Status(int64_t bytes)> work) {
+absl::StatusOr<DeviceRateProber::Grown> DeviceRateProber::Grow(
+    absl::FunctionRef<absl::Status(int64_t bytes)> work) {
   Grown grown;
-  for (Bytes bytes = kLeastMatrixBytes; bytes <= rates_.matrix_bytes; bytes *= 8) {
+  for (Bytes bytes = kLeastMatrixBytes; bytes <= options_.matrix_bytes; bytes *= 8) {
     const auto size = static_cast<int64_t>(bytes.value());
     if (grown.bytes > 0 &&
         !HasTimeFor(static_cast<double>(size), static_cast<double>(grown.bytes), grown.measured)) {
@@ -306,7 +310,7 @@ absl::StatusOr<Prober::Grown> Prober::Grow(absl::FunctionRef<absl::Status(int64_
   return grown;
 }
 
-absl::Status Prober::Passes(DeviceProfile& device) {
+absl::Status DeviceRateProber::MeasureMemoryPasses(DeviceProfile& device) {
   const auto values_of = [&](int64_t bytes) {
     return bytes / BytesOf(rated_.values) / kNormWidth * kNormWidth;
   };
@@ -348,7 +352,7 @@ absl::Status Prober::Passes(DeviceProfile& device) {
   return absl::OkStatus();
 }
 
-absl::Status Prober::Copies(LinkProfile& link) {
+absl::Status DeviceRateProber::MeasureCopies(LinkProfile& link) {
   link.h2d_pinned = {.origin = Source("page-locked memory to the device; by bytes")};
   link.d2h_pinned = {.origin = Source("the device to page-locked memory; by bytes")};
   const auto in = [&](Bytes bytes) {
@@ -358,7 +362,7 @@ absl::Status Prober::Copies(LinkProfile& link) {
     return rated_.device.CopyToHost(to_host_, Host(1), Matrix(1), bytes);
   };
   for (const Bytes bytes : kCopies) {
-    if (bytes > rates_.matrix_bytes) break;
+    if (bytes > options_.matrix_bytes) break;
     const auto size = static_cast<double>(bytes);
     ASSIGN_OR_RETURN(const Measured there, Time(to_device_, [&] { return in(bytes); }));
     AddPoint(link.h2d_pinned, size, size, there);
@@ -370,9 +374,9 @@ absl::Status Prober::Copies(LinkProfile& link) {
   return absl::OkStatus();
 }
 
-absl::Status Prober::BothWays(LinkProfile& link) {
-  const Bytes bytes = std::min(kCopies[2], rates_.matrix_bytes);
-  ASSIGN_OR_RETURN(const Measured both, time_.MeasureTold([&]() -> absl::StatusOr<double> {
+absl::Status DeviceRateProber::MeasureBothWays(LinkProfile& link) {
+  const Bytes bytes = std::min(kCopies[2], options_.matrix_bytes);
+  ASSIGN_OR_RETURN(const Measured both, time_.MeasureSelfTimed([&]() -> absl::StatusOr<double> {
     RETURN_IF_ERROR(rated_.device.Record(to_device_, events_[0]));
     RETURN_IF_ERROR(rated_.device.Record(to_host_, events_[1]));
     RETURN_IF_ERROR(rated_.device.CopyToDevice(to_device_, Matrix(0), Host(0), bytes));
@@ -393,7 +397,8 @@ absl::Status Prober::BothWays(LinkProfile& link) {
   return absl::OkStatus();
 }
 
-// Through a page-locked slab: the device's copy, and before (or after) it one by a thread.
+// A pageable copy goes through a page-locked staging buffer: it is the device's copy, and before
+// (or after) it a copy by one thread.
 Curve Pageable(Curve pinned, double thread_bytes_per_second) {
   for (Curve::Point& point : pinned.points) {
     point.y = 1 / (1 / point.y + 1 / thread_bytes_per_second);
@@ -404,27 +409,27 @@ Curve Pageable(Curve pinned, double thread_bytes_per_second) {
 
 }  // namespace
 
-Bytes CudaRatingBytes(const DeviceRates& rates) {
-  return kMatrices * rates.matrix_bytes + SmallBytes(rates, ValueType::kBf16) +
-         Aligned(CudaScratchBytes(rates));
+Bytes CudaRatingBytes(const DeviceRateOptions& options) {
+  return kMatrices * options.matrix_bytes + SmallBytes(options, ValueType::kBf16) +
+         Aligned(CudaScratchBytes(options));
 }
 
-Bytes HostRatingBytes(const DeviceRates& rates, int threads) {
-  return kMatrices * rates.matrix_bytes + SmallBytes(rates, ValueType::kFp32) +
+Bytes HostRatingBytes(const DeviceRateOptions& options, int threads) {
+  return kMatrices * options.matrix_bytes + SmallBytes(options, ValueType::kFp32) +
          Aligned(HostScratchBytes(threads));
 }
 
-absl::Status MeasureDeviceRates(Clock& clock, const RatedDevice& rated, const DeviceRates& rates,
-                                HardwareProfile& profile) {
-  CHECK(rates.matrix_bytes >= kLeastMatrixBytes &&
-        rates.matrix_bytes == Aligned(rates.matrix_bytes));
-  Prober prober(clock, rated, rates);
+absl::Status MeasureDeviceRates(Clock& clock, const RatedDevice& rated,
+                                const DeviceRateOptions& options, HardwareProfile& profile) {
+  CHECK(options.matrix_bytes >= kLeastMatrixBytes &&
+        options.matrix_bytes == Aligned(options.matrix_bytes));
+  DeviceRateProber prober(clock, rated, options);
   RETURN_IF_ERROR(prober.Prepare());
-  RETURN_IF_ERROR(prober.Products(profile.device));
-  RETURN_IF_ERROR(prober.Attention(profile.device));
-  RETURN_IF_ERROR(prober.Passes(profile.device));
-  RETURN_IF_ERROR(prober.Copies(profile.link));
-  RETURN_IF_ERROR(prober.BothWays(profile.link));
+  RETURN_IF_ERROR(prober.MeasureGemm(profile.device));
+  RETURN_IF_ERROR(prober.MeasureAttention(profile.device));
+  RETURN_IF_ERROR(prober.MeasureMemoryPasses(profile.device));
+  RETURN_IF_ERROR(prober.MeasureCopies(profile.link));
+  RETURN_IF_ERROR(prober.MeasureBothWays(profile.link));
   CHECK(!profile.host.pack.points.empty());
   const double thread = profile.host.pack.At(1);
   profile.link.h2d_pageable = Pageable(profile.link.h2d_pinned, thread);

@@ -13,34 +13,38 @@
 
 namespace horizon {
 
-// A device whose rates are to be measured, through the calls a run makes of it.
+// The device to measure. It is measured through the same calls that a run makes.
 struct RatedDevice {
   Device& device;
-  const KernelTable& kernels;  // of that device
-  DeviceContext* device_context = nullptr;
-  ValueType values = ValueType::kBf16;  // of its activations and weights
-  int threads = 1;                      // of the host, where its kernels run there
+  const KernelTable& kernels;               // the kernels of that device
+  DeviceContext* device_context = nullptr;  // of a CUDA device; nullptr: device `host`
+  ValueType values = ValueType::kBf16;      // type of its activations and weights
+  int threads = 1;                          // host threads, if its kernels run on the host
 };
 
-struct DeviceRates {
-  Seconds time{4};  // all measurements together
-  // Of the largest matrix to multiply, at least kLeastMatrixBytes, whole kDeviceAlignment.
+// How to measure the rates of a device.
+struct DeviceRateOptions {
+  Seconds time{4};  // for all measurements together
+  // Bytes of the largest matrix to multiply: at least kLeastMatrixBytes and a multiple of
+  // kDeviceAlignment (CHECK).
   Bytes matrix_bytes;
   std::string when;  // the date, for the profile
 };
 inline constexpr Bytes kLeastMatrixBytes = 512_KiB;
 inline constexpr Bytes kUsualMatrixBytes = 32_MiB;
-// The capacity of a CUDA device, or of device host, that measuring takes.
-Bytes CudaRatingBytes(const DeviceRates& rates);
-Bytes HostRatingBytes(const DeviceRates& rates, int threads);
+// The device memory that the measurements take, on a CUDA device and on device `host`.
+Bytes CudaRatingBytes(const DeviceRateOptions& options);
+Bytes HostRatingBytes(const DeviceRateOptions& options, int threads);
 
-// Fills in the rates of `device` and `link`, each marked `measured` with repeats and spread:
-// products by rows, attention by sequence, passes over elements, launches, copies by size and way
-// and both ways at once. Times are those the device's events tell. Sizes ascend as long as there is
-// time for them, so a slow device has shorter curves; each has at least one point. What a pageable
-// copy reaches is computed from a pinned one and a copy by one thread (`host.pack`, which is
-// measured before). Leaves nothing on the device. Errors of the device and its kernels.
-absl::Status MeasureDeviceRates(Clock& clock, const RatedDevice& rated, const DeviceRates& rates,
-                                HardwareProfile& profile);
+// Measures the rates of `profile.device` and `profile.link`: GEMMs by rows, attention by sequence
+// length, element-wise passes, launches, and copies by size in each direction and in both at once.
+// Each rate is marked `measured` with repeats and spread. Times come from the events of the device.
+//
+// Sizes ascend while there is time for them, so a slow device has shorter curves; each curve has at
+// least one point. The rate of a pageable copy is computed from a pinned copy and a copy by one
+// thread (`host.pack`, which must have been measured before; CHECK). Nothing stays allocated on the
+// device. Errors are those of the device and its kernels.
+absl::Status MeasureDeviceRates(Clock& clock, const RatedDevice& rated,
+                                const DeviceRateOptions& options, HardwareProfile& profile);
 
 }  // namespace horizon

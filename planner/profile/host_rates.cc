@@ -34,12 +34,12 @@
 namespace horizon {
 namespace {
 
-// Products of this many flops or more reach the rate that their smallest dimension allows.
-constexpr double kLargeProduct = 1e9;
+// GEMMs of this many flops or more reach the rate that their smallest dimension allows.
+constexpr double kLargeGemmFlops = 1e9;
 // Sides of a matrix; three of them fit a third of the least arena each.
 constexpr int64_t kLongestSide = 1408;
-// Weights that products walk through: more than the caches of cores, about as much as the chunks
-// that a step has at hand.
+// Weights that successive GEMMs walk through: more than the caches of the cores hold, and about as
+// much as the chunks that a step has loaded.
 constexpr uint64_t kWalkedBytes = uint64_t{16} << 20;
 constexpr std::array<int64_t, 4> kFewRows = {16, 64, 256, 768};
 constexpr std::array<int64_t, 8> kManyRows = {8, 16, 32, 64, 128, 256, 512, 1024};
@@ -62,41 +62,43 @@ std::vector<int64_t> ThreadCounts(int64_t cores) {
   return counts;
 }
 
-std::span<const int64_t> RowsOf(const HostRates& rates) {
-  return rates.quick ? std::span<const int64_t>(kFewRows) : kManyRows;
+std::span<const int64_t> RowsOf(const HostRateOptions& options) {
+  return options.quick ? std::span<const int64_t>(kFewRows) : kManyRows;
 }
-std::span<const int64_t> CubesOf(const HostRates& rates) {
-  return rates.quick ? std::span<const int64_t>(kFewCubes) : kManyCubes;
+std::span<const int64_t> CubesOf(const HostRateOptions& options) {
+  return options.quick ? std::span<const int64_t>(kFewCubes) : kManyCubes;
 }
-std::span<const int64_t> SequencesOf(const HostRates& rates) {
-  return rates.quick ? std::span<const int64_t>(kFewSequences) : kManySequences;
+std::span<const int64_t> SequencesOf(const HostRateOptions& options) {
+  return options.quick ? std::span<const int64_t>(kFewSequences) : kManySequences;
 }
-std::span<const uint64_t> CopiesOf(const HostRates& rates) {
-  return rates.quick ? std::span<const uint64_t>(kFewCopies) : kManyCopies;
+std::span<const uint64_t> CopiesOf(const HostRateOptions& options) {
+  return options.quick ? std::span<const uint64_t>(kFewCopies) : kManyCopies;
 }
 
-class Prober {
+// Measures the rates of MeasureHostRates one after another, in memory and on threads that all the
+// measurements share.
+class HostRateProber {
  public:
-  Prober(Clock& clock, const HostRates& rates)
+  HostRateProber(Clock& clock, const HostRateOptions& options)
       : clock_(clock),
-        rates_(rates),
-        cores_(rates.cores),
-        threads_(ThreadCounts(rates.cores)),
-        time_(clock, Nanoseconds(static_cast<int64_t>(std::min(rates.time.value, 3600.0) * 1e9)),
-              HostRateCount(rates), rates.on_measured) {}
+        options_(options),
+        cores_(options.cores),
+        threads_(ThreadCounts(options.cores)),
+        time_(clock, Nanoseconds(static_cast<int64_t>(std::min(options.time.value, 3600.0) * 1e9)),
+              HostRateCount(options), options.on_measured) {}
 
   absl::Status Prepare();
-  absl::Status Look(HostProfile& host);
-  absl::Status Products(DeviceProfile& device);
-  absl::Status Attention(DeviceProfile& device);
-  absl::Status Elements(DeviceProfile& device);
-  absl::Status Launch(DeviceProfile& device);
-  absl::Status Copies(LinkProfile& link);
-  absl::Status Passes(HostProfile& host);
-  absl::Status Adam(HostProfile& host);
+  absl::Status MeasureYardsticks(HostProfile& host);
+  absl::Status MeasureGemm(DeviceProfile& device);
+  absl::Status MeasureAttention(DeviceProfile& device);
+  absl::Status MeasureElementwise(DeviceProfile& device);
+  absl::Status MeasureLaunch(DeviceProfile& device);
+  absl::Status MeasureCopies(LinkProfile& link);
+  absl::Status MeasureHostPasses(HostProfile& host);
+  absl::Status MeasureAdam(HostProfile& host);
 
   Origin Source(std::string source) const {
-    return {.kind = OriginKind::kMeasured, .source = std::move(source), .when = rates_.when};
+    return {.kind = OriginKind::kMeasured, .source = std::move(source), .when = options_.when};
   }
   Figure FigureOf(double work, const Measured& measured, std::string source) const {
     Figure figure{.value = work / measured.seconds, .origin = Source(std::move(source))};
@@ -114,21 +116,21 @@ class Prober {
     if (turn_ + bytes > third_) turn_ = 0;
     return std::exchange(turn_, turn_ + bytes);
   }
-  // What bounds some work, and so which yardstick it goes with.
-  enum class Bound { kProducts, kMemory };
+  // What limits the speed of some work, and so which yardstick it is measured against.
+  enum class Bound { kArithmetic, kMemory };
   absl::StatusOr<Measured> Measure(Bound bound, absl::FunctionRef<absl::Status()> work) {
-    return bound == Bound::kProducts
+    return bound == Bound::kArithmetic
                ? time_.MeasureAgainst(
-                     work, [this] { return yardstick_->Products(); }, products_)
+                     work, [this] { return yardstick_->TimeGemm(); }, usual_gemm_seconds_)
                : time_.MeasureAgainst(
-                     work, [this] { return yardstick_->Memory(); }, memory_);
+                     work, [this] { return yardstick_->TimeMemoryPass(); }, usual_memory_seconds_);
   }
-  absl::Status ThreeProducts(int64_t rows, int64_t side);
-  absl::Status ShareOfSmallProducts(DeviceProfile& device);
+  absl::Status RunLayerGemms(int64_t rows, int64_t side);
+  absl::Status MeasureSmallGemmShare(DeviceProfile& device);
   const KernelContext& All() const { return contexts_.at(cores_); }
 
   Clock& clock_;
-  const HostRates& rates_;
+  const HostRateOptions& options_;
   int64_t cores_;
   std::vector<int64_t> threads_;
   MeasuringTime time_;
@@ -139,12 +141,13 @@ class Prober {
   std::vector<std::unique_ptr<Workers>> workers_;
   std::map<int64_t, KernelContext> contexts_;  // by threads
   std::optional<Yardstick> yardstick_;
-  double products_ = 0;  // seconds of the yardsticks: what everything is measured against
-  double memory_ = 0;
+  // Seconds of the yardsticks, against which everything else is measured.
+  double usual_gemm_seconds_ = 0;
+  double usual_memory_seconds_ = 0;
 };
 
-absl::Status Prober::Prepare() {
-  third_ = rates_.arena_bytes.value() / 3 / 4096 * 4096;
+absl::Status HostRateProber::Prepare() {
+  third_ = options_.arena_bytes.value() / 3 / 4096 * 4096;
   ASSIGN_OR_RETURN(arena_, HostMemory::Create(Bytes(3 * third_)));
   ASSIGN_OR_RETURN(scratch_,
                    HostMemory::Create(Bytes(kWorkerScratchBytes) * cores_, {.populate = false}));
@@ -154,26 +157,26 @@ absl::Status Prober::Prepare() {
     contexts_[threads] = {.workers = workers.get(), .scratch = scratch_.span()};
     workers_.push_back(std::move(workers));
   }
-  // Numbers of usual size: products of zeros or denormals may be quicker or slower.
+  // Numbers of usual size: a GEMM of zeros or denormals may be quicker or slower.
   float* values = Floats(0);
   for (uint64_t i = 0; i < 3 * third_ / sizeof(float); ++i) {
     values[i] = static_cast<float>(static_cast<int>(i * 37 % 127) - 63) * 0x1p-6F;
   }
-  ASSIGN_OR_RETURN(
-      yardstick_,
-      Yardstick::Create(clock_, All(), std::min(rates_.arena_bytes / 2, Yardstick::kMemoryBytes)));
+  ASSIGN_OR_RETURN(yardstick_,
+                   Yardstick::Create(clock_, All(),
+                                     std::min(options_.arena_bytes / 2, Yardstick::kMemoryBytes)));
   return absl::OkStatus();
 }
 
-// How fast the machine is while it is measured.
-absl::Status Prober::Look(HostProfile& host) {
-  ASSIGN_OR_RETURN(const Measured products,
-                   time_.MeasureTold([this] { return yardstick_->Products(); }));
+// Measures how fast the machine is while its rates are measured.
+absl::Status HostRateProber::MeasureYardsticks(HostProfile& host) {
+  ASSIGN_OR_RETURN(const Measured gemm,
+                   time_.MeasureSelfTimed([this] { return yardstick_->TimeGemm(); }));
   ASSIGN_OR_RETURN(const Measured memory,
-                   time_.MeasureTold([this] { return yardstick_->Memory(); }));
-  products_ = products.seconds;
-  memory_ = memory.seconds;
-  host.yardstick_flops_per_second = FigureOf(Yardstick::kFlops, products,
+                   time_.MeasureSelfTimed([this] { return yardstick_->TimeMemoryPass(); }));
+  usual_gemm_seconds_ = gemm.seconds;
+  usual_memory_seconds_ = memory.seconds;
+  host.yardstick_flops_per_second = FigureOf(Yardstick::kFlops, gemm,
                                              StrCat("a product of 512 cubed on ", cores_,
                                                     " threads; the rates bound by arithmetic are "
                                                     "as they are at this speed"));
@@ -184,14 +187,14 @@ absl::Status Prober::Look(HostProfile& host) {
   return absl::OkStatus();
 }
 
-// A layer's three products in a row, each with m x n outputs or m x n inputs. Like those of a step
-// they find weights that were not used just before, and write their gradient to another place than
-// the last one's.
-absl::Status Prober::ThreeProducts(int64_t rows, int64_t side) {
+// Runs a layer's three GEMMs (forward, input gradient, weight gradient) of `rows` tokens and a
+// matrix of side x side. As in a step, the weights were not used just before, and the weight
+// gradient goes to another place than the last call's.
+absl::Status HostRateProber::RunLayerGemms(int64_t rows, int64_t side) {
   const uint64_t weights = static_cast<uint64_t>(side * side) * sizeof(float);
   const uint64_t at = turn_ + weights > std::min(third_, kWalkedBytes) ? 0 : turn_;
   turn_ = at + weights;
-  const auto product = [&](GemmForm form, int64_t m, int64_t k) {
+  const auto gemm = [&](GemmForm form, int64_t m, int64_t k) {
     return GemmHost(All(), {.form = form,
                             .m = m,
                             .n = side,
@@ -203,35 +206,35 @@ absl::Status Prober::ThreeProducts(int64_t rows, int64_t side) {
                             .c = Floats(2 * third_ + at),
                             .c_stride = side});
   };
-  RETURN_IF_ERROR(product(GemmForm::kForward, rows, side));
-  RETURN_IF_ERROR(product(GemmForm::kInputGradient, rows, side));
-  return product(GemmForm::kWeightGradient, side, rows);
+  RETURN_IF_ERROR(gemm(GemmForm::kForward, rows, side));
+  RETURN_IF_ERROR(gemm(GemmForm::kInputGradient, rows, side));
+  return gemm(GemmForm::kWeightGradient, side, rows);
 }
 
-absl::Status Prober::Products(DeviceProfile& device) {
+absl::Status HostRateProber::MeasureGemm(DeviceProfile& device) {
   device.gemm_fp32.origin = Source(
       StrCat("a layer's three large products on ", cores_, " threads; by smallest dimension"));
-  for (const int64_t rows : RowsOf(rates_)) {
+  for (const int64_t rows : RowsOf(options_)) {
     const auto side = std::clamp(
-        static_cast<int64_t>(std::sqrt(kLargeProduct / 2 / static_cast<double>(rows))) / 32 * 32,
+        static_cast<int64_t>(std::sqrt(kLargeGemmFlops / 2 / static_cast<double>(rows))) / 32 * 32,
         rows, kLongestSide);
     ASSIGN_OR_RETURN(const Measured measured,
-                     Measure(Bound::kProducts, [&] { return ThreeProducts(rows, side); }));
+                     Measure(Bound::kArithmetic, [&] { return RunLayerGemms(rows, side); }));
     AddPoint(device.gemm_fp32, static_cast<double>(rows),
              3.0 * 2.0 * static_cast<double>(rows * side * side), measured);
   }
   device.gemm_bf16 = device.gemm_fp32;
   device.gemm_bf16.origin.source += "; device `host` computes in fp32";
-  return ShareOfSmallProducts(device);
+  return MeasureSmallGemmShare(device);
 }
 
-absl::Status Prober::ShareOfSmallProducts(DeviceProfile& device) {
+absl::Status HostRateProber::MeasureSmallGemmShare(DeviceProfile& device) {
   Curve share{.origin = Source(StrCat("three cubic products on ", cores_,
                                       " threads, beside the rate of their dimension; by flops"))};
-  for (const int64_t side : CubesOf(rates_)) {
+  for (const int64_t side : CubesOf(options_)) {
     const double flops = 2.0 * static_cast<double>(side * side * side);
     ASSIGN_OR_RETURN(const Measured measured,
-                     Measure(Bound::kProducts, [&] { return ThreeProducts(side, side); }));
+                     Measure(Bound::kArithmetic, [&] { return RunLayerGemms(side, side); }));
     const double full = device.gemm_fp32.At(static_cast<double>(side));
     AddPoint(share, flops, 3.0 * flops / full, measured);
   }
@@ -239,10 +242,10 @@ absl::Status Prober::ShareOfSmallProducts(DeviceProfile& device) {
   return absl::OkStatus();
 }
 
-absl::Status Prober::Attention(DeviceProfile& device) {
+absl::Status HostRateProber::MeasureAttention(DeviceProfile& device) {
   device.attention.origin = Source(StrCat("forward and backward of ", kHeads, " heads of ",
                                           kHeadDim, " on ", cores_, " threads"));
-  for (const int64_t sequence : SequencesOf(rates_)) {
+  for (const int64_t sequence : SequencesOf(options_)) {
     const AttentionShape shape = {.batch = 1024 / sequence,
                                   .sequence = sequence,
                                   .heads = kHeads,
@@ -256,7 +259,7 @@ absl::Status Prober::Attention(DeviceProfile& device) {
     for (int64_t t = 0; t < 1024; ++t) {
       records[static_cast<size_t>(t)].position = static_cast<int32_t>(t % sequence);
     }
-    ASSIGN_OR_RETURN(const Measured measured, Measure(Bound::kProducts, [&]() -> absl::Status {
+    ASSIGN_OR_RETURN(const Measured measured, Measure(Bound::kArithmetic, [&]() -> absl::Status {
                        RETURN_IF_ERROR(AttentionForwardHost(All(), {.shape = shape,
                                                                     .records = records.data(),
                                                                     .q = array(0),
@@ -285,10 +288,10 @@ absl::Status Prober::Attention(DeviceProfile& device) {
   return absl::OkStatus();
 }
 
-absl::Status Prober::Elements(DeviceProfile& device) {
+absl::Status HostRateProber::MeasureElementwise(DeviceProfile& device) {
   const auto count = static_cast<int64_t>(
       std::min<uint64_t>(third_ / sizeof(float), uint64_t{512} << 10) / kNormWidth * kNormWidth);
-  ASSIGN_OR_RETURN(const Measured measured, Measure(Bound::kProducts, [&]() -> absl::Status {
+  ASSIGN_OR_RETURN(const Measured measured, Measure(Bound::kArithmetic, [&]() -> absl::Status {
                      RETURN_IF_ERROR(GluForwardHost(All(), {.count = count,
                                                             .gate = Floats(0),
                                                             .up = Floats(third_),
@@ -305,8 +308,8 @@ absl::Status Prober::Elements(DeviceProfile& device) {
   return absl::OkStatus();
 }
 
-absl::Status Prober::Launch(DeviceProfile& device) {
-  ASSIGN_OR_RETURN(const Measured measured, Measure(Bound::kProducts, [&] {
+absl::Status HostRateProber::MeasureLaunch(DeviceProfile& device) {
+  ASSIGN_OR_RETURN(const Measured measured, Measure(Bound::kArithmetic, [&] {
                      All().workers->Run(cores_, [](int64_t, int) {});
                      return absl::OkStatus();
                    }));
@@ -315,10 +318,10 @@ absl::Status Prober::Launch(DeviceProfile& device) {
   return absl::OkStatus();
 }
 
-absl::Status Prober::Copies(LinkProfile& link) {
+absl::Status HostRateProber::MeasureCopies(LinkProfile& link) {
   const KernelContext& one = contexts_.at(1);
   // What a copy takes besides its bytes: one byte is as good as none.
-  ASSIGN_OR_RETURN(const Measured least, Measure(Bound::kProducts, [&] {
+  ASSIGN_OR_RETURN(const Measured least, Measure(Bound::kArithmetic, [&] {
                      return CopyBytesHost(one,
                                           {.bytes = 1, .from = Floats(0), .to = Floats(third_)});
                    }));
@@ -327,7 +330,7 @@ absl::Status Prober::Copies(LinkProfile& link) {
   link.h2d_pinned.origin =
       Source("weights expanded from their high halves by one thread; by bytes");
   link.d2h_pinned.origin = Source("a copy by one thread; by bytes");
-  for (const uint64_t bytes : CopiesOf(rates_)) {
+  for (const uint64_t bytes : CopiesOf(options_)) {
     // Every high half takes twice its size when expanded.
     ASSIGN_OR_RETURN(const Measured in, Measure(Bound::kMemory, [&] {
                        const uint64_t at = NextPiece(2 * bytes);
@@ -360,7 +363,7 @@ absl::Status Prober::Copies(LinkProfile& link) {
   return absl::OkStatus();
 }
 
-absl::Status Prober::Passes(HostProfile& host) {
+absl::Status HostRateProber::MeasureHostPasses(HostProfile& host) {
   const auto count = static_cast<int64_t>(third_ / sizeof(float));
   host.dram.origin = Source("gradients added to kept ones, 12 bytes a value; by threads");
   host.pack.origin = Source("bytes copied out; by threads");
@@ -392,7 +395,7 @@ absl::Status Prober::Passes(HostProfile& host) {
                                      .kept_bf16 = reinterpret_cast<uint16_t*>(Floats(2 * third_))});
                      }));
     AddPoint(accumulate, static_cast<double>(threads), 8.0 * static_cast<double>(count), put);
-    ASSIGN_OR_RETURN(const Measured squares, Measure(Bound::kProducts, [&] {
+    ASSIGN_OR_RETURN(const Measured squares, Measure(Bound::kArithmetic, [&] {
                        return SquaredNormHost(
                            context,
                            {.count = 2 * count, .bf16 = arriving, .partials = partials.data()});
@@ -404,7 +407,7 @@ absl::Status Prober::Passes(HostProfile& host) {
   return absl::OkStatus();
 }
 
-absl::Status Prober::Adam(HostProfile& host) {
+absl::Status HostRateProber::MeasureAdam(HostProfile& host) {
   // 16 bytes hold everything one parameter has in the largest format.
   const uint64_t count = 3 * third_ / 16 / 2 / 4096 * 4096;
   std::memset(arena_.data(), 0, arena_.size());
@@ -441,26 +444,27 @@ absl::Status Prober::Adam(HostProfile& host) {
 
 }  // namespace
 
-// What the members of Prober measure, in their order.
-int64_t HostRateCount(const HostRates& rates) {
-  const auto threads = static_cast<int64_t>(ThreadCounts(rates.cores).size());
-  const size_t sizes = RowsOf(rates).size() + CubesOf(rates).size() + SequencesOf(rates).size() +
-                       2 * CopiesOf(rates).size();
+// Counts the measurements of HostRateProber, in their order.
+int64_t HostRateCount(const HostRateOptions& options) {
+  const auto threads = static_cast<int64_t>(ThreadCounts(options.cores).size());
+  const size_t sizes = RowsOf(options).size() + CubesOf(options).size() +
+                       SequencesOf(options).size() + 2 * CopiesOf(options).size();
   return static_cast<int64_t>(sizes) + 6 + (4 + kStateFormatCount) * threads;
 }
 
-absl::Status MeasureHostRates(Clock& clock, const HostRates& rates, HardwareProfile& profile) {
-  CHECK(rates.cores >= 1 && rates.cores <= 1024 && rates.arena_bytes >= kLeastArenaBytes);
-  Prober prober(clock, rates);
+absl::Status MeasureHostRates(Clock& clock, const HostRateOptions& options,
+                              HardwareProfile& profile) {
+  CHECK(options.cores >= 1 && options.cores <= 1024 && options.arena_bytes >= kLeastArenaBytes);
+  HostRateProber prober(clock, options);
   RETURN_IF_ERROR(prober.Prepare());
-  RETURN_IF_ERROR(prober.Look(profile.host));
-  RETURN_IF_ERROR(prober.Products(profile.device));
-  RETURN_IF_ERROR(prober.Attention(profile.device));
-  RETURN_IF_ERROR(prober.Elements(profile.device));
-  RETURN_IF_ERROR(prober.Launch(profile.device));
-  RETURN_IF_ERROR(prober.Copies(profile.link));
-  RETURN_IF_ERROR(prober.Passes(profile.host));
-  RETURN_IF_ERROR(prober.Adam(profile.host));
+  RETURN_IF_ERROR(prober.MeasureYardsticks(profile.host));
+  RETURN_IF_ERROR(prober.MeasureGemm(profile.device));
+  RETURN_IF_ERROR(prober.MeasureAttention(profile.device));
+  RETURN_IF_ERROR(prober.MeasureElementwise(profile.device));
+  RETURN_IF_ERROR(prober.MeasureLaunch(profile.device));
+  RETURN_IF_ERROR(prober.MeasureCopies(profile.link));
+  RETURN_IF_ERROR(prober.MeasureHostPasses(profile.host));
+  RETURN_IF_ERROR(prober.MeasureAdam(profile.host));
   profile.device.memory_bytes_per_second = {.value = profile.host.dram.Highest(),
                                             .origin = profile.host.dram.origin};
   return absl::OkStatus();

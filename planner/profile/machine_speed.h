@@ -12,40 +12,44 @@
 
 namespace horizon {
 
-// How fast this machine is now, as a share of what it was when a profile was measured.
+// How fast this machine is now, as a share of its speed when a profile was measured.
 struct MachineSpeed {
-  double products = 1;
-  double memory = 1;
+  double gemm = 1;    // speed of work that arithmetic limits, measured with a GEMM
+  double memory = 1;  // speed of work that memory bandwidth limits
 };
 
-// That speed as a share of what another profile of the same machine was measured at.
-MachineSpeed AsShareOf(const HardwareProfile& other, const HardwareProfile& profile,
-                       const MachineSpeed& speed);
+// Converts a speed relative to `profile` into a speed relative to `other`, which is another profile
+// of the same machine. A share for which either profile has no yardstick stays as it is.
+MachineSpeed SpeedRelativeTo(const HardwareProfile& other, const HardwareProfile& profile,
+                             const MachineSpeed& speed);
 
-// How a look at the speed is taken.
+// How to measure the speed.
 struct SpeedMeasurement {
   Seconds time{1.5};
-  // Memory that is there already, to look at memory's speed in; what it holds is lost. Used if it
-  // has Yardstick::kMemoryBytes.
+  // Existing memory to measure the speed of memory in; its contents are lost. It is used if it has
+  // at least Yardstick::kMemoryBytes.
   std::span<std::byte> borrowed;
-  // Otherwise the look may take so much more for its own use: memory's speed takes
-  // kMemorySpeedBytes or is not looked at.
-  uint64_t may_take = std::numeric_limits<uint64_t>::max();
+  // The most bytes that the measurement may allocate. Below kGemmSpeedBytes nothing is measured.
+  // Without borrowed memory, the speed of memory is measured only from kMemorySpeedBytes on.
+  uint64_t max_extra_bytes = std::numeric_limits<uint64_t>::max();
 };
+// Memory that measuring both speeds takes.
 inline constexpr uint64_t kMemorySpeedBytes = uint64_t{112} << 20;
-// What the products take: three matrices, scratch of the threads, the library's buffers.
+// Memory that measuring GEMMs takes: three matrices, scratch of the threads, buffers of the
+// library.
 inline constexpr uint64_t kGemmSpeedBytes = uint64_t{16} << 20;
 
-// Runs the profile's yardsticks (yardstick.h) again for about `look.time`, on `threads` threads:
-// those the profile was measured with. Where memory's speed is not looked at, the share of the
-// products stands for both: what holds a machine up holds up both as a rule. Shares of 1 where the
-// profile has no yardsticks (a machine of the catalog), or where less than kGemmSpeedBytes may be
-// taken. ResourceExhausted without memory or threads.
+// Runs the yardsticks (yardstick.h) again for about `options.time` and compares them with those of
+// the profile. `threads` is the number of threads that the profile was measured with. Where the
+// speed of memory is not measured, the speed of GEMMs stands for both, because what slows a machine
+// down usually slows both. Returns shares of 1 where the profile has no yardsticks (a machine of
+// the catalog), or where max_extra_bytes is below kGemmSpeedBytes. ResourceExhausted if there is
+// too little memory, or threads cannot be started.
 absl::StatusOr<MachineSpeed> MeasureSpeed(Clock& clock, const HardwareProfile& profile,
-                                          int64_t threads, const SpeedMeasurement& look = {});
+                                          int64_t threads, const SpeedMeasurement& options = {});
 
-// The machine at that speed: every rate that the host's cores or its memory set. A GPU's own rates,
-// its link and disks do not change with the host.
+// The profile of the machine at that speed: scales every rate that depends on the host's cores or
+// its memory. The rates of a GPU, of its link and of disks stay as they are.
 HardwareProfile AtSpeed(HardwareProfile profile, const MachineSpeed& speed);
 
 }  // namespace horizon

@@ -43,7 +43,7 @@ double MeasuringTime::Share() const {
 }
 
 absl::StatusOr<Measured> MeasuringTime::Measure(absl::FunctionRef<absl::Status()> work) {
-  return MeasureTold([&]() -> absl::StatusOr<double> {
+  return MeasureSelfTimed([&]() -> absl::StatusOr<double> {
     const Nanoseconds begin = clock_.Now();
     RETURN_IF_ERROR(work());
     return std::chrono::duration<double>(clock_.Now() - begin).count();
@@ -64,7 +64,7 @@ absl::StatusOr<Measured> MeasuringTime::MeasureAgainst(
   const auto at_once = static_cast<int64_t>(
       std::clamp(usual / std::max(1e-9, alone), 1.0, static_cast<double>(kMostAtOnce)));
   ASSIGN_OR_RETURN(double before, yardstick());
-  return MeasureTold([&]() -> absl::StatusOr<double> {
+  return MeasureSelfTimed([&]() -> absl::StatusOr<double> {
     ASSIGN_OR_RETURN(const double took, run(at_once));
     ASSIGN_OR_RETURN(const double after, yardstick());
     const double speed = 2 * usual / (std::exchange(before, after) + after);
@@ -72,7 +72,7 @@ absl::StatusOr<Measured> MeasuringTime::MeasureAgainst(
   });
 }
 
-absl::StatusOr<Measured> MeasuringTime::MeasureTold(
+absl::StatusOr<Measured> MeasuringTime::MeasureSelfTimed(
     absl::FunctionRef<absl::StatusOr<double>()> work) {
   CHECK(left_ > 0);
   const Nanoseconds begin = clock_.Now();

@@ -32,7 +32,7 @@ struct Pace {
   }
 };
 
-absl::StatusOr<Pace> Alone(Clock& clock, const LaneWork& work, Nanoseconds window) {
+absl::StatusOr<Pace> Alone(Clock& clock, const LaneWorkload& work, Nanoseconds window) {
   RETURN_IF_ERROR(work.piece());  // caches are this work's then
   Pace pace{.begin = clock.Now()};
   pace.end = pace.begin;
@@ -49,7 +49,7 @@ absl::StatusOr<Pace> Alone(Clock& clock, const LaneWork& work, Nanoseconds windo
 // wholly between Count and Stop.
 class Neighbour {
  public:
-  Neighbour(Clock& clock, const LaneWork& work) : clock_(clock), work_(work) {}
+  Neighbour(Clock& clock, const LaneWorkload& work) : clock_(clock), work_(work) {}
   ~Neighbour() { stop_ = true; }  // the thread is joined after this
 
   absl::Status Start() {
@@ -87,7 +87,7 @@ class Neighbour {
   }
 
   Clock& clock_;
-  const LaneWork& work_;
+  const LaneWorkload& work_;
   std::atomic<bool> warm_{false};
   std::atomic<bool> counts_{false};
   std::atomic<bool> stop_{false};
@@ -98,8 +98,8 @@ class Neighbour {
 };
 
 // What `here` and `there` reach when both run.
-absl::StatusOr<std::array<double, 2>> Together(Clock& clock, const LaneWork& here,
-                                               const LaneWork& there, Nanoseconds window) {
+absl::StatusOr<std::array<double, 2>> Together(Clock& clock, const LaneWorkload& here,
+                                               const LaneWorkload& there, Nanoseconds window) {
   Neighbour neighbour(clock, there);
   RETURN_IF_ERROR(neighbour.Start());
   RETURN_IF_ERROR(here.piece());
@@ -128,31 +128,30 @@ Figure FigureOf(std::vector<double> shares, std::string source, const std::strin
 
 }  // namespace
 
-int64_t ContentionPairs(size_t works) {
-  const auto count = static_cast<int64_t>(works);
+int64_t ContentionPairs(size_t workloads) {
+  const auto count = static_cast<int64_t>(workloads);
   return count * (count - 1) / 2;
 }
 
-absl::StatusOr<std::vector<LaneContention>> MeasureContention(Clock& clock,
-                                                              std::span<const LaneWork> works,
-                                                              const ContentionTime& time) {
+absl::StatusOr<std::vector<LaneContention>> MeasureContention(
+    Clock& clock, std::span<const LaneWorkload> workloads, const ContentionTime& time) {
   CHECK(time.rounds >= 1);
   constexpr int kWindows = 3;  // of a round: alone, together, alone
   const double windows = static_cast<double>(
-      std::max<int64_t>(1, ContentionPairs(works.size()) * time.rounds * kWindows));
+      std::max<int64_t>(1, ContentionPairs(workloads.size()) * time.rounds * kWindows));
   const Nanoseconds window(static_cast<int64_t>(std::min(time.time.value, 3600.0) * 1e9 / windows));
   std::vector<LaneContention> matrix;
   int64_t done = 0;
-  for (size_t a = 0; a < works.size(); ++a) {
-    for (size_t b = a + 1; b < works.size(); ++b) {
-      CHECK(works[a].lane != works[b].lane);
+  for (size_t a = 0; a < workloads.size(); ++a) {
+    for (size_t b = a + 1; b < workloads.size(); ++b) {
+      CHECK(workloads[a].lane != workloads[b].lane);
       const std::array<size_t, 2> pair = {a, b};
       std::array<std::vector<double>, 2> shares;
       for (int64_t round = 0; round < time.rounds; ++round) {
         // By turns, so that a machine that becomes slower or faster favours nobody.
         const size_t first = static_cast<size_t>(round % 2);
-        const LaneWork& here = works[pair[first]];
-        const LaneWork& there = works[pair[1 - first]];
+        const LaneWorkload& here = workloads[pair[first]];
+        const LaneWorkload& there = workloads[pair[1 - first]];
         ASSIGN_OR_RETURN(const Pace alone, Alone(clock, here, window));
         ASSIGN_OR_RETURN(const auto together, Together(clock, here, there, window));
         ASSIGN_OR_RETURN(const Pace other_alone, Alone(clock, there, window));
@@ -160,8 +159,8 @@ absl::StatusOr<std::vector<LaneContention>> MeasureContention(Clock& clock,
         shares[1 - first].push_back(together[1] / other_alone.rate());
       }
       for (size_t i = 0; i < 2; ++i) {
-        const LaneWork& work = works[pair[i]];
-        const LaneWork& beside = works[pair[1 - i]];
+        const LaneWorkload& work = workloads[pair[i]];
+        const LaneWorkload& beside = workloads[pair[1 - i]];
         matrix.push_back(
             {.work = work.lane,
              .beside = beside.lane,
@@ -174,16 +173,16 @@ absl::StatusOr<std::vector<LaneContention>> MeasureContention(Clock& clock,
   return matrix;
 }
 
-absl::StatusOr<Figure> MeasureCrowdedWeight(Clock& clock, const LaneWork& crowded,
-                                            std::span<const LaneWork> others,
+absl::StatusOr<Figure> MeasureCrowdedWeight(Clock& clock, const LaneWorkload& crowded,
+                                            std::span<const LaneWorkload> others,
                                             const ContentionTime& time) {
   CHECK(!others.empty());
   ContentionTime each{.time = {time.time.value / static_cast<double>(others.size())},
                       .rounds = time.rounds,
                       .when = time.when};
   std::vector<double> shares;
-  for (const LaneWork& other : others) {
-    const LaneWork pair[] = {crowded, other};
+  for (const LaneWorkload& other : others) {
+    const LaneWorkload pair[] = {crowded, other};
     // In the order of the pair: what the first keeps, then the second.
     ASSIGN_OR_RETURN(const std::vector<LaneContention> kept, MeasureContention(clock, pair, each));
     shares.push_back(kept[0].speed.value / kept[1].speed.value);

@@ -15,37 +15,43 @@
 
 namespace horizon {
 
-// What the lanes of a step lose to each other. Work of two lanes is done again and again, by one
-// alone, by both at once, by the other alone: what each did meanwhile, beside what it did alone a
-// moment before or after, is what it keeps. The machine's own speed falls out.
+// Measures how much the lanes of a step slow each other down. For two lanes it repeats the work of
+// one alone, of both at once, and of the other alone. The speed that each reaches beside the other,
+// divided by its speed alone a moment before or after, is the share of its speed that it keeps. The
+// current speed of the machine cancels out.
 
-// A piece of what a lane does, about a millisecond of it. Called by one thread at a time, which
-// need not be the same; it may have threads of its own. Pieces of different lanes run at once.
-struct LaneWork {
+// The work of a lane. `piece` does about a millisecond of it. One thread at a time calls it, not
+// always the same one; it may use threads of its own. Pieces of different lanes run at the same
+// time.
+struct LaneWorkload {
   Lane lane = Lane::kCompute;
   std::string what;  // for people: "Adam by one thread"
   std::function<absl::Status()> piece;
 };
 
+// How to measure.
 struct ContentionTime {
-  Seconds time{1};                                // of all pairs together
-  int64_t rounds = 3;                             // of each pair; the median counts
-  std::string when;                               // the date, for the profile
-  std::function<void(int64_t done)> on_measured;  // of ContentionPairs(works); may be empty
+  Seconds time{1};     // for all pairs together
+  int64_t rounds = 3;  // repetitions of each pair; the result is their median
+  std::string when;    // the date, for the profile
+  // Called after each pair with how many of ContentionPairs are done; may be empty.
+  std::function<void(int64_t done)> on_measured;
 };
-int64_t ContentionPairs(size_t works);
+// The number of pairs of so many workloads.
+int64_t ContentionPairs(size_t workloads);
 
-// Both directions of every pair of `works`, each marked `measured` with repeats and spread. Uses
-// the calling thread and one more. The first error of a piece ends it; ResourceExhausted without a
-// thread.
-absl::StatusOr<std::vector<LaneContention>> MeasureContention(Clock& clock,
-                                                              std::span<const LaneWork> works,
-                                                              const ContentionTime& time);
+// Measures both directions of every pair of workloads, which must be of different lanes (CHECK).
+// Each result is marked `measured` with repeats and spread. Uses the calling thread and one more.
+// Returns the first error of a piece, and ResourceExhausted if the thread cannot be started.
+absl::StatusOr<std::vector<LaneContention>> MeasureContention(
+    Clock& clock, std::span<const LaneWorkload> workloads, const ContentionTime& time);
 
-// Work that keeps all cores busy, beside each of `others`, which want one of them too: the speed it
-// has then as a share of what they have, the mean over the others. Measured as above.
-absl::StatusOr<Figure> MeasureCrowdedWeight(Clock& clock, const LaneWork& crowded,
-                                            std::span<const LaneWork> others,
+// Measures HostProfile::compute_weight: `crowded` keeps all cores busy, and each of `others` (at
+// least one; CHECK) competes for a core with it. The result is the share of its speed that
+// `crowded` keeps, divided by the share that the other keeps, as the mean over the others. Measured
+// as above.
+absl::StatusOr<Figure> MeasureCrowdedWeight(Clock& clock, const LaneWorkload& crowded,
+                                            std::span<const LaneWorkload> others,
                                             const ContentionTime& time);
 
 }  // namespace horizon

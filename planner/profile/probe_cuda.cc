@@ -5,8 +5,8 @@
 
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
-#include "planner/profile/device_link_works.h"
-#include "planner/profile/host_lane_works.h"
+#include "planner/profile/device_link_workloads.h"
+#include "planner/profile/host_lane_workloads.h"
 #include "planner/profile/measure_contention.h"
 
 namespace horizon {
@@ -18,21 +18,21 @@ constexpr double kContentionShare = 0.2;
 constexpr int64_t kRounds = 5;
 constexpr Bytes kLaneBytes = 128_MiB;
 
-// The contention matrix of a machine whose copies are the device's own and whose products take
+// The contention matrix of a machine whose copies are the device's own and whose GEMMs take
 // nothing of the host: copies, Adam and passes over host memory beside one another.
 absl::StatusOr<std::vector<LaneContention>> MeasureBeside(Clock& clock, const CudaProbe& probe,
                                                           int64_t cores) {
   std::vector<LaneContention> none;
   if (cores < 2) return none;
-  ASSIGN_OR_RETURN(const std::unique_ptr<HostLaneWorks> host,
-                   HostLaneWorks::Create(cores - 1, kLaneBytes));
-  ASSIGN_OR_RETURN(const std::unique_ptr<DeviceLinkWorks> link,
-                   DeviceLinkWorks::Create(probe.rated.device));
-  std::vector<LaneWork> works = link->works();
-  for (const LaneWork& work : host->works()) {
-    if (work.lane == Lane::kHost || work.lane == Lane::kOptimizer) works.push_back(work);
+  ASSIGN_OR_RETURN(const std::unique_ptr<HostLaneWorkloads> host,
+                   HostLaneWorkloads::Create(cores - 1, kLaneBytes));
+  ASSIGN_OR_RETURN(const std::unique_ptr<DeviceLinkWorkloads> link,
+                   DeviceLinkWorkloads::Create(probe.rated.device));
+  std::vector<LaneWorkload> workloads = link->workloads();
+  for (const LaneWorkload& work : host->workloads()) {
+    if (work.lane == Lane::kHost || work.lane == Lane::kOptimizer) workloads.push_back(work);
   }
-  return MeasureContention(clock, works,
+  return MeasureContention(clock, workloads,
                            {.time = {probe.rates.time.value * kContentionShare},
                             .rounds = kRounds,
                             .when = probe.rates.when});

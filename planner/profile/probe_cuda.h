@@ -13,21 +13,22 @@
 
 namespace horizon {
 
-// Of what is free before a program opens the device: its context, code and libraries (a guess).
+// Device memory that context, code and libraries take when a program opens the device (an
+// assumption).
 inline constexpr Bytes kCudaReservedBytes = 512_MiB;
 
-// A CUDA device to be measured, opened by the caller with CudaRatingBytes of memory.
+// A CUDA device to measure. The caller has opened it with CudaRatingBytes of memory.
 struct CudaProbe {
   HostProbe host;
   RatedDevice rated;
-  DeviceRates rates;
+  DeviceRateOptions rates;
   std::string name;  // of the device
-  Bytes free_bytes;  // of its memory, without what is measured in
+  Bytes free_bytes;  // free device memory, without the memory of the measurements
 };
 
-// This machine with a CUDA device: its host as ProbeHost measures it, the device and its link as
-// MeasureDeviceRates does, and what copies, Adam and passes over host memory lose to each other.
-// Errors of all.
+// Measures this machine with a CUDA device: the host with ProbeHost, the device and its link with
+// MeasureDeviceRates, and how much copies, Adam and passes over host memory slow each other down.
+// Errors are those of these three.
 absl::StatusOr<HardwareProfile> ProbeCuda(Io& io, Clock& clock, const CudaProbe& probe);
 
 }  // namespace horizon

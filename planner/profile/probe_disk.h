@@ -10,17 +10,18 @@
 
 namespace horizon {
 
-// How fast files in `folder` are written (and synced) and read (from the disk, not from the
-// system's cache: past it where the file system allows that, else after the cache was dropped), and
-// what is free there. Medians of up to kMostDiskRepeats runs over a file of up to 64 MiB, which a
-// slow disk gets smaller, so that `time` is kept but for a run that is held up; nothing stays
-// behind. Io's errors.
+// Measures how fast files in `folder` are written (including sync) and read, and how much space is
+// free there. Reading bypasses the page cache where the file system allows it (O_DIRECT); elsewhere
+// the cache is dropped before each read. The rates are medians of up to kMostDiskRepeats runs over
+// a file of up to 64 MiB. A slow disk gets a smaller file, so that `time` is exceeded only if a run
+// is delayed. The file is removed afterwards. Errors are those of Io.
 absl::StatusOr<DiskProfile> ProbeDisk(Io& io, Clock& clock, const std::string& folder,
                                       Seconds time = Seconds{2.4});
 inline constexpr int64_t kMostDiskRepeats = 5;
 
-// The measured disk of a profile that files in `folder` lie on: the one whose path is the longest
-// that `folder` is below. Only absolute paths can be told to be so. Null where there is none.
+// The measured disk of a profile that stores the files of `folder`: of the disks with a path that
+// `folder` is equal to or below, the one with the longest path. Only absolute paths are compared.
+// nullptr where there is none.
 const DiskProfile* FindDisk(const HardwareProfile& profile, const std::string& folder);
 
 }  // namespace horizon

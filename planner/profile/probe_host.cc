@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "common/check.h"
+#include "common/process_memory.h"
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
 #include "planner/profile/host/host_limits.h"
-#include "planner/profile/host_lane_works.h"
+#include "planner/profile/host_lane_workloads.h"
 #include "planner/profile/host_rates.h"
 #include "planner/profile/measure_contention.h"
-#include "runtime/loop/process_memory.h"
 
 namespace horizon {
 namespace {
@@ -64,7 +64,8 @@ constexpr int64_t kManyRounds = 9;
 // then compute has all of them beside each other lane.
 int64_t PairsOf(int64_t cores) {
   if (cores < 2) return 0;
-  return ContentionPairs(HostLaneWorks::kWorks) + static_cast<int64_t>(HostLaneWorks::kWorks) - 1;
+  return ContentionPairs(HostLaneWorkloads::kWorkloads) +
+         static_cast<int64_t>(HostLaneWorkloads::kWorkloads) - 1;
 }
 
 // What lanes lose to each other, after all rates.
@@ -87,20 +88,20 @@ absl::Status MeasureBeside(Clock& clock, const HostProbe& probe, Bytes arena_byt
     }
     return time;
   };
-  const int64_t matrix = ContentionPairs(HostLaneWorks::kWorks);
+  const int64_t matrix = ContentionPairs(HostLaneWorkloads::kWorkloads);
   {
-    ASSIGN_OR_RETURN(const std::unique_ptr<HostLaneWorks> lanes,
-                     HostLaneWorks::Create(cores - 1, arena_bytes));
+    ASSIGN_OR_RETURN(const std::unique_ptr<HostLaneWorkloads> lanes,
+                     HostLaneWorkloads::Create(cores - 1, arena_bytes));
     ASSIGN_OR_RETURN(profile.contention,
-                     MeasureContention(clock, lanes->works(), time_of(matrix, 0)));
+                     MeasureContention(clock, lanes->workloads(), time_of(matrix, 0)));
   }
-  ASSIGN_OR_RETURN(const std::unique_ptr<HostLaneWorks> lanes,
-                   HostLaneWorks::Create(cores, arena_bytes));
-  std::vector<LaneWork> others = lanes->works();
-  const auto compute = std::find_if(others.begin(), others.end(), [](const LaneWork& work) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<HostLaneWorkloads> lanes,
+                   HostLaneWorkloads::Create(cores, arena_bytes));
+  std::vector<LaneWorkload> others = lanes->workloads();
+  const auto compute = std::find_if(others.begin(), others.end(), [](const LaneWorkload& work) {
     return work.lane == Lane::kCompute;
   });
-  const LaneWork crowded = *compute;
+  const LaneWorkload crowded = *compute;
   others.erase(compute);
   ASSIGN_OR_RETURN(
       profile.host.compute_weight,
@@ -148,11 +149,11 @@ absl::StatusOr<HardwareProfile> ProbeHost(Io& io, Clock& clock, const HostProbe&
         StrCat("cannot measure this machine: ", ToString(4 * kLeastArenaBytes),
                " of RAM are needed and ", ToString(4 * arena), " may be used"));
   }
-  HostRates rates{.time = {probe.time.value * (1 - kContentionShare)},
-                  .cores = cores,
-                  .arena_bytes = arena,
-                  .when = probe.when,
-                  .quick = probe.quick};
+  HostRateOptions rates{.time = {probe.time.value * (1 - kContentionShare)},
+                        .cores = cores,
+                        .arena_bytes = arena,
+                        .when = probe.when,
+                        .quick = probe.quick};
   if (probe.on_measured) {
     rates.on_measured = [&, total = HostRateCount(rates) + PairsOf(cores)](int64_t done) {
       probe.on_measured(done, total);

@@ -12,13 +12,13 @@
 
 namespace horizon {
 
-// Asks the driver what a device's link is now.
+// Reads the current state of a device's PCIe link from the driver.
 using LinkReader = std::function<absl::StatusOr<NvmlLink>()>;
 
-// The state of the link while copies run, since a device lowers its link at rest: copies to the
-// device go on, and the driver is asked again, until the link shows its best or `time` has passed;
-// the best seen is the answer. None where the driver does not tell. Takes 32 MiB of the device and
-// of the host meanwhile. Errors of the device.
+// Reads the state of the PCIe link under load, because an idle device lowers the generation of its
+// link. It copies to the device and reads the state again and again, until the link is at its best
+// or `time` has passed, and returns the best state seen. None where the driver does not report it.
+// Uses 32 MiB of the device and of the host meanwhile. Errors are those of the device.
 absl::StatusOr<std::optional<PcieState>> ProbeLink(Clock& clock, Device& device,
                                                    const LinkReader& read,
                                                    Seconds time = Seconds{0.5});

@@ -61,19 +61,19 @@ MeasuredOn MeasuredNow(ProfiledHardware hardware, int64_t now) {
       .hardware = std::move(hardware), .made = now, .kernels = std::string(KernelFingerprint())};
 }
 
-absl::StatusOr<KeptProfile> FindKeptProfile(Io& io, const std::string& folder,
-                                            const ProfiledHardware& hardware) {
+absl::StatusOr<CachedProfile> FindCachedProfile(Io& io, const std::string& folder,
+                                                const ProfiledHardware& hardware) {
   if (folder.empty()) return absl::NotFoundError("there is no folder to keep profiles in");
   const std::string path = JoinPath(folder, FileNameOf(hardware));
   const absl::StatusOr<std::string> text = ReadTextFile(io, path, kMostBytes);
   if (absl::IsNotFound(text.status())) return text.status();
   absl::StatusOr<HardwareProfile> profile = text.ok() ? Read(path, *text, hardware) : text.status();
   if (!profile.ok()) return absl::DataLossError(profile.status().message());
-  return KeptProfile{.profile = *std::move(profile), .path = path};
+  return CachedProfile{.profile = *std::move(profile), .path = path};
 }
 
-absl::StatusOr<std::string> KeepProfile(Io& io, const std::string& folder,
-                                        const HardwareProfile& profile) {
+absl::StatusOr<std::string> CacheProfile(Io& io, const std::string& folder,
+                                         const HardwareProfile& profile) {
   CHECK(profile.measured_on.has_value());
   const std::string path = JoinPath(folder, FileNameOf(profile.measured_on->hardware));
   RETURN_IF_ERROR(WriteTextFile(io, path, WriteProfile(profile)));

@@ -11,36 +11,37 @@
 
 namespace horizon {
 
-// Profiles that were measured on this machine, kept for the commands that come later: a file for
-// each hardware below a folder of the user's, the same that `horizon profile --output` writes. What
-// it was measured on, and when, is in the profile (`measured_on`).
+// A cache of the profiles that were measured on this machine, for later commands. It is a folder of
+// the user with one file for each hardware. A file has the format that `horizon profile --output`
+// writes; `measured_on` says on which hardware and when the profile was measured.
 
-// This machine, as a profile of it is known by.
+// The identity of this machine, by which its profile is found.
 ProfiledHardware HardwareOf(const HostLimits& host, std::string device);
-// What is written into a profile that is measured now.
+// The `measured_on` of a profile that is measured now; `now` is Unix time in seconds.
 MeasuredOn MeasuredNow(ProfiledHardware hardware, int64_t now);
 
-struct KeptProfile {
-  HardwareProfile profile;  // with measured_on
-  std::string path;
+struct CachedProfile {
+  HardwareProfile profile;  // has measured_on
+  std::string path;         // of its file
 };
 
-// NotFound where there is none for this hardware; DataLoss, with the reason, where there is a file
-// that cannot be used: a profile is measured again sooner than a command fails for an old one.
-absl::StatusOr<KeptProfile> FindKeptProfile(Io& io, const std::string& folder,
-                                            const ProfiledHardware& hardware);
-// Into a folder that is there; the file is whole or not there at all. Returns its path.
-absl::StatusOr<std::string> KeepProfile(Io& io, const std::string& folder,
-                                        const HardwareProfile& profile);
+// Finds the profile of this hardware. Returns NotFound where there is none, and DataLoss with the
+// reason where there is a file that cannot be used; callers then measure again instead of failing.
+absl::StatusOr<CachedProfile> FindCachedProfile(Io& io, const std::string& folder,
+                                                const ProfiledHardware& hardware);
+// Writes a profile, which must have measured_on (CHECK), into an existing folder and returns its
+// path. The file is written completely or not at all.
+absl::StatusOr<std::string> CacheProfile(Io& io, const std::string& folder,
+                                         const HardwareProfile& profile);
 
-// "3 hours old"; what was made in the future is "new".
+// For people: "3 hours old". A profile from the future is "new".
 std::string AgeText(int64_t made, int64_t now);
-// Why a profile should be measured again: it is older than kOldProfileDays, or its kernels are not
-// this program's. Empty: no reason.
+// Why a profile should be measured again: it is older than kOldProfileDays, or it was measured with
+// other kernels than those of this program. Empty where there is no reason.
 std::string StaleReason(const MeasuredOn& measured, int64_t now);
 inline constexpr int64_t kOldProfileDays = 30;
-// "3 hours old, quick" and, where it is stale, "; older than 30 days: `horizon profile` measures
-// again".
+// For people: "3 hours old, quick", and for a stale profile "; older than 30 days: `horizon
+// profile` measures again".
 std::string FreshnessText(const MeasuredOn& measured, int64_t now);
 
 }  // namespace horizon

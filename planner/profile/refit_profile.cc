@@ -28,10 +28,10 @@ HardwareProfile AsOfRun(const HardwareProfile& base, const RunEvidence& run) {
   // Half-way between before and after, where both are known.
   MachineSpeed speed;
   if (run.speed_change.has_value()) {
-    speed.products = (1 + run.speed_change->products) / 2;
+    speed.gemm = (1 + run.speed_change->gemm) / 2;
     speed.memory = (1 + run.speed_change->memory) / 2;
   }
-  HardwareProfile profile = AtSpeed(base, AsShareOf(base, machine, speed));
+  HardwareProfile profile = AtSpeed(base, SpeedRelativeTo(base, machine, speed));
   profile.link.limit_bytes_per_second = machine.link.limit_bytes_per_second;
   profile.host.cores = machine.host.cores;
   return profile;

@@ -17,67 +17,72 @@
 
 namespace horizon {
 
-// What runs say about a profile. A profile is measured kernel by kernel, each alone; a run has them
-// one after another, with cold caches and neighbours. So what its operations took, beside what the
-// simulator expects of them, corrects what the profile says operations reach in runs (`in_runs`).
+// Corrects a profile with measured runs. The rates of a profile are measured with each kernel
+// alone; in a run kernels follow one another, with cold caches and other lanes beside them. So the
+// durations of operations in runs, divided by those that the simulator predicts, correct `in_runs`
+// of the profile: the share of its rates that operations reach in runs.
 
 // A run that was made on the machine.
 struct RunEvidence {
-  std::string name;  // for people: its folder
+  std::string name;  // for people: the folder of the run
   const ModelSpec& spec;
   const Schedule& schedule;
-  // What its prediction was made from: the machine's speed then, limits of the link, cores.
+  // The profile that the run was predicted with: at the machine's speed then, with its bandwidth
+  // limit and its cores.
   const HardwareProfile& machine;
-  // How fast the machine was after the run, as a share of its speed before; none: not looked at.
+  // How fast the machine was after the run, as a share of its speed before; none: not measured.
   std::optional<MachineSpeed> speed_change;
   Software software;
-  StepDurations durations;  // of a steady step, as measured
-  double step_seconds = 0;  // measured
+  StepDurations durations;  // measured durations of the operations of a steady step
+  double step_seconds = 0;  // measured time of a step
 };
 
 std::string_view DescribeGroup(RateGroup group);  // "compute", "copies to the device", ...
 
+// The correction of one group of rates.
 struct GroupFit {
   RateGroup group = RateGroup::kCompute;
   int64_t operations = 0;
-  // Measured over predicted time. Of a run: the median over its operations, each with the weight of
-  // its predicted time. Of several: the median of the runs', with its quartiles; of one run those
-  // of its operations.
+  // Measured / predicted time. The ratio of one run is the median over its operations, weighted by
+  // their predicted time. With several runs, ratio and quartiles are those of the ratios of the
+  // runs; with one run, those of its operations.
   double ratio = 1;
   double first_quartile = 1;
   double third_quartile = 1;
-  bool corrected = false;  // the profile was
+  bool corrected = false;  // whether the profile was corrected by this ratio
 
-  // The quartiles lie on one side of 1: what differs from run to run is no fault of the profile.
+  // Whether both quartiles are on the same side of 1. Otherwise the runs differ among each other,
+  // which is not an error of the profile.
   bool agrees() const { return first_quartile > 1 || third_quartile < 1; }
 };
 
 struct RunFit {
   std::string name;
   double measured = 0;  // seconds of a step
-  double before = 0;    // predicted from the profile as it was, at the speed the run had
-  double after = 0;     // and as it is corrected
+  double before = 0;    // predicted from the profile before the correction, at the speed of the run
+  double after = 0;     // predicted from the corrected profile
 };
 
 struct Refit {
-  HardwareProfile profile;  // its `in_runs` corrected and marked `fitted`, with the runs' number
-  std::vector<GroupFit> groups;  // with operations, in the order of RateGroup
-  // What steps bound by compute took beyond their corrected operations: the median of an operation
-  // leaves out the moments in which the machine held it up, and a step has its share of them.
-  // Compute is corrected by it too, by the same rule. 1 where no run is bound by compute, or they
-  // do not agree.
+  HardwareProfile profile;       // `in_runs` corrected and marked `fitted`, with the number of runs
+  std::vector<GroupFit> groups;  // groups that have operations, in the order of RateGroup
+  // How much longer compute-bound steps took than their corrected operations. The median of an
+  // operation ignores the moments in which the machine was slowed down, but a step contains its
+  // share of them. Compute is corrected by this too, by the same rule. 1 where no run is
+  // compute-bound, or where the runs do not agree.
   double beyond_operations = 1;
   std::vector<RunFit> runs;
 };
 
-// Runs that people made are taken where they agree, since nobody knows what else went on beside
-// them; runs that were made to measure, one right after the other, are taken as they are.
+// Which ratios are applied. kWhereRunsAgree: only those for which GroupFit::agrees(); for runs that
+// users made, because other programs may have run beside them. kAlways: all; for runs that were
+// made to measure, one right after the other.
 enum class RefitRule { kWhereRunsAgree, kAlways };
 
-// Divides what `base` says operations reach in runs by the ratios that count; there is at least one
-// run (CHECK). Asking again with the result and the same runs changes next to nothing: predictions
-// are made anew from `base`. Copies that a limit held up, and groups with less than kLeastShare of
-// the time of all runs, say nothing.
+// Divides `in_runs` of `base` by the ratios that the rule selects. There must be at least one run
+// (CHECK). Predictions are made anew from `base`, so refitting the result with the same runs
+// changes almost nothing. Copies that a bandwidth limit slowed down are ignored, and so are groups
+// with less than kLeastShare of the time of all runs.
 inline constexpr double kLeastShare = 0.002;
 Refit RefitProfile(const HardwareProfile& base, std::span<const RunEvidence> runs,
                    RefitRule rule = RefitRule::kWhereRunsAgree);

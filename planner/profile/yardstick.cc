@@ -15,7 +15,8 @@ namespace {
 
 constexpr int64_t kSide = 512;
 constexpr Bytes kMatrixBytes(kSide* kSide * sizeof(float));
-// The memory is two arrays of three pieces each; a run adds a piece of one to that of the other.
+// The memory holds two arrays of three pieces each. A run adds a piece of the first array to the
+// same piece of the second.
 constexpr int64_t kPieces = 3;
 constexpr Bytes kLeastMemoryBytes = 8_MiB;
 
@@ -55,7 +56,7 @@ absl::StatusOr<Yardstick> Yardstick::CreateIn(Clock& clock, const KernelContext&
   return Yardstick(clock, context, std::move(matrices), HostMemory(), borrowed);
 }
 
-absl::StatusOr<double> Yardstick::Products() {
+absl::StatusOr<double> Yardstick::TimeGemm() {
   auto* a = reinterpret_cast<float*>(matrices_.data());
   const Nanoseconds begin = clock_->Now();
   RETURN_IF_ERROR(GemmHost(*context_, {.form = GemmForm::kForward,
@@ -72,12 +73,12 @@ absl::StatusOr<double> Yardstick::Products() {
   return std::max(1e-9, std::chrono::duration<double>(clock_->Now() - begin).count());
 }
 
-absl::StatusOr<double> Yardstick::Memory() {
+absl::StatusOr<double> Yardstick::TimeMemoryPass() {
   CHECK(Bytes(streamed_.size()) >= kLeastMemoryBytes);
   auto* from = reinterpret_cast<float*>(streamed_.data()) + next_ * values_;
   next_ = (next_ + 1) % kPieces;
   const Nanoseconds begin = clock_->Now();
-  // `add` would let values grow run by run; what is moved is the same for all that.
+  // Because of `add` the values grow from run to run; the bytes moved stay the same.
   RETURN_IF_ERROR(AccumulateHost(*context_, {.count = values_,
                                              .gradient_fp32 = from,
                                              .add = true,

@@ -12,31 +12,34 @@
 
 namespace horizon {
 
-// How fast the machine is at this moment. A processor that is shared with others, or that changes
-// its clock, is quicker or slower by tens of percent from one second to the next; all it computes
-// alike. So work is measured against fixed work done just before and just after it, and a profile
-// says how fast that fixed work was: whoever uses the profile later looks how fast it is then
+// A yardstick is fixed work that shows how fast the machine is at this moment. A processor that is
+// shared with other programs, or that changes its clock, becomes faster or slower by tens of
+// percent from one second to the next, and all work on it alike. So other work is timed against a
+// yardstick that runs just before and just after it (MeasuringTime::MeasureAgainst). A profile
+// stores how fast the yardsticks were; later they are run again to see how fast the machine is then
 // (machine_speed.h).
+//
+// There are two: a GEMM for work that arithmetic limits, and a pass over memory for work that
+// memory bandwidth limits.
 class Yardstick {
  public:
-  // What one run of each does.
-  static constexpr double kFlops = 2.0 * 512 * 512 * 512;  // a product held in caches
-  // Values added to others, in memory that no cache holds if it has kMemoryBytes.
+  static constexpr double kFlops = 2.0 * 512 * 512 * 512;  // of one GEMM, which fits into caches
+  // Memory that is too large for caches.
   static constexpr Bytes kMemoryBytes = 96_MiB;
 
-  // Works on the threads of `context`, which outlives it, in `memory_bytes` (at least 8 MiB) and
-  // 3 MiB of its own. ResourceExhausted without memory.
+  // Uses the threads of `context`, which must outlive it, and allocates `memory_bytes` (at least 8
+  // MiB; CHECK) and 3 MiB for the matrices. ResourceExhausted if there is too little memory.
   static absl::StatusOr<Yardstick> Create(Clock& clock, const KernelContext& context,
                                           Bytes memory_bytes = kMemoryBytes);
-  // The same in memory that is there already and outlives it; what it holds is lost. With less than
-  // 8 MiB only Products can be asked for.
+  // The same in existing memory, which must outlive it; its contents are lost. With less than 8 MiB
+  // only TimeGemm may be called.
   static absl::StatusOr<Yardstick> CreateIn(Clock& clock, const KernelContext& context,
                                             std::span<std::byte> borrowed);
 
-  // Runs the fixed work once, in one to three milliseconds; the seconds it took.
-  absl::StatusOr<double> Products();
-  absl::StatusOr<double> Memory();
-  double bytes() const { return 12.0 * static_cast<double>(values_); }  // moved by Memory
+  // Each runs its fixed work once, which takes one to three milliseconds, and returns the seconds.
+  absl::StatusOr<double> TimeGemm();
+  absl::StatusOr<double> TimeMemoryPass();  // adds an array of fp32 to another
+  double bytes() const { return 12.0 * static_cast<double>(values_); }  // moved by TimeMemoryPass
 
  private:
   Yardstick(Clock& clock, const KernelContext& context, HostMemory matrices, HostMemory owned,
@@ -45,10 +48,10 @@ class Yardstick {
   Clock* clock_;
   const KernelContext* context_;
   HostMemory matrices_;
-  HostMemory owned_;  // empty: `streamed_` is somebody else's
+  HostMemory owned_;  // empty: `streamed_` is borrowed
   std::span<std::byte> streamed_;
-  int64_t values_;    // of a run
-  int64_t next_ = 0;  // piece of the memory, so that a run finds it in no cache
+  int64_t values_;    // values that a memory pass adds
+  int64_t next_ = 0;  // the next piece; they take turns, so no cache holds it
 };
 
 }  // namespace horizon

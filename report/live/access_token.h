@@ -8,18 +8,18 @@
 
 namespace horizon {
 
-// Secrets that open a page to those who know them.
+// Access tokens: secrets that give access to a served page.
 
-// 32 hexadecimal digits from the operating system's randomness: nobody guesses them. Unavailable
-// when the system gives none.
+// Makes a token of 32 hexadecimal digits from the operating system's random numbers. Unavailable if
+// the system provides none.
 absl::StatusOr<std::string> MakeToken();
 
-// InvalidArgument unless `token` has 8 to 128 letters, digits, '-', '.', '_' or '~', which stand in
-// an address, a cookie and a header field as they are.
+// Returns InvalidArgument unless `token` has 8 to 128 letters, digits, '-', '.', '_' or '~'. These
+// need no escaping in a URL, a cookie or a header field.
 absl::Status CheckToken(std::string_view token);
 
-// Whether `given` is `secret`, in a time that depends on the length of `given` alone, so that how
-// long a refusal takes tells nothing of the secret. An empty secret equals nothing.
+// Whether `given` equals `secret`. The time depends only on the length of `given`, so that the time
+// of a refusal reveals nothing about the secret. An empty secret equals nothing.
 bool EqualsSecret(std::string_view given, std::string_view secret);
 
 }  // namespace horizon

@@ -9,11 +9,12 @@
 
 namespace horizon {
 
-// The page that follows a run: LivePage with live.js behind it, and `nonce` on every script of it,
-// by which the browser tells them from scripts that somebody smuggled in.
+// The page that follows a run: LivePage with live.js added. Every script has `nonce`, so that the
+// browser runs no injected script (Content-Security-Policy).
 std::string FollowingPage(std::string_view title, std::string_view nonce);
 
-// The answer to a request: judged by `rules`, made from what `feed` holds. Reads nothing.
+// The answer to a request: `rules` decide whether it is served, `feed` has the contents. Reads no
+// files.
 HttpAnswer AnswerLive(const HttpRequest& request, const AccessRules& rules, const RunFeed& feed,
                       std::string_view nonce);
 

@@ -2,7 +2,7 @@
 
 namespace horizon {
 
-// live.js as text; the body is written by the build (live_script_cc in BUILD).
+// The text of live.js. The build makes the .cc file (live_script_cc in BUILD).
 extern const char kLiveScript[];
 
 }  // namespace horizon

@@ -27,7 +27,7 @@ std::string Event(std::string_view name, const std::string& id_line, std::string
 RunFeed::RunFeed(Io& io, std::string folder, int64_t epoch)
     : io_(io), folder_(std::move(folder)), epoch_(epoch) {
   fingerprint_ = Fingerprint();
-  status_ = Look();
+  status_ = ReadFolder();
   document_ = std::make_shared<const std::string>(DocumentText());
 }
 
@@ -42,7 +42,7 @@ std::string RunFeed::Fingerprint() {
   return sizes + (locked.ok() && *locked ? "locked" : "free");
 }
 
-absl::Status RunFeed::Look() {
+absl::Status RunFeed::ReadFolder() {
   if (view_.has_value()) {
     const absl::Status status = RefreshRun(io_, *view_);
     // Another run may have taken the place of the one that was followed.
@@ -72,7 +72,7 @@ std::shared_ptr<const std::string> RunFeed::Poll() {
   // What could not be read may have been mended without a change of size.
   if (fingerprint == fingerprint_ && status_.ok()) return nullptr;
   fingerprint_ = std::move(fingerprint);
-  status_ = Look();
+  status_ = ReadFolder();
   auto document = std::make_shared<const std::string>(DocumentText());
   if (*document == *document_) return nullptr;
   const std::string change = JsonChange(*document_, *document);

@@ -14,44 +14,45 @@
 
 namespace horizon {
 
-// Follows a run folder for those who show it: what it holds as one JSON document, and what has
-// changed in it as server-sent events. Knows nothing of sockets. The document is ViewJson's with
-// one more key, "problem": null, or why the folder could not be read the last time it was looked
-// at; the rest is then as it was, or missing where there never was anything to read.
+// Follows a run folder for a live page: it has the contents as one JSON document, and the changes
+// as server-sent events. It does not use sockets. The document is that of ViewJson with one more
+// key, "problem": null, or why the folder could not be read the last time. With a problem the rest
+// of the document is as it was before, or missing if nothing could ever be read.
 //
-// Events: "view" with the whole document, "change" with what to do to the one before (JsonChange).
-// Their ids say which document they lead to, so that a client that was gone for a while gets only
-// what it missed. Used by one thread; `io` outlives it.
+// There are two kinds of events: "view" with the whole document, and "change" with the changes to
+// the document before (JsonChange). The id of an event names the document that it leads to, so that
+// a client that reconnects gets only what it missed. Used by one thread; `io` outlives it.
 class RunFeed {
  public:
-  // `epoch` sets this feed's ids apart from those of an earlier one: the time it was started.
+  // `epoch` distinguishes this feed's event ids from those of an earlier feed; it is the time of
+  // the start.
   RunFeed(Io& io, std::string folder, int64_t epoch);
 
-  // Looks at the folder; costs a few stats where nothing changed. The event for all followers, or
-  // null where there is nothing new to show.
+  // Reads the folder if it has changed; otherwise this costs a few stat calls. Returns the event
+  // for all followers, or null if there is nothing new to show.
   std::shared_ptr<const std::string> Poll();
 
   const std::string& folder() const { return folder_; }
   std::shared_ptr<const std::string> document() const { return document_; }
-  // What a stream of events begins with: how soon to come back when it breaks, and what the client
-  // does not have yet. `last_event_id` is what it says it has; anything else than an id given
-  // before is nothing.
+  // The beginning of a stream of events: how soon to reconnect when it breaks, and what the client
+  // does not have yet. `last_event_id` is the last event that the client says it has; an id that
+  // this feed has not given counts as none.
   std::string Opening(std::string_view last_event_id) const;
 
-  // Of the last look, as ReadRun has it.
+  // The result of the last attempt to read the folder; errors of ReadRun.
   const absl::Status& status() const { return status_; }
-  // What was read last, if anything could ever be.
+  // The view that was read last; empty if none could be read yet.
   const std::optional<RunView>& view() const { return view_; }
 
  private:
   struct Change {
-    int64_t revision;  // that it leads to
+    int64_t revision;  // of the document that it leads to
     std::shared_ptr<const std::string> event;
   };
 
-  // The sizes of what grows or appears while a run goes on, and whether it is being written.
+  // The sizes of the files that grow or appear during a run, and whether the run holds its lock.
   std::string Fingerprint();
-  absl::Status Look();
+  absl::Status ReadFolder();
   void FillReasons();
   std::string DocumentText() const;
   std::string IdLine(int64_t revision) const;
@@ -65,9 +66,9 @@ class RunFeed {
   std::string fingerprint_;
   absl::Status status_;
   std::optional<RunView> view_;
-  std::string view_json_;  // of view_; empty: none
+  std::string view_json_;  // of view_; empty if there is none
   std::shared_ptr<const std::string> document_;
-  std::deque<Change> changes_;  // the latest, without gaps
+  std::deque<Change> changes_;  // the latest changes, without gaps
   size_t changes_bytes_ = 0;
 };
 

@@ -13,7 +13,7 @@
 #include "common/text/str_cat.h"
 #include "common/units.h"
 #include "model/stages.h"
-#include "report/terminal/blocks.h"
+#include "report/terminal/text_charts.h"
 #include "schedule/operation.h"
 
 namespace horizon {

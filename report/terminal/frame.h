@@ -9,15 +9,17 @@
 
 namespace horizon {
 
+// Draws a run on one screen of a terminal (`horizon top`).
+
 struct FrameSize {
-  int columns = 80;  // at least 1; lines are cut there
-  int rows = 0;      // at most so many lines, the curves as high as they leave room for; 0: any
+  int columns = 80;  // at least 1; longer lines are cut
+  int rows = 0;      // largest number of lines, which the curves fill; 0: no limit
 };
 
-// A run on one screen: model, step, loss, throughput against the prediction and time left; each
-// lane over a steady step, predicted and measured; memory against prediction and limit; curves of
-// loss and throughput; the last evaluation. Lines have no newline. Pure. `problem` is why the
-// folder could not be read again, "" where it could; `view` is then what was read before.
+// Returns the lines of the screen, without newlines: model, step, loss, throughput against the
+// prediction and time left; each lane over a steady step, predicted and measured; memory against
+// prediction and limit; curves of loss and throughput; the last evaluation. Pure. `problem` says
+// why the folder could not be read again, and `view` is then what was read before; "" if it could.
 std::vector<std::string> DrawFrame(const RunView& view, std::string_view problem,
                                    const FrameSize& size, const FrameStyle& style);
 

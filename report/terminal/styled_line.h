@@ -8,27 +8,26 @@ namespace horizon {
 
 // What a terminal can show.
 struct FrameStyle {
-  bool utf8 = false;    // block characters; else ASCII alone
+  bool utf8 = false;    // Unicode block characters; else ASCII only
   bool colour = false;  // escape sequences for colours
 };
 
 enum class Tone { kPlain, kStrong, kDim, kGood, kWarning, kBad, kPredicted, kMeasured };
 
-// A line put together from pieces of text, each in a tone. A letter of UTF-8 takes one column.
+// A line made of pieces of text, each with a tone. A UTF-8 character takes one column.
 class StyledLine {
  public:
   StyledLine() = default;
   explicit StyledLine(std::string_view text, Tone tone = Tone::kPlain) { Add(text, tone); }
 
-  // Whatever `text` holds, it does not move the cursor: control characters and what is not UTF-8
-  // become '?'.
+  // Appends text. It can never move the cursor: control characters and invalid UTF-8 become '?'.
   StyledLine& Add(std::string_view text, Tone tone = Tone::kPlain);
-  // Spaces up to this column, at least one unless the line is empty.
+  // Appends spaces up to this column, at least one unless the line is empty.
   StyledLine& PadTo(int column);
 
   int width() const { return width_; }
-  // At most `columns` columns (0: all), without spaces at the end; letters beyond ASCII become '?'
-  // where the style has none.
+  // The line, cut to `columns` columns (0: not cut), without spaces at the end. Without style.utf8,
+  // characters beyond ASCII become '?'.
   std::string Text(const FrameStyle& style, int columns) const;
 
  private:

@@ -12,7 +12,7 @@
 #include "common/text/quote.h"
 #include "common/text/str_cat.h"
 #include "model/files/model_folder_writer.h"
-#include "model/files/safetensors_start.h"
+#include "model/files/safetensors_layout.h"
 #include "model/files/tensor_entry.h"
 
 namespace horizon {
@@ -88,21 +88,21 @@ absl::Status AddFiles(std::string_view stem, const std::vector<size_t>& members,
     const auto [begin, end] = shards[number];
     CheckpointFile file{.name = ShardName(stem, number, shards.size())};
     // transformers refuses weights that do not say which framework wrote them.
-    ASSIGN_OR_RETURN(SafetensorsStart start,
-                     StartSafetensors(file.name,
-                                      std::vector<TensorDeclaration>(declared.begin() + begin,
-                                                                     declared.begin() + end),
-                                      {{"format", "pt"}}));
+    ASSIGN_OR_RETURN(SafetensorsLayout shard,
+                     LayOutSafetensors(file.name,
+                                       std::vector<TensorDeclaration>(declared.begin() + begin,
+                                                                      declared.begin() + end),
+                                       {{"format", "pt"}}));
     for (size_t i = begin; i < end; ++i) {
-      const TensorEntry* place = start.header.Find(declared[i].name);
+      const TensorEntry* place = shard.header.Find(declared[i].name);
       CHECK(place != nullptr);
       CheckpointEntry& entry = layout.entries[members[i]];
       entry.file = layout.files.size();
-      entry.offset = start.text.size() + place->begin;
+      entry.offset = shard.text.size() + place->begin;
       entry.bytes = place->bytes();
     }
-    const Bytes bytes = start.data_bytes + Bytes(start.text.size());
-    file.start = std::move(start.text);
+    const Bytes bytes = shard.data_bytes + Bytes(shard.text.size());
+    file.start = std::move(shard.text);
     file.bytes = bytes;
     layout.total_bytes += bytes;
     layout.files.push_back(std::move(file));

@@ -15,14 +15,14 @@
 
 namespace horizon {
 
-// A tensor of the model whose state is saved. A tied head is not listed: it has no state of its
-// own.
+// A tensor of the model that is saved with its state. A tied head is not listed, because it has no
+// state of its own.
 struct SavedTensor {
-  std::string name;  // Hugging Face's
+  std::string name;  // as in Hugging Face's files
   std::vector<int64_t> shape;
 };
 
-// One part of one tensor, and where it lies.
+// One part of one tensor's state, and where it is stored.
 struct CheckpointEntry {
   size_t tensor = 0;  // position in CheckpointLayout::tensors
   StatePart part = StatePart::kHi;
@@ -33,20 +33,24 @@ struct CheckpointEntry {
   std::vector<int64_t> shape;
 };
 
-// A file of a checkpoint. A text file is all `start`; a safetensors file begins with it.
+// A file of a checkpoint. `start` is the whole content of a text file, or the header of a
+// safetensors file.
 struct CheckpointFile {
   std::string name;
   std::string start;
   Bytes bytes;
 };
 
-// The files of a checkpoint and the place of every byte: a pure function of the model's tensors,
-// the state format and the mode, never of the plan. Plain data, read by any thread.
-//   model*.safetensors   hi, BF16, under the model's own names; with model.safetensors.index.json
-//                        when there are several, so that the folder opens wherever models do
-//   low*.safetensors     lo, I16
-//   moments*.safetensors m and v: F32 or BF16, or U8 with m_scale and v_scale (F32, one for each
-//                        kMomentBlock parameters of the tensor, the last block may be short)
+// The files of a checkpoint and the position of every byte in them. It is a pure function of the
+// model's tensors, the state format and the mode, and never depends on the plan. Plain data; any
+// thread may read it.
+//   model*.safetensors   the bf16 high halves (hi) of the masters, BF16, under the model's own
+//                        names; with model.safetensors.index.json when there are several files, so
+//                        that other programs can open the folder as a model
+//   low*.safetensors     the 16-bit low halves (lo), I16
+//   moments*.safetensors first and second moments (m and v): F32 or BF16, or U8 with m_scale and
+//                        v_scale (F32, one for each moment block of kMomentBlock parameters of the
+//                        tensor; the last block may be short)
 // Several files of a kind are numbered STEM-00001-of-0000N.safetensors.
 struct CheckpointLayout {
   SaveMode mode = SaveMode::kFull;
@@ -55,11 +59,12 @@ struct CheckpointLayout {
   std::vector<CheckpointFile> files;
   std::vector<CheckpointEntry> entries;  // tensor by tensor, in the model's order
 
-  // On disk: all files but the manifest, and of them what the mode `weights` has too.
+  // Bytes on disk of all files except the manifest, and the part of them that the mode `weights`
+  // has too.
   Bytes total_bytes;
   Bytes weights_bytes;
 
-  // The entries of a tensor are a run of entries_per_tensor(): its parts in StatePart's order.
+  // Each tensor has entries_per_tensor() consecutive entries: its parts in StatePart's order.
   size_t entries_per_tensor() const {
     return tensors.empty() ? 0 : entries.size() / tensors.size();
   }
@@ -67,21 +72,23 @@ struct CheckpointLayout {
   const CheckpointEntry* Find(size_t tensor, StatePart part) const;
 };
 
-// The largest file unless one tensor alone is larger: what hubs accept and tools expect.
+// The largest size of a file, unless one tensor alone is larger: what model hubs accept and tools
+// expect.
 inline constexpr Bytes kMaxCheckpointShard = Bytes(CheckedU64(5'000'000'000));
 
-// InvalidArgument when the tensors make no files: a name twice, not UTF-8, a
-// negative dimension, sizes beyond 64 bits, more than 500,000 parts.
+// Lays out the files. InvalidArgument when the tensors cannot be laid out: a repeated name, a name
+// that is not UTF-8, a negative dimension, sizes beyond 64 bits, more than 500,000 parts.
 absl::StatusOr<CheckpointLayout> LayOutCheckpoint(std::vector<SavedTensor> tensors,
                                                   StateFormat format, SaveMode mode,
                                                   Bytes max_shard = kMaxCheckpointShard);
 
-// What `copies` checkpoints take on disk, manifests and rounding up to whole blocks included.
-// `extra` is for the files of others (config, tokenizer) that each of them carries.
+// The bytes that `copies` checkpoints need on disk, including manifests and rounding up to whole
+// disk blocks. `extra` is the size of the other files (config, tokenizer) that each checkpoint
+// carries.
 Bytes DiskBytes(const CheckpointLayout& layout, int64_t copies = 1, Bytes extra = {});
 
-// ResourceExhausted when the file system of `folder` has not that much left: bytes needed, bytes
-// free, and whether saving the weights alone would fit.
+// ResourceExhausted when the file system of `folder` has less space left than that. The message has
+// the bytes needed, the bytes free, and whether saving the weights alone would fit.
 absl::Status CheckFreeSpace(Io& io, const std::string& folder, const CheckpointLayout& layout,
                             int64_t copies = 1, Bytes extra = {});
 

@@ -265,8 +265,8 @@ absl::StatusOr<std::vector<FoundCheckpoint>> FindCheckpoints(Io& io,
 }
 
 absl::StatusOr<Checkpoint> OpenNewestCheckpoint(Io& io, const std::string& run_folder) {
-  constexpr int kMostLooks = 100;
-  for (int looks = 1;; ++looks) {
+  constexpr int kMostTries = 100;
+  for (int tries = 1;; ++tries) {
     ASSIGN_OR_RETURN(const std::vector<FoundCheckpoint> found, FindCheckpoints(io, run_folder));
     if (found.empty()) {
       return absl::NotFoundError(StrCat("there is no checkpoint in '", run_folder, "'"));
@@ -275,7 +275,7 @@ absl::StatusOr<Checkpoint> OpenNewestCheckpoint(Io& io, const std::string& run_f
     if (newest.ok()) return newest;
     // A run that trains meanwhile removes a checkpoint when there are newer ones.
     const bool gone = absl::IsNotFound(io.Info(found.front().path).status());
-    if (gone && looks < kMostLooks) continue;
+    if (gone && tries < kMostTries) continue;
     return WithOlderCheckpoint(io, run_folder, found.front().step, newest.status());
   }
 }

@@ -16,7 +16,7 @@
 namespace horizon {
 namespace {
 
-// Copied out of the state at once.
+// Bytes that are copied out of the state at a time.
 constexpr uint64_t kPieceBytes = uint64_t{4} << 20;
 
 double SecondsOf(Nanoseconds time) { return std::chrono::duration<double>(time).count(); }
@@ -57,7 +57,8 @@ CheckpointSaver::CheckpointSaver(const Schedule& schedule, const ParameterStore&
 absl::StatusOr<std::unique_ptr<CheckpointSaver>> CheckpointSaver::Create(
     const Schedule& schedule, const ParameterStore& store, const Options& options) {
   std::unique_ptr<CheckpointSaver> saver(new CheckpointSaver(schedule, store, options));
-  ASSIGN_OR_RETURN(saver->thread_, StartThread("saver", [saver = saver.get()] { saver->Serve(); }));
+  ASSIGN_OR_RETURN(saver->thread_,
+                   StartThread("saver", [saver = saver.get()] { saver->RunSaves(); }));
   return saver;
 }
 
@@ -79,9 +80,9 @@ CheckpointSaver::Save& CheckpointSaver::Add(int64_t step) {
   return *saves_.back();
 }
 
-// The thread: one save after the other. Only one writes at a time, since a writer begins by
-// removing what others left unfinished.
-void CheckpointSaver::Serve() {
+// Runs one save after the other. Only one writes at a time, since a writer begins by removing the
+// unfinished folders of others.
+void CheckpointSaver::RunSaves() {
   std::unique_lock lock(mutex_);
   while (true) {
     std::shared_ptr<Save> next;
@@ -133,7 +134,7 @@ SaveReport CheckpointSaver::SaveNow(int64_t step, CheckpointFacts facts) {
 
 void CheckpointSaver::BeforeUpdate(int64_t step, int32_t chunk) {
   std::unique_lock lock(mutex_);
-  // While this waits, the other thread may forget a save that has ended.
+  // While this waits, the training thread may remove a save that has ended.
   const std::deque<std::shared_ptr<Save>> saves = saves_;
   for (const std::shared_ptr<Save>& shared : saves) {
     Save& save = *shared;
@@ -183,7 +184,7 @@ std::vector<SaveReport> CheckpointSaver::Finish() {
   return std::exchange(reports_, {});
 }
 
-// Waits until no more than so many saves are under way, oldest first.
+// Waits until at most so many saves are in progress, oldest first.
 void CheckpointSaver::Await(std::unique_lock<std::mutex>& lock, size_t most_under_way) {
   while (saves_.size() > most_under_way) {
     Save& oldest = *saves_.front();

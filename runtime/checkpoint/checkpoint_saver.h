@@ -26,37 +26,37 @@
 
 namespace horizon {
 
-// How a save went.
+// The outcome of a save.
 struct SaveReport {
   int64_t step = 0;
   absl::Status status;
   std::string path;
   Bytes bytes;
   double seconds = 0;
-  double waited = 0;    // that updates stood still for it
-  bool at_end = false;  // of the run: nothing is tried again
+  double waited = 0;    // seconds that optimizer updates were blocked by it
+  bool at_end = false;  // the save at the end of the run: it is not tried again
 };
 
 // Saves the state after a step while later steps run.
 //
 // The state after step N exists chunk by chunk, from the chunk's update of step N to its update of
-// step N + 1, and not for all chunks at one moment: with updates behind forward the first chunks
-// are a step ahead of the last. So a thread of its own, one for all saves of a run, writes each
-// chunk when its update N is made, and the chunk's update N + 1 waits until it is written; chunks
-// that are waited for go first.
-// Where the disk is quick nothing ever waits, and no second copy of the state is made: a piece is
-// copied out, its checksum taken, and written.
+// step N + 1, and never for all chunks at one moment: when updates run behind forward, the first
+// chunks are a step ahead of the last. So a thread, one for all saves of a run, writes each chunk
+// when its update N has been made, and the chunk's update N + 1 is blocked until it is written;
+// chunks that an update waits for are written first. Where the disk is fast nothing ever waits. No
+// second copy of the state is made: a piece is copied out, its checksum is taken, and it is
+// written.
 //
-// At most two saves are under way, the second of which writes when the first has ended; so a save
-// at every step cannot lock up: before a third begins the first is awaited, whose updates are all
-// in steps that were begun.
+// At most two saves are in progress, and the second writes when the first has ended. A save at
+// every step cannot deadlock: before a third begins, the first is awaited, and all its updates are
+// in steps that have begun.
 //
-//   Begin(N) before step N is begun, Provide(N, facts) when it is over, TakeReports() now and then;
+//   Begin(N) before step N begins, Provide(N, facts) when it has ended, TakeReports() now and then;
 //   Finish() when the steps are over.
 //
-// Those are called by the thread that trains, the watch's functions by the optimizer's lane. All
-// that is passed in outlives it.
-class CheckpointSaver final : public UpdateWatch {
+// The training thread calls these; the optimizer lane's thread calls the functions of
+// UpdateObserver. Everything passed in outlives the saver.
+class CheckpointSaver final : public UpdateObserver {
  public:
   struct Options {
     Io& io;
@@ -64,28 +64,29 @@ class CheckpointSaver final : public UpdateWatch {
     const RunLock& lock;
     const CheckpointLayout& layout;
     std::vector<ExtraFile> extra_files;
-    int64_t keep = 2;  // older ones are removed after each commit
-    // A checkpoint of the same step gives way to the new one: a run that was resumed before it
-    // comes past it again, with the same bits.
+    int64_t keep = 2;  // checkpoints to keep; older ones are removed after each commit
+    // Replace an existing checkpoint of the same step. A run that was resumed from an earlier step
+    // reaches such a step again, with the same bits.
     bool replace = false;
   };
-  // Starts the thread that writes: what a save needs of the system is had before the first step.
-  // ResourceExhausted where there is no thread to be had.
+  // Starts the writing thread, so that everything a save needs from the system is there before the
+  // first step. ResourceExhausted when the system gives no thread.
   static absl::StatusOr<std::unique_ptr<CheckpointSaver>> Create(const Schedule& schedule,
                                                                  const ParameterStore& store,
                                                                  const Options& options);
   ~CheckpointSaver() override;  // Finish()
 
-  // From now on the state after `step` is being saved. Errors come as a report.
+  // Begins saving the state after `step`. Errors are returned in a report.
   void Begin(int64_t step);
-  // What belongs to that state beside the parameters.
+  // Sets what is saved of that state besides the parameters.
   void Provide(int64_t step, CheckpointFacts facts);
-  // Saves the state as it is: nothing runs, and the store holds exactly the state after `step`.
+  // Saves the present state and waits for it. Nothing may run, and the store must hold exactly the
+  // state after `step`.
   SaveReport SaveNow(int64_t step, CheckpointFacts facts);
 
-  // Saves that have ended since the last call.
+  // Returns the reports of saves that have ended since the last call.
   std::vector<SaveReport> TakeReports();
-  // Waits for the saves under way. Those that still lack an update or their facts are dropped.
+  // Waits for the saves in progress. Saves that still lack an update or their facts are dropped.
   std::vector<SaveReport> Finish();
 
   void BeforeUpdate(int64_t step, int32_t chunk) override;
@@ -96,7 +97,7 @@ class CheckpointSaver final : public UpdateWatch {
   struct Save {
     int64_t step = 0;
     std::vector<ChunkState> chunks;
-    std::deque<int32_t> ready;  // in the order they are to be written
+    std::deque<int32_t> ready;  // chunks, in the order in which they will be written
     size_t written = 0;
     std::optional<CheckpointFacts> facts;
     bool dropped = false;
@@ -106,7 +107,7 @@ class CheckpointSaver final : public UpdateWatch {
 
   CheckpointSaver(const Schedule& schedule, const ParameterStore& store, const Options& options);
   Save& Add(int64_t step);
-  void Serve();
+  void RunSaves();  // the thread's function
   void Run(Save& save);
   absl::Status Write(Save& save);
   absl::Status WriteChunk(CheckpointWriter& writer, int64_t step, int32_t chunk);
@@ -115,20 +116,20 @@ class CheckpointSaver final : public UpdateWatch {
   const ParameterStore& store_;
   const Options options_;
   const int32_t chunk_count_;
-  std::vector<ChunkState> first_states_;  // by chunk, as a save begins: of frozen ones, written
-  size_t frozen_ = 0;                     // chunks of which nothing is saved
-  std::vector<size_t> tensor_of_;         // by place of the store: position in the layout's tensors
+  std::vector<ChunkState> first_states_;  // of each chunk as a save begins; frozen: kWritten
+  size_t frozen_ = 0;                     // frozen chunks, of which nothing is saved
+  std::vector<size_t> tensor_of_;         // for each place of the store: index in layout.tensors
 
-  std::mutex mutex_;  // guards all below, and what is in a Save
+  std::mutex mutex_;  // guards all members below and the contents of each Save
   std::condition_variable changed_;
-  std::deque<std::shared_ptr<Save>> saves_;  // in order of steps; those that ended come first
+  std::deque<std::shared_ptr<Save>> saves_;  // in order of steps; ended ones come first
   std::vector<SaveReport> reports_;
   bool closing_ = false;
 
-  std::jthread thread_;  // Serve(); the last member, joined first
+  std::jthread thread_;  // runs RunSaves(); the last member, joined first
 };
 
-// The trained tensors of a model as a checkpoint lists them.
+// The trained tensors of a model, in the form in which a checkpoint lists them.
 std::vector<SavedTensor> SavedTensorsOf(const Schedule& schedule);
 
 }  // namespace horizon

@@ -65,7 +65,7 @@ absl::StatusOr<std::unique_ptr<CheckpointWriter>> CheckpointWriter::Create(
   RETURN_IF_ERROR(CheckExtraFiles(layout, options.extra_files));
   auto writer =
       std::unique_ptr<CheckpointWriter>(new CheckpointWriter(io, lock, layout, std::move(options)));
-  RETURN_IF_ERROR(writer->Keep(writer->Begin()));
+  RETURN_IF_ERROR(writer->KeepFirstError(writer->Begin()));
   return writer;
 }
 
@@ -93,7 +93,7 @@ absl::Status CheckpointWriter::Begin() {
   return made;
 }
 
-absl::Status CheckpointWriter::Keep(const absl::Status& status) {
+absl::Status CheckpointWriter::KeepFirstError(const absl::Status& status) {
   if (status.ok() || !status_.ok()) return status_;
   status_ =
       WithMessage(status, StrCat("cannot save checkpoint '", path_, "' (",
@@ -105,7 +105,7 @@ absl::Status CheckpointWriter::Keep(const absl::Status& status) {
 
 absl::Status CheckpointWriter::Write(size_t entry, uint64_t offset,
                                      std::span<const std::byte> bytes, int64_t step) {
-  if (status_.ok()) return Keep(WriteUnchecked(entry, offset, bytes, step));
+  if (status_.ok()) return KeepFirstError(WriteUnchecked(entry, offset, bytes, step));
   return status_;
 }
 
@@ -213,7 +213,7 @@ Manifest CheckpointWriter::MakeManifest(const CheckpointFacts& facts) const {
 
 absl::Status CheckpointWriter::Commit(const CheckpointFacts& facts) {
   CHECK(facts.job.state_format == layout_.format && !is_committed_);
-  if (status_.ok()) return Keep(CommitUnchecked(facts));
+  if (status_.ok()) return KeepFirstError(CommitUnchecked(facts));
   return status_;
 }
 

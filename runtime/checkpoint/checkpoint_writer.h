@@ -19,25 +19,25 @@
 
 namespace horizon {
 
-// A text file that goes with the weights (config.json, tokenizer.json), so that others can open
-// them.
+// A text file that is saved with the weights (config.json, tokenizer.json), so that other programs
+// can open them.
 struct ExtraFile {
   std::string name;
   std::string text;
 };
 
-// Writes one checkpoint so that a kill, a power cut or a full disk at any moment leaves what was
-// there before, or all of the new one, never a part that looks whole:
-//   Create   room on the disk, a fresh folder step-N.tmp-K under the run's lock
-//   Write    bytes into files of that folder; CRCs are taken from memory as they leave it; a file
-//            is synced and closed with its last byte
-//   Commit   the text files, the manifest, a sync of the folder, the rename to step-N, a sync of
-//            its parent, and a look at the result as a reader sees it
-// After an error the temporary folder is dropped, every later call returns the same error, and
-// another attempt begins with a new writer: a file whose sync failed is never synced again.
-// One thread at a time. `io`, `lock` and `layout` outlive it. Holds little memory: pieces go from
-// the caller's memory to the file, and of what was written at most 32 MiB a file stays in the
-// system's cache.
+// Writes one checkpoint. A kill, a power cut or a full disk at any moment leaves either what was
+// there before or the complete new checkpoint, never a part that looks complete:
+//   Create   checks the disk space and makes a new folder step-N.tmp-K under the run's lock
+//   Write    writes bytes into files of that folder; CRCs are computed from the bytes in memory; a
+//            file is synced and closed with its last byte
+//   Commit   writes the text files and the manifest, syncs the folder, renames it to step-N, syncs
+//            the parent, and opens the result as a reader would
+// After an error the temporary folder is removed, every later call returns the same error, and
+// another attempt needs a new writer: a file whose sync failed is never synced again. Used by one
+// thread at a time. `io`, `lock` and `layout` outlive it. It needs little memory: pieces go
+// directly from the caller's memory to the file, and at most 32 MiB of each file stay in the
+// system's page cache.
 class CheckpointWriter {
  public:
   struct Options {
@@ -45,8 +45,9 @@ class CheckpointWriter {
     std::vector<ExtraFile> extra_files;
   };
 
-  // Drops what an earlier process left unfinished, then checks the space: ResourceExhausted as
-  // CheckFreeSpace. AlreadyExists when step N is there. Makes RUN/checkpoints where it is missing.
+  // Removes what an earlier process left unfinished, then checks the space: ResourceExhausted as in
+  // CheckFreeSpace. AlreadyExists when there is a checkpoint of step N. Makes RUN/checkpoints where
+  // it is missing.
   static absl::StatusOr<std::unique_ptr<CheckpointWriter>> Create(Io& io, const RunLock& lock,
                                                                   const CheckpointLayout& layout,
                                                                   Options options);
@@ -54,18 +55,18 @@ class CheckpointWriter {
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
-  // Bytes of an entry (its position in layout.entries), from byte `offset` of the tensor on: any
-  // order within a tensor and over tensors, each byte once. `step` is the step whose state the
-  // bytes are: FailedPrecondition when it is another than the checkpoint's, or bytes come twice;
-  // InvalidArgument when they lie outside the tensor.
+  // Writes bytes of an entry (an index into layout.entries), beginning at byte `offset` of the
+  // tensor. Bytes may come in any order within and across tensors, each byte once. `step` is the
+  // step whose state the bytes are. FailedPrecondition when it is not the checkpoint's step, or
+  // when bytes come twice; InvalidArgument when they are outside the tensor.
   absl::Status Write(size_t entry, uint64_t offset, std::span<const std::byte> bytes, int64_t step);
 
-  // Makes it a checkpoint. FailedPrecondition, naming the tensor, unless every byte was written.
-  // The job's state format must be the layout's. Once; nothing may follow.
+  // Completes and publishes the checkpoint. FailedPrecondition, naming the tensor, unless every
+  // byte was written. The job's state format must be the layout's. Called once; no call may follow.
   absl::Status Commit(const CheckpointFacts& facts);
 
-  // Drops the temporary folder. What cannot be removed stays under its temporary name, which resume
-  // ignores. Also done by the destructor of a writer that did not commit.
+  // Removes the temporary folder. What cannot be removed stays under its temporary name, which
+  // resume ignores. The destructor of a writer that did not commit does the same.
   void Abandon();
 
   // Where the committed checkpoint is (or will be).
@@ -92,8 +93,8 @@ class CheckpointWriter {
   absl::Status Publish();
   absl::Status Withdraw(const absl::Status& reason);
   Manifest MakeManifest(const CheckpointFacts& facts) const;
-  // Keeps the first error, with what was being done, and drops the folder.
-  absl::Status Keep(const absl::Status& status);
+  // Keeps the first error, with what was being done, and removes the temporary folder.
+  absl::Status KeepFirstError(const absl::Status& status);
 
   Io& io_;
   const RunLock& lock_;
@@ -101,8 +102,8 @@ class CheckpointWriter {
   const Options options_;
   std::string path_;
   std::string temporary_;               // empty: there is none
-  std::vector<OpenFile> files_;         // as in the layout
-  std::vector<WrittenRanges> written_;  // by entry
+  std::vector<OpenFile> files_;         // in the layout's order
+  std::vector<WrittenRanges> written_;  // of each entry
   Bytes bytes_written_;
   bool is_committed_ = false;
   absl::Status status_;

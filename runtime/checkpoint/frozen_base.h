@@ -14,14 +14,15 @@
 
 namespace horizon {
 
-// The frozen tensors of a model are the base that its trained tensors go with. Checkpoints hold
+// The frozen tensors of a model are the base that its trained tensors belong to. Checkpoints hold
 // their checksums instead of their bytes (frozen_tensor.h).
 
-// The checksums of frozen tensors, whose values come piece by piece, one tensor after another.
+// Computes the checksums of frozen tensors. Their values are added in pieces, one tensor after
+// another.
 class FrozenChecksums {
  public:
-  // The next values of the tensor `name`, as the two halves of the split fp32 master; `lo` is all 0
-  // where compute reads the high halves alone.
+  // Adds the next values of the tensor `name`, as the two halves of the split fp32 master. `lo` is
+  // all 0 where compute reads only the high halves.
   void Add(const std::string& name, std::span<const uint16_t> hi, std::span<const int16_t> lo);
   std::vector<FrozenTensor> Finish();
 
@@ -32,9 +33,9 @@ class FrozenChecksums {
   uint64_t low_bytes_ = 0;
 };
 
-// The checksums of the tensors of `source` that `job` freezes: what ParameterStore::ChecksumFrozen
-// tells of a store that was filled from it. Reads all of them once. Errors are those of the source
-// and of SelectTrained.
+// Computes the checksums of the tensors of `source` that `job` freezes. They equal those of
+// ParameterStore::ChecksumFrozen for a store that was filled from the same source. Reads all of
+// these tensors once. Errors are those of the source and of SelectTrained.
 absl::StatusOr<std::vector<FrozenTensor>> ChecksumFrozenBase(const ModelSpec& spec,
                                                              const TrainingJob& job,
                                                              const ParameterSource& source);

@@ -31,7 +31,7 @@ class Loader {
         [this](const TensorRecord& tensor, uint64_t offset, std::span<const std::byte> bytes) {
           return Take(tensor, offset, bytes);
         }));
-    return store_.RebuildCopies();
+    return store_.RebuildResidentWeights();
   }
 
  private:

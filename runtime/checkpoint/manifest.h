@@ -18,40 +18,41 @@
 
 namespace horizon {
 
-// manifest.json: what a checkpoint is and holds. A checkpoint without a valid one is none.
-// Version 2 added `frozen`; in version 1 every tensor was trained.
+// manifest.json describes what a checkpoint is and holds. A folder without a valid one is not a
+// checkpoint. Version 2 added `frozen`; in version 1 every tensor was trained.
 
 inline constexpr int64_t kManifestVersion = 2;
 inline constexpr Bytes kMaxManifest = 128_MiB;
 
-// What a run has counted so far; losses are finite, or absent before there was one.
+// What a run has counted so far. Losses are finite, or absent before the first one.
 struct RunCounters {
   int64_t skipped_steps = 0;
-  int64_t tokens = 0;  // seen, padding included
+  int64_t tokens = 0;  // tokens processed, including padding
   std::optional<double> first_loss;
   std::optional<double> best_loss;
   std::optional<double> last_loss;
   friend bool operator==(const RunCounters&, const RunCounters&) = default;
 };
 
-// All that a run needs beside the tensors to go on where it stood.
+// Everything besides the tensors that a run needs in order to continue exactly.
 struct CheckpointFacts {
   TrainingJob job;
   StreamPlan plan;
   std::string model_fingerprint;  // FingerprintOf(spec)
-  // The base that the trained tensors go with: the frozen tensors, in the model's order.
+  // The checksums of the frozen tensors, in the model's order: the base that the trained tensors
+  // belong to.
   std::vector<FrozenTensor> frozen;
-  std::string data_fingerprint;  // of the data's content and how it is read
-  DataPosition data_position;    // of the step after this one
-  int64_t generator_key = 0;     // every random number is a function of it and of counters
+  std::string data_fingerprint;  // of the data's content and of how it is read
+  DataPosition data_position;    // where the next step begins to read
+  int64_t generator_key = 0;     // every random number is a function of this key and of counters
   RunCounters counters;
-  int64_t metrics_lines = 0;  // of metrics.jsonl that belong to the steps up to this one
+  int64_t metrics_lines = 0;  // lines of metrics.jsonl that belong to the steps up to this one
   friend bool operator==(const CheckpointFacts&, const CheckpointFacts&) = default;
 };
 
-// One part of one tensor as it lies in the files.
+// One part of one tensor's state, as stored in the files.
 struct TensorRecord {
-  std::string name;  // of the model's tensor; in the file it is SavedName(name, part)
+  std::string name;  // the model's name of the tensor; in the file: SavedName(name, part)
   StatePart part = StatePart::kHi;
   Dtype dtype = Dtype::kBF16;
   std::vector<int64_t> shape;
@@ -59,12 +60,12 @@ struct TensorRecord {
   uint64_t offset = 0;  // from the start of the file
   Bytes bytes;
   uint32_t crc32c = 0;
-  int64_t step = 0;  // whose state these bytes are
+  int64_t step = 0;  // the step whose state these bytes are
   friend bool operator==(const TensorRecord&, const TensorRecord&) = default;
 };
 
-// A file beside the manifest, and the CRC-32C of its first `head_bytes`: all of a text file, length
-// and header of a safetensors file.
+// A file beside the manifest, and the CRC-32C of its first `head_bytes`: the whole of a text file,
+// or the length and header of a safetensors file.
 struct FileRecord {
   std::string name;
   Bytes bytes;
@@ -73,6 +74,7 @@ struct FileRecord {
   friend bool operator==(const FileRecord&, const FileRecord&) = default;
 };
 
+// The content of manifest.json.
 struct Manifest {
   int64_t step = 0;
   SaveMode mode = SaveMode::kFull;
@@ -84,14 +86,15 @@ struct Manifest {
   friend bool operator==(const Manifest&, const Manifest&) = default;
 };
 
-// JSON whose last line is the CRC-32C of all lines before it. Pure: equal manifests give equal
-// text.
+// Writes the manifest as JSON. The last line is the CRC-32C of all lines before it. Pure: equal
+// manifests give equal text.
 std::string WriteManifest(const Manifest& manifest);
 
-// The manifest in `text`. DataLoss, with file and reason, when the CRC does not agree, a field is
-// missing, unknown or out of range, a file name is no plain one, a part lies outside its file, has
-// another size than its type and shape say or another step, or stands twice. InvalidArgument for
-// one that a newer version of the program wrote. `file` is for messages.
+// Parses a manifest. DataLoss, with file and reason, when the CRC does not match; when a field is
+// missing, unknown or out of range; when a file name is not a plain name; when a part is outside
+// its file, is listed twice, or has a size other than its type and shape give or a step other than
+// the checkpoint's. InvalidArgument for a manifest that a newer version of the program wrote.
+// `file` is for messages.
 absl::StatusOr<Manifest> ParseManifest(const std::string& file, std::string_view text);
 
 }  // namespace horizon

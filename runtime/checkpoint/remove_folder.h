@@ -7,10 +7,10 @@
 
 namespace horizon {
 
-// Removes a folder of a checkpoint that nobody counts on any more (its name is a temporary one, and
-// durably so): its files, then itself. Links are removed, never followed. A folder inside, which
-// is not ours, stays and is an error. NotFound is no error. Goes on after errors; returns the
-// first.
+// Removes a checkpoint's folder that is no longer needed: first its files, then the folder itself.
+// Its name must already be a temporary one, and that rename must be synced to disk. Links are
+// removed, never followed. A subfolder, which is not ours, stays and is an error. A folder that
+// does not exist is no error. Continues after errors and returns the first.
 absl::Status RemoveFolder(Io& io, const std::string& folder);
 
 }  // namespace horizon

@@ -10,7 +10,8 @@
 
 namespace horizon {
 
-// What a run that resumes was asked for, to be held against what the checkpoint was saved with.
+// What the user asked of a run that resumes, to be compared with what the checkpoint was saved
+// with.
 struct AskedRun {
   const TrainingJob& job;
   std::string_view model_fingerprint;
@@ -18,21 +19,21 @@ struct AskedRun {
   const std::vector<std::string>& trained;  // names of the tensors it trains (TrainedNames)
 };
 
-// One line for each difference that changes the numbers: field, saved, asked, and what to do. Empty
-// when the run goes on exactly. The plan may differ, and so may
+// Lists the differences that would change the numbers, one line each: field, saved value, asked
+// value, and what to do. Empty when the run continues exactly. The plan may differ, and so may
 //   data, model   as paths, where the fingerprints agree: files move
 //   train, freeze as patterns, where they select the same tensors
-//   steps         with a constant learning rate, which does not depend on it; not below the
+//   steps         with a constant learning rate, which does not depend on it; but not below the
 //                 checkpoint's own step
 std::vector<std::string> DescribeDifferences(const Manifest& saved, const AskedRun& asked);
 
-// InvalidArgument with those lines; or when the checkpoint holds weights alone. `path` is the
+// InvalidArgument with those lines, or when the checkpoint holds only weights. `path` is the
 // checkpoint's, for messages.
 absl::Status CheckResumable(const std::string& path, const Manifest& saved, const AskedRun& asked);
 
-// InvalidArgument, naming the first tensor that differs, when the frozen tensors that were `found`
-// in the model that a run was given are not those it began with, which its trained ones go with.
-// `run` is the checkpoint's path or the run's, for messages.
+// Checks that a run continues with the frozen tensors that its trained tensors belong to. `began`
+// are those that the run began with, `found` those of the model that was given now. InvalidArgument
+// names the first tensor that differs. `run` is the path of the checkpoint or run, for messages.
 absl::Status CheckFrozenBase(const std::string& run, const std::vector<FrozenTensor>& began,
                              const std::vector<FrozenTensor>& found);
 

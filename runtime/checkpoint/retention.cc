@@ -15,9 +15,9 @@ namespace {
 
 constexpr int kTemporaryNames = 1000;
 
-// Gives a committed checkpoint a temporary name, which is returned.
-absl::StatusOr<std::string> SetAside(Io& io, const RunLock& lock, int64_t step,
-                                     const std::string& path) {
+// Renames a committed checkpoint to a temporary name, which is returned.
+absl::StatusOr<std::string> RenameToTemporary(Io& io, const RunLock& lock, int64_t step,
+                                              const std::string& path) {
   absl::Status renamed;
   for (int number = 1; number <= kTemporaryNames; ++number) {
     std::string temporary = JoinPath(lock.checkpoints_folder(), TemporaryName(step, number));
@@ -28,14 +28,15 @@ absl::StatusOr<std::string> SetAside(Io& io, const RunLock& lock, int64_t step,
   return renamed;
 }
 
-absl::Status RemoveAll(Io& io, const RunLock& lock, const std::vector<FoundCheckpoint>& victims) {
-  if (victims.empty()) return absl::OkStatus();
-  std::vector<std::string> aside;
-  for (const FoundCheckpoint& victim : victims) {
-    ASSIGN_OR_RETURN(aside.emplace_back(), SetAside(io, lock, victim.step, victim.path));
+absl::Status RemoveAll(Io& io, const RunLock& lock, const std::vector<FoundCheckpoint>& removed) {
+  if (removed.empty()) return absl::OkStatus();
+  std::vector<std::string> temporary;
+  for (const FoundCheckpoint& checkpoint : removed) {
+    ASSIGN_OR_RETURN(temporary.emplace_back(),
+                     RenameToTemporary(io, lock, checkpoint.step, checkpoint.path));
   }
   RETURN_IF_ERROR(io.SyncDirectory(lock.checkpoints_folder()));
-  for (const std::string& folder : aside) RETURN_IF_ERROR(RemoveFolder(io, folder));
+  for (const std::string& folder : temporary) RETURN_IF_ERROR(RemoveFolder(io, folder));
   return absl::OkStatus();
 }
 
@@ -51,7 +52,7 @@ absl::StatusOr<PruneResult> PruneCheckpoints(Io& io, const RunLock& lock, int64_
                    FindCheckpoints(io, lock.run_folder()));
   PruneResult result;
   std::map<SaveMode, int64_t> kept;
-  std::vector<FoundCheckpoint> victims;
+  std::vector<FoundCheckpoint> removed;
   for (const FoundCheckpoint& checkpoint : found) {
     const absl::StatusOr<Checkpoint> open = Checkpoint::Open(io, checkpoint.path);
     if (!open.ok() && !absl::IsDataLoss(open.status()) && !absl::IsInvalidArgument(open.status())) {
@@ -60,17 +61,17 @@ absl::StatusOr<PruneResult> PruneCheckpoints(Io& io, const RunLock& lock, int64_
     if (!open.ok()) {
       const bool enough = kept[SaveMode::kFull] >= keep;
       if (!enough) result.damaged.push_back(checkpoint.path);
-      if (enough) victims.push_back(checkpoint);
+      if (enough) removed.push_back(checkpoint);
     } else if (++kept[open->manifest().mode] <= keep) {
       result.kept.push_back(checkpoint.path);
     } else {
-      victims.push_back(checkpoint);
+      removed.push_back(checkpoint);
     }
   }
   // A name that is kept but might not survive a power cut must not be what a removal relies on.
-  if (!victims.empty()) RETURN_IF_ERROR(io.SyncDirectory(lock.checkpoints_folder()));
-  RETURN_IF_ERROR(RemoveAll(io, lock, victims));
-  for (const FoundCheckpoint& victim : victims) result.removed.push_back(victim.path);
+  if (!removed.empty()) RETURN_IF_ERROR(io.SyncDirectory(lock.checkpoints_folder()));
+  RETURN_IF_ERROR(RemoveAll(io, lock, removed));
+  for (const FoundCheckpoint& checkpoint : removed) result.removed.push_back(checkpoint.path);
   RETURN_IF_ERROR(RemoveUnfinished(io, lock));
   return result;
 }

@@ -11,30 +11,33 @@
 
 namespace horizon {
 
-// Removing checkpoints so that those that are to stay are never at risk. A checkpoint goes by a
-// rename to a temporary name, a sync of the folder, and only then the removal of its files: what is
-// cut short leaves a temporary folder, never a committed name with files missing.
+// Removes old checkpoints in a way that never endangers those that stay. A checkpoint is first
+// renamed to a temporary name, then the folder is synced, and only then are its files removed. An
+// interrupted removal leaves a temporary folder, never a committed name with missing files.
 
+// The smallest number of checkpoints to keep: when one proves damaged, there is another.
 inline constexpr int64_t kLeastKept = 2;
 
+// What PruneCheckpoints did.
 struct PruneResult {
   std::vector<std::string> kept;  // paths, highest step first
   std::vector<std::string> removed;
-  std::vector<std::string> damaged;  // stayed, since they do not open; they count for nothing
+  std::vector<std::string> damaged;  // do not open; they stay and do not count as kept
 };
 
 // Keeps the `keep` (>= 2, else InvalidArgument) highest checkpoints that open (Checkpoint::Open;
-// not their payload), for full ones and ones of weights each by itself, and removes what is lower
-// than all of its kind that are kept. A damaged one that is higher than those stays for the user to
-// look at. Nothing is removed unless the folder can be synced first, and nothing after the first
-// error. Also removes what RemoveUnfinished does.
+// their payload is not read), separately for full checkpoints and for those of weights, and removes
+// the lower ones of each kind. A damaged checkpoint stays, so that the user can inspect it, unless
+// it is lower than all full checkpoints that are kept. Nothing is removed unless the folder can be
+// synced first, and nothing after the first error. It also does what RemoveUnfinished does.
 absl::StatusOr<PruneResult> PruneCheckpoints(Io& io, const RunLock& lock, int64_t keep);
 
-// Removes one committed checkpoint, whatever its state. NotFound when there is none of that step.
+// Removes one committed checkpoint, damaged or not. NotFound when there is none of that step.
 absl::Status RemoveCheckpoint(Io& io, const RunLock& lock, int64_t step);
 
-// Removes the temporary folders that killed processes left. Only the holder of the lock may:
-// another one's could be in use. Goes on after errors and returns the first.
+// Removes the temporary folders that killed processes left. Only the holder of the lock may do
+// this, since another process's folder could be in use. Continues after errors and returns the
+// first.
 absl::Status RemoveUnfinished(Io& io, const RunLock& lock);
 
 }  // namespace horizon

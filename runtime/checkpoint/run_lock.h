@@ -9,13 +9,14 @@
 
 namespace horizon {
 
-// The right to change a run folder, which one process has at a time. Whatever writes or removes
-// checkpoints takes a RunLock as its proof; reading needs none. Gone when this object is destroyed
-// or the process dies, however it dies. Moves; keep it as long as the run.
+// A lock on a run folder. One process at a time may change a run folder; everything that writes or
+// removes checkpoints takes a RunLock as proof. Reading needs none. The lock is released when this
+// object is destroyed or the process dies, in whatever way. Movable; keep it as long as the run.
 class RunLock {
  public:
-  // Locks RUN/lock; the folder must exist. FailedPrecondition, naming the process, when another one
-  // has the folder; DataLoss when anything in RUN is a symbolic link or RUN/checkpoints no folder.
+  // Locks RUN/lock; the folder must exist. FailedPrecondition, naming the process, when another
+  // process holds the lock; DataLoss when anything in RUN is a symbolic link or RUN/checkpoints is
+  // not a folder.
   static absl::StatusOr<RunLock> Acquire(Io& io, const std::string& run_folder);
 
   const std::string& run_folder() const { return run_folder_; }

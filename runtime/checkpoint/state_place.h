@@ -8,8 +8,9 @@
 
 namespace horizon {
 
-// Where the state of a slice begins within the state of its whole tensor, in bytes of this part. A
-// slice of a table begins at a block of 8-bit moments (chunk_tensors.h).
+// The offset, in bytes of this part, of a slice's state within the state of its whole tensor. A
+// slice of a table begins at a moment block, so that 8-bit moments and their scales can be divided
+// there (chunk_tensors.h).
 uint64_t OffsetInTensor(const TensorSlice& slice, StatePart part, StateFormat format);
 
 }  // namespace horizon

@@ -9,14 +9,14 @@
 
 namespace horizon {
 
-// What would be trained on, without training or writing anything.
+// What a run would train on.
 struct DataCheck {
   TokenisedFiles files;
-  int64_t packed_rows = 0;  // that the samples fill, packed in windows in the files' order
-  TokenLine example;        // the first sample; empty: there is none
+  int64_t packed_rows = 0;  // rows of the samples, packed in windows in the files' order
+  TokenLine example;        // the first sample; empty when there is none
 };
 
-// Reads and tokenises data files. TokeniseFiles' errors.
+// Reads and tokenises data files without training or writing anything. Errors are TokeniseFiles'.
 absl::StatusOr<DataCheck> CheckData(Io& io, const DataFiles& files, int threads,
                                     const DataProgress& progress = nullptr);
 

@@ -6,9 +6,8 @@
 
 namespace horizon {
 
-// How long samples are, in a memory that does not grow with their number: lengths below 64 are
-// counted each, longer ones in 32 steps for every doubling, so that a quantile is at most 1/32 too
-// small.
+// A histogram of sample lengths in constant memory. Lengths below 64 are counted exactly; longer
+// ones are counted in 32 buckets for every doubling, so a quantile is at most 1/32 too small.
 class LengthHistogram {
  public:
   static constexpr size_t kBuckets = 64 + 32 * 57;
@@ -20,13 +19,15 @@ class LengthHistogram {
   // Exact; 0 when nothing was added.
   int64_t shortest() const { return shortest_; }
   int64_t longest() const { return longest_; }
-  // A length that `share` (0 to 1) of all do not pass, to the precision above; within the shortest
-  // and the longest.
+  // The length that `share` (0 to 1) of all lengths do not exceed, to the precision above; never
+  // outside shortest() and longest().
   int64_t Quantile(double share) const;
-  // How many are at least `from` and below `to`, where both are bucket borders (a power of two is).
+  // How many lengths are at least `from` and below `to`. Both must be bucket boundaries (powers of
+  // two are).
   int64_t CountBetween(int64_t from, int64_t to) const;
 
-  // For storing: the counts of all buckets, and back with the exact ends.
+  // For storing a histogram: the counts of all buckets, and the way back, with the exact shortest
+  // and longest length.
   const std::array<int64_t, kBuckets>& buckets() const { return buckets_; }
   static LengthHistogram Restore(const std::array<int64_t, kBuckets>& buckets, int64_t shortest,
                                  int64_t longest);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint64_t kRowStream = PhiloxStreamOf("packed_source rows");
 
-// What follows the last sample of a row: as one more sample, of nothing.
+// Fills the rest of a row after its last sample: one more sample, with id 0 and without labels.
 void Pad(std::span<TokenRecord> rest) {
   for (size_t t = 0; t < rest.size(); ++t) rest[t].position = static_cast<int32_t>(t);
 }
@@ -64,7 +64,7 @@ absl::Status PackedSource::LoadWindow(DataPosition position) {
   return absl::OkStatus();
 }
 
-// The position behind a row of the window that is loaded.
+// The position after a row of the loaded window.
 DataPosition PackedSource::After(DataPosition position) const {
   const int64_t row = position.index - window_.start.index + 1;
   if (row < static_cast<int64_t>(window_.rows.size())) {

@@ -100,7 +100,7 @@ std::optional<DataKind> KindOf(const KeyHandler& record) {
 absl::Status ReadText(const Value& record, std::string_view key, std::string& text) {
   const Value* value = record.Find(key);
   if (value == nullptr) return Refuse(StrCat(Quoted(key), " is missing"));
-  return ReadWords(*value, key, text);
+  return ReadTextParts(*value, key, text);
 }
 
 // Two texts, or two lists of messages.

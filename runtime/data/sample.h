@@ -13,26 +13,26 @@
 
 namespace horizon {
 
-// What a record of a data file means. Keys that no kind knows ("id", "source") are passed over.
+// The format of a record in a data file. Keys that no format knows ("id", "source") are ignored.
 enum class DataKind {
-  kText,      // {"text"}: a document to continue
+  kText,      // {"text"}: a document, trained on as a whole
   kAlpaca,    // {"instruction", "output"}; also "input", "system", "history": [[question, answer]]
   kMessages,  // {"messages": [{"role", "content"}]}; also "system", "tools"
   kShareGpt,  // {"conversations": [{"from", "value"}]}; also "system", "tools"
   kQa,        // {"query", "response"}, {"question", "answer"}, {"prompt", "completion"|"response"}
-  // {"prompt", "completion"}: two texts that are joined as they are, or two lists of messages.
+  // {"prompt", "completion"}: two strings that are concatenated, or two lists of messages.
   kPromptCompletion,
   kTokens,  // {"input_ids"}; also "labels", "attention_mask" (token_line.h)
 };
 std::span<const EnumWord<DataKind>> WordsOf(DataKind);
 
-// One sample, as far as its kind has parts.
+// One parsed record. Which fields are set depends on its kind.
 struct Sample {
   DataKind kind = DataKind::kText;
-  std::string text;           // kText; kPromptCompletion of texts: both together
-  size_t prompt_bytes = 0;    // of such a text, the prompt's
+  std::string text;           // kText; kPromptCompletion of strings: prompt and completion
+  size_t prompt_bytes = 0;    // kPromptCompletion of strings: length of the prompt within `text`
   TokenLine tokens;           // kTokens
-  Conversation conversation;  // the others (read_conversation.h); no messages: it is none
+  Conversation conversation;  // other kinds (read_conversation.h); no messages: not used
 };
 // Whether every record of a kind is a conversation.
 inline bool IsConversation(DataKind kind) {
@@ -40,15 +40,16 @@ inline bool IsConversation(DataKind kind) {
          kind != DataKind::kPromptCompletion;
 }
 
-// The kind of a record from its keys; the first in the order kTokens, kMessages, kShareGpt,
-// kAlpaca, kPromptCompletion, kQa, kText that fits, since some data has a "text" beside what it was
-// made from. InvalidArgument when none does, naming the keys, and when `json` is no JSON object.
+// Detects the kind of a record from its keys: the first that fits in the order kTokens, kMessages,
+// kShareGpt, kAlpaca, kPromptCompletion, kQa, kText. kText is last because some data has a "text"
+// beside the fields it was made from. InvalidArgument when no kind fits, naming the keys, and when
+// `json` is not a JSON object.
 absl::StatusOr<DataKind> DetectKind(std::string_view json);
 
-// Reads a record of a kind into `sample`, whose strings are used again. InvalidArgument, with the
-// reason but without file and line: no valid JSON (64 levels, a million values, no key twice), a
-// missing key, a wrong type, what read_conversation.h refuses; for kTokens what token_line.h
-// refuses by `limits`.
+// Parses a record of a kind into `sample`, reusing its strings. InvalidArgument, with the reason
+// but without file and line, for invalid JSON (at most 64 levels and a million values, no repeated
+// keys), a missing key, a wrong type, and what read_conversation.h rejects; for kTokens, what
+// token_line.h rejects with `limits`.
 absl::Status ParseSample(std::string_view json, DataKind kind, const TokenLimits& limits,
                          Sample& sample);
 

@@ -7,7 +7,7 @@
 namespace horizon {
 namespace {
 
-// A sample's first token is never learnt: nothing stands before it.
+// A sample's first token is never trained: nothing stands before it.
 int64_t CountTrained(std::span<const int32_t> labels) {
   if (labels.empty()) return 0;
   return std::count_if(labels.begin() + 1, labels.end(), [](int32_t label) { return label >= 0; });
@@ -15,7 +15,7 @@ int64_t CountTrained(std::span<const int32_t> labels) {
 
 }  // namespace
 
-absl::Status SampleCutter::Give(std::span<const int32_t> ids, std::span<const int32_t> labels) {
+absl::Status SampleCutter::Emit(std::span<const int32_t> ids, std::span<const int32_t> labels) {
   ++statistics_.samples;
   statistics_.tokens += static_cast<int64_t>(ids.size());
   statistics_.trained_tokens += CountTrained(labels);
@@ -36,7 +36,7 @@ absl::Status SampleCutter::AddSample(const TokenLine& line) {
     if (*line.last_end == TokenLine::kNoEnd) ++statistics_.without_end;
     if (*line.last_end >= static_cast<int64_t>(kept)) ++statistics_.cut_before_end;
   }
-  return Give(std::span(line.ids).first(kept), labels);
+  return Emit(std::span(line.ids).first(kept), labels);
 }
 
 absl::Status SampleCutter::AddToDocument(std::span<const int32_t> ids) {
@@ -46,7 +46,7 @@ absl::Status SampleCutter::AddToDocument(std::span<const int32_t> ids) {
   size_t begin = 0;
   for (; pending_.size() - begin >= sequence; begin += sequence - 1) {
     const auto piece = std::span<const int32_t>(pending_).subspan(begin, sequence);
-    RETURN_IF_ERROR(Give(piece, piece));
+    RETURN_IF_ERROR(Emit(piece, piece));
   }
   pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(begin));
   return absl::OkStatus();
@@ -58,7 +58,7 @@ absl::Status SampleCutter::EndDocument() {
   if (document_tokens_ < 2) ++statistics_.dropped;
   document_tokens_ = 0;
   const std::vector<int32_t> rest = std::exchange(pending_, {});
-  return rest.size() >= 2 ? Give(rest, rest) : absl::OkStatus();
+  return rest.size() >= 2 ? Emit(rest, rest) : absl::OkStatus();
 }
 
 }  // namespace horizon

@@ -11,24 +11,25 @@
 
 namespace horizon {
 
-// Takes a sample of at most a sequence: ids and as many labels, not shifted, -100 where nothing is
-// learnt. At least one label other than the first is learnt.
+// Receives a sample of at most `sequence` tokens: ids and as many labels. The labels are not
+// shifted, and are -100 where no loss is computed. At least one label other than the first is
+// trained on.
 using SampleSink =
     std::function<absl::Status(std::span<const int32_t> ids, std::span<const int32_t> labels)>;
 
-// Makes samples of at most `sequence` tokens (>= 2) out of records of any length and keeps count.
-// One thread; nothing is kept between calls but the rest of a document.
+// Makes samples of at most `sequence` tokens (>= 2) from records of any length, and counts them.
+// Used by one thread. Between calls it keeps only the rest of a document.
 class SampleCutter {
  public:
   SampleCutter(int64_t sequence, SampleSink sink) : sequence_(sequence), sink_(std::move(sink)) {}
 
-  // A record that stays one sample: what is longer than the sequence is cut off. If nothing to
-  // learn remains it is dropped.
+  // Adds a record that stays one sample: tokens beyond the sequence are cut off. If no trained
+  // token remains, the record is dropped.
   absl::Status AddSample(const TokenLine& line);
 
-  // A part of a document, all of whose tokens are learnt. It becomes samples of `sequence` tokens
-  // and a shorter last one, each beginning with the last token of the one before: that one was
-  // learnt already, and the next is learnt knowing it.
+  // Adds a part of a document, in which every token is trained on. The document becomes samples of
+  // `sequence` tokens and a shorter last one. Each begins with the last token of the one before:
+  // that token has been trained on there, and here it is the context of the next one.
   absl::Status AddToDocument(std::span<const int32_t> ids);
   absl::Status EndDocument();
 
@@ -36,12 +37,13 @@ class SampleCutter {
   const DataStatistics& statistics() const { return statistics_; }
 
  private:
-  absl::Status Give(std::span<const int32_t> ids, std::span<const int32_t> labels);
+  // Counts the sample and passes it to the sink.
+  absl::Status Emit(std::span<const int32_t> ids, std::span<const int32_t> labels);
 
   const int64_t sequence_;
   const SampleSink sink_;
   DataStatistics statistics_;
-  std::vector<int32_t> pending_;  // of the document, not yet given
+  std::vector<int32_t> pending_;  // tokens of the document that are in no sample yet
   int64_t document_tokens_ = 0;
 };
 

@@ -4,17 +4,17 @@
 
 namespace horizon {
 
-// A random order of the numbers 0 .. count - 1 that needs no memory: place `index` of the order is
-// computed from (seed, epoch, index) alone. Every (seed, epoch) has an order of its own. It is a
-// Feistel network over the next even power of two, walked along its cycles until a number below
-// `count` comes up (Black and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002).
-// Pure values; any thread.
+// A random permutation of the numbers 0 .. count - 1 that needs no memory: the number at `index` is
+// computed from (seed, epoch, index) alone. Every (seed, epoch) has a permutation of its own. It is
+// a Feistel network over the next even power of two, iterated along its cycles until a number below
+// `count` comes up (Black and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002). Pure
+// values; any thread.
 class ShuffledOrder {
  public:
   // `count` from 1 to 2^62.
   ShuffledOrder(uint64_t count, uint64_t seed, uint64_t epoch);
 
-  // The number at place `index` < count. Each number is at one place.
+  // The number at `index` < count. Each number occurs once.
   uint64_t At(uint64_t index) const;
 
  private:

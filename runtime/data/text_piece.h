@@ -5,10 +5,11 @@
 
 namespace horizon {
 
-// How much of `text` makes a piece of at most `most` bytes (>= 4): all of it if it is no longer;
-// else, so that pieces give the tokens of the whole, up to a line break with text on both sides (no
-// tokenizer of ours makes one token of both), else up to another break before text, else up to a
-// space, else up to the end of a character. Never nothing of a text that is not empty.
+// How many bytes of `text` make a piece of at most `most` bytes (>= 4), so that the pieces,
+// tokenised one by one, give the tokens of the whole text. A shorter text is one piece. Otherwise
+// the piece ends after a line break with text on both sides (none of our tokenizers makes one token
+// across it), else after another line break before text, else before a space, else at the end of a
+// character. Never 0 for a text that is not empty.
 size_t PieceLength(std::string_view text, size_t most);
 
 }  // namespace horizon

@@ -19,13 +19,13 @@ namespace {
 constexpr std::array<EnumWord<OnBadLine>, 2> kOnBadLine = {
     {{OnBadLine::kStop, "stop"}, {OnBadLine::kSkip, "skip"}}};
 
-// A task is long enough that handing it over costs nothing.
+// A task is long enough that the cost of handing it to a thread does not matter.
 constexpr size_t kTaskBytes = size_t{256} << 10;
 constexpr size_t kTaskRecords = 512;
 // Text that is read ahead of the slowest task.
 constexpr size_t kAheadBytes = size_t{8} << 20;
 
-// Some records of a file, in order, and what became of them.
+// Some records of a file, in order, and their results.
 struct Task {
   struct Entry {
     DataRecord record;
@@ -65,7 +65,8 @@ absl::StatusOr<Bytes> TotalBytes(Io& io, const std::vector<std::string>& paths) 
   return total;
 }
 
-// The work over all files: read a task, hand it to the pool, take the oldest back.
+// Reads tasks from the files, hands them to the thread pool, and collects the oldest results in
+// order.
 class Pipeline {
  public:
   Pipeline(const DataFiles& files, const SampleSink& sink, const DataProgress& progress,

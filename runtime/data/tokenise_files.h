@@ -20,44 +20,46 @@
 
 namespace horizon {
 
-// What to do with a record that has something wrong with it.
+// What to do with a malformed record.
 enum class OnBadLine { kStop, kSkip };
 std::span<const EnumWord<OnBadLine>> WordsOf(OnBadLine);
 
-// Which files, and everything that decides what their samples are.
+// Data files and everything that decides which samples are made from them.
 struct DataFiles {
   std::vector<std::string> paths;  // at least one, read one after the other
-  std::optional<DataKind> kind;    // not given: each file's from its first record that has one
+  std::optional<DataKind> kind;    // none: detected for each file from its first valid record
   TokeniseOptions tokenise;
   OnBadLine on_bad_line = OnBadLine::kStop;
 };
 
-// How far work over files is; an error ends the work and is its result.
+// Reports progress over files, in bytes. An error that it returns ends the work and is its result.
 using DataProgress = std::function<absl::Status(Bytes done, Bytes all)>;
 
+// A record that was skipped.
 struct BadLine {
   std::string where;  // "FILE:LINE"
   std::string reason;
 };
 
+// What TokeniseFiles did.
 struct TokenisedFiles {
   static constexpr size_t kMostBadLines = 10;
   DataStatistics statistics;
-  std::vector<BadLine> bad_lines;  // the first of those passed over
-  std::vector<DataKind> kinds;     // of each file; kText for one without records
-  std::vector<Hash128> hashes;     // of each file's content, as it was read here
+  std::vector<BadLine> bad_lines;  // the first kMostBadLines that were skipped
+  std::vector<DataKind> kinds;     // of each file; kText for a file without records
+  std::vector<Hash128> hashes;     // of each file's content as it was read here
 };
 
-// Reads the files once and gives every sample to `sink`, in the files' order, from the calling
-// thread. `threads` (1 to 1024) tokenise meanwhile, and change nothing in the result. Memory: a
-// few MiB, and what the longest records need. InvalidArgument "FILE:LINE: REASON" for a bad record
-// with OnBadLine::kStop, and for a file in which nothing can be passed over (RecordStream,
-// CheckKind); Io's errors and the sink's.
+// Reads the files once and passes every sample to `sink`, in the files' order, from the calling
+// thread. Meanwhile `threads` (1 to 1024) threads tokenise; their number does not change the
+// result. It needs a few MiB of memory plus what the longest records need. InvalidArgument
+// "FILE:LINE: REASON" for a bad record with OnBadLine::kStop, and for a file in which records
+// cannot be skipped (RecordStream, CheckKind); errors of Io and of the sink.
 absl::StatusOr<TokenisedFiles> TokeniseFiles(Io& io, const DataFiles& files, int threads,
                                              const SampleSink& sink,
                                              const DataProgress& progress = nullptr);
 
-// The hash of each file's content, without looking into it.
+// Hashes the content of each file, without parsing it.
 absl::StatusOr<std::vector<Hash128>> HashFiles(Io& io, const std::vector<std::string>& paths,
                                                const DataProgress& progress = nullptr);
 

@@ -38,7 +38,7 @@ absl::Status TokeniseText(std::string_view text, TextPosition position,
   return CheckIds(options, line.ids);
 }
 
-// Labels where a token is learnt; all of them with train_on_prompt.
+// Labels where a token is trained; all of them with train_on_prompt.
 void Label(const std::vector<bool>& trained, const TokeniseOptions& options, TokenLine& line) {
   line.labels = line.ids;
   if (options.train_on_prompt) return;

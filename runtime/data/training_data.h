@@ -20,44 +20,47 @@ namespace horizon {
 // What a run trains on and how its rows are made.
 struct DataOptions {
   DataFiles files;
-  // Held out: files of their own, read as the others are, or a share of the samples (0 to 0.5).
+  // Evaluation data: either separate files, read like the others, or a share of the training
+  // samples (0 to 0.5).
   std::vector<std::string> eval_paths;
   double eval_share = 0;
   bool packing = true;
   bool shuffle = true;
   int64_t seed = 0;
-  std::string cache_folder;  // made if missing; one folder may serve any number of runs
-  int threads = 1;           // that tokenise
+  std::string cache_folder;  // made if missing; any number of runs may share one
+  int threads = 1;           // for tokenising
 };
 
-// What the caller hears meanwhile; each may be missing.
+// Callbacks while data is opened; each may be empty.
 struct DataListener {
-  // "reading" (to know the content) or "tokenising", and how far. An error ends the work.
+  // Progress of the work `what`: "reading" (to hash the content) or "tokenising". An error that it
+  // returns ends the work.
   std::function<absl::Status(std::string_view what, Bytes done, Bytes all)> progress;
-  // Something worth a line: bad lines that were skipped, a cache that had to be made again.
+  // Something the user should know: bad lines that were skipped, a cache that had to be rebuilt.
   std::function<void(std::string_view)> warning;
 };
 
+// The opened data of a run.
 struct TrainingData {
-  std::vector<std::unique_ptr<TokenCache>> caches;  // what the sources read
+  std::vector<std::unique_ptr<TokenCache>> caches;  // read by the sources
   std::unique_ptr<PackedSource> train;
-  std::unique_ptr<PackedSource> eval;  // null: nothing is held out; not endless
-  DataStatistics statistics;           // of the training files, the share held out included
-  DataStatistics eval_statistics;      // of the files of their own
+  std::unique_ptr<PackedSource> eval;  // one epoch; null: there is no evaluation data
+  DataStatistics statistics;           // of the training files, including a share for evaluation
+  DataStatistics eval_statistics;      // of separate evaluation files
   bool from_cache = false;             // nothing had to be tokenised
-  // Of everything that decides the rows: equal means that a saved position means the same.
+  // A hash of everything that decides the rows. When it is equal, a saved position means the same.
   std::string fingerprint;
 };
 
-// Opens the data of a run: hashes the files, finds their cache or makes it, and gives the sources.
-// A cache that is torn or foreign is made again. InvalidArgument for options that contradict each
-// other and what TokeniseFiles refuses; DataLoss when a file changes meanwhile; Io's errors. `io`
-// outlives the result.
+// Opens the data of a run: hashes the files, finds or builds their token cache, and makes the
+// sources. A cache that is damaged or was made from other data is rebuilt. InvalidArgument for
+// options that contradict each other and for what TokeniseFiles rejects; DataLoss when a file
+// changes meanwhile; Io's errors. `io` outlives the result.
 absl::StatusOr<TrainingData> OpenTrainingData(Io& io, const DataOptions& options,
                                               const DataListener& listener = {});
 
-// All samples of some files once, in order: for `horizon eval`. Of the options, eval_paths and
-// eval_share are not looked at; `train` is missing.
+// Opens all samples of some files once, in order, for `horizon eval`. Of the options, eval_paths
+// and eval_share are ignored. The result has only `eval`; its `train` is null.
 absl::StatusOr<TrainingData> OpenEvaluationData(Io& io, const DataOptions& options,
                                                 const DataListener& listener = {});
 

@@ -8,17 +8,20 @@
 
 namespace horizon {
 
-// Who has which part of a device's memory: offsets only, first fit, neighbours joined when freed. A
-// run allocates a few times and keeps it, so nothing here is clever. Not for several threads.
+// Keeps account of which parts of a device's memory are allocated. It works on offsets only and
+// never touches the memory itself. Allocation is first fit, and freed neighbours are merged. A run
+// allocates a few times and keeps what it has, so a simple algorithm is enough. Not thread-safe.
 class Arena {
  public:
   explicit Arena(Bytes capacity);
 
-  // An offset, a multiple of kDeviceAlignment, of `bytes` (> 0). Errors as Device::Allocate.
+  // Returns the offset, a multiple of kDeviceAlignment, of a new allocation of `bytes` (> 0).
+  // Errors as in Device::Allocate.
   absl::StatusOr<uint64_t> Allocate(Bytes bytes);
-  // `offset`: from Allocate, not freed since.
+  // `offset` was returned by Allocate and has not been freed since.
   void Free(uint64_t offset);
-  // Whether [offset, offset + bytes) lies within one allocation, as it was asked for.
+  // Whether [offset, offset + bytes) is within one allocation, counted in the bytes that were asked
+  // for, not the rounded-up size.
   bool Contains(uint64_t offset, Bytes bytes) const;
 
   Bytes capacity() const { return capacity_; }
@@ -28,7 +31,7 @@ class Arena {
  private:
   struct Taken {
     Bytes asked;
-    Bytes size;  // asked, rounded up, but not past the end
+    Bytes size;  // `asked` rounded up to kDeviceAlignment, but not past the end of the memory
   };
 
   Bytes LargestFree() const;
@@ -37,7 +40,7 @@ class Arena {
   Bytes used_;
   Bytes high_water_;
   std::map<uint64_t, Taken> taken_;  // by offset
-  std::map<uint64_t, Bytes> free_;   // offset -> size; no two touch
+  std::map<uint64_t, Bytes> free_;   // offset -> size; neighbours are always merged
 };
 
 }  // namespace horizon

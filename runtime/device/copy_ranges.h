@@ -9,9 +9,10 @@
 
 namespace horizon {
 
-// What every device asks of a copy: its device side within one allocation of the arena that begins
-// at `base`, its host side within one registered range; InvalidArgument says which is not. Zero
-// bytes are fine, whatever the pointers.
+// Checks the arguments of a copy, the same way for every device. The device side must be within one
+// allocation of the arena, which begins at address `base`; the host side must be within one
+// registered range. InvalidArgument says which side is not. Zero bytes are always accepted,
+// whatever the pointers.
 absl::Status CheckCopyRanges(const Arena& arena, const std::byte* base, const HostRanges& ranges,
                              const std::byte* device, const std::byte* host, Bytes bytes);
 

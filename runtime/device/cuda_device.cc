@@ -36,8 +36,8 @@ namespace {
 
 using Place = StreamProgress::Place;
 
-// How often waiting is tried again when it fails and the device is not lost.
-constexpr int kTries = 3;
+// How often a wait is tried when it fails and the device is not lost.
+constexpr int kMostTries = 3;
 
 class CudaDevice final : public Device {
  public:
@@ -86,7 +86,7 @@ class CudaDevice final : public Device {
     bool recorded = false;
     uint64_t recording = 0;  // how often
     Place place;             // of the last recording
-    absl::Status error;      // what spoiled the stream before it
+    absl::Status error;      // the stream's error before it, if any
     std::shared_ptr<const TimeBase> time_base;
   };
   using Work = absl::FunctionRef<absl::Status(Stream& stream)>;
@@ -94,43 +94,50 @@ class CudaDevice final : public Device {
   void Free(std::byte* data, uint64_t size) override;
   std::byte* base() const { return static_cast<std::byte*>(memory_.get()); }
 
-  // Makes the device the calling thread's.
+  // Makes the device the calling thread's current device.
   cudaError_t Select() const { return cudaSetDevice(options_.index); }
   absl::Status Reserve();
   absl::Status RenewTimeBase();
 
-  // From here on, mutex_ is held.
-  // Reads how far the streams have come.
+  // The functions from here to EnsureStagingBuffer are called with mutex_ held; only
+  // LostDeviceError does not need it.
+  //
+  // Reads from the marks how far the streams have come.
   void ReadProgress();
-  // The error of a call that failed: of the device, if it is lost, else of the call.
+  // The error of a call that failed: the device's error if the device is lost, otherwise the call's
+  // own.
   absl::Status Failed(cudaError_t error, std::string_view what);
   absl::Status FailedWork(absl::Status status);
-  // What every call of a lost device says, or success. Clears what CUDA has noted.
-  cudaError_t AskLost() const;
-  // Spoils everything with one error.
-  void Lose(cudaError_t error);
-  // Locks the pages, or sees to it that every stream has a slab.
+  // The error that every call returns once the device is lost, or cudaSuccess. Clears CUDA's last
+  // error.
+  cudaError_t LostDeviceError() const;
+  // Records that the device is lost: all streams fail with one error.
+  void MarkLost(cudaError_t error);
+  // LockOrStage page-locks the memory; where that fails, it falls back to Stage, which gives every
+  // stream a staging buffer.
   absl::Status Stage(std::span<std::byte> memory);
   absl::Status LockOrStage(std::span<std::byte> memory);
-  absl::Status GiveStagingBuffer(Stream& stream);
+  absl::Status EnsureStagingBuffer(Stream& stream);
 
-  // Puts `work` on the stream, called `name`, and keeps its error. The lock is given up meanwhile.
+  // Runs `work`, which enqueues work called `name` on the stream, and keeps its error. The lock is
+  // released meanwhile.
   absl::Status Run(std::unique_lock<std::mutex>& lock, Stream& stream, StreamProgress::Kind kind,
                    const std::string& name, Work work);
   absl::Status Copy(StreamRef stream, std::byte* device, std::byte* host, uint64_t bytes,
                     LinkDirection direction);
-  // Copies `bytes`, all of it in locked pages, piece by piece.
+  // Copies memory that is all page-locked, piece by piece.
   static cudaError_t CopyPieces(cudaStream_t stream, std::byte* device, std::byte* host,
                                 std::span<const uint64_t> pieces, LinkDirection direction);
-  // Waits with `wait`, a call of CUDA, and again where that fails and the device is not lost: the
-  // memory of pending work is not safe before. The first error all the same.
-  cudaError_t WaitSurely(absl::FunctionRef<cudaError_t()> wait) const;
+  // Waits by calling `wait`, a CUDA call, and tries again when that fails and the device is not
+  // lost, since the memory of pending work must not be reused before. Returns the first error even
+  // if a later try succeeds.
+  cudaError_t RetryWait(absl::FunctionRef<cudaError_t()> wait) const;
 
   const CudaDeviceOptions options_;
   Clock& clock_;
   std::string name_;
   UniqueDeviceBytes memory_;
-  UniqueStream time_base_stream_;  // has nothing else to do
+  UniqueStream time_base_stream_;  // used for the time base only
 
   mutable std::mutex mutex_;
   std::condition_variable idle_;
@@ -252,7 +259,7 @@ absl::Status CudaDevice::Stage(std::span<std::byte> memory) {
   if (const cudaError_t error = Select(); error != cudaSuccess) {
     return Failed(error, "select the device");
   }
-  for (Stream& stream : streams_) RETURN_IF_ERROR(GiveStagingBuffer(stream));
+  for (Stream& stream : streams_) RETURN_IF_ERROR(EnsureStagingBuffer(stream));
   staging_ = true;
   CHECK(staged_.Add(memory).ok());
   return absl::OkStatus();
@@ -275,16 +282,16 @@ absl::Status CudaDevice::LockOrStage(std::span<std::byte> memory) {
   return absl::OkStatus();
 }
 
-absl::Status CudaDevice::GiveStagingBuffer(Stream& stream) {
+absl::Status CudaDevice::EnsureStagingBuffer(Stream& stream) {
   if (stream.staging != nullptr) return absl::OkStatus();
-  auto slab = std::make_unique<StagingBuffer>();
-  const cudaError_t error = slab->Create();
+  auto buffer = std::make_unique<StagingBuffer>();
+  const cudaError_t error = buffer->Create();
   if (error != cudaSuccess) {
     return Failed(error, StrCat("page-lock ", BytesText(StagingBuffer::kLeastBytes),
                                 " for the copies of stream ", stream.name,
                                 "; raise the limit of locked memory (ulimit -l)"));
   }
-  stream.staging = std::move(slab);
+  stream.staging = std::move(buffer);
   return absl::OkStatus();
 }
 
@@ -308,16 +315,16 @@ absl::StatusOr<StreamRef> CudaDevice::CreateStream(const StreamOptions& options)
                    Workers::Create(options.name, options.threads));
   const std::scoped_lock lock(mutex_);
   const int index = static_cast<int>(streams_.size());
-  if (index >= ProgressMarks::kMost) {
-    return absl::ResourceExhaustedError(
-        StrCat("stream ", options.name, ": a CUDA device has at most ", ProgressMarks::kMost));
+  if (index >= ProgressMarks::kMostStreams) {
+    return absl::ResourceExhaustedError(StrCat(
+        "stream ", options.name, ": a CUDA device has at most ", ProgressMarks::kMostStreams));
   }
   Stream made{.index = index, .name = options.name, .error = cancelled_};
   if (lost_.ok()) {
     cudaError_t error = Select();
     if (error == cudaSuccess) error = Make(made.stream);
     if (error != cudaSuccess) return Failed(error, StrCat("make stream ", options.name));
-    if (staging_) RETURN_IF_ERROR(GiveStagingBuffer(made));
+    if (staging_) RETURN_IF_ERROR(EnsureStagingBuffer(made));
   }
   made.context = {.workers = workers.get(),
                   .scratch = options.scratch,
@@ -353,7 +360,7 @@ void CudaDevice::ReadProgress() {
   for (const Stream& stream : streams_) progress_.SetDone(stream.index, marks_.Read(stream.index));
 }
 
-cudaError_t CudaDevice::AskLost() const {
+cudaError_t CudaDevice::LostDeviceError() const {
   cudaError_t error = cudaSuccess;
   for (int i = 0; i < 2; ++i) {
     cudaGetLastError();
@@ -363,7 +370,7 @@ cudaError_t CudaDevice::AskLost() const {
   return error;
 }
 
-void CudaDevice::Lose(cudaError_t error) {
+void CudaDevice::MarkLost(cudaError_t error) {
   if (!lost_.ok()) return;
   ReadProgress();
   const bool of_a_kernel = error == cudaErrorIllegalAddress ||
@@ -383,8 +390,8 @@ absl::Status CudaDevice::Failed(cudaError_t error, std::string_view what) {
 }
 
 absl::Status CudaDevice::FailedWork(absl::Status status) {
-  if (const cudaError_t fatal = AskLost(); fatal != cudaSuccess) {
-    Lose(fatal);
+  if (const cudaError_t fatal = LostDeviceError(); fatal != cudaSuccess) {
+    MarkLost(fatal);
     return lost_;
   }
   return status;
@@ -414,7 +421,7 @@ absl::Status CudaDevice::Run(std::unique_lock<std::mutex>& lock, Stream& stream,
   if (!status.ok()) status = FailedWork(std::move(status));
   stream.busy = false;
   if (--running_ == 0) idle_.notify_all();
-  // Cancel may have spoiled the stream meanwhile.
+  // Cancel may have failed the stream meanwhile.
   if (stream.error.ok()) stream.error = std::move(status);
   return stream.error;
 }
@@ -442,7 +449,7 @@ absl::Status CudaDevice::Copy(StreamRef stream, std::byte* device, std::byte* ho
   const bool staged = bytes > 0 && staged_.Contains(host, bytes);
   std::vector<uint64_t> pieces;
   for (uint64_t done = 0; done < bytes && !staged; done += pieces.back()) {
-    pieces.push_back(std::min(bytes - done, pages_.BytesTogether(host + done)));
+    pieces.push_back(std::min(bytes - done, pages_.BytesLeftInPiece(host + done)));
   }
   const std::string name =
       StrCat("copy of ", bytes, " bytes to the ", to_device ? "device" : "host");
@@ -484,18 +491,18 @@ absl::Status CudaDevice::Record(StreamRef stream, EventRef event) {
   ASSIGN_OR_RETURN(Stream * from, FindStream(streams_, stream));
   ASSIGN_OR_RETURN(Event * mark, FindEvent(events_, event));
   if (lost_.ok()) {
-    // A spoiled stream still has the work of before, which the mark stands behind.
+    // A failed stream may still have earlier work, and the event must pass after that.
     cudaError_t error = Select();
     if (error == cudaSuccess && IsOld(*time_base_, clock_.Now())) {
-      // An old time_base serves, if less well.
+      // On failure the old time base stays in use; it is only less exact.
       RenewTimeBase().IgnoreError();
     }
     if (error == cudaSuccess) error = cudaEventRecord(mark->event.get(), from->stream.get());
     if (error != cudaSuccess) {
       const absl::Status failed = Failed(error, StrCat("mark the end of stream ", from->name));
       if (from->error.ok()) from->error = failed;
-      // Nothing stands behind the stream's work, so the mark passes only now that it is done.
-      WaitSurely([from] { return cudaStreamSynchronize(from->stream.get()); });
+      // The event was not recorded, so wait for the stream here: the event then counts as passed.
+      RetryWait([from] { return cudaStreamSynchronize(from->stream.get()); });
     }
   }
   mark->recorded = true;
@@ -532,7 +539,7 @@ absl::Status CudaDevice::Await(EventRef event) {
   absl::Status spoiled = found->error;
   if (lost_.ok()) {
     lock.unlock();
-    const cudaError_t error = WaitSurely([mark] { return cudaEventSynchronize(mark); });
+    const cudaError_t error = RetryWait([mark] { return cudaEventSynchronize(mark); });
     lock.lock();
     if (error == cudaSuccess) {
       progress_.SetDone(place);
@@ -541,7 +548,7 @@ absl::Status CudaDevice::Await(EventRef event) {
     const absl::Status failed =
         Failed(error, StrCat("wait for stream ", streams_[place.stream].name));
     if (lost_.ok()) {
-      // Other callers hear the same.
+      // Other callers get the same error.
       if (spoiled.ok() && found->recording == recording) found->error = failed;
       return spoiled.ok() ? failed : spoiled;
     }
@@ -567,12 +574,12 @@ absl::StatusOr<Nanoseconds> CudaDevice::TimeOf(EventRef event) {
   return time;
 }
 
-cudaError_t CudaDevice::WaitSurely(absl::FunctionRef<cudaError_t()> wait) const {
+cudaError_t CudaDevice::RetryWait(absl::FunctionRef<cudaError_t()> wait) const {
   const cudaError_t first_error = Select();
   cudaError_t error = first_error == cudaSuccess ? wait() : first_error;
   if (error == cudaSuccess) return cudaSuccess;
   const cudaError_t reported = error;
-  for (int i = 1; i < kTries && error != cudaSuccess && AskLost() == cudaSuccess; ++i) {
+  for (int i = 1; i < kMostTries && error != cudaSuccess && LostDeviceError() == cudaSuccess; ++i) {
     error = Select();
     if (error == cudaSuccess) error = wait();
   }
@@ -594,9 +601,9 @@ void CudaDevice::Cancel(absl::Status reason) {
     }
   }
   for (cudaStream_t stream : streams) {
-    if (WaitSurely([stream] { return cudaStreamSynchronize(stream); }) == cudaSuccess) continue;
+    if (RetryWait([stream] { return cudaStreamSynchronize(stream); }) == cudaSuccess) continue;
     const std::scoped_lock lock(mutex_);
-    if (const cudaError_t fatal = AskLost(); fatal != cudaSuccess) Lose(fatal);
+    if (const cudaError_t fatal = LostDeviceError(); fatal != cudaSuccess) MarkLost(fatal);
   }
 }
 

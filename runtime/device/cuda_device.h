@@ -11,32 +11,35 @@
 
 namespace horizon {
 
+// How MakeCudaDevice opens a GPU.
 struct CudaDeviceOptions {
   int index = 0;           // the N of cuda:N
-  Bytes capacity;          // reserved at once, and nothing is allocated later
-  Clock* clock = nullptr;  // outlives the device, as does
-  // Where it is told that host memory could not be page-locked, or that products will be slow; may
-  // be null.
+  Bytes capacity;          // all device memory is reserved at once; nothing is allocated later
+  Clock* clock = nullptr;  // outlives the device
+  // Receives a warning when host memory could not be page-locked or when GEMMs will be slow. It
+  // outlives the device; may be null.
   Log* log = nullptr;
-  // For tests: host memory is page-locked in pieces of at most this, whole pages.
+  // Host memory is page-locked in pieces of at most this many bytes (a multiple of the page size).
+  // Tests set it.
   Bytes most_locked_piece_bytes = 64_GiB;
 };
 
-// An NVIDIA GPU. Streams are CUDA streams, which know nothing of the default one; a copy is
-// asynchronous; a kernel is called inside Launch, on the calling thread, and puts its work on the
-// stream. Every thread may call: each call first makes the device the thread's.
+// Opens an NVIDIA GPU as a Device. Its streams are non-blocking CUDA streams, so they do not
+// synchronise with the default stream. A copy is asynchronous. Launch calls the KernelCall inside
+// the call, on the calling thread; that function then enqueues its kernels on the stream. Any
+// thread may call: each call begins with cudaSetDevice.
 //
-// Host memory that the system does not let us page-lock (a limit on locked memory, WSL) is served
-// all the same: its copies go through slabs of at most 16 MiB a stream that are, wait for the
-// stream inside the call, and are slower. The log says so.
+// Some systems do not let us page-lock host memory (a limit on locked memory, WSL). Such memory
+// still works: its copies go through a page-locked staging buffer of at most 16 MiB per stream.
+// These copies wait for the stream inside the call and are slower. A warning in the log says so.
 //
-// An error that CUDA reports late (an illegal address, ECC) means the end of everything on the
-// device. Marks known to have passed stay good; all other work is spoiled with one error, which
-// names the operation that was running, or those that were when there were several. TimeOf then
-// fails as well.
+// An error that CUDA reports late (an illegal address, ECC) ends everything on the device. Events
+// that are known to have passed stay good. All other work fails with one error, which names the
+// operation that was running, or all candidates when there were several. TimeOf then fails as well.
 //
-// Unavailable: no CUDA in the build, no driver, one too old, no code for this device.
-// ResourceExhausted: the memory is not free; the message has the bytes asked for and free.
+// Unavailable: the build has no CUDA, there is no driver or one that is too old, or the program has
+// no code for this device. ResourceExhausted: the memory is not free; the message has the bytes
+// asked for and the bytes free.
 absl::StatusOr<std::unique_ptr<Device>> MakeCudaDevice(const CudaDeviceOptions& options);
 
 }  // namespace horizon

@@ -6,8 +6,9 @@
 
 namespace horizon {
 
-// Owners of what the CUDA runtime hands out. What destroying says is not heard: there is nothing
-// left to do about it, and after the loss of a device every call says the same.
+// Owners (std::unique_ptr) of CUDA streams, events and memory. The deleters ignore the result of
+// the CUDA call: nothing can be done about a failure there, and once a device is lost every call
+// returns the same error.
 struct DestroyStream {
   using pointer = cudaStream_t;
   void operator()(cudaStream_t stream) const { cudaStreamDestroy(stream); }
@@ -25,13 +26,14 @@ struct FreeDevice {
 };
 using UniqueDeviceBytes = std::unique_ptr<void, FreeDevice>;
 
-// Page-locked memory of the host, allocated by CUDA.
+// Page-locked host memory, allocated by CUDA.
 struct FreeLocked {
   void operator()(void* memory) const { cudaFreeHost(memory); }
 };
 using UniqueLockedBytes = std::unique_ptr<void, FreeLocked>;
 
-// Each makes one in place of what the owner had; empty when the call fails.
+// Each Make creates one object and puts it into the owner in place of what it held. When the CUDA
+// call fails, the owner is left empty and the error is returned.
 inline cudaError_t Make(UniqueStream& stream) {
   cudaStream_t made = nullptr;
   const cudaError_t error = cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking);

@@ -4,10 +4,11 @@
 
 namespace horizon {
 
-// Whether the program has device code for the calling thread's device. The kernels are all built
-// for the same architectures; one that does nothing stands for them.
+// Checks that the program contains device code for the calling thread's current device; if not,
+// returns CUDA's error. All kernels are built for the same architectures, so an empty kernel is
+// looked up in place of all of them.
 CudaResult FindKernelImage();
-// The architectures they were built for, as nvcc writes them: "750,800,900".
+// The architectures that the kernels were built for, as nvcc lists them: "750,800,900".
 const char* BuiltArchitectures();
 
 }  // namespace horizon

@@ -28,7 +28,7 @@ LockedPages::~LockedPages() {
   }
 }
 
-LockedPages::Pieces::iterator LockedPages::FirstBehind(uintptr_t address) {
+LockedPages::Pieces::iterator LockedPages::FirstEndingAfter(uintptr_t address) {
   const auto next = pieces_.upper_bound(address);
   if (next == pieces_.begin()) return next;
   const auto before = std::prev(next);
@@ -39,7 +39,7 @@ cudaError_t LockedPages::Lock(std::span<std::byte> memory) {
   const uintptr_t begin = PageOf(memory.data());
   const uintptr_t end = PageBehind(memory);
   for (uintptr_t at = begin; at < end;) {
-    const auto next = FirstBehind(at);
+    const auto next = FirstEndingAfter(at);
     if (next != pieces_.end() && next->first <= at) {
       ++next->second.users;
       at = next->first + next->second.bytes;
@@ -49,7 +49,8 @@ cudaError_t LockedPages::Lock(std::span<std::byte> memory) {
     const uint64_t bytes = std::min(free, most_piece_bytes_);
     const cudaError_t error = cudaHostRegister(Pointer(at), bytes, cudaHostRegisterPortable);
     if (error != cudaSuccess) {
-      // The error stays noted until it is asked for, and the next launch would seem to have failed.
+      // CUDA keeps the error until it is asked for; without this the next launch would seem to have
+      // failed.
       cudaGetLastError();
       if (at > begin) Release(begin, at);
       return error;
@@ -81,7 +82,7 @@ cudaError_t LockedPages::Release(uintptr_t begin, uintptr_t end) {
   return first_error;
 }
 
-uint64_t LockedPages::BytesTogether(const std::byte* data) const {
+uint64_t LockedPages::BytesLeftInPiece(const std::byte* data) const {
   const auto address = reinterpret_cast<uintptr_t>(data);
   const auto piece = std::prev(pieces_.upper_bound(address));
   return piece->first + piece->second.bytes - address;

@@ -6,13 +6,13 @@
 namespace horizon {
 namespace {
 
-// The version of CUDA whose cuStreamWriteValue32 we know.
+// The version of CUDA with the cuStreamWriteValue32 that we call.
 constexpr unsigned kKnownVersion = 12000;
 
 }  // namespace
 
 cudaError_t ProgressMarks::Create(cudaStream_t stream) {
-  constexpr size_t kBytes = kMost * sizeof(uint32_t);
+  constexpr size_t kBytes = kMostStreams * sizeof(uint32_t);
   if (const cudaError_t error = Make(memory_, kBytes); error != cudaSuccess) return error;
   std::memset(memory_.get(), 0, kBytes);
   void* found = nullptr;

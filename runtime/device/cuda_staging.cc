@@ -4,7 +4,7 @@
 
 #include "runtime/device/copy_bytes.h"
 
-// The first error of several calls ends the function.
+// Returns the error of a CUDA call from the function.
 #define RETURN_IF_CUDA_ERROR(call)                                            \
   do {                                                                        \
     if (const cudaError_t error = (call); error != cudaSuccess) return error; \

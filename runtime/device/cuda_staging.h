@@ -11,18 +11,23 @@
 
 namespace horizon {
 
-// How a stream copies host memory that could not be page-locked: through a small slab that is,
-// half by half, so that the host fills or empties one half while the other crosses the link. A copy
-// is over (to the host), or its source may change (to the device), when the call returns; both wait
-// for the stream's earlier work, which may be what fills the source. Slower than the real thing,
-// but never wrong. Used by the thread that feeds the stream.
+// Copies between the device and host memory that could not be page-locked, through a small
+// page-locked buffer. The buffer has two halves: the host fills or empties one half while the other
+// half crosses the link.
+//
+// When a call returns, a copy to the host is complete, and the source of a copy to the device may
+// change. Both wait for the stream's earlier work, because that work may be what fills the source.
+// This is slower than a copy of page-locked memory, but always correct. Each stream has its own
+// buffer, which is used by the thread that feeds the stream.
 class StagingBuffer {
  public:
-  // Slabs are at most this large; where less may be locked, as small as a page a half.
+  // Create first asks for kMostBytes and halves the size until the system grants it, down to
+  // kLeastBytes (one page for each half).
   static constexpr uint64_t kMostBytes = uint64_t{16} << 20;
   static constexpr uint64_t kLeastBytes = uint64_t{8} << 10;
 
-  // What could not be had, if anything.
+  // Allocates the events and the buffer. Returns CUDA's error when even kLeastBytes cannot be
+  // locked.
   cudaError_t Create();
   uint64_t size() const { return 2 * half_bytes_; }
 
@@ -38,8 +43,8 @@ class StagingBuffer {
 
   uint64_t half_bytes_ = 0;
   UniqueLockedBytes memory_;
-  std::array<UniqueEvent, 2> crossed_;  // behind the last copy of each half
-  std::array<bool, 2> pending_{};       // crossed_ was recorded and not awaited
+  std::array<UniqueEvent, 2> crossed_;  // recorded after the last copy of each half
+  std::array<bool, 2> pending_{};       // crossed_ was recorded and has not been awaited
 };
 
 }  // namespace horizon

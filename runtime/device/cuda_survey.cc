@@ -17,7 +17,7 @@ absl::Status Unavailable(const std::string& message) {
   return WithFailureSource(absl::UnavailableError(message), FailureSource::kDevice);
 }
 
-// An error stays noted until it is asked for.
+// CUDA keeps an error until it is asked for; this clears it.
 cudaError_t Noted(cudaError_t error) {
   if (error != cudaSuccess) cudaGetLastError();
   return error;
@@ -67,7 +67,7 @@ absl::Status ReadProperties(int index, CudaDeviceFacts& facts) {
   return absl::OkStatus();
 }
 
-// Of the thread's device.
+// Reads the free memory of the calling thread's current device.
 absl::Status ReadFreeMemory(CudaDeviceFacts& facts) {
   size_t free = 0;
   size_t total = 0;
@@ -76,7 +76,7 @@ absl::Status ReadFreeMemory(CudaDeviceFacts& facts) {
   return ToStatus(ToResult(error), StrCat("ask CUDA device ", facts.index, " for its free memory"));
 }
 
-// Makes the device the thread's and looks for code for it.
+// Makes the device the calling thread's current device and checks that there is code for it.
 absl::Status CheckImage(CudaDeviceFacts& facts) {
   const cudaError_t error = Noted(cudaSetDevice(facts.index));
   if (error != cudaSuccess) {

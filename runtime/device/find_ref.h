@@ -10,8 +10,8 @@
 
 namespace horizon {
 
-// What a device keeps for a stream or event, by its name: the answer of every device for one it
-// does not have is the same.
+// Look up a device's own record of a stream or event by its handle. Every device uses these, so
+// that all return the same error for a handle they do not know.
 template <typename Stream>
 absl::StatusOr<Stream*> FindStream(std::deque<Stream>& streams, StreamRef stream) {
   if (stream.index < 0 || stream.index >= static_cast<int>(streams.size())) {
@@ -28,12 +28,12 @@ absl::StatusOr<Event*> FindEvent(std::deque<Event>& events, EventRef event) {
   return &events[static_cast<size_t>(event.index)];
 }
 
-// Of an event that nobody recorded, which `who` wants to wait for.
+// The error for waiting on an event that was never recorded. `who` waits.
 inline absl::Status NeverRecorded(EventRef event, std::string_view who) {
   return absl::FailedPreconditionError(StrCat(who, ": event ", event.index, " was never recorded"));
 }
 
-// An event with a mark; Event has `recorded`.
+// Finds an event that has been recorded. Event has a field `recorded`.
 template <typename Event>
 absl::StatusOr<Event*> FindRecorded(std::deque<Event>& events, EventRef event,
                                     std::string_view who) {

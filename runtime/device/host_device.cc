@@ -14,8 +14,9 @@
 namespace horizon {
 namespace {
 
-// A held copy pauses after each of these, so that its memory traffic is spread over its time.
-constexpr uint64_t kHeldPiece = uint64_t{4} << 20;
+// A copy with a bandwidth limit pauses after each piece, so that its memory traffic is spread over
+// its time.
+constexpr uint64_t kLimitedPieceBytes = uint64_t{4} << 20;
 
 absl::Status CheckRate(const std::optional<BytesPerSecond>& rate, const char* direction) {
   if (!rate || (std::isfinite(rate->value) && rate->value > 0)) return absl::OkStatus();
@@ -116,7 +117,7 @@ absl::Status HostDevice::Run(std::unique_lock<std::mutex>& lock, Stream& stream,
   lock.lock();
   stream.busy = false;
   if (--running_ == 0) idle_.notify_all();
-  // Cancel may have spoiled the stream meanwhile.
+  // Cancel may have failed the stream meanwhile.
   if (stream.error.ok()) stream.error = std::move(status);
   return stream.error;
 }
@@ -132,7 +133,7 @@ absl::Status HostDevice::Copy(StreamRef stream, std::byte* target, const std::by
   return Run(lock, *found, [&]() -> absl::Status {
     LinkLimit& link = LinkOf(direction);
     LinkLimit::Transfer transfer(link);
-    const uint64_t piece = link.limited() ? kHeldPiece : bytes;
+    const uint64_t piece = link.limited() ? kLimitedPieceBytes : bytes;
     for (uint64_t done = 0; done < bytes;) {
       const uint64_t next = std::min(piece, bytes - done);
       CopyBytes(target + done, source + done, next, *found->workers);
@@ -206,7 +207,7 @@ void HostDevice::Cancel(absl::Status reason) {
   for (Stream& stream : streams_) {
     if (stream.error.ok()) stream.error = reason;
   }
-  // Only now: a copy that is stopped finds the reason already standing.
+  // Only now, so that a copy that is stopped finds the reason already set.
   lock.unlock();
   stop_.request_stop();
   lock.lock();

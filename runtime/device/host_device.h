@@ -26,23 +26,25 @@
 
 namespace horizon {
 
+// How HostDevice::Create makes a device.
 struct HostDeviceOptions {
-  Bytes capacity;  // mapped at once, to the page
-  // Hold copies, and launches with link_bytes, to a link of this bandwidth; without, as fast as
-  // memory allows. Finite and above zero.
+  Bytes capacity;  // all of it is mapped at creation, rounded up to pages
+  // Limit the bandwidth of copies, and of launches with link_bytes, in each direction. Without a
+  // limit they are as fast as memory allows. Finite and above zero.
   std::optional<BytesPerSecond> to_device;
   std::optional<BytesPerSecond> to_host;
   Clock* clock = nullptr;  // outlives the device
   HostMemoryOptions memory;
 };
 
-// The machine's own processors as a device: its memory is one mapping, a copy is a copy, and work
-// is done inside the call by the calling thread and the workers of the stream. So lanes overlap
-// exactly when different threads feed them, an event has passed once it is recorded, and Wait and
+// The machine's own CPU as a device. Its memory is one mapping, and a copy is a memcpy. Work is
+// done inside the call, by the calling thread and the stream's workers. So streams overlap exactly
+// when different threads feed them, an event has passed as soon as it is recorded, and Wait and
 // Await never block. A failing copy or launch returns its error from the call itself.
 class HostDevice final : public Device {
  public:
-  // InvalidArgument for a bad rate or no clock, ResourceExhausted when the memory is not there.
+  // InvalidArgument for a bad bandwidth or a missing clock; ResourceExhausted when the memory
+  // cannot be allocated.
   static absl::StatusOr<std::unique_ptr<HostDevice>> Create(const HostDeviceOptions& options);
   ~HostDevice() override;
 
@@ -84,7 +86,7 @@ class HostDevice final : public Device {
 
   absl::Status Copy(StreamRef stream, std::byte* target, const std::byte* source, Bytes bytes,
                     LinkDirection direction);
-  // Does `work` as work of the stream and keeps its error.
+  // Runs `work` on behalf of the stream and keeps its error. `lock` is released meanwhile.
   absl::Status Run(std::unique_lock<std::mutex>& lock, Stream& stream,
                    absl::FunctionRef<absl::Status()> work);
   LinkLimit& LinkOf(LinkDirection direction);

@@ -9,14 +9,15 @@
 
 namespace horizon {
 
-// The host memory registered with a device: ranges that do not overlap. Not for several threads.
+// The host memory that is registered with a device: a set of ranges that do not overlap. Not
+// thread-safe.
 class HostRanges {
  public:
   // InvalidArgument for an empty range or one that shares a byte with another.
   absl::Status Add(std::span<const std::byte> memory);
   // InvalidArgument unless exactly this range was added.
   absl::Status Remove(std::span<const std::byte> memory);
-  // Whether the bytes lie within one range.
+  // Whether the bytes are within one range.
   bool Contains(const std::byte* data, uint64_t bytes) const;
 
  private:

@@ -10,21 +10,22 @@
 
 namespace horizon {
 
-// One direction of a link of known bandwidth. Transfers take turns, as on a copy engine, so any two
-// together take as long as their bytes. Without a rate nothing is held up. Any threads.
+// Emulates one direction of a link with a given bandwidth (the option --link). Transfers take
+// turns, as on a copy engine, so any two transfers together take as long as the sum of their bytes
+// requires. Without a rate nothing is slowed down. Thread-safe.
 class LinkLimit {
  public:
   LinkLimit(std::optional<BytesPerSecond> rate, Clock& clock) : rate_(rate), clock_(clock) {}
 
   bool limited() const { return rate_.has_value(); }
 
-  // A transfer under way: has the direction to itself from construction to destruction.
+  // A transfer in progress. It has the direction to itself from construction to destruction.
   class Transfer {
    public:
     explicit Transfer(LinkLimit& limit);
-    // Blocks until `bytes`, counted from the transfer's beginning, may have crossed: begin + bytes
-    // / rate, rounded up to a nanosecond. A late call makes up for it: the bound is on the whole.
-    // False when `stop` came first.
+    // Blocks until `bytes`, counted from the transfer's beginning, may have crossed the link: until
+    // begin + bytes / rate, rounded up to a nanosecond. The bound is on the whole transfer, so a
+    // late call does not add to it. Returns false when `stop` was requested first.
     bool AwaitCrossed(Bytes bytes, const std::stop_token& stop);
 
    private:

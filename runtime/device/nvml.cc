@@ -270,7 +270,7 @@ class OpenNvml final : public Nvml {
 
 }  // namespace
 
-bool SameBusPlace(std::string_view a, std::string_view b) {
+bool SameBusId(std::string_view a, std::string_view b) {
   return !a.empty() && std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
     return std::toupper(static_cast<unsigned char>(x)) ==
            std::toupper(static_cast<unsigned char>(y));

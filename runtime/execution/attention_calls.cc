@@ -23,20 +23,20 @@ class AttentionCalls : public BranchCalls {
     const Kept kept(arrays);
     RETURN_IF_ERROR(arrays.status());
     RETURN_IF_ERROR(KeepInput(args));
-    const ConstValues x = Projected(branch, args.input);
-    if (Has(kQueryUnit)) {
+    const ConstValues x = ProjectionInput(branch, args.input);
+    if (HasUnit(kQueryUnit)) {
       RETURN_IF_ERROR(NormInput(branch, args.input));
       RETURN_IF_ERROR(Linear(x, Query(), kept.q));
       RETURN_IF_ERROR(NormAndRotate(Queries(), kept.q, kept.q_before, kept.q_inverse_rms));
     }
-    if (Has(kKeyUnit)) {
+    if (HasUnit(kKeyUnit)) {
       RETURN_IF_ERROR(Linear(x, Key(), kept.k));
       RETURN_IF_ERROR(NormAndRotate(Keys(), kept.k, kept.k_before, kept.k_inverse_rms));
     }
-    if (Has(kValueUnit)) RETURN_IF_ERROR(Linear(x, Value(), kept.v));
-    if (!Has(kOutputUnit)) return absl::OkStatus();
+    if (HasUnit(kValueUnit)) RETURN_IF_ERROR(Linear(x, Value(), kept.v));
+    if (!HasUnit(kOutputUnit)) return absl::OkStatus();
     RETURN_IF_ERROR(Attend(args, kept));
-    return Finish(args, branch, kept.attended, Output());
+    return FinishForward(args, branch, kept.attended, Output());
   }
 
   absl::Status Backward(const StageBackward& args) {
@@ -50,17 +50,17 @@ class AttentionCalls : public BranchCalls {
     const Values dv = arrays.Get(ArrayRole::kValueGradient);
     float* output_dot = arrays.GetFp32(ArrayRole::kOutputDot);
     RETURN_IF_ERROR(arrays.status());
-    const ConstValues x = Projected(branch, branch.input);
-    if (Has(kOutputUnit)) {
+    const ConstValues x = ProjectionInput(branch, branch.input);
+    if (HasUnit(kOutputUnit)) {
       ConstValues gradient;
       RETURN_IF_ERROR(StartBackward(args, branch, gradient));
-      if (GoesBelow(BackwardDepth::kProjection)) {
+      if (GoesBelow(BackwardDepth::kOutputProjection)) {
         RETURN_IF_ERROR(InputGradient(gradient, Output(), attended_gradient));
       }
       RETURN_IF_ERROR(WeightGradients(kept.attended, Output(), gradient));
     }
-    if (!GoesBelow(BackwardDepth::kProjection)) return absl::OkStatus();
-    if (Has(kOutputUnit)) {
+    if (!GoesBelow(BackwardDepth::kOutputProjection)) return absl::OkStatus();
+    if (HasUnit(kOutputUnit)) {
       RETURN_IF_ERROR(s_.kernels.attention_backward(context_, {.shape = Shape(),
                                                                .records = s_.records,
                                                                .q = kept.q,
@@ -75,20 +75,20 @@ class AttentionCalls : public BranchCalls {
                                                                .v_gradient = dv}));
     }
     const Values sum(branch.normed_gradient);
-    const bool sums = GoesBelow(BackwardDepth::kFirst);
-    if (Has(kValueUnit)) {
+    const bool sums = GoesBelow(BackwardDepth::kInputProjections);
+    if (HasUnit(kValueUnit)) {
       const bool multiplies_input =
           Trains(TensorRole::kValue) || Trains(TensorRole::kKey) || Trains(TensorRole::kQuery);
-      if (multiplies_input) RETURN_IF_ERROR(NormInputAgain(branch, args.kept));
+      if (multiplies_input) RETURN_IF_ERROR(RecomputeNormedInput(branch, args.kept));
       if (sums) RETURN_IF_ERROR(InputGradient(dv, Value(), sum));
       RETURN_IF_ERROR(WeightGradients(x, Value(), dv));
     }
-    if (Has(kKeyUnit) && (sums || TrainsAny(Key()) || Trains(TensorRole::kKeyNorm))) {
+    if (HasUnit(kKeyUnit) && (sums || TrainsAny(Key()) || Trains(TensorRole::kKeyNorm))) {
       RETURN_IF_ERROR(NormAndRotateBackward(Keys(), dk, kept.k_before, kept.k_inverse_rms));
       if (sums) RETURN_IF_ERROR(InputGradient(dk, Key(), sum, sum));
       RETURN_IF_ERROR(WeightGradients(x, Key(), dk));
     }
-    if (!Has(kQueryUnit)) return absl::OkStatus();
+    if (!HasUnit(kQueryUnit)) return absl::OkStatus();
     if (sums || TrainsAny(Query()) || Trains(TensorRole::kQueryNorm)) {
       RETURN_IF_ERROR(NormAndRotateBackward(Queries(), dq, kept.q_before, kept.q_inverse_rms));
       if (sums) RETURN_IF_ERROR(InputGradient(dq, Query(), sum, sum));
@@ -153,7 +153,7 @@ class AttentionCalls : public BranchCalls {
   absl::Status Rotate(const Heads& of, Values x, RotaryDirection direction) {
     if (layer_.rope == kNoRotary) return absl::OkStatus();
     CHECK(s_.rotary_tables != nullptr);
-    return s_.kernels.rotary(
+    return s_.kernels.apply_rotary(
         context_,
         {.direction = direction,
          .tokens = tokens_,

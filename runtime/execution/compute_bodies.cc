@@ -18,9 +18,9 @@ absl::Status OperationBodies::Body::Embed() const {
                                      .output = Activations(Writes(ContentKind::kHidden))});
 }
 
-// Stage after stage, or some units of one. What a stage hands to the next is written where it is
-// needed: into the next one's kept input when activations are kept, else into the output, in place
-// from then on.
+// Runs the chunk's stages one after the other, or some units of one stage. The output of a stage is
+// written where the next one needs it: into the next stage's kept input when activations are kept,
+// otherwise into the output buffer, in place from then on.
 absl::Status OperationBodies::Body::ForwardChunk() const {
   const LayerShapes shapes = Shapes();
   ConstValues weights = Weights(Reads(ContentKind::kWeights));
@@ -47,16 +47,16 @@ absl::Status OperationBodies::Body::ForwardChunk() const {
       next_kept = kept.subspan(o_.templates_.Of(stage.kind).kept_bytes().value());
       output = {next_kept.data(), activations_};
     }
-    RETURN_IF_ERROR(ForwardOfStage(shapes,
-                                   {.stage = stage,
-                                    .units = pieces[i].units,
-                                    .weights = weights,
-                                    .input = input,
-                                    .output = output,
-                                    .kept = kept,
-                                    .workspace = Workspace(),
-                                    .cache = caches ? &cache : nullptr},
-                                   context_));
+    RETURN_IF_ERROR(RunStageForward(shapes,
+                                    {.stage = stage,
+                                     .units = pieces[i].units,
+                                     .weights = weights,
+                                     .input = input,
+                                     .output = output,
+                                     .kept = kept,
+                                     .workspace = Workspace(),
+                                     .cache = caches ? &cache : nullptr},
+                                    context_));
     weights = weights.From(static_cast<int64_t>(ParametersInUnits(stage, pieces[i].units)));
     input = output;
     kept = next_kept;
@@ -70,8 +70,8 @@ absl::Status OperationBodies::Body::BackwardChunk() const {
   const ConstValues weights = Weights(Reads(ContentKind::kWeights));
   const std::span<std::byte> kept = MemoryOf(Reads(ContentKind::kActivations));
   ConstValues output_gradient = Activations(Reads(ContentKind::kHiddenGradient));
-  // From stage to stage, and to the chunk before: where nothing before the chunk wants it, the
-  // buffer it came in serves for the stages.
+  // The gradient that passes from stage to stage and to the chunk before. Where no chunk before
+  // needs it, the stages use the buffer in which it arrived.
   const Access* in = UpdatesIn(BufferKind::kResidualGradient);
   const Values input_gradient = in == nullptr ? Values() : Activations(*in);
   const std::span<const ChunkPiece> pieces = chunks_.PiecesOf(chunk());
@@ -94,16 +94,16 @@ absl::Status OperationBodies::Body::BackwardChunk() const {
   for (size_t i = pieces.size(); i-- > 0;) {
     const Stage& stage = chunks_.stages[pieces[i].stage];
     RETURN_IF_ERROR(
-        BackwardOfStage(shapes,
-                        {.stage = stage,
-                         .units = pieces[i].units,
-                         .weights = weights.From(begins[i].parameters),
-                         .kept = kept.subspan(static_cast<size_t>(begins[i].kept)),
-                         .output_gradient = output_gradient,
-                         .input_gradient = stage.wants_input_gradient ? input_gradient : Values(),
-                         .gradient = gradient.From(begins[i].trained),
-                         .workspace = Workspace()},
-                        context_));
+        RunStageBackward(shapes,
+                         {.stage = stage,
+                          .units = pieces[i].units,
+                          .weights = weights.From(begins[i].parameters),
+                          .kept = kept.subspan(static_cast<size_t>(begins[i].kept)),
+                          .output_gradient = output_gradient,
+                          .input_gradient = stage.needs_input_gradient ? input_gradient : Values(),
+                          .gradient = gradient.From(begins[i].trained),
+                          .workspace = Workspace()},
+                         context_));
     output_gradient = input_gradient;
   }
   return absl::OkStatus();
@@ -121,10 +121,10 @@ absl::Status OperationBodies::Body::LogSumExp() const {
                  .logits = At<float>(Writes(ContentKind::kScratch))});
 }
 
-// Of the last token of each row's first sample: what follows it is padding. The tile of columns is
-// given, so that a shard has the bits it has in a whole head.
+// Computes the logits of the last token of each row's first sample; the tokens after it are
+// padding. The tile width is fixed, so that a shard gives the same bits as a whole head.
 absl::Status OperationBodies::Body::Logits() const {
-  // The records on the device are not for the host to read.
+  // The records on the device cannot be read by the host.
   const std::vector<TokenRecord>& records = call_.input.tokens;
   const ConstValues hidden = Activations(Reads(ContentKind::kHidden));
   const int64_t row_bytes = hidden_ * BytesOf(activations_);
@@ -178,7 +178,7 @@ absl::Status OperationBodies::Body::Loss() const {
        .scale = scale,
        .logits = logits,
        .loss = At<LossSum>(loss_access),
-       .loss_begins = loss_access.content.n == 1,
+       .clear_loss = loss_access.content.n == 1,
        .input_gradient = input_gradient == nullptr
                              ? Values()
                              : Activations(*input_gradient).From(first * hidden_),

@@ -16,36 +16,37 @@ namespace {
 constexpr std::array<Lane, kLaneCount> kLanes = {Lane::kH2d, Lane::kCompute, Lane::kD2h,
                                                  Lane::kHost, Lane::kOptimizer};
 
-// Of an error that says in which operation it happened.
+// The payload that marks an error whose message already names its operation.
 constexpr char kNamedPayload[] = "horizon/operation";
 
 }  // namespace
 
 Executor::Executor(const Schedule& schedule, const OperationBodies& bodies,
                    const RunEnvironment& environment, const LaneResources& resources,
-                   UpdateWatch* watch)
+                   UpdateObserver* observer)
     : schedule_(schedule),
       bodies_(bodies),
       environment_(environment),
       device_(environment.device),
       resources_(resources),
-      watch_(watch),
+      observer_(observer),
       epoch_(environment.clock.Now()),
-      first_(PlanOf(schedule.first)),
-      steady_(PlanOf(schedule.steady)),
-      drain_(PlanOf(schedule.drain)) {}
+      first_(MakePhasePlan(schedule.first)),
+      steady_(MakePhasePlan(schedule.steady)),
+      drain_(MakePhasePlan(schedule.drain)) {}
 
 absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(const Schedule& schedule,
                                                            const OperationBodies& bodies,
                                                            const RunEnvironment& environment,
                                                            const LaneResources& resources,
-                                                           UpdateWatch* watch) {
-  std::unique_ptr<Executor> executor(new Executor(schedule, bodies, environment, resources, watch));
+                                                           UpdateObserver* observer) {
+  std::unique_ptr<Executor> executor(
+      new Executor(schedule, bodies, environment, resources, observer));
   RETURN_IF_ERROR(executor->Start());
   return executor;
 }
 
-Executor::PhasePlan Executor::PlanOf(const Phase& phase) const {
+Executor::PhasePlan Executor::MakePhasePlan(const Phase& phase) const {
   PhasePlan plan{.phase = &phase};
   plan.place.reserve(phase.operations.size());
   for (size_t id = 0; id < phase.operations.size(); ++id) {
@@ -84,7 +85,7 @@ absl::Status Executor::Start() {
   }
   for (const Lane lane : kLanes) {
     ASSIGN_OR_RETURN(lanes_[static_cast<size_t>(lane)].thread,
-                     StartThread(std::string(ToString(lane)), [this, lane] { Serve(lane); }));
+                     StartThread(std::string(ToString(lane)), [this, lane] { RunLane(lane); }));
   }
   return absl::OkStatus();
 }
@@ -149,22 +150,23 @@ absl::StatusOr<StepResult> Executor::End() {
         last_sum = sum;
         since = now;
       } else if (now - since > environment_.stall_limit && error_.ok()) {
-        error_ = absl::DeadlineExceededError(StrCat("no operation has ended for ",
-                                                    (now - since).count() / 1'000'000'000,
-                                                    " seconds; the lanes are at: ", WhatLanesDo()));
+        error_ = absl::DeadlineExceededError(
+            StrCat("no operation has ended for ", (now - since).count() / 1'000'000'000,
+                   " seconds; the lanes are at: ", DescribeLanes()));
         changed_.notify_all();
         if (environment_.on_stall) environment_.on_stall(error_);
       }
     }
     if (!error_.ok()) return error_;
   }
-  // Device lanes have only issued their work; their last operations tell when it has ended.
+  // Device lanes have only enqueued their work; the events of their last operations say when it has
+  // ended.
   for (const Lane lane : kLanes) {
     const std::vector<OperationId>& operations = oldest.plan->lanes[static_cast<size_t>(lane)];
     if (!LaneResources::IsOnDevice(lane) || operations.empty()) continue;
     const OperationId last = operations.back();
     if (const absl::Status status = device_.Await(oldest.ended[last]); !status.ok()) {
-      Fail(FailedIn(oldest, oldest.plan->phase->operations[last], status));
+      Fail(WithOperationName(oldest, oldest.plan->phase->operations[last], status));
       const std::scoped_lock lock(mutex_);
       return error_;
     }
@@ -188,9 +190,9 @@ absl::Status Executor::CollectTimes(const Slot& slot) {
                         .bytes = operations[id].bytes};
     if (LaneResources::IsOnDevice(entry.lane)) {
       const absl::StatusOr<Nanoseconds> start = device_.TimeOf(slot.started[id]);
-      RETURN_IF_ERROR(FailedIn(slot, operations[id], start.status()));
+      RETURN_IF_ERROR(WithOperationName(slot, operations[id], start.status()));
       const absl::StatusOr<Nanoseconds> end = device_.TimeOf(slot.ended[id]);
-      RETURN_IF_ERROR(FailedIn(slot, operations[id], end.status()));
+      RETURN_IF_ERROR(WithOperationName(slot, operations[id], end.status()));
       entry.start_ns = (*start - epoch_).count();
       entry.end_ns = (*end - epoch_).count();
     }
@@ -199,9 +201,9 @@ absl::Status Executor::CollectTimes(const Slot& slot) {
   return absl::OkStatus();
 }
 
-void Executor::Serve(Lane lane) {
-  // These mostly wait, and compute waits for what they bring and take away.
-  if (lane != Lane::kCompute && lane != Lane::kOptimizer) AskForShortTurns();
+void Executor::RunLane(Lane lane) {
+  // These lanes mostly wait, and compute waits for the data that they bring and take away.
+  if (lane != Lane::kCompute && lane != Lane::kOptimizer) RequestShortTimeSlice();
   LaneState& state = lanes_[static_cast<size_t>(lane)];
   for (int64_t step = 0;; ++step) {
     {
@@ -233,7 +235,7 @@ absl::Status Executor::RunOne(Lane lane, int64_t step, OperationId id) {
   const OperationBodies::Call call = CallOf(step, operation);
   const absl::Status status =
       state.on_device ? RunOnDevice(state, current, id, call) : RunOnHost(state, current, id, call);
-  return FailedIn(current, operation, status);
+  return WithOperationName(current, operation, status);
 }
 
 absl::Status Executor::WaitFor(Lane lane, int64_t step, const Wait& wait) {
@@ -247,10 +249,10 @@ absl::Status Executor::WaitFor(Lane lane, int64_t step, const Wait& wait) {
   if (!AwaitDone(operation.lane, count)) return absl::CancelledError("another lane has failed");
   if (!LaneResources::IsOnDevice(operation.lane)) return absl::OkStatus();
   if (!LaneResources::IsOnDevice(lane)) {
-    return FailedIn(other, operation, device_.Await(other.ended[id]));
+    return WithOperationName(other, operation, device_.Await(other.ended[id]));
   }
-  return FailedIn(other, operation,
-                  device_.Wait(lanes_[static_cast<size_t>(lane)].stream, other.ended[id]));
+  return WithOperationName(other, operation,
+                           device_.Wait(lanes_[static_cast<size_t>(lane)].stream, other.ended[id]));
 }
 
 bool Executor::AwaitDone(Lane lane, uint64_t count) {
@@ -265,8 +267,8 @@ OperationBodies::Call Executor::CallOf(int64_t step, const Operation& operation)
   return {.phase = *current.plan->phase,
           .operation = operation,
           .input = current.input,
-          .previous = step > 0 ? slot(step - 1).input : current.input,
-          .before = step > 0 ? &slot(step - 1).result : nullptr,
+          .previous_input = step > 0 ? slot(step - 1).input : current.input,
+          .previous_result = step > 0 ? &slot(step - 1).result : nullptr,
           .result = current.result};
 }
 
@@ -287,7 +289,8 @@ absl::Status Executor::RunOnDevice(LaneState& lane, Slot& slot, OperationId id,
     if (device_.ChecksKernelMemory()) launch.memory = bodies_.DeviceMemoryOf(call);
     RETURN_IF_ERROR(
         device_.Launch(lane.stream, launch, [this, &slot, call](const KernelContext& context) {
-          return FailedIn(slot, call.operation, bodies_.Run(call, environment_.kernels, context));
+          return WithOperationName(slot, call.operation,
+                                   bodies_.Run(call, environment_.kernels, context));
         }));
   }
   return device_.Record(lane.stream, slot.ended[id]);
@@ -295,19 +298,19 @@ absl::Status Executor::RunOnDevice(LaneState& lane, Slot& slot, OperationId id,
 
 absl::Status Executor::RunOnHost(LaneState& lane, Slot& slot, OperationId id,
                                  const OperationBodies::Call& call) {
-  UpdateWatch* watch = call.operation.kind == OperationKind::kAdam ? watch_ : nullptr;
-  const int64_t updated = watch == nullptr ? 0 : OperationBodies::StepOfUpdate(call);
+  UpdateObserver* observer = call.operation.kind == OperationKind::kAdam ? observer_ : nullptr;
+  const int64_t updated = observer == nullptr ? 0 : OperationBodies::StepOfUpdate(call);
   slot.start_ns[id] = Now();
-  if (watch != nullptr) watch->BeforeUpdate(updated, call.operation.chunk);
+  if (observer != nullptr) observer->BeforeUpdate(updated, call.operation.chunk);
   const KernelContext context{.workers = lane.workers};
   RETURN_IF_ERROR(bodies_.Run(call, HostKernels(), context));
-  if (watch != nullptr) watch->AfterUpdate(updated, call.operation.chunk);
+  if (observer != nullptr) observer->AfterUpdate(updated, call.operation.chunk);
   slot.end_ns[id] = Now();
   return absl::OkStatus();
 }
 
-absl::Status Executor::FailedIn(const Slot& slot, const Operation& operation,
-                                const absl::Status& status) {
+absl::Status Executor::WithOperationName(const Slot& slot, const Operation& operation,
+                                         const absl::Status& status) {
   if (status.ok() || status.GetPayload(kNamedPayload).has_value()) return status;
   absl::Status named(status.code(),
                      StrCat("step ", slot.input.number, ", ", schedule_.NameOf(operation), ": ",
@@ -326,7 +329,7 @@ void Executor::Fail(absl::Status status) {
   device_.Cancel(std::move(status));
 }
 
-std::string Executor::WhatLanesDo() const {
+std::string Executor::DescribeLanes() const {
   std::string text;
   for (const Lane lane : kLanes) {
     const LaneState& state = lanes_[static_cast<size_t>(lane)];

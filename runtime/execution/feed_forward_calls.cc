@@ -22,17 +22,17 @@ class FeedForwardCalls : public BranchCalls {
     const Values activated = arrays.Get(ArrayRole::kActivated);
     RETURN_IF_ERROR(arrays.status());
     RETURN_IF_ERROR(KeepInput(args));
-    const ConstValues x = Projected(branch, args.input);
-    if (Has(kGateUnit)) {
+    const ConstValues x = ProjectionInput(branch, args.input);
+    if (HasUnit(kGateUnit)) {
       RETURN_IF_ERROR(NormInput(branch, args.input));
       RETURN_IF_ERROR(Linear(x, Gate(), gate));
     }
-    if (Has(kUpUnit)) RETURN_IF_ERROR(Linear(x, Up(), up));
+    if (HasUnit(kUpUnit)) RETURN_IF_ERROR(Linear(x, Up(), up));
     // Recompute that keeps gate and up alone needs nothing behind them.
     const bool goes_on = args.output != nullptr || s_.spec.norm_after();
-    if (!Has(kDownUnit) || !goes_on) return absl::OkStatus();
+    if (!HasUnit(kDownUnit) || !goes_on) return absl::OkStatus();
     RETURN_IF_ERROR(Activate(gate, up, activated));
-    return Finish(args, branch, activated, Down());
+    return FinishForward(args, branch, activated, Down());
   }
 
   absl::Status Backward(const StageBackward& args) {
@@ -45,11 +45,11 @@ class FeedForwardCalls : public BranchCalls {
     const Values gate_gradient = arrays.Get(ArrayRole::kGateGradient);
     const Values up_gradient = arrays.Get(ArrayRole::kUpGradient);
     RETURN_IF_ERROR(arrays.status());
-    const ConstValues x = Projected(branch, branch.input);
-    if (Has(kDownUnit)) {
+    const ConstValues x = ProjectionInput(branch, branch.input);
+    if (HasUnit(kDownUnit)) {
       ConstValues gradient;
       RETURN_IF_ERROR(StartBackward(args, branch, gradient));
-      if (GoesBelow(BackwardDepth::kProjection)) {
+      if (GoesBelow(BackwardDepth::kOutputProjection)) {
         // The gradient of what was activated becomes that of the gate in place.
         RETURN_IF_ERROR(InputGradient(gradient, Down(), gate_gradient));
         RETURN_IF_ERROR(
@@ -66,16 +66,16 @@ class FeedForwardCalls : public BranchCalls {
       }
       RETURN_IF_ERROR(WeightGradients(activated, Down(), gradient));
     }
-    if (!GoesBelow(BackwardDepth::kProjection)) return absl::OkStatus();
+    if (!GoesBelow(BackwardDepth::kOutputProjection)) return absl::OkStatus();
     const Values sum(branch.normed_gradient);
-    const bool sums = GoesBelow(BackwardDepth::kFirst);
-    if (Has(kUpUnit)) {
+    const bool sums = GoesBelow(BackwardDepth::kInputProjections);
+    if (HasUnit(kUpUnit)) {
       const bool multiplies_input = Trains(TensorRole::kUp) || Trains(TensorRole::kGate);
-      if (multiplies_input) RETURN_IF_ERROR(NormInputAgain(branch, args.kept));
+      if (multiplies_input) RETURN_IF_ERROR(RecomputeNormedInput(branch, args.kept));
       if (sums) RETURN_IF_ERROR(InputGradient(up_gradient, Up(), sum));
       RETURN_IF_ERROR(WeightGradients(x, Up(), up_gradient));
     }
-    if (!Has(kGateUnit)) return absl::OkStatus();
+    if (!HasUnit(kGateUnit)) return absl::OkStatus();
     if (sums) RETURN_IF_ERROR(InputGradient(gate_gradient, Gate(), sum, sum));
     RETURN_IF_ERROR(WeightGradients(x, Gate(), gate_gradient));
     return FinishBackward(args, branch);

@@ -7,7 +7,8 @@
 
 namespace horizon {
 
-// The rotary tables of a model for `sequence` positions, as model/rotary_tables.h lays them out.
+// Computes the rotary embedding tables (cosines and sines) of a model for `sequence` positions, in
+// the layout of model/rotary_tables.h.
 std::vector<float> RotaryTables(const ModelSpec& spec, int64_t sequence);
 
 }  // namespace horizon

@@ -11,11 +11,11 @@ class FinalNormCalls : public StageCalls {
 
   absl::Status Forward(const StageForward& args) {
     StageArrays arrays = ForwardArrays(args);
-    const Values nobody_looks = arrays.Get(ArrayRole::kNormed);
+    const Values unused_output = arrays.Get(ArrayRole::kNormed);
     float* inverse_rms = arrays.GetFp32IfAny(ArrayRole::kInverseRms);
     RETURN_IF_ERROR(arrays.status());
     RETURN_IF_ERROR(KeepInput(args));
-    return NormForward(Shape(), args.input, args.output == nullptr ? nobody_looks : args.output,
+    return NormForward(Shape(), args.input, args.output == nullptr ? unused_output : args.output,
                        inverse_rms);
   }
 

@@ -136,7 +136,7 @@ absl::Status OperationBodies::Body::ClipFactor() const {
     result.clip_factor =
         static_cast<float>(std::min(1.0, job_.clip_norm / (result.gradient_norm + 1e-6)));
   }
-  if (const StepResult* before = call_.before; before != nullptr) {
+  if (const StepResult* before = call_.previous_result; before != nullptr) {
     result.ended = before->ended || (call_.input.ends_at_non_finite && !before->non_finite.empty());
   }
   result.applied = result.non_finite.empty() && result.counted > 0 && !result.ended;
@@ -158,7 +158,7 @@ int64_t OperationBodies::StepOfUpdate(const Call& call) {
     const bool gradient = access.content.kind == ContentKind::kGradient ||
                           access.content.kind == ContentKind::kClippedGradient;
     if (gradient && access.mode == AccessMode::kRead) {
-      return (access.age == 0 ? call.input : call.previous).number;
+      return (access.age == 0 ? call.input : call.previous_input).number;
     }
   }
   CHECK(false);
@@ -168,7 +168,7 @@ int64_t OperationBodies::StepOfUpdate(const Call& call) {
 absl::Status OperationBodies::Body::Adam() const {
   const Access* clipped = Find(AccessMode::kRead, ContentKind::kClippedGradient);
   const Access& source = clipped != nullptr ? *clipped : Reads(ContentKind::kGradient);
-  const StepInput& step = source.age == 0 ? call_.input : call_.previous;
+  const StepInput& step = source.age == 0 ? call_.input : call_.previous_input;
   const Access* clip_access = Find(AccessMode::kRead, ContentKind::kClipFactor);
   const Access* late = Find(AccessMode::kWrite, ContentKind::kUpdateFaults);
   float factor = 1.0f;
@@ -223,7 +223,7 @@ absl::Status OperationBodies::Body::Adam() const {
   return status;
 }
 
-// What AdamUpdateHost says at once.
+// Reports a refused update of the device, which AdamUpdateHost reports at once.
 absl::Status OperationBodies::Body::CheckUpdate() const {
   const uint64_t* fault = At<uint64_t>(Reads(ContentKind::kUpdateFaults));
   absl::Status status;

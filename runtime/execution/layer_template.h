@@ -16,78 +16,82 @@
 
 namespace horizon {
 
-// The arithmetic of the stages between embedding and head: attention, feed-forward, final norm. A
-// template (stage_template.h) knows where in a stage each tensor and each array lies; weights,
-// hidden states, activations and workspace are bound by each call, wherever the ring put them. So
-// one template serves every layer of its kind, and no layer has memory of its own on the device.
+// Runs the stages between embedding and head: attention, feed-forward, final norm. A template
+// (stage_template.h) says at which offset of a stage each tensor and each array is stored; each
+// call passes the weights, hidden states, activations and workspace at whatever addresses the ring
+// put them. So one template serves every layer of its kind, and no layer has memory of its own on
+// the device.
 //
-// A call takes the units of a stage that are in a chunk: all of them, or a shard. Calls over the
-// shards of a stage, ascending in forward and descending in backward, with one `kept` and one
-// `workspace` that nothing else touches in between, do what one call over all units does, bit for
-// bit: each unit does the same work in the same order, and finds what other units made where one
-// call would have put it.
+// A call covers the units of a stage that are in a chunk: all of them, or a shard. Calls over the
+// shards of a stage, ascending in forward and descending in backward, give the same bits as one
+// call over all units, if they use one `kept` and one `workspace` that nothing else touches in
+// between. Each unit does the same work in the same order and finds the results of other units
+// where one call would have put them.
 //
-// Arrays are token-major and contiguous: hidden states [tokens, hidden], of the type the device
-// keeps activations in. Numbers that a token or head has one of are fp32, and so is the sum of the
-// gradients that several matrices have for their common input: it is added up in the order v, k, q
-// (up, gate) and rounded once.
+// Arrays are token-major and contiguous: hidden states are [tokens, hidden] in the number type that
+// the device keeps activations in. Values that exist once per token or head are fp32. So is the sum
+// of the gradients that several matrices contribute to their common input: it is accumulated in the
+// order v, k, q (or up, gate) and rounded once.
 
-// What all calls of a pass share.
+// The arguments that all calls of a pass share.
 struct LayerShapes {
   const ModelSpec& spec;
-  const StageTemplates& templates;  // of this spec, batch x sequence tokens and activations
+  const StageTemplates& templates;  // for this spec, batch x sequence tokens and activation type
   int64_t batch = 0;
   int64_t sequence = 0;
   const TokenRecord* records = nullptr;  // [batch x sequence]
-  // The rotary tables of all positions (model/rotary_tables.h); null: no stage of the call attends.
+  // The rotary tables of all positions (model/rotary_tables.h); null when the call has no attention
+  // stage.
   const float* rotary_tables = nullptr;
-  int64_t positions = 0;  // that the tables have
+  int64_t positions = 0;  // positions in the tables
   const KernelTable& kernels;
   ValueType activations = ValueType::kFp32;
-  bool decodes = false;  // one token a row, which goes on with what the cache holds
+  bool decodes = false;  // decoding: one token per row, which attends to the KV cache
 
   int64_t tokens() const { return batch * sequence; }
 };
 
+// The arguments of one forward call over a stage.
 struct StageForward {
   const Stage& stage;
   UnitRange units;
   ConstValues weights;  // of these units
   ConstValues input;
-  // The hidden state that leaves, written by the last unit; may be `input`; null: not wanted (a
-  // recompute that only keeps).
+  // The hidden state after the stage, written by the last unit; may be `input`. Null when it is not
+  // needed (a recompute that only fills `kept`).
   Values output;
-  // Where what backward reads is put, as the template lays it out. Its first part is the input:
-  // `input` is this part already, or is copied there. Empty: nothing is kept.
+  // Receives the activations that backward reads, as the template lays them out. The first of them
+  // is the input: either `input` is stored there already, or it is copied there. Empty: nothing is
+  // kept.
   std::span<std::byte> kept;
   std::span<std::byte> workspace;
-  // Of an attention stage in a pass with a cache: keys and values are put there, and with
-  // LayerShapes::decodes attention reads them from there alone. Null: the pass has none.
+  // The KV cache of an attention stage: keys and values are stored there, and with
+  // LayerShapes::decodes attention reads them from there alone. Null when the pass has no cache.
   const KvCache* cache = nullptr;
 };
-absl::Status ForwardOfStage(const LayerShapes& shapes, const StageForward& args,
-                            const KernelContext& context);
+absl::Status RunStageForward(const LayerShapes& shapes, const StageForward& args,
+                             const KernelContext& context);
 
-// Backward goes no deeper into a stage than its trained tensors and the stages before it ask for
-// (Stage::backward_depth), and computes no gradient of a frozen tensor. Both are the job's, so
-// every plan does the same.
+// The arguments of one backward call over a stage. Backward goes no deeper into a stage than its
+// trained tensors and the stages before it need (Stage::backward_depth), and computes no gradient
+// of a frozen tensor. Both follow from the job, so every plan does the same.
 struct StageBackward {
   const Stage& stage;
   UnitRange units;
   ConstValues weights;        // of these units
   std::span<std::byte> kept;  // read only
   ConstValues output_gradient;
-  // Written by the first unit; may be output_gradient; null where the stage wants none
-  // (Stage::wants_input_gradient).
+  // Written by the first unit; may be output_gradient; null where it is not needed
+  // (Stage::needs_input_gradient).
   Values input_gradient;
-  GradientOut gradient;  // of the trained parameters of these units
+  GradientOut gradient;  // receives the gradient of the trained parameters of these units
   std::span<std::byte> workspace;
 };
-absl::Status BackwardOfStage(const LayerShapes& shapes, const StageBackward& args,
-                             const KernelContext& context);
+absl::Status RunStageBackward(const LayerShapes& shapes, const StageBackward& args,
+                              const KernelContext& context);
 
-// A stage in shards has the weights of its norm behind its activations (StageTemplate::kept_bytes),
-// since backward needs them before it comes to the shard that has them. The layout has reserved
-// both.
+// When a stage is divided into shards, the weights of its norm are kept after its activations (at
+// StageTemplate::kept_bytes), because backward needs them before it reaches the shard that holds
+// them. The memory layout reserves room for both.
 
 }  // namespace horizon

@@ -20,7 +20,7 @@ absl::StatusOr<Schedule> Build(const ModelPass::Work& work) {
 
 }  // namespace
 
-absl::Status ModelPass::Take(Schedule schedule) {
+absl::Status ModelPass::VerifyAndKeep(Schedule schedule) {
   RETURN_IF_ERROR(CheckRunnable(spec_, schedule.job, schedule.plan));
   RETURN_IF_ERROR(VerifySchedule(schedule));
   schedule_ = std::make_unique<Schedule>(std::move(schedule));
@@ -39,7 +39,7 @@ absl::StatusOr<std::unique_ptr<ModelPass>> ModelPass::Create(const ModelSpec& sp
                                                              const RunEnvironment& environment,
                                                              Bytes spare_device_bytes) {
   std::unique_ptr<ModelPass> pass(new ModelPass(spec, environment));
-  RETURN_IF_ERROR(pass->Take(std::move(schedule)));
+  RETURN_IF_ERROR(pass->VerifyAndKeep(std::move(schedule)));
   ASSIGN_OR_RETURN(RunMemory memory,
                    RunMemory::Create(*pass->schedule_, environment.device, spare_device_bytes));
   pass->memory_ = std::make_unique<RunMemory>(std::move(memory));
@@ -53,7 +53,7 @@ absl::StatusOr<std::unique_ptr<ModelPass>> ModelPass::CreateBeside(const Work& w
                                                                    const ModelPass& first) {
   std::unique_ptr<ModelPass> pass(new ModelPass(work.spec, first.environment_));
   ASSIGN_OR_RETURN(Schedule schedule, Build(work));
-  RETURN_IF_ERROR(pass->Take(std::move(schedule)));
+  RETURN_IF_ERROR(pass->VerifyAndKeep(std::move(schedule)));
   ASSIGN_OR_RETURN(RunMemory memory, RunMemory::CreateBeside(*pass->schedule_, *first.memory_));
   pass->memory_ = std::make_unique<RunMemory>(std::move(memory));
   pass->bodies_ = std::make_unique<OperationBodies>(work.spec, *pass->schedule_, *pass->memory_);
@@ -66,11 +66,11 @@ absl::Status ModelPass::FillRotaryTables() {
                       std::as_bytes(std::span(tables)));
 }
 
-absl::StatusOr<std::unique_ptr<Executor>> ModelPass::Start(UpdateWatch* watch) const {
+absl::StatusOr<std::unique_ptr<Executor>> ModelPass::Start(UpdateObserver* observer) const {
   if (resources_ == nullptr) {
     ASSIGN_OR_RETURN(resources_, LaneResources::Create(*schedule_, *bodies_, environment_));
   }
-  return Executor::Create(*schedule_, *bodies_, environment_, *resources_, watch);
+  return Executor::Create(*schedule_, *bodies_, environment_, *resources_, observer);
 }
 
 }  // namespace horizon

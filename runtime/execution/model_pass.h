@@ -16,10 +16,12 @@
 
 namespace horizon {
 
-// A pass over a model (training, evaluation, ...), ready to run: its verified schedule, all of its
-// memory, the store of its parameters, and the bodies of its operations. One thread.
+// A pass over a model (training, evaluation, prefill, decoding) that is ready to run: its verified
+// schedule, all of its memory, the parameter store, and the bodies of its operations. Used by one
+// thread.
 class ModelPass {
  public:
+  // What to build a schedule from.
   struct Work {
     const ModelSpec& spec;
     const TrainingJob& job;
@@ -27,18 +29,19 @@ class ModelPass {
     PassKind kind = PassKind::kTrain;
   };
 
-  // Builds and verifies the schedule, refuses what cannot run, reserves all memory, with
-  // `spare_device_bytes` on the device for a pass that will be made beside this one. The spec, and
-  // what the environment names, outlive the pass.
+  // Builds and verifies the schedule, rejects what cannot run, and reserves all memory.
+  // `spare_device_bytes` are reserved in addition on the device, for a pass that will be created
+  // beside this one. The spec, and everything the environment refers to, outlive the pass.
   static absl::StatusOr<std::unique_ptr<ModelPass>> Create(const Work& work,
                                                            const RunEnvironment& environment,
                                                            Bytes spare_device_bytes = {});
-  // The same with a schedule that is built, such as the one a prediction was made from: it is
-  // verified here, and is the object that runs.
+  // The same with an existing schedule, such as the one a prediction was made from: it is verified
+  // here and then executed.
   static absl::StatusOr<std::unique_ptr<ModelPass>> Create(const ModelSpec& spec, Schedule schedule,
                                                            const RunEnvironment& environment,
                                                            Bytes spare_device_bytes = {});
-  // A pass over the same parameters (run_memory.h). `first` outlives it; the two never run at once.
+  // Creates a second pass over the same parameters (run_memory.h), for example decoding beside
+  // prefill. `first` outlives it; the two never run at the same time.
   static absl::StatusOr<std::unique_ptr<ModelPass>> CreateBeside(const Work& work,
                                                                  const ModelPass& first);
 
@@ -47,18 +50,17 @@ class ModelPass {
   const RunMemory& memory() const { return *memory_; }
   const OperationBodies& bodies() const { return *bodies_; }
   const RunEnvironment& environment() const { return environment_; }
-  // Not of a pass made beside another: its store is the other's.
+  // The parameter store. A pass made with CreateBeside has none of its own: use the first pass's.
   ParameterStore& store() { return *store_; }
 
-  // Lanes that take the steps of this pass, until the executor is destroyed; one at a time. What
-  // they take of the device is made by the first call and used again by all others. `watch` may be
-  // null.
-  absl::StatusOr<std::unique_ptr<Executor>> Start(UpdateWatch* watch = nullptr) const;
+  // Starts an executor for the steps of this pass; one at a time may exist. The first call creates
+  // the streams, threads and events, and all later calls reuse them. `observer` may be null.
+  absl::StatusOr<std::unique_ptr<Executor>> Start(UpdateObserver* observer = nullptr) const;
 
  private:
   ModelPass(const ModelSpec& spec, const RunEnvironment& environment)
       : spec_(spec), environment_(environment) {}
-  absl::Status Take(Schedule schedule);  // once it is proven
+  absl::Status VerifyAndKeep(Schedule schedule);
   absl::Status FillRotaryTables();
 
   const ModelSpec& spec_;
@@ -67,7 +69,7 @@ class ModelPass {
   std::unique_ptr<RunMemory> memory_;
   std::unique_ptr<ParameterStore> store_;
   std::unique_ptr<OperationBodies> bodies_;
-  mutable std::unique_ptr<LaneResources> resources_;  // from the first Start on
+  mutable std::unique_ptr<LaneResources> resources_;  // created by the first Start
 };
 
 }  // namespace horizon

@@ -167,8 +167,8 @@ absl::Status OperationBodies::Body::NextBatch() const {
           StrCat("token ", i, " of micro-batch ", op_.micro_batch, " has id ", tokens[i].id,
                  " and label ", tokens[i].label, "; the vocabulary has ", o_.spec_.vocab));
     }
-    // A position is an offset into memory, like an id: samples count up from 0 within their row.
-    // One that is decoded goes on with what its row's cache holds.
+    // A position is an offset into memory, like an id, so it is checked too: samples count up from
+    // 0 within their row. A token that is decoded continues what its row's KV cache holds.
     const bool begins = tokens[i].position == 0;
     const bool goes_on = i % sequence_ != 0 && tokens[i].position == tokens[i - 1].position + 1;
     const bool decodes = decodes_ && tokens[i].position >= 0 && tokens[i].position < o_.positions_;
@@ -230,15 +230,17 @@ absl::Status OperationBodies::Body::Gather() const {
   return absl::OkStatus();
 }
 
-// A slab holds the high halves, then (compute in fp32) the low ones.
+// A staging buffer holds the high halves, then (with fp32 compute) the low halves.
 absl::Status OperationBodies::Body::Pack() const {
-  std::byte* slab = At<std::byte>(Writes(ContentKind::kWeights));
+  std::byte* staging = At<std::byte>(Writes(ContentKind::kWeights));
   const int64_t bytes = 2 * parameters();
   RETURN_IF_ERROR(k_.copy_bytes(
-      context_, {.bytes = bytes, .from = At<std::byte>(Reads(ContentKind::kWeights)), .to = slab}));
+      context_,
+      {.bytes = bytes, .from = At<std::byte>(Reads(ContentKind::kWeights)), .to = staging}));
   const Access* lo = Find(AccessMode::kRead, ContentKind::kLowHalf);
   if (lo == nullptr) return absl::OkStatus();
-  return k_.copy_bytes(context_, {.bytes = bytes, .from = At<std::byte>(*lo), .to = slab + bytes});
+  return k_.copy_bytes(context_,
+                       {.bytes = bytes, .from = At<std::byte>(*lo), .to = staging + bytes});
 }
 
 absl::Status OperationBodies::Body::LoadChunk() const {

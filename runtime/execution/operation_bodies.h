@@ -19,26 +19,27 @@
 
 namespace horizon {
 
-// What each operation of a schedule does with the memory it names. A body reaches memory through
-// the accesses of its operation and in no other way: which buffer holds what, and that nobody else
-// touches it meanwhile, is decided and proven before anything runs. All calls are const and may be
-// made from several lanes at once. What it is made from outlives it.
+// Implements the operations of a schedule: what each one does with the buffers it names. A body
+// reaches memory only through the accesses of its operation. Which buffer holds what, and that
+// nothing else touches it meanwhile, is decided and verified before anything runs. All calls are
+// const and may be made from several lanes at once. Everything passed to the constructor outlives
+// this object.
 class OperationBodies {
  public:
   OperationBodies(const ModelSpec& spec, const Schedule& schedule, const RunMemory& memory);
 
-  // One operation of one step. `previous` is the step before (its update may be due in this one);
-  // `result` is where the clip factor's operation reports.
+  // One operation of one step.
   struct Call {
     const Phase& phase;
     const Operation& operation;
     const StepInput& input;
-    const StepInput& previous;
-    const StepResult* before;  // of the step before, complete up to its clip factor; null: none
-    StepResult& result;
+    const StepInput& previous_input;  // of the step before, since its update may be due in this one
+    // Of the step before, complete up to its clip factor; null in the first step.
+    const StepResult* previous_result;
+    StepResult& result;  // written by the operations kClipFactor and kReport
   };
 
-  // A copy over the link, for the operations that are nothing else.
+  // A copy over the link. Some operations are nothing but such a copy (IsTransfer).
   struct Transfer {
     std::byte* device = nullptr;
     std::byte* host = nullptr;
@@ -47,21 +48,21 @@ class OperationBodies {
   bool IsTransfer(OperationKind kind) const;
   Transfer TransferOf(const Call& call) const;
 
-  // The device memory that an operation declares, each buffer once.
+  // The device memory that an operation declares to read or write, each buffer once.
   std::vector<KernelMemory> DeviceMemoryOf(const Call& call) const;
 
-  // The memory that kernels of a lane's operations work in beside their arguments; empty: none of
-  // them declares any.
+  // The scratch memory that the kernels of a lane use beside their arguments; empty when none of
+  // the lane's operations declares any.
   std::span<std::byte> ScratchOf(Lane lane) const;
 
-  // The step whose gradient an update (kAdam) takes: this one or the one before.
+  // The number of the step whose gradient an update (kAdam) applies: this step or the one before.
   static int64_t StepOfUpdate(const Call& call);
 
-  // Every other operation, on the calling thread, with these kernels.
+  // Runs an operation that is not a transfer, on the calling thread, with these kernels.
   absl::Status Run(const Call& call, const KernelTable& kernels,
                    const KernelContext& context) const;
 
-  // The trained tensors of the model in the order of StepResult::norms.
+  // The names of the trained tensors, in the order of StepResult::norms.
   const std::vector<std::string>& TensorNames() const { return tensor_names_; }
 
  private:
@@ -70,10 +71,10 @@ class OperationBodies {
 
   const ModelSpec& spec_;
   const Schedule& schedule_;
-  const std::span<const BufferPlace> places_;  // by buffer
+  const std::span<const BufferPlace> places_;  // indexed by buffer
   const ParameterBytes each_;
-  // Positions that the rotary table, and so a cache, was made for: the sequence of the first of the
-  // passes that share them.
+  // The number of positions that the rotary table, and so the KV cache, were made for: the sequence
+  // length of the first of the passes that share them.
   int64_t positions_ = 0;
   const StageTemplates templates_;
   std::vector<std::string> tensor_names_;

@@ -14,11 +14,15 @@
 
 namespace horizon {
 
+// The number type in which the device keeps the job's activations.
 inline ValueType ActivationTypeOf(const TrainingJob& job) {
   return ActivationBytes(job) == 4_B ? ValueType::kFp32 : ValueType::kBf16;
 }
 
-// One call: the accesses of its operation, looked up by what they hold.
+// Runs one call of an operation. It finds the operation's buffers by what they hold:
+// Reads(ContentKind::kWeights) is the access that reads weights, and At<T>(access) is its memory.
+// Each private function below is the body of one kind of operation. An access that the schedule
+// must have declared and has not is a CHECK.
 class OperationBodies::Body {
  public:
   Body(const OperationBodies& owner, const Call& call, const KernelTable& kernels,
@@ -41,6 +45,8 @@ class OperationBodies::Body {
   absl::Status Run();
 
  private:
+  // The operation's access of this mode and content; null where it has none. `a`: see Content; -1
+  // matches any.
   const Access* Find(AccessMode mode, ContentKind kind, int32_t a = -1) const {
     for (const Access& access : call_.phase.AccessesOf(op_)) {
       if (access.mode == mode && access.content.kind == kind && (a < 0 || access.content.a == a)) {
@@ -77,7 +83,7 @@ class OperationBodies::Body {
     }
     return nullptr;
   }
-  // The operation goes on with what the written buffer holds.
+  // Whether the operation also reads the buffer it writes, and so adds to its contents.
   bool AddsTo(const Access& written) const {
     for (const Access& access : call_.phase.AccessesOf(op_)) {
       if (access.mode == AccessMode::kRead && access.buffer == written.buffer) return true;
@@ -85,13 +91,14 @@ class OperationBodies::Body {
     return false;
   }
 
-  // Activations, and weights as the device computes with them.
+  // The activations or weights of an access, in the number type that the device computes with.
   Values Activations(const Access& access) const { return {At<std::byte>(access), activations_}; }
   ConstValues Weights(const Access& access) const { return {At<std::byte>(access), weights_}; }
 
   const Chunk& chunk() const { return chunks_.chunks[op_.chunk]; }
   int64_t parameters() const { return static_cast<int64_t>(chunk().parameters); }
   int64_t trained() const { return static_cast<int64_t>(chunk().trained); }
+  // The rows of the embedding or head matrix that are in chunk `c`.
   UnitRange Rows(int32_t c) const { return chunks_.PiecesOf(chunks_.chunks[c]).front().units; }
   bool SummedOnDevice() const { return horizon::SummedOnDevice(job_, plan_) > 1; }
   bool RoundsGradients() const { return job_.gradient_type == NumberType::kBf16; }
@@ -101,7 +108,8 @@ class OperationBodies::Body {
     return MemoryOf(*workspace);
   }
 
-  // A gradient, kept or on its way, as the type it has there.
+  // A gradient in the number type of its buffer, on the device or the host; the other pointer is
+  // null.
   struct GradientView {
     float* fp32 = nullptr;
     uint16_t* bf16 = nullptr;
@@ -117,14 +125,14 @@ class OperationBodies::Body {
     return {.bf16 = At<uint16_t>(access)};
   }
 
-  // The gradient this operation writes on the device: of the trained parameters. Of a chunk that
-  // is frozen: none.
+  // Where this operation writes the gradient of the chunk's trained parameters on the device; empty
+  // for a frozen chunk.
   GradientOut GradientOfChunk() const {
     const Access* written = Find(AccessMode::kWrite, ContentKind::kGradient);
     if (written == nullptr) return {};
     const GradientView view = GradientAt(*written);
     return {.sum = view.fp32,
-            .leaving = view.bf16,
+            .bf16 = view.bf16,
             .add = AddsTo(*written),
             .rounded = SummedOnDevice() && RoundsGradients()};
   }
@@ -154,13 +162,13 @@ class OperationBodies::Body {
   }
   float LogitScale() const { return static_cast<float>(o_.spec_.logit_multiplier); }
 
-  // Elements from one token's logits to the next's.
+  // How many elements the logits of one token are from those of the next.
   int64_t LogitStride(int64_t rows) const {
     return job_.device == DeviceKind::kCuda ? CudaLogitStride(rows) : rows;
   }
 
-  // Of a stage, whose part of the chunk's cache begins `offset` values into it; `values` is set to
-  // how many it takes.
+  // The KV cache of a stage. Its part of the chunk's cache begins `offset` values into the buffer;
+  // `values` is set to its size in values.
   KvCache CacheOf(const Access& access, const Stage& stage, int64_t offset, int64_t& values) const {
     const int64_t window = o_.spec_.layers[stage.layer].sliding_window;
     KvCache cache{.batch = job_.micro_batch,
@@ -197,7 +205,8 @@ class OperationBodies::Body {
   absl::Status Report() const;
   void ReportNorms(StepResult& result) const;
 
-  // Null: the gradient is its own sum, or the head is in one piece.
+  // Where the shards of a head accumulate their input gradient in fp32, from element `first` on.
+  // Null when the head is in one piece or the gradient buffer itself is the sum.
   float* HeadInputSum(int64_t first) const {
     const Access* sum = Find(AccessMode::kWrite, ContentKind::kHeadInputSum);
     return sum == nullptr ? nullptr : At<float>(*sum) + first;
@@ -213,17 +222,17 @@ class OperationBodies::Body {
   }
   int64_t FirstTokenOfLossChunk() const { return op_.part * plan_.loss_chunk_tokens; }
 
-  const OperationBodies& o_;
+  const OperationBodies& o_;  // the owner
   const Call& call_;
-  const Operation& op_;
+  const Operation& op_;  // the call's operation
   const KernelTable& k_;
   const KernelContext& context_;
   const ChunkTable& chunks_;
   const TrainingJob& job_;
   const StreamPlan& plan_;
   const bool decodes_;
-  const int64_t sequence_;  // tokens of a row in this pass
-  const int64_t tokens_;
+  const int64_t sequence_;  // tokens per row in this pass: 1 when decoding
+  const int64_t tokens_;    // tokens per micro-batch in this pass
   const int64_t hidden_;
   const ValueType activations_;
   const ValueType weights_;

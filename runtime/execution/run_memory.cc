@@ -11,14 +11,14 @@
 namespace horizon {
 namespace {
 
-constexpr Bytes kStageBytes = 1_MiB;
+constexpr Bytes kStagingBytes = 1_MiB;
 
 uint64_t AlignUp(uint64_t offset) {
   return (offset + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
 }
 
-// The buffer of the same kind, index and size on the device of another pass; null: there is none.
-const Buffer* TwinOf(const Buffer& buffer, const Schedule& other) {
+// The device buffer of the same kind, index and size in another schedule; null when there is none.
+const Buffer* SameBufferIn(const Buffer& buffer, const Schedule& other) {
   if (buffer.memory != Memory::kDevice) return nullptr;
   for (const Buffer& candidate : other.memory.buffers) {
     if (candidate.kind == buffer.kind && candidate.index == buffer.index &&
@@ -29,7 +29,7 @@ const Buffer* TwinOf(const Buffer& buffer, const Schedule& other) {
   return nullptr;
 }
 
-// A copy over the link reads or writes host memory that is not pinned.
+// Whether some copy over the link reads or writes host memory that is not page-locked.
 bool CopiesPageable(const Schedule& schedule) {
   const Phase& phase = schedule.first;
   for (const Operation& operation : phase.operations) {
@@ -41,7 +41,7 @@ bool CopiesPageable(const Schedule& schedule) {
   return false;
 }
 
-// What failed, in front of how.
+// Puts `what` in front of an error's message.
 absl::Status Annotate(const absl::Status& status, const std::string& what) {
   if (status.ok()) return status;
   absl::Status annotated(status.code(), StrCat(what, ": ", std::string(status.message())));
@@ -109,7 +109,7 @@ absl::Status RunMemory::ReserveHost(Bytes pinned, Bytes plain) {
   };
   RETURN_IF_ERROR(reserve(pinned_, pinned, "reserving pinned memory"));
   RETURN_IF_ERROR(reserve(host_, plain, "reserving host memory"));
-  RETURN_IF_ERROR(reserve(stage_, kStageBytes, "reserving a stage"));
+  RETURN_IF_ERROR(reserve(staging_, kStagingBytes, "reserving a stage"));
   if (pinned_.size() > 0) {
     RETURN_IF_ERROR(Annotate(device_->RegisterHost(pinned_.span()), "page-locking memory"));
   }
@@ -118,7 +118,7 @@ absl::Status RunMemory::ReserveHost(Bytes pinned, Bytes plain) {
         Annotate(device_->RegisterPageable(host_.span()), "registering pageable memory"));
     host_registered_ = true;
   }
-  RETURN_IF_ERROR(Annotate(device_->RegisterHost(stage_.span()), "page-locking a stage"));
+  RETURN_IF_ERROR(Annotate(device_->RegisterHost(staging_.span()), "page-locking a stage"));
   ASSIGN_OR_RETURN(stream_, device_->CreateStream({.name = "setup"}));
   ASSIGN_OR_RETURN(event_, device_->CreateEvent());
   return absl::OkStatus();
@@ -152,19 +152,20 @@ Bytes RunMemory::SpareBytesBeside(const Schedule& schedule, const Schedule& firs
   Bytes bytes;
   for (const Buffer& buffer : schedule.memory.buffers) {
     if (buffer.memory != Memory::kDevice || IsShared(schedule, buffer.kind)) continue;
-    if (TwinOf(buffer, first) == nullptr) bytes += buffer.bytes.RoundedUp(kBufferAlignment);
+    if (SameBufferIn(buffer, first) == nullptr) bytes += buffer.bytes.RoundedUp(kBufferAlignment);
   }
   return bytes;
 }
 
-// What is not shared is put, on the device, where the first pass has the same buffer of the same
-// size, and otherwise into the gaps between all these and what is shared: each buffer into the
-// first gap that still has room for it.
+// A device buffer that is not shared is placed where the first pass has the same buffer in the same
+// size; otherwise it goes into the gaps between all these and the shared buffers: each buffer into
+// the first gap that still has room for it.
 absl::Status RunMemory::PlaceBeside(const RunMemory& first) {
   std::vector<std::pair<uint64_t, uint64_t>> gaps = {{0, first.device_memory_.size()}};
   for (const Buffer& buffer : first.schedule_->memory.buffers) {  // in order of offsets
     if (buffer.memory != Memory::kDevice) continue;
-    if (!IsShared(*first.schedule_, buffer.kind) && TwinOf(buffer, *schedule_) == nullptr) continue;
+    if (!IsShared(*first.schedule_, buffer.kind) && SameBufferIn(buffer, *schedule_) == nullptr)
+      continue;
     gaps.back().second = buffer.offset;
     gaps.emplace_back(AlignUp(buffer.offset + buffer.bytes.value()), first.device_memory_.size());
   }
@@ -175,9 +176,9 @@ absl::Status RunMemory::PlaceBeside(const RunMemory& first) {
     if (IsShared(*schedule_, buffer.kind)) {
       const BufferId shared = first.Find(buffer.kind, buffer.index);
       if (shared >= 0) place = first.places_[shared];
-    } else if (const Buffer* twin = TwinOf(buffer, *first.schedule_);
-               buffer.memory == Memory::kDevice && twin != nullptr) {
-      place.begin = first.device_memory_.data() + twin->offset;
+    } else if (const Buffer* same = SameBufferIn(buffer, *first.schedule_);
+               buffer.memory == Memory::kDevice && same != nullptr) {
+      place.begin = first.device_memory_.data() + same->offset;
     } else if (buffer.memory == Memory::kDevice) {
       for (auto& [begin, end] : gaps) {
         if (begin + buffer.bytes.value() > end) continue;
@@ -205,10 +206,11 @@ absl::Status RunMemory::PlaceBeside(const RunMemory& first) {
 }
 
 RunMemory::~RunMemory() {
-  // Not registered where Create failed half-way; the device then says so and nothing is lost.
+  // After Create failed half-way some of these are not registered; the device then returns an
+  // error, which is ignored.
   if (pinned_.size() > 0) device_->UnregisterHost(pinned_.span()).IgnoreError();
   if (host_registered_ && host_.size() > 0) device_->UnregisterHost(host_.span()).IgnoreError();
-  if (stage_.size() > 0) device_->UnregisterHost(stage_.span()).IgnoreError();
+  if (staging_.size() > 0) device_->UnregisterHost(staging_.span()).IgnoreError();
 }
 
 std::byte* RunMemory::At(BufferId id) const { return places_[id].begin; }
@@ -226,11 +228,11 @@ absl::Status RunMemory::Put(BufferId id, uint64_t offset, std::span<const std::b
     std::memcpy(target, values.data(), values.size());
     return absl::OkStatus();
   }
-  for (uint64_t done = 0; done < values.size(); done += kStageBytes.value()) {
-    const uint64_t bytes = std::min<uint64_t>(kStageBytes.value(), values.size() - done);
-    std::memcpy(stage_.data(), values.data() + done, bytes);
+  for (uint64_t done = 0; done < values.size(); done += kStagingBytes.value()) {
+    const uint64_t bytes = std::min<uint64_t>(kStagingBytes.value(), values.size() - done);
+    std::memcpy(staging_.data(), values.data() + done, bytes);
     RETURN_IF_ERROR(
-        CopyThroughStage(target + done, stage_.data(), Bytes(bytes), LinkDirection::kToDevice));
+        CopyStaged(target + done, staging_.data(), Bytes(bytes), LinkDirection::kToDevice));
   }
   return absl::OkStatus();
 }
@@ -242,21 +244,21 @@ absl::Status RunMemory::Get(BufferId id, uint64_t offset, std::span<std::byte> v
     std::memcpy(values.data(), source, values.size());
     return absl::OkStatus();
   }
-  for (uint64_t done = 0; done < values.size(); done += kStageBytes.value()) {
-    const uint64_t bytes = std::min<uint64_t>(kStageBytes.value(), values.size() - done);
+  for (uint64_t done = 0; done < values.size(); done += kStagingBytes.value()) {
+    const uint64_t bytes = std::min<uint64_t>(kStagingBytes.value(), values.size() - done);
     RETURN_IF_ERROR(
-        CopyThroughStage(source + done, stage_.data(), Bytes(bytes), LinkDirection::kToHost));
-    std::memcpy(values.data() + done, stage_.data(), bytes);
+        CopyStaged(source + done, staging_.data(), Bytes(bytes), LinkDirection::kToHost));
+    std::memcpy(values.data() + done, staging_.data(), bytes);
   }
   return absl::OkStatus();
 }
 
-absl::Status RunMemory::CopyThroughStage(std::byte* device, std::byte* host, Bytes bytes,
-                                         LinkDirection direction) {
+absl::Status RunMemory::CopyStaged(std::byte* device, std::byte* host, Bytes bytes,
+                                   LinkDirection direction) {
   const absl::Status copied = direction == LinkDirection::kToDevice
                                   ? device_->CopyToDevice(stream_, device, host, bytes)
                                   : device_->CopyToHost(stream_, host, device, bytes);
-  // Behind a copy that failed too: a part of it may stand on the stream, and has the stage.
+  // Also after a failed copy: a part of it may be on the stream and still use the staging buffer.
   RETURN_IF_ERROR(device_->Record(stream_, event_));
   const absl::Status ended = device_->Await(event_);
   return copied.ok() ? ended : copied;

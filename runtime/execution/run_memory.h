@@ -13,42 +13,47 @@
 
 namespace horizon {
 
-// Address and size of a buffer. A buffer that two passes share has the size the first one gave it.
+// Address and size of a buffer. A buffer that two passes share has the size that the first pass
+// gave it.
 struct BufferPlace {
   std::byte* begin = nullptr;
   Bytes bytes;
 };
 
-// All memory of a pass, taken once, exactly as the layout says: one piece of the device, one of
-// page-locked host memory, one of plain host memory. Nothing else is allocated while steps run.
-// `schedule` and `device` outlive it.
+// All memory of a pass, allocated once, exactly as the schedule's memory layout says: one
+// allocation on the device, one of page-locked host memory, one of pageable host memory. Nothing
+// else is allocated while steps run. `schedule` and `device` outlive it.
 //
-// Two passes may work on one model: training and evaluation, or prefill and decode. The second is
-// made beside the first: what lasts (IsShared) is the first one's, what does not lies on the device
-// where the first one's buffers of that kind do. So the two never run at the same time, and after
-// one of them the other's passing contents are gone.
+// Two passes may work on one model: training and evaluation, or prefill and decoding. The second is
+// created beside the first (CreateBeside). It uses the first pass's buffers for everything that
+// lasts (IsShared: parameters, moments, KV cache). Its temporary device buffers reuse the device
+// memory of the first pass's temporary buffers. So the two never run at the same time, and after
+// one has run, the other's temporary contents are gone.
 class RunMemory {
  public:
-  // ResourceExhausted (bytes asked, bytes there) when one of the three does not fit.
-  // `spare_device_bytes` are added on the device, for a pass that will be made beside this one.
+  // ResourceExhausted (with the bytes asked for and available) when one of the three does not fit.
+  // `spare_device_bytes` are allocated in addition on the device, for a pass that will be created
+  // beside this one.
   static absl::StatusOr<RunMemory> Create(const Schedule& schedule, Device& device,
                                           Bytes spare_device_bytes = {});
-  // Takes memory of the host only. FailedPrecondition when the device's memory of `first`, which
-  // outlives the result, has too little room (DeviceBytesBeside) or lacks something shared.
+  // Allocates host memory only. FailedPrecondition when the device memory of `first` has too little
+  // room (DeviceBytesBeside) or lacks a shared buffer. `first` outlives the result.
   static absl::StatusOr<RunMemory> CreateBeside(const Schedule& schedule, const RunMemory& first);
-  // Buffers that hold the same in every pass over a model: parameters and their moments, what
-  // `resident` computes with, rotary angles, keys and values.
+  // Whether buffers of this kind hold the same in every pass over a model: parameters and their
+  // moments, the weights that the `resident` strategy computes with, rotary tables, keys and
+  // values.
   static bool IsShared(const Schedule& schedule, BufferKind kind);
-  // Room a pass takes on the device beside another: all buffers that are not shared.
+  // The device memory that a pass needs beside another: all its buffers that are not shared.
   static Bytes DeviceBytesBeside(const Schedule& schedule);
-  // What a pass takes beside `first` at most, when what both have in one size shares its place:
-  // with this much spare memory behind the first one's, it always fits.
+  // An upper bound on the device memory that a pass needs beside `first`, if buffers that both
+  // passes have in one size use the same memory. With this much spare memory after the first
+  // pass's, it always fits.
   static Bytes SpareBytesBeside(const Schedule& schedule, const Schedule& first);
   RunMemory(RunMemory&&) = default;
   RunMemory& operator=(RunMemory&&) = delete;
   ~RunMemory();
 
-  // The begin of a buffer. Those of Memory::kDevice are addresses of the device.
+  // The address of a buffer. For buffers in Memory::kDevice it is a device address.
   std::byte* At(BufferId buffer) const;
   template <typename T>
   T* As(BufferId buffer) const {
@@ -57,21 +62,21 @@ class RunMemory {
   // All buffers, indexed by BufferId. Valid until this object is moved.
   std::span<const BufferPlace> places() const { return places_; }
   const Buffer& buffer(BufferId id) const { return schedule_->memory.buffers[id]; }
-  // Its size, which for a shared one is that of the first pass.
+  // A buffer's size; for a shared buffer, the size in the first pass.
   Bytes BytesOf(BufferId id) const { return places_[id].bytes; }
-  // The buffer of a kind with this index (a chunk, as a rule); -1: the layout has none. For what
-  // happens between passes (filling, saving); operations have accesses.
+  // The buffer of a kind with this index (usually a chunk); -1 when the layout has none. It is for
+  // what happens between steps (filling, saving); operations use their accesses.
   BufferId Find(BufferKind kind, int32_t index) const;
   Bytes device_bytes() const { return Bytes(device_memory_.size()); }
   Bytes host_bytes() const { return Bytes(pinned_.size()) + Bytes(host_.size()); }
-  // The largest piece of the host's memory, for whoever needs memory when the run no longer does:
-  // writing there destroys the parameters.
+  // The largest allocation of host memory, for use when the run is over: writing there destroys the
+  // parameters.
   std::span<std::byte> largest_host_piece() const {
     return pinned_.size() > host_.size() ? pinned_.span() : host_.span();
   }
 
-  // Between a buffer and the host, wherever the buffer lies; returns when done. Not while steps
-  // run.
+  // Copy between a buffer, in whatever memory, and ordinary host memory; they return when the copy
+  // is done. Must not be called while steps run.
   absl::Status Put(BufferId buffer, uint64_t offset, std::span<const std::byte> values);
   absl::Status Get(BufferId buffer, uint64_t offset, std::span<std::byte> values);
 
@@ -79,8 +84,7 @@ class RunMemory {
   RunMemory(const Schedule& schedule, Device& device);
   absl::Status ReserveHost(Bytes pinned, Bytes plain);
   absl::Status PlaceBeside(const RunMemory& first);
-  absl::Status CopyThroughStage(std::byte* device, std::byte* host, Bytes bytes,
-                                LinkDirection direction);
+  absl::Status CopyStaged(std::byte* device, std::byte* host, Bytes bytes, LinkDirection direction);
 
   const Schedule* schedule_;
   Device* device_;
@@ -88,11 +92,11 @@ class RunMemory {
   HostMemory pinned_;
   HostMemory host_;
   bool host_registered_ = false;
-  HostMemory stage_;  // page-locked, small: for Put and Get of device buffers
+  HostMemory staging_;  // small page-locked staging buffer for Put and Get of device buffers
   StreamRef stream_;
   EventRef event_;
-  std::vector<std::vector<BufferId>> by_kind_;  // by BufferKind, then index; -1: none
-  std::vector<BufferPlace> places_;             // by buffer
+  std::vector<std::vector<BufferId>> by_kind_;  // indexed by BufferKind, then index; -1: none
+  std::vector<BufferPlace> places_;             // indexed by buffer
 };
 
 }  // namespace horizon

@@ -7,13 +7,13 @@
 namespace horizon {
 namespace {
 
-std::string_view NameOf(ScratchOf pass) {
+std::string_view NameOf(ScratchPass pass) {
   switch (pass) {
-    case ScratchOf::kForward:
+    case ScratchPass::kForward:
       return "forward";
-    case ScratchOf::kKeepingForward:
+    case ScratchPass::kKeepingForward:
       return "forward that keeps activations";
-    case ScratchOf::kBackward:
+    case ScratchPass::kBackward:
       return "backward";
   }
   return "unknown pass";
@@ -28,7 +28,7 @@ void StageArrays::Fail(ArrayRole role, const std::string& why) {
 }
 
 Values StageArrays::Find(ArrayRole role, bool required) {
-  const bool keeps = pass_ != ScratchOf::kForward;
+  const bool keeps = pass_ != ScratchPass::kForward;
   const ArrayLayout::Place& kept = layout_.kept().At(role);
   const bool in_kept = keeps && kept.laid_out;
   const ArrayLayout::Place& place = in_kept ? kept : layout_.ScratchOfPass(pass_).At(role);

@@ -11,20 +11,21 @@
 
 namespace horizon {
 
-// The arrays of one call over a stage, by role, in the memory that was laid out for them: the
-// checked carver of the layer templates.
+// Gives the arrays of one call over a stage, by role, within the memory that was laid out for them,
+// and checks that they fit.
 //
-//   StageArrays arrays(stage, layout, ScratchOf::kBackward, kept, workspace, activations);
+//   StageArrays arrays(stage, layout, ScratchPass::kBackward, kept, workspace, activations);
 //   const Values query = arrays.Get(ArrayRole::kQuery);
 //   ...
 //   RETURN_IF_ERROR(arrays.status());  // before any of them is used
 //
-// An array that was not laid out for the pass, or that does not lie inside the memory given, is
-// null and makes status() an Internal error that names stage and role; so in every build.
+// An array that was not laid out for the pass, or that is not inside the given memory, is null and
+// makes status() an Internal error that names the stage and the role. These checks are made in
+// every build.
 class StageArrays {
  public:
-  // `kept` may be empty in a forward that keeps nothing; `pass` says so.
-  StageArrays(const Stage& stage, const StageTemplate& layout, ScratchOf pass,
+  // `kept` may be empty in a forward that keeps nothing (ScratchPass::kForward).
+  StageArrays(const Stage& stage, const StageTemplate& layout, ScratchPass pass,
               std::span<std::byte> kept, std::span<std::byte> workspace, ValueType activations)
       : stage_(stage),
         layout_(layout),
@@ -34,9 +35,9 @@ class StageArrays {
         activations_(activations) {}
 
   Values Get(ArrayRole role) { return Find(role, /*required=*/true); }
-  // An fp32 array.
+  // The same for an array that is always fp32.
   float* GetFp32(ArrayRole role) { return Find(role, /*required=*/true).fp32(); }
-  // Null, and no error, where the model or the pass has no such array.
+  // Null, without an error, where the model or the pass has no such array.
   Values GetIfAny(ArrayRole role) { return Find(role, /*required=*/false); }
   float* GetFp32IfAny(ArrayRole role) { return Find(role, /*required=*/false).fp32(); }
 
@@ -48,7 +49,7 @@ class StageArrays {
 
   const Stage& stage_;
   const StageTemplate& layout_;
-  const ScratchOf pass_;
+  const ScratchPass pass_;
   const std::span<std::byte> kept_;
   const std::span<std::byte> workspace_;
   const ValueType activations_;

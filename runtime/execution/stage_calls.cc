@@ -21,7 +21,7 @@ StageCalls::StageCalls(const LayerShapes& shapes, const Stage& stage, UnitRange 
 GradientOut StageCalls::GradientOf(TensorRole role) const {
   int64_t offset = 0;
   for (const TensorSpec& tensor : stage_.tensors) {
-    if (!tensor.trained || !Has(tensor.unit)) continue;
+    if (!tensor.trained || !HasUnit(tensor.unit)) continue;
     if (tensor.role == role) return gradient_.From(offset);
     offset += static_cast<int64_t>(tensor.parameters);
   }
@@ -113,7 +113,7 @@ Values StageCalls::KeptNormWeight(std::span<std::byte> kept) const {
 }
 
 absl::Status StageCalls::KeepInput(const StageForward& args) {
-  if (args.kept.empty() || !Has(0)) return absl::OkStatus();
+  if (args.kept.empty() || !HasUnit(0)) return absl::OkStatus();
   if (args.kept.data() != args.input.data()) {
     RETURN_IF_ERROR(
         s_.kernels.copy_bytes(context_, {.bytes = tokens_ * hidden_ * BytesOf(s_.activations),
@@ -136,16 +136,16 @@ BranchCalls::Branch::Branch(StageArrays& arrays)
       projected_inverse_rms(arrays.GetFp32IfAny(ArrayRole::kProjectedInverseRms)),
       normed_gradient(arrays.GetFp32IfAny(ArrayRole::kNormedGradient)) {}
 
-ConstValues BranchCalls::Projected(const Branch& arrays, ConstValues input) const {
+ConstValues BranchCalls::ProjectionInput(const Branch& arrays, ConstValues input) const {
   return s_.spec.norm_before() ? ConstValues(arrays.normed) : input;
 }
 
 absl::Status BranchCalls::NormInput(const Branch& arrays, ConstValues input) {
   if (!s_.spec.norm_before()) return absl::OkStatus();
-  return NormForward(Before(), input, arrays.normed, arrays.inverse_rms);
+  return NormForward(NormBefore(), input, arrays.normed, arrays.inverse_rms);
 }
 
-absl::Status BranchCalls::NormInputAgain(const Branch& arrays, std::span<std::byte> kept) {
+absl::Status BranchCalls::RecomputeNormedInput(const Branch& arrays, std::span<std::byte> kept) {
   if (!s_.spec.norm_before()) return absl::OkStatus();
   const ConstValues weight =
       HasTensor(TensorRole::kNorm) ? Weight(TensorRole::kNorm) : ConstValues(KeptNormWeight(kept));
@@ -158,8 +158,8 @@ absl::Status BranchCalls::NormInputAgain(const Branch& arrays, std::span<std::by
                                                   .y = arrays.normed});
 }
 
-absl::Status BranchCalls::Finish(const StageForward& args, const Branch& arrays, ConstValues x,
-                                 const Matrix& projection) {
+absl::Status BranchCalls::FinishForward(const StageForward& args, const Branch& arrays,
+                                        ConstValues x, const Matrix& projection) {
   const bool wanted = args.output != nullptr;
   if (!HasProjectedArray(s_.spec)) {
     return wanted ? Linear(x, projection, args.output, args.input) : absl::OkStatus();
@@ -170,7 +170,7 @@ absl::Status BranchCalls::Finish(const StageForward& args, const Branch& arrays,
   ConstValues added = arrays.projected;
   if (s_.spec.norm_after()) {
     RETURN_IF_ERROR(
-        NormForward(After(), arrays.projected, arrays.branch, arrays.projected_inverse_rms));
+        NormForward(NormAfter(), arrays.projected, arrays.branch, arrays.projected_inverse_rms));
     added = arrays.branch;
   }
   if (!wanted) return absl::OkStatus();
@@ -195,15 +195,15 @@ absl::Status BranchCalls::StartBackward(const StageBackward& args, const Branch&
     gradient = arrays.projected_gradient;
   }
   if (s_.spec.norm_after()) {
-    RETURN_IF_ERROR(NormBackward(After(), arrays.projected, arrays.projected_inverse_rms, gradient,
-                                 {}, arrays.projected_gradient));
+    RETURN_IF_ERROR(NormBackward(NormAfter(), arrays.projected, arrays.projected_inverse_rms,
+                                 gradient, {}, arrays.projected_gradient));
     gradient = arrays.projected_gradient;
   }
   return absl::OkStatus();
 }
 
 absl::Status BranchCalls::FinishBackward(const StageBackward& args, const Branch& arrays) {
-  if (!GoesBelow(BackwardDepth::kFirst)) return absl::OkStatus();
+  if (!GoesBelow(BackwardDepth::kInputProjections)) return absl::OkStatus();
   if (!s_.spec.norm_before()) {
     return s_.kernels.residual_add(context_, {.count = tokens_ * hidden_,
                                               .residual = args.output_gradient,
@@ -216,15 +216,15 @@ absl::Status BranchCalls::FinishBackward(const StageBackward& args, const Branch
     RETURN_IF_ERROR(
         s_.kernels.store_gradient(context_, {.count = tokens_ * hidden_,
                                              .sum = arrays.normed_gradient,
-                                             .gradient = {.leaving = arrays.normed.bf16()}}));
+                                             .gradient = {.bf16 = arrays.normed.bf16()}}));
     gradient = arrays.normed;
   }
-  return NormBackward(Before(), arrays.input, arrays.inverse_rms, gradient, args.output_gradient,
-                      args.input_gradient);
+  return NormBackward(NormBefore(), arrays.input, arrays.inverse_rms, gradient,
+                      args.output_gradient, args.input_gradient);
 }
 
-absl::Status ForwardOfStage(const LayerShapes& shapes, const StageForward& args,
-                            const KernelContext& context) {
+absl::Status RunStageForward(const LayerShapes& shapes, const StageForward& args,
+                             const KernelContext& context) {
   switch (args.stage.kind) {
     case StageKind::kAttention:
       return AttentionForwardPass(shapes, args, context);
@@ -237,8 +237,8 @@ absl::Status ForwardOfStage(const LayerShapes& shapes, const StageForward& args,
   }
 }
 
-absl::Status BackwardOfStage(const LayerShapes& shapes, const StageBackward& args,
-                             const KernelContext& context) {
+absl::Status RunStageBackward(const LayerShapes& shapes, const StageBackward& args,
+                              const KernelContext& context) {
   switch (args.stage.kind) {
     case StageKind::kAttention:
       return AttentionBackwardPass(shapes, args, context);

@@ -27,8 +27,8 @@ StageTemplate::StageTemplate(const ModelSpec& spec, StageKind kind, int64_t toke
   const CheckedU64 count = CheckedU64::FromSigned(tokens);
   const Bytes value_bytes(static_cast<uint64_t>(BytesOf(activations)));
   kept_ = ArrayLayout::Kept(arrays, count, value_bytes);
-  for (const ScratchOf pass :
-       {ScratchOf::kForward, ScratchOf::kKeepingForward, ScratchOf::kBackward}) {
+  for (const ScratchPass pass :
+       {ScratchPass::kForward, ScratchPass::kKeepingForward, ScratchPass::kBackward}) {
     scratch_[static_cast<size_t>(pass)] = ArrayLayout::Scratch(arrays, pass, count, value_bytes);
   }
   const Bytes aligned = kept_.bytes().RoundedUp(kActivationAlignment);

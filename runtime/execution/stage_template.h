@@ -12,27 +12,29 @@
 
 namespace horizon {
 
-// Where the tensors and the arrays of the stages of one kind lie. All stages of a kind are alike in
-// that, so a pass makes one template for each kind and uses it for every layer.
+// Says where the tensors and the arrays of a stage are stored. All stages of a kind have the same
+// offsets, so a pass makes one template for each kind and uses it for every layer.
 class StageTemplate {
  public:
   StageTemplate() = default;
   StageTemplate(const ModelSpec& spec, StageKind kind, int64_t tokens, ValueType activations);
 
-  // A tensor's place: in parameters from the begin of the stage. offset -1: the model has none.
+  // A tensor's offset, in parameters from the beginning of the stage, and its unit. offset is -1
+  // where the model has no such tensor.
   struct TensorPlace {
     int64_t offset = -1;
     int64_t unit = 0;
   };
   const TensorPlace& TensorAt(TensorRole role) const { return tensors_[static_cast<size_t>(role)]; }
-  // Where the tensors of a unit begin, in parameters from the begin of the stage.
+  // Where the tensors of a unit begin, in parameters from the beginning of the stage.
   int64_t BeginOfUnit(int64_t unit) const { return unit_begins_[static_cast<size_t>(unit)]; }
 
   const ArrayLayout& kept() const { return kept_; }
-  const ArrayLayout& ScratchOfPass(ScratchOf pass) const {
+  const ArrayLayout& ScratchOfPass(ScratchPass pass) const {
     return scratch_[static_cast<size_t>(pass)];
   }
-  // What a whole stage uses of the activations: where the next stage's begin.
+  // The bytes that a whole stage uses of the kept activations, which is where those of the next
+  // stage begin.
   Bytes kept_bytes() const { return kept_bytes_; }
 
  private:

@@ -8,15 +8,16 @@
 
 namespace horizon {
 
-// What a step is given, and what it gives.
+// The input and the result of one step.
 
 struct StepInput {
   int64_t number = 1;  // of the step, from 1
   double learning_rate = 0;
-  // Of all micro-batches, one after the other: micro_batch x sequence each.
+  // The tokens of all micro-batches, one after the other: micro_batch x sequence each.
   std::vector<TokenRecord> tokens;
-  int64_t counted = 0;  // labelled tokens among them
-  // A step that is not finite ends the run: no later one, which may be under way by then, updates.
+  int64_t counted = 0;  // tokens with a label, over which the loss is averaged
+  // A step with a loss or gradient that is not finite ends the run: later steps, which may be in
+  // flight by then, do not update.
   bool ends_at_non_finite = false;
 };
 
@@ -26,21 +27,22 @@ struct StepResult {
   int64_t counted = 0;
   double gradient_norm = 0;  // before clipping
   float clip_factor = 1;
-  bool applied = false;       // the update was (or will be) made
-  bool ended = false;         // by a step before: computed for nothing
-  std::string non_finite;     // what was not finite ("the gradient of ..."); empty: all was
+  bool applied = false;  // the update was (or will be) made
+  // An earlier step has ended the run (StepInput::ends_at_non_finite), so this one does not update.
+  bool ended = false;
+  std::string non_finite;     // what was not finite ("the gradient of ..."); empty: everything was
   std::vector<double> norms;  // of each tensor's gradient, in the order of TensorNames()
-  // Of passes without updates: the loss of each token (0 without a label), or the logits of the
-  // last one of each row.
+  // Passes without updates give the loss of each token (0 without a label), or the logits of the
+  // last token of each row.
   std::vector<float> token_losses;
   std::vector<float> logits;
 };
 
-// The content of the clip factor's buffer: what Adam is told of the step.
+// The content of the clip factor's buffer, which Adam reads.
 struct ClipRecord {
   double norm = 0;
   float factor = 1;
-  uint32_t applies = 0;
+  uint32_t applies = 0;  // 0: the update is not made
 };
 
 }  // namespace horizon

@@ -9,7 +9,7 @@
 
 namespace horizon {
 
-// The input of a step of a job: the next rows of the data, micro-batch by micro-batch, and the
+// Reads the input of a step: the next rows of the data, micro-batch by micro-batch, and the
 // learning rate of that step. Errors are the source's.
 absl::StatusOr<StepInput> ReadStepInput(const TrainingJob& job, int64_t step, TokenSource& data);
 

@@ -58,9 +58,9 @@ absl::Status Trainer::NonFinite(const StepResult& result) const {
 absl::Status Trainer::Train(int64_t first, int64_t last,
                             const std::function<absl::StatusOr<StepInput>(int64_t)>& input,
                             const std::function<absl::StatusOr<Next>(const Report&)>& on_step,
-                            UpdateWatch* watch) {
+                            UpdateObserver* observer) {
   if (first > last) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor, pass_->Start(watch));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor, pass_->Start(observer));
   Clock& clock = pass_->environment().clock;
   const auto begin = [&](int64_t number) -> absl::Status {
     ASSIGN_OR_RETURN(StepInput next, input(number));

@@ -24,16 +24,15 @@ namespace horizon {
 enum class NonFinitePolicy { kStop, kSkip };
 std::span<const EnumWord<NonFinitePolicy>> WordsOf(NonFinitePolicy);
 
-// A model in training: its memory, the store of its parameters, and the loop that feeds the
-// executor.
+// A model in training: its memory, the parameter store, and the loop that feeds the executor.
 //
 //   Create, store().Fill(...), Train(...) any number of times, store().Read...(...)
 //
-// One thread calls. Between two calls of Train nothing is under way and the store holds exactly one
-// step.
+// Used by one thread. Between two calls of Train nothing is in flight, and the store holds the
+// state after exactly one step.
 class Trainer {
  public:
-  // As ModelPass::Create.
+  // Parameters and errors as in ModelPass::Create.
   static absl::StatusOr<std::unique_ptr<Trainer>> Create(
       const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan,
       const RunEnvironment& environment, NonFinitePolicy non_finite = NonFinitePolicy::kStop);
@@ -47,21 +46,23 @@ class Trainer {
   const RunMemory& memory() const { return pass_->memory(); }
   const std::vector<std::string>& TensorNames() const { return pass_->bodies().TensorNames(); }
 
+  // What `on_step` receives.
   struct Report {
     const StepResult& result;
-    double seconds = 0;  // since the step before was over
+    double seconds = 0;  // since the step before ended
     const Timeline& timeline;
-    const Phase& phase;  // that the timeline is of
+    const Phase& phase;  // the phase whose operations are in the timeline
   };
-  enum class Next { kGoOn, kStop };
-  // Steps number first .. last. `input` is asked for each step in order (one step ahead of the one
-  // that runs); `on_step` hears of each as it ends, and may end the run: what is under way is then
-  // finished, and heard of too. Pending updates are made before it returns.
-  // `watch` hears of updates and may be null.
+  enum class Next { kContinue, kStop };
+  // Trains steps number `first` to `last`. `input` is called for each step in order, one step ahead
+  // of the one that runs. `on_step` is called for each step as it ends and may end the run with
+  // kStop: the steps in flight are then finished, and `on_step` is called for them too. Updates
+  // that are still pending are made before Train returns. `observer` is notified of updates and may
+  // be null.
   absl::Status Train(int64_t first, int64_t last,
                      const std::function<absl::StatusOr<StepInput>(int64_t number)>& input,
                      const std::function<absl::StatusOr<Next>(const Report&)>& on_step,
-                     UpdateWatch* watch = nullptr);
+                     UpdateObserver* observer = nullptr);
 
  private:
   Trainer(std::unique_ptr<ModelPass> pass, NonFinitePolicy non_finite)

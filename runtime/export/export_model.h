@@ -21,7 +21,8 @@
 
 namespace horizon {
 
-// The values of a model to be exported, by tensor: out of a run's store or out of a checkpoint.
+// Gives the values of a model that is exported, by tensor: from a run's parameter store or from a
+// checkpoint.
 class ModelValues {
  public:
   virtual ~ModelValues() = default;
@@ -30,14 +31,14 @@ class ModelValues {
     std::vector<int64_t> shape;
   };
   virtual std::vector<Tensor> Tensors() const = 0;
-  // The high halves, and the masters, of a tensor from element `first` on.
+  // Read the bf16 high halves, or the fp32 masters, of a tensor from element `first` on.
   virtual absl::Status ReadHi(const std::string& tensor, uint64_t first,
                               std::span<uint16_t> into) = 0;
   virtual absl::Status ReadMaster(const std::string& tensor, uint64_t first,
                                   std::span<float> into) = 0;
 };
 
-// The trained ones of a run, between two steps. What it is made from outlives it.
+// Gives the trained tensors of a run, between two steps. Everything it is made from outlives it.
 class StoreValues final : public ModelValues {
  public:
   StoreValues(const ParameterStore& store, const Schedule& schedule);
@@ -52,63 +53,68 @@ class StoreValues final : public ModelValues {
   std::unordered_map<std::string, const TensorSpec*> specs_;
 };
 
-// Where the tensors come from that a run did not train: the model that it began with. Where that is
-// a folder, they are written as they lie there, byte for byte and in the type they have there.
+// The tensors that a run did not train, from the model that it began with. Where that model is a
+// folder, they are written exactly as they are stored there: the same bytes and the same number
+// type.
 struct FrozenWeights {
   ParameterSource values;
-  std::optional<WeightFiles> files = std::nullopt;  // nothing: the values are random numbers
+  std::optional<WeightFiles> files = std::nullopt;  // none: the model was randomly initialised
 };
 
+// How ExportModel writes a model.
 struct ExportOptions {
-  // A new folder in an existing one, or an empty one.
+  // Either an empty folder, or a new one within an existing folder.
   std::string folder;
-  // kFp32: the masters to the bit. kBf16: their high halves, the nearest bf16, ties away from zero.
+  // kFp32: the exact masters. kBf16: their high halves, which are rounded to nearest bf16, ties
+  // away from zero.
   NumberType dtype = NumberType::kBf16;
-  // The config.json the model was made from (a file's text, or the catalog's); written with the
-  // dtype above and otherwise as it is.
+  // The config.json that the model was made from (a file's text, or the catalog's). It is written
+  // with the dtype above and otherwise unchanged.
   std::string config_text;
-  // Paths of files to carry over under their own names; see CompanionFiles.
+  // Paths of files to copy under their own names; see CompanionFiles.
   std::vector<std::string> copies;
-  // Of a multimodal model: the tensors of its other parts, which are written beside those of the
+  // For a multimodal model, the tensors of its other parts, which are written beside those of the
   // text part. Without them the text part is exported as a text model (text_part_config.h).
   std::optional<CarriedTensors> carried = std::nullopt;
-  // Needed where `values` lacks tensors of the model.
+  // Required where `values` lacks tensors of the model.
   std::optional<FrozenWeights> frozen = std::nullopt;
   Bytes max_shard = Bytes(CheckedU64(5'000'000'000));
 };
 
-// Writes the trained model as a Hugging Face folder that transformers loads as it is: config.json,
-// the weights in safetensors files as they lie there (disk_tensors.h; a tied model has no
-// lm_head.weight), and the copies. config.json comes last, so a folder that has one is whole;
-// everything is synced. Not while steps run. Holds at most 4 MiB besides the store.
-// `values` must hold the tensors of `spec`, or those that are not frozen.
-// Errors: those of CheckExportFolder; InvalidArgument for a config that is no JSON object or a copy
-// named like a file of the model; DataLoss when the values are those of another model or what is
-// carried over cannot be read; ResourceExhausted when the disk has not the bytes the weights take;
-// else Io's. After an error what was written is gone, and the folder too if it was made here.
+// Writes the trained model as a Hugging Face folder that transformers can load: config.json, the
+// weights in safetensors files under their names on disk (disk_tensors.h; a tied model has no
+// lm_head.weight), and the copied files. config.json is written last, so a folder that has one is
+// complete; everything is synced. Must not be called while steps run. Needs at most 4 MiB of memory
+// besides the store. `values` must hold the tensors of `spec`, or all that are not frozen.
+//
+// Errors: those of CheckExportFolder; InvalidArgument for a config that is not a JSON object or a
+// copied file with the name of a model file; DataLoss when the values belong to another model or a
+// tensor to be copied cannot be read; ResourceExhausted when the disk has less space than the
+// weights need; otherwise Io's. After an error everything that was written is removed, and the
+// folder too if it was made here.
 absl::Status ExportModel(Io& io, const ModelSpec& spec, ModelValues& values,
                          const ExportOptions& options);
 absl::Status ExportModel(Io& io, const ModelSpec& spec, const ParameterStore& store,
                          const Schedule& schedule, const ExportOptions& options);
 
-// Copies a file through a temporary name (WriteFileAtomically), in pieces.
+// Copies a file through a temporary name (WriteFileAtomically), piece by piece.
 absl::Status CopyFileAtomically(Io& io, const std::string& from, const std::string& to);
 
-// Whether a model can be exported to `folder`: AlreadyExists when it is there and not an empty
-// folder, NotFound when the folder it is to lie in is not there. To be asked before a long run.
+// Checks whether a model can be exported to `folder`, before a long run: AlreadyExists when it
+// exists and is not an empty folder; NotFound when its parent folder does not exist.
 absl::Status CheckExportFolder(Io& io, const std::string& folder);
 
-// The paths of the files in a model folder that belong to the model besides weights and config:
-// tokenizer, chat templates, generation_config.json, and what a multimodal model's images and
-// videos are prepared with. Regular files (or links to such) only, in order of name.
+// Lists the files in a model folder that belong to the model besides weights and config: tokenizer,
+// chat templates, generation_config.json, and the preprocessor configurations of a multimodal
+// model. Regular files (or links to them) only, ordered by name.
 absl::StatusOr<std::vector<std::string>> CompanionFiles(Io& io, const std::string& folder);
-// What such a path is called within its folder: "tokenizer.json",
+// The name of such a file within its folder: "tokenizer.json",
 // "additional_chat_templates/tool_use.jinja".
 std::string CompanionName(const std::string& path);
 inline constexpr char kChatTemplateFile[] = "chat_template.jinja";
-// Whether a companion of that name is a chat template in a file of its own.
+// Whether a companion file of that name is a chat template in a file of its own.
 bool IsChatTemplate(const std::string& name);
-// Whether a companion is of use to a multimodal model only.
+// Whether a companion file is only useful for a multimodal model.
 bool IsProcessorFile(const std::string& path);
 
 }  // namespace horizon

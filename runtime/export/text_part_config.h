@@ -8,11 +8,12 @@
 
 namespace horizon {
 
-// The config.json of the text part of a multimodal model as a model of its own: what `text_config`
-// says in the config.json of the whole, with what it leaves to the whole (model_type, whether the
-// head is tied, where a text begins and ends) and the class that transformers loads it with.
-// `spec` is the whole's: it has a wrapper. The spec that ReadConfig makes of the text is the same
-// but for its wrapper. InvalidArgument when there is no such object.
+// Makes the config.json of the text part of a multimodal model as a model of its own. It consists
+// of what `text_config` says in the whole model's config.json, the keys that `text_config` leaves
+// to the whole (model_type, whether the head is tied, the tokens that begin and end a text), and
+// the class with which transformers loads it. `spec` is the whole model's and has a wrapper;
+// ReadConfig of the result gives the same spec without the wrapper. InvalidArgument when there is
+// no such object.
 absl::StatusOr<std::string> TextPartConfig(std::string_view config, const ModelSpec& spec);
 
 }  // namespace horizon

@@ -21,11 +21,12 @@ constexpr std::array<EnumWord<FinishReason>, 4> kReasons = {
 
 Bytes AlignUp(Bytes bytes) { return bytes.RoundedUp(kBufferAlignment); }
 
-// Prompts of nearly the same length share a pass.
-constexpr int64_t kPrefillStep = 16;
+// Prompt lengths are rounded up to a multiple of this, so that prompts of similar lengths can use
+// the same prefill pass.
+constexpr int64_t kPrefillMultiple = 16;
 
 int64_t PrefillTokens(const GenerationSetup& setup, int64_t prompt) {
-  const int64_t rounded = (prompt + kPrefillStep - 1) / kPrefillStep * kPrefillStep;
+  const int64_t rounded = (prompt + kPrefillMultiple - 1) / kPrefillMultiple * kPrefillMultiple;
   return std::min(rounded, setup.capacity);
 }
 
@@ -69,7 +70,7 @@ absl::StatusOr<Sizes> SizesOf(const ModelSpec& spec, const GenerationSetup& setu
   ASSIGN_OR_RETURN(const Schedule prefill,
                    BuildSchedule(spec, JobOf(setup, PrefillTokens(setup, setup.longest_prompt)),
                                  setup.plan, PassKind::kPrefill));
-  // Of the prefill's host memory only what holds no weights is its own.
+  // The prefill's own host memory: all buffers that it does not share with decode.
   Bytes own;
   for (const Buffer& buffer : prefill.memory.buffers) {
     if (buffer.memory == Memory::kDevice || RunMemory::IsShared(prefill, buffer.kind)) continue;
@@ -142,7 +143,7 @@ absl::Status Generator::CheckPrompts(std::span<const std::vector<int32_t>> promp
   return absl::OkStatus();
 }
 
-// A text under way.
+// A text being generated.
 struct Generator::Text {
   std::vector<int32_t> ids;  // prompt and answer
   size_t prompt = 0;
@@ -153,7 +154,7 @@ struct Generator::Text {
   std::span<const int32_t> answer() const { return std::span(ids).subspan(prompt); }
 };
 
-// One call of Generate.
+// The texts of one call of Generate.
 class Generator::Run {
  public:
   Run(const Generator& generator, std::span<const std::vector<int32_t>> prompts,
@@ -164,8 +165,8 @@ class Generator::Run {
     }
   }
 
-  // Every prompt at the begin of its row; what is left of a row, and rows without a text, are
-  // samples of nothing that come behind.
+  // Puts every prompt at the beginning of its row. The rest of a row, and rows without a text, are
+  // padding samples.
   std::vector<TokenRecord> PromptRecords(int64_t sequence) const {
     std::vector<TokenRecord> records(static_cast<size_t>(g_.setup_.batch * sequence));
     for (size_t row = 0; row < static_cast<size_t>(g_.setup_.batch); ++row) {
@@ -179,8 +180,8 @@ class Generator::Run {
     return records;
   }
 
-  // The newest token of every text. A text that is done stays where it is: the same token at the
-  // same place again, for nobody.
+  // The newest token of every text. A finished text repeats its last token at the same position;
+  // the result is not used.
   std::vector<TokenRecord> NewestRecords() const {
     std::vector<TokenRecord> records(static_cast<size_t>(g_.setup_.batch));
     for (size_t row = 0; row < texts_.size(); ++row) {
@@ -190,7 +191,7 @@ class Generator::Run {
     return records;
   }
 
-  // Logits as the model has them: multiplied, in `memory`, where it has a multiplier.
+  // The model's logits: multiplied by the logit multiplier, in `memory`, where the model has one.
   std::span<const float> Scaled(std::span<const float> row, std::vector<float>& memory) const {
     const auto scale = static_cast<float>(g_.spec_.logit_multiplier);
     if (scale == 1.0F) return row;
@@ -199,7 +200,7 @@ class Generator::Run {
     return memory;
   }
 
-  // Gives every text that is under way its next token.
+  // Chooses the next token of every unfinished text.
   absl::Status Choose(std::span<const float> logits) {
     const auto vocab = static_cast<size_t>(g_.spec_.vocab);
     for (size_t i = 0; i < texts_.size(); ++i) {
@@ -211,7 +212,7 @@ class Generator::Run {
                        ChooseToken(row, texts_[i].ids, options_.sampling,
                                    {.text = options_.first_text + i,
                                     .position = static_cast<uint64_t>(texts_[i].answered())}));
-      Take(i, id);
+      AcceptToken(i, id);
     }
     return absl::OkStatus();
   }
@@ -219,7 +220,7 @@ class Generator::Run {
   bool Done() const {
     return std::all_of(texts_.begin(), texts_.end(), [](const Text& text) { return text.done; });
   }
-  // Of texts whose answer has no room at all nothing needs to be computed.
+  // With max_tokens 0 nothing needs to be computed.
   void EndWithoutTokens() {
     for (size_t i = 0; i < texts_.size(); ++i) {
       if (options_.max_tokens == 0) End(i, FinishReason::kMaxTokens);
@@ -246,7 +247,7 @@ class Generator::Run {
     texts_[i].reason = reason;
   }
 
-  void Take(size_t i, int32_t id) {
+  void AcceptToken(size_t i, int32_t id) {
     Text& text = texts_[i];
     if (std::find(options_.end_ids.begin(), options_.end_ids.end(), id) != options_.end_ids.end()) {
       return End(i, FinishReason::kEndToken);

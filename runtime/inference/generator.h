@@ -21,73 +21,78 @@
 
 namespace horizon {
 
-// What text is generated with. The plan changes no bit of it, as in training.
+// Settings of a Generator. As in training, the plan does not change the results.
 struct GenerationSetup {
   DeviceKind device = DeviceKind::kHost;
   NumberType compute_type = NumberType::kBf16;
-  int64_t batch = 1;           // texts at once
-  int64_t capacity = 0;        // tokens of a text, prompt and answer together
+  int64_t batch = 1;           // texts that are generated at the same time
+  int64_t capacity = 0;        // most tokens of a text, prompt and answer together
   int64_t longest_prompt = 0;  // 1 to capacity - 1
   StreamPlan plan;
 };
-// Memory that a Generator reserves. Errors as of Generator::Create.
+// The memory that a Generator reserves. Errors as in Generator::Create.
 absl::StatusOr<InferenceBytes> GenerationBytes(const ModelSpec& spec, const GenerationSetup& setup);
 
+// Why an answer ended.
 enum class FinishReason {
-  kEndToken,     // one of the end ids, which is not part of the answer
-  kMaxTokens,    // as many as were asked for
-  kContextFull,  // prompt and answer have the capacity
-  kStopped,      // on_token said so
+  kEndToken,     // the model chose one of the end ids, which is not part of the answer
+  kMaxTokens,    // the answer has max_tokens tokens
+  kContextFull,  // prompt and answer fill the capacity
+  kStopped,      // on_token returned false
 };
 std::span<const EnumWord<FinishReason>> WordsOf(FinishReason);
 
+// Options of one call of Generate.
 struct GenerateOptions {
   int64_t max_tokens = 128;
   std::vector<int32_t> end_ids;
   SamplingOptions sampling;
-  // Number of the first prompt among all texts of the caller: a text's draws depend on the seed and
-  // its number, not on the batch it came in.
+  // The number of the first prompt among all texts of the caller. The random draws of a text depend
+  // on the seed and on its number, not on the batch it is in.
   uint64_t first_text = 0;
 };
 
+// The generated tokens of one text.
 struct Answer {
   std::vector<int32_t> ids;
   FinishReason reason = FinishReason::kMaxTokens;
 };
 
+// How long one call of Generate took.
 struct GenerationTimes {
-  Nanoseconds prompt{0};  // until the first tokens were there
-  Nanoseconds answer{0};  // all after
+  Nanoseconds prompt{0};  // until the first token of each text was chosen
+  Nanoseconds answer{0};  // all time after that
   int64_t prompt_tokens = 0;
-  int64_t answer_tokens = 0;  // decoded after the first of each text
+  int64_t answer_tokens = 0;  // decoded tokens, without the first of each text
 };
 
-// Continues texts with a model: a prefill pass computes the prompts and fills the cache of keys and
-// values, then every step of a decode pass gives each text one token more. Both passes work on one
-// copy of the parameters and stream them as the plan says. One thread.
+// Generates text with a model. A prefill pass computes the prompts and fills the KV cache; then
+// every step of a decode pass adds one token to each text. Both passes use one copy of the
+// parameters and stream them as the plan says. Used by one thread.
 //
-// A text's logits, and so its tokens, do not depend on plan, threads or lengths of the other texts.
-// They may differ in their last bits between batches of up to 8 texts and larger ones, and from
-// those of a text computed at once: sums are taken in another order.
+// A text's logits, and so its tokens, do not depend on the plan, the threads or the lengths of the
+// other texts. They may differ in their last bits between batches of up to 8 texts and larger ones,
+// and from the logits of a text computed in one pass, because sums are taken in a different order.
 class Generator {
  public:
-  // What the environment names outlives the generator, as does `spec`. Errors of ModelPass::Create;
-  // InvalidArgument when capacity or longest_prompt are out of range.
+  // Everything the environment refers to, and `spec`, outlive the generator. Errors of
+  // ModelPass::Create; InvalidArgument when capacity or longest_prompt is out of range.
   static absl::StatusOr<std::unique_ptr<Generator>> Create(const ModelSpec& spec,
                                                            const GenerationSetup& setup,
                                                            const RunEnvironment& environment);
 
-  // To be filled before the first call of Generate.
+  // The parameter store, which must be filled before the first call of Generate.
   ParameterStore& store() { return decode_->store(); }
 
-  // Hears of every token of an answer, in order within a text; false ends that text.
+  // Called for every token of an answer, in order within a text; returning false ends that text.
   using OnToken = std::function<bool(size_t text, int32_t id)>;
-  // Sees the logits of each text that is under way, before its token is chosen: for tests.
+  // Called with the logits of each unfinished text before its token is chosen; for tests.
   using OnLogits = std::function<void(size_t text, std::span<const float> logits)>;
 
-  // Answers in the order of the prompts, at most `batch` of them. InvalidArgument for an empty
-  // prompt, one longer than longest_prompt, an id that the model does not have, or options out of
-  // range; Internal (numerics) when the model gives no finite logits.
+  // Returns the answers in the order of the prompts; there may be at most `batch` prompts.
+  // InvalidArgument for an empty prompt, one longer than longest_prompt, an id that the model does
+  // not have, or options out of range; Internal (marked as numerics) when the model gives no finite
+  // logits.
   absl::StatusOr<std::vector<Answer>> Generate(std::span<const std::vector<int32_t>> prompts,
                                                const GenerateOptions& options,
                                                const OnToken& on_token = {},
@@ -103,13 +108,13 @@ class Generator {
   Generator(const ModelSpec& spec, const GenerationSetup& setup) : spec_(spec), setup_(setup) {}
   absl::Status CheckPrompts(std::span<const std::vector<int32_t>> prompts,
                             const GenerateOptions& options) const;
-  // Makes prefill_ one for at least this many tokens a row.
+  // Makes prefill_ a pass with room for at least this many tokens per row.
   absl::Status PreparePrefill(int64_t tokens);
 
   const ModelSpec& spec_;
   const GenerationSetup setup_;
   std::unique_ptr<ModelPass> decode_;
-  std::unique_ptr<ModelPass> prefill_;  // made beside decode_
+  std::unique_ptr<ModelPass> prefill_;  // created beside decode_
   GenerationTimes times_;
 };
 

@@ -13,31 +13,35 @@
 
 namespace horizon {
 
-// What work with a model that changes nothing (evaluation, generation) takes under a plan.
+// The memory that evaluation or generation needs under a plan.
 struct InferenceBytes {
   Bytes device;
-  Bytes host;  // beside the device
+  Bytes host;  // host memory in addition to the device
 };
+// Computes that memory for a plan.
 using InferenceBytesOf = std::function<absl::StatusOr<InferenceBytes>(const StreamPlan& plan)>;
 
-// Bytes; none: as many as it takes. Device `host` shares the sum, others have memory of their own.
+// Memory limits in bytes; none means no limit. The host device shares its memory with the rest of
+// the program, so `sum` is limited there; other devices have memory of their own.
 struct InferenceLimits {
   std::optional<Bytes> device;
   std::optional<Bytes> host;
-  std::optional<Bytes> sum;  // of both
+  std::optional<Bytes> sum;  // device and host together
   int64_t threads = 1;
 };
 
+// A plan for evaluation or generation.
 struct InferencePlan {
   StreamPlan plan;
   InferenceBytes bytes;
   std::string summary;  // one line: what stays on the device and what streams
 };
 
-// The plan for work of which `bytes_of` tells the memory. All weights on the device where that
-// fits; otherwise as many chunks as fit stay there and the others stream through a ring, of two
-// slots if possible, of layers or else of single stages or matrices. FailedPrecondition, with the
-// bytes that the smallest of these needs, when none fits; errors of `bytes_of`.
+// Finds a plan for evaluation or generation that fits the limits; `bytes_of` computes the memory of
+// a plan. If all weights fit on the device, they stay there. Otherwise as many chunks as fit stay
+// there and the others stream through a ring, of two slots if possible, with chunks of a layer or
+// else of a single stage or matrix. FailedPrecondition, with the bytes that the smallest of these
+// plans needs, when none fits; errors of `bytes_of`.
 absl::StatusOr<InferencePlan> PlanInference(const ModelSpec& spec, NumberType compute_type,
                                             const InferenceLimits& limits,
                                             const InferenceBytesOf& bytes_of);

@@ -6,8 +6,8 @@
 
 namespace horizon {
 
-// At most `most` values of a series that may be of any length, evenly spread over it: all of them
-// as long as they fit, then every second, every fourth and so on. For medians over a run whose
+// Keeps at most `most` values of a series of any length, evenly spaced over it: all of them as long
+// as they fit, then every second, every fourth and so on. It serves for medians over a run whose
 // memory must not grow with its steps.
 class EvenSample {
  public:
@@ -20,7 +20,7 @@ class EvenSample {
     // After thinning, the value may be one of those that are left out from now on.
     if ((seen_ - 1) % stride_ == 0) values_.push_back(value);
   }
-  const std::vector<double>& values() const { return values_; }  // in their order
+  const std::vector<double>& values() const { return values_; }  // in the order they were added
 
  private:
   void Thin() {

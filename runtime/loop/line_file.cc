@@ -84,11 +84,11 @@ void LineFile::Append(std::string_view line) {
   kept_ += line;
   kept_ += '\n';
   NoteOutcome(Write());
-  if (kept_.size() > kMostKept) Keep();
+  if (kept_.size() > kMostKept) DropOldestLines();
 }
 
-// Keeps the newest lines alone.
-void LineFile::Keep() {
+// Drops the oldest lines, so that the rest fits.
+void LineFile::DropOldestLines() {
   const size_t line_feed = kept_.find('\n', kept_.size() - kMostKept - 1);
   lost_ += std::count(kept_.begin(), kept_.begin() + static_cast<int64_t>(line_feed) + 1, '\n');
   kept_.erase(0, line_feed + 1);
@@ -101,8 +101,8 @@ void LineFile::NoteOutcome(const absl::Status& status) {
                  " are kept in memory (at most ", ToString(Bytes(CheckedU64(kMostKept))),
                  ") and written when that is possible again"));
   }
-  if (status.ok() && failing_ && !told_of_return_) {
-    told_of_return_ = true;
+  if (status.ok() && failing_ && !recovery_reported_) {
+    recovery_reported_ = true;
     warn_(StrCat(path_, " is written again; ",
                  lost_ == 0 ? "no line is lost" : StrCat(Lines(lost_), " could not be kept")));
   }

@@ -12,21 +12,22 @@
 
 namespace horizon {
 
-// A file that a run adds lines to and that must not end the run: metrics.jsonl, eval.jsonl.
+// A file to which a run appends lines and whose errors must not end the run: metrics.jsonl,
+// eval.jsonl.
 //
 //   LineFile metrics(io, folder + "/metrics.jsonl", [&](const std::string& text) { warn(text); });
-//   RETURN_IF_ERROR(metrics.Open());  // a folder that cannot be written is said at once
+//   RETURN_IF_ERROR(metrics.Open());  // reports at once a folder that cannot be written
 //   metrics.Append(R"({"step": 1})");
 //
 // A line that cannot be written (a full disk, a limit) is kept in memory and written with a later
-// one, when there is room. At most kMostKept bytes are kept; then the oldest lines are lost.
-// Readers see whole lines only: what a failed write left of a line is cut off the file at once. The
-// listener is told once when lines begin to be kept, once when all are written again, and of what
-// is lost in the end. One thread; `io` outlives it.
+// one, when there is room. At most kMostKept bytes are kept; beyond that the oldest lines are lost.
+// Readers see complete lines only: what a failed write left of a line is truncated at once. The
+// listener is called once when lines begin to be kept, once when all have been written again, and
+// at the end if lines are lost. Used by one thread; `io` outlives it.
 class LineFile {
  public:
   static constexpr size_t kMostKept = size_t{1} << 20;
-  // A whole sentence for people.
+  // Receives a whole sentence for the user.
   using Listener = std::function<void(const std::string&)>;
 
   LineFile(Io& io, std::string path, Listener warn);
@@ -34,15 +35,15 @@ class LineFile {
   LineFile(const LineFile&) = delete;
   LineFile& operator=(const LineFile&) = delete;
 
-  // Makes the file if it is missing, and cuts off a line that a killed process left in part. The
-  // first Append does it too, without an error. NotFound where the folder is missing.
+  // Creates the file if it is missing, and truncates an incomplete line that a killed process left.
+  // The first Append does it too, without returning an error. NotFound where the folder is missing.
   absl::Status Open();
-  // Adds a line, which has no line feed.
+  // Adds a line; `line` has no line feed.
   void Append(std::string_view line);
-  // Writes what is kept, if that is possible now, and hands the file to the disk. Makes no file
+  // Writes the kept lines, if that is possible now, and syncs the file to disk. Creates no file
   // where there never was a line.
   void Sync();
-  // Sync, and says what is lost. Nothing may follow.
+  // Syncs the file and reports lost lines. No call may follow.
   void Close();
 
   size_t kept_bytes() const { return kept_.size(); }
@@ -51,20 +52,20 @@ class LineFile {
  private:
   absl::Status Write();
   absl::Status CutPart();
-  void Keep();
+  void DropOldestLines();
   void NoteOutcome(const absl::Status& status);
 
   Io& io_;
   const std::string path_;
   const Listener warn_;
   std::unique_ptr<File> file_;  // null: not open
-  uint64_t whole_ = 0;          // bytes of the file that are whole lines
-  bool has_part_ = false;       // behind those there may be a part of one
-  std::string kept_;            // whole lines that are not in the file
+  uint64_t whole_ = 0;          // bytes of the file that are complete lines
+  bool has_part_ = false;       // after those there may be a part of a line
+  std::string kept_;            // complete lines that are not in the file
   int64_t lost_ = 0;
-  bool failing_ = false;  // lines are kept
+  bool failing_ = false;  // the last write failed, and lines are kept
   bool warned_ = false;
-  bool told_of_return_ = false;
+  bool recovery_reported_ = false;
   bool closed_ = false;
 };
 

@@ -11,18 +11,19 @@
 
 namespace horizon {
 
-// What a training step is reported with; a line of metrics.jsonl.
+// The figures of a training step: a line of metrics.jsonl.
 struct StepMetrics {
   int64_t step = 0;          // from 1
   double loss = 0;           // mean over the labelled tokens
-  double gradient_norm = 0;  // before the clip
+  double gradient_norm = 0;  // before clipping
   double learning_rate = 0;
-  int64_t tokens = 0;  // of the step, padding included
+  int64_t tokens = 0;  // of the step, including padding
   Seconds step_time;
   Bytes host_bytes;
   Bytes device_bytes;
   Seconds predicted_step_time;
-  // With --log-gradient-norms: tensor and norm, in the model's order. Empty: not written.
+  // With --log-gradient-norms: each tensor's name and norm, in the model's order. Empty: not
+  // written.
   std::vector<std::pair<std::string, double>> gradient_norms;
 
   double tokens_per_second() const {
@@ -30,22 +31,23 @@ struct StepMetrics {
   }
 };
 
-// {"step": 1, "loss": ...} on one line, without a newline. Numbers read back to the same bits;
-// those that are not finite are null.
+// Formats {"step": 1, "loss": ...} on one line, without a newline. Numbers read back to the same
+// bits; numbers that are not finite become null.
 std::string MetricsLine(const StepMetrics& metrics);
 
-// An evaluation during a run; a line of eval.jsonl.
+// The figures of an evaluation during a run: a line of eval.jsonl.
 struct EvaluationLine {
   int64_t step = 0;
   double loss = 0;
   double perplexity = 0;
-  int64_t counted = 0;  // tokens
+  int64_t counted = 0;  // tokens with a label
 };
+// Formats the line, without a newline.
 std::string EvaluationText(const EvaluationLine& line);
 
-// Cuts a file of lines that begin with {"step": N to the steps up to `last`: what a run that goes
-// on from there has done before. A part of a line at the end goes too; a missing file is none.
-// DataLoss when a line up to there has no step.
+// Truncates a file of lines that begin with {"step": N to the steps up to `last`, for a run that
+// resumes after that step. An incomplete line at the end is removed too; a missing file is no
+// error. DataLoss when a line up to there has no step.
 absl::Status CutAfterStep(Io& io, const std::string& path, int64_t last);
 
 }  // namespace horizon

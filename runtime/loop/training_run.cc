@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/process_memory.h"
 #include "common/statistics.h"
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
@@ -13,7 +14,6 @@
 #include "runtime/loop/even_sample.h"
 #include "runtime/loop/line_file.h"
 #include "runtime/loop/metrics.h"
-#include "runtime/loop/process_memory.h"
 
 namespace horizon {
 namespace {
@@ -27,12 +27,14 @@ void StartAtZero(Timeline& timeline) {
   }
 }
 
-// Of each step, for their median: as many as need 64 KiB.
+// How many step times are kept for their median: 64 KiB of them.
 constexpr size_t kSecondsToKeep = 8192;
 
-class Run {
+// The loop over the steps of one run: the callbacks of Trainer::Train, the checkpoints and
+// evaluations between steps, and the counters and files that they update.
+class TrainingLoop {
  public:
-  explicit Run(const TrainingRun& run)
+  explicit TrainingLoop(const TrainingRun& run)
       : run_(run),
         job_(run.trainer.schedule().job),
         counters_(run.counters),
@@ -46,24 +48,25 @@ class Run {
     summary_.last_loss = counters_.last_loss.value_or(0);
   }
 
-  absl::StatusOr<RunSummary> Do() {
+  absl::StatusOr<RunSummary> Run() {
     RETURN_IF_ERROR(metrics_.Open());
-    absl::Status trained = EvaluateWhereItBegan();
+    absl::Status trained = EvaluateAtResume();
     while (trained.ok() && summary_.steps < job_.steps && !summary_.interrupted) {
-      trained = Segment();
+      trained = TrainSegment();
     }
     if (!FolderIsLost()) ReportMeasured(true);
-    // What was being saved when something went wrong is saved still, if its state is whole.
+    // A save that was in progress when something failed is still completed, if its state is
+    // complete.
     if (run_.saving != nullptr) {
       for (const SaveReport& report : run_.saving->saver.Finish())
         trained.Update(RecordSave(report));
     }
     RETURN_IF_ERROR(trained);
-    if (!FolderIsLost()) SaveTheEnd();
-    // Only now: what the disk has room for goes to the state first.
+    if (!FolderIsLost()) SaveFinalState();
+    // Closed only now, because disk space is needed for the state first.
     metrics_.Close();
     evaluations_.Close();
-    // The first step has pages and caches to fill.
+    // The first step also fills pages and caches, so it does not count.
     const std::vector<double>& seconds = seconds_.values();
     summary_.step_seconds = Median(
         seconds.size() > 1 ? std::vector<double>(seconds.begin() + 1, seconds.end()) : seconds);
@@ -78,9 +81,9 @@ class Run {
             (run_.evaluation->every > 0 && step % run_.evaluation->every == 0));
   }
 
-  // A run that was stopped or killed behind a step may not have come to its evaluation, which is
-  // made again: with the numbers it has or would have had.
-  absl::Status EvaluateWhereItBegan() {
+  // A run that was stopped or killed after a step may not have reached its evaluation. It is made
+  // again, and gives the same numbers.
+  absl::Status EvaluateAtResume() {
     if (summary_.steps == 0 || summary_.steps == job_.steps || !EvaluationIsDue(summary_.steps)) {
       return absl::OkStatus();
     }
@@ -88,33 +91,33 @@ class Run {
     return EvaluateNow();
   }
 
-  // Steps up to the next one after which everything has to stand still.
-  absl::Status Segment() {
+  // Trains the steps up to the next one after which everything must pause.
+  absl::Status TrainSegment() {
     const int64_t first = summary_.steps + 1;
     int64_t last = job_.steps;
     const auto stop_at = [&](int64_t every) {
       if (every > 0) last = std::min(last, (first + every - 1) / every * every);
     };
     if (run_.evaluation != nullptr) stop_at(run_.evaluation->every);
-    if (run_.saving != nullptr && !SavesBesides()) stop_at(run_.saving->every);
+    if (run_.saving != nullptr && !SavesWhileTraining()) stop_at(run_.saving->every);
     RETURN_IF_ERROR(run_.trainer.Train(
         first, last, [this](int64_t number) { return Input(number); },
         [&](const Trainer::Report& report) { return OnStep(report); },
-        SavesBesides() ? &run_.saving->saver : nullptr));
-    if (SaveIsDue(summary_.steps) && !SavesBesides()) {
+        SavesWhileTraining() ? &run_.saving->saver : nullptr));
+    if (SaveIsDue(summary_.steps) && !SavesWhileTraining()) {
       RETURN_IF_ERROR(
           RecordSave(run_.saving->saver.SaveNow(summary_.steps, FactsOf(summary_.steps))));
     }
-    // A stop that was heard while the last step was under way stopped nothing.
+    // A stop that was requested while the last step was in flight stopped nothing.
     summary_.interrupted &= summary_.steps < job_.steps;
     const bool evaluates = !summary_.interrupted && EvaluationIsDue(summary_.steps);
     return evaluates ? EvaluateNow() : absl::OkStatus();
   }
 
-  bool SavesBesides() const {
+  bool SavesWhileTraining() const {
     return run_.saving != nullptr && run_.trainer.store().state_on_host();
   }
-  // While the run goes on: the last step's state is saved at the end.
+  // Saves while the run continues; the state after the last step is saved at the end.
   bool SaveIsDue(int64_t step) const {
     return run_.saving != nullptr && run_.saving->every > 0 && step % run_.saving->every == 0 &&
            step < job_.steps && !summary_.interrupted;
@@ -122,16 +125,16 @@ class Run {
 
   absl::StatusOr<StepInput> Input(int64_t number) {
     ASSIGN_OR_RETURN(StepInput input, ReadStepInput(job_, number, run_.data));
-    // A step is begun before the one before it is over: both positions are needed.
+    // A step begins before the one before it has ended, so both positions are needed.
     positions_[number % 2] = run_.data.position();
-    if (SaveIsDue(number) && SavesBesides()) run_.saving->saver.Begin(number);
+    if (SaveIsDue(number) && SavesWhileTraining()) run_.saving->saver.Begin(number);
     return input;
   }
 
   absl::StatusOr<Trainer::Next> OnStep(const Trainer::Report& report) {
     const StepResult& result = report.result;
     ASSIGN_OR_RETURN(const ProcessMemory memory, ReadProcessMemory(run_.io));
-    const StepNews news{
+    const StepProgress progress{
         .step = result.number,
         .steps = job_.steps,
         .loss = result.loss,
@@ -141,10 +144,10 @@ class Run {
         .tokens_per_second = static_cast<double>(summary_.tokens_per_step) / report.seconds,
         .host_bytes = memory.resident(),
         .device_bytes = run_.device.used(),
-        .skipped = SkippedBecause(result)};
-    metrics_.Append(MetricsLine(MetricsOf(news, result)));
+        .skipped = SkipReason(result)};
+    metrics_.Append(MetricsLine(MetricsOf(progress, result)));
     const bool lost = FolderIsLost();
-    Count(news);
+    Count(progress);
     summary_.last_step = report.timeline;
     StartAtZero(summary_.last_step);
     if (&report.phase == &run_.trainer.schedule().steady) {
@@ -153,11 +156,11 @@ class Run {
       steady_step_ = result.number;
       if (!lost) ReportMeasured(false);
     }
-    if (run_.on_step) run_.on_step(news);
+    if (run_.on_step) run_.on_step(progress);
     if (run_.saving != nullptr) RETURN_IF_ERROR(AfterStep(result.number));
     const bool stop = lost || (run_.stop_requested && run_.stop_requested());
     if (stop && result.number < job_.steps) summary_.interrupted = true;
-    return stop ? Trainer::Next::kStop : Trainer::Next::kGoOn;
+    return stop ? Trainer::Next::kStop : Trainer::Next::kContinue;
   }
 
   void ReportMeasured(bool last) const {
@@ -178,7 +181,7 @@ class Run {
   absl::Status AfterStep(int64_t step) {
     if (SaveIsDue(step)) {
       metrics_.Sync();
-      if (SavesBesides()) run_.saving->saver.Provide(step, FactsOf(step));
+      if (SavesWhileTraining()) run_.saving->saver.Provide(step, FactsOf(step));
     }
     for (const SaveReport& report : run_.saving->saver.TakeReports()) {
       RETURN_IF_ERROR(RecordSave(report));
@@ -199,9 +202,9 @@ class Run {
             .metrics_lines = step};
   }
 
-  // The state the run ends in, unless that very one was saved before. That it could not be saved is
-  // for whoever has the state to judge: it is still in the store.
-  void SaveTheEnd() {
+  // Saves the state in which the run ends, unless it was saved before. If this fails, the state is
+  // still in the store, and the caller decides what to do.
+  void SaveFinalState() {
     if (run_.saving == nullptr || summary_.steps < run_.first_step) return;
     if (summary_.saved.has_value() && summary_.saved->step == summary_.steps) return;
     metrics_.Sync();
@@ -221,8 +224,8 @@ class Run {
   absl::Status EvaluateNow() {
     const RunEvaluation& held_out = *run_.evaluation;
     RETURN_IF_ERROR(held_out.data.Seek({}));
-    // The last one is made whatever signals say: behind the last step nothing is left to go on
-    // with, and a run that is complete is not evaluated again.
+    // The evaluation after the last step is made even if a stop was requested: there is no later
+    // step to resume with, and a complete run is not evaluated again.
     const auto stops = [&] {
       return summary_.steps < job_.steps && run_.stop_requested && run_.stop_requested();
     };
@@ -251,27 +254,28 @@ class Run {
     return absl::OkStatus();
   }
 
-  static std::string SkippedBecause(const StepResult& result) {
+  static std::string SkipReason(const StepResult& result) {
     if (result.applied) return "";
     return result.counted == 0 ? "no token has a label" : result.non_finite + " is not finite";
   }
 
-  // Enough for a median; fewer where a step has very many operations: at most 16 MB.
+  // How many steps' durations are kept for their median; fewer where a step has very many
+  // operations: at most 16 MB.
   size_t StepsToKeep() const {
     constexpr size_t kMostDurations = 2'000'000;
     const size_t operations = run_.trainer.schedule().steady.operations.size();
     return std::clamp<size_t>(kMostDurations / std::max<size_t>(1, operations), 1, 15);
   }
 
-  StepMetrics MetricsOf(const StepNews& news, const StepResult& result) const {
-    StepMetrics line{.step = news.step,
-                     .loss = news.loss,
-                     .gradient_norm = news.gradient_norm,
-                     .learning_rate = news.learning_rate,
+  StepMetrics MetricsOf(const StepProgress& progress, const StepResult& result) const {
+    StepMetrics line{.step = progress.step,
+                     .loss = progress.loss,
+                     .gradient_norm = progress.gradient_norm,
+                     .learning_rate = progress.learning_rate,
                      .tokens = summary_.tokens_per_step,
-                     .step_time = Seconds{news.seconds},
-                     .host_bytes = news.host_bytes,
-                     .device_bytes = news.device_bytes,
+                     .step_time = Seconds{progress.seconds},
+                     .host_bytes = progress.host_bytes,
+                     .device_bytes = progress.device_bytes,
                      .predicted_step_time = Seconds{run_.predicted_step_seconds}};
     if (run_.log_gradient_norms) {
       const std::vector<std::string>& names = run_.trainer.TensorNames();
@@ -282,21 +286,21 @@ class Run {
     return line;
   }
 
-  void Count(const StepNews& news) {
+  void Count(const StepProgress& progress) {
     if (!counters_.first_loss.has_value()) {
-      counters_.first_loss = counters_.best_loss = news.loss;
+      counters_.first_loss = counters_.best_loss = progress.loss;
     }
-    counters_.best_loss = std::min(*counters_.best_loss, news.loss);
-    counters_.last_loss = news.loss;
+    counters_.best_loss = std::min(*counters_.best_loss, progress.loss);
+    counters_.last_loss = progress.loss;
     counters_.tokens += summary_.tokens_per_step;
-    if (!news.skipped.empty()) ++counters_.skipped_steps;
-    summary_.steps = news.step;
+    if (!progress.skipped.empty()) ++counters_.skipped_steps;
+    summary_.steps = progress.step;
     summary_.skipped = counters_.skipped_steps;
     summary_.first_loss = *counters_.first_loss;
-    summary_.last_loss = news.loss;
+    summary_.last_loss = progress.loss;
     summary_.best_loss = *counters_.best_loss;
-    summary_.seconds += news.seconds;
-    seconds_.Add(news.seconds);
+    summary_.seconds += progress.seconds;
+    seconds_.Add(progress.seconds);
   }
 
   const TrainingRun& run_;
@@ -308,12 +312,14 @@ class Run {
   MedianDurations durations_{StepsToKeep()};
   LineFile metrics_;
   LineFile evaluations_;
-  Timeline steady_;  // of the last steady step
+  Timeline steady_;  // the last steady step's
   int64_t steady_step_ = 0;
 };
 
 }  // namespace
 
-absl::StatusOr<RunSummary> RunTrainingLoop(const TrainingRun& run) { return Run(run).Do(); }
+absl::StatusOr<RunSummary> RunTrainingLoop(const TrainingRun& run) {
+  return TrainingLoop(run).Run();
+}
 
 }  // namespace horizon

@@ -20,8 +20,8 @@
 
 namespace horizon {
 
-// What a person is told of a step as it ends.
-struct StepNews {
+// What is shown to the user when a step ends.
+struct StepProgress {
   int64_t step = 0;
   int64_t steps = 0;
   double loss = 0;
@@ -29,24 +29,24 @@ struct StepNews {
   double learning_rate = 0;
   double seconds = 0;
   double tokens_per_second = 0;
-  Bytes host_bytes;     // of the process, resident now
-  Bytes device_bytes;   // reserved
-  std::string skipped;  // why the update was not made; empty: it was
+  Bytes host_bytes;     // resident memory of the process now
+  Bytes device_bytes;   // allocated on the device
+  std::string skipped;  // why the update was not made; empty when it was made
 };
 
-// A steady step as it was measured.
+// The measured times of a steady step.
 struct MeasuredStep {
   int64_t step = 0;
-  const Timeline& timeline;          // of that step alone
-  const MedianDurations& durations;  // of the last steady steps, this one among them
-  bool last = false;                 // the run has ended
+  const Timeline& timeline;          // of that step only
+  const MedianDurations& durations;  // of the last steady steps, including this one
+  bool last = false;                 // this is the last call: the run has ended
 };
 
-// Checkpoints of a run.
+// How a run saves checkpoints.
 struct RunSaving {
   CheckpointSaver& saver;
-  int64_t every = 0;  // steps; 0: only when the run ends or is stopped
-  // A save that fails ends the run. Otherwise it goes on, and the next save is another attempt.
+  int64_t every = 0;  // steps between saves; 0: only when the run ends or is stopped
+  // true: a save that fails ends the run. false: the run continues, and the next save tries again.
   bool must_succeed = false;
   std::string model_fingerprint;
   std::vector<FrozenTensor> frozen;  // ParameterStore::ChecksumFrozen of the run
@@ -54,66 +54,71 @@ struct RunSaving {
   std::function<void(const SaveReport&)> on_save;
 };
 
-// Evaluations of a run on data that is held out.
+// How a run evaluates on held-out data.
 struct RunEvaluation {
-  const ModelPass& pass;  // beside the trainer's
+  const ModelPass& pass;  // created beside the trainer's pass
   TokenSource& data;
-  std::function<bool()> data_ended;  // after a Fill: there is no more
-  int64_t every = 0;                 // steps; 0: only after the last
+  std::function<bool()> data_ended;  // called after a Fill: whether the data is at its end
+  int64_t every = 0;                 // steps between evaluations; 0: only after the last step
   std::function<void(int64_t step, const Evaluation&)> on_evaluation;
 };
 
+// Everything a training loop needs. References and pointers outlive the loop.
 struct TrainingRun {
   Io& io;
   Clock& clock;
   Device& device;
   Trainer& trainer;
   TokenSource& data;
-  std::string folder;  // exists; gets metrics.jsonl and eval.jsonl
+  std::string folder;  // exists; metrics.jsonl and eval.jsonl are written there
   double predicted_step_seconds = 0;
   bool log_gradient_norms = false;
-  // Of a run that goes on: the first step still to be done, and what it counted before.
+  // For a run that resumes: the first step still to do, and what it has counted before.
   int64_t first_step = 1;
   RunCounters counters;
   const RunSaving* saving = nullptr;
   const RunEvaluation* evaluation = nullptr;
-  std::function<bool()> stop_requested;  // asked after each step
-  // Asked after each step and before the last save: an error where the folder is no longer the one
-  // the run began in. Then the steps end (RunSummary::folder_lost). May be missing.
+  std::function<bool()> stop_requested;  // called after each step
+  // Called after each step and before the last save. It returns an error when the folder is no
+  // longer the one in which the run began; then the steps end (RunSummary::folder_lost). May be
+  // empty.
   std::function<absl::Status()> check_folder;
-  std::function<void(const StepNews&)> on_step;
-  // Hears of what went wrong and does not end the run, in whole sentences; may be missing.
+  std::function<void(const StepProgress&)> on_step;
+  // Receives warnings, whole sentences about problems that do not end the run; may be empty.
   std::function<void(const std::string&)> on_warning;
-  // Hears of every steady step, and of the last one again when the run ends, in whatever way.
+  // Called for every steady step, and again for the last one when the run ends, in whatever way.
   std::function<void(const MeasuredStep&)> on_measured;
 };
 
+// The outcome of a training loop.
 struct RunSummary {
-  int64_t steps = 0;  // done in all, those before a resume and skipped ones included
+  int64_t steps = 0;  // all steps done, including those before a resume and skipped ones
   int64_t skipped = 0;
   double first_loss = 0;
   double last_loss = 0;
   double best_loss = 0;
-  // Median over the steps after the first, which also starts things; of the first if it is alone.
+  // Median over the steps after the first, since the first has start-up costs; if there is only
+  // one, its time.
   double step_seconds = 0;
-  double seconds = 0;  // of all steps
+  double seconds = 0;  // sum over all steps
   int64_t tokens_per_step = 0;
-  // Of each operation of a steady step, the median over the last steps; empty: there was none.
+  // For each operation of a steady step, the median duration over the last steps; empty when there
+  // was no steady step.
   StepDurations durations;
   bool interrupted = false;
   std::optional<Evaluation> evaluation;  // the last one
   std::optional<SaveReport> saved;       // the last one that succeeded
   absl::Status end_not_saved;            // why the state after the last step was not saved
-  absl::Status folder_lost;              // check_folder's error; the steps ended at it
-  Timeline last_step;                    // its operations, as they were measured
+  absl::Status folder_lost;              // check_folder's error, which ended the steps
+  Timeline last_step;                    // measured operations of the last step
 };
 
-// Trains the steps of the trainer's job from `first_step` on, writing metrics.jsonl (a line a step)
-// and eval.jsonl (a line an evaluation), which wait in memory while the disk takes nothing
-// (LineFile). The store then holds the state after the last step, whether that could be saved or
-// not: errors are those of a state that is not whole, and of a save that must succeed. Updates are
-// made and saved while steps run, where the state is on the host; otherwise, and for evaluations,
-// the steps stop meanwhile. What is done when never changes a number.
+// Trains the steps of the trainer's job from `first_step` on, and writes metrics.jsonl (a line per
+// step) and eval.jsonl (a line per evaluation); while the disk takes nothing, these lines are kept
+// in memory (LineFile). Afterwards the store holds the state after the last step, whether it could
+// be saved or not. An error means that this state is not complete, or that a save that must succeed
+// has failed. Where the state is on the host, checkpoints are written while steps run; otherwise,
+// and for evaluations, the steps pause meanwhile. When something is done never changes a number.
 absl::StatusOr<RunSummary> RunTrainingLoop(const TrainingRun& run);
 
 }  // namespace horizon

@@ -17,10 +17,10 @@
 
 namespace horizon {
 
-// The weights of a Hugging Face folder. Opening checks every header and that the files hold exactly
-// the tensors of `spec` (match_tensors.h), before anything is allocated for the values. Holds 1 MiB
-// besides the headers, whatever is asked of it. Owns the open files; `io` outlives it and its
-// copies, which share them: one thread at a time.
+// Reads the weights of a Hugging Face folder. Open checks every header and that the files hold
+// exactly the tensors of `spec` (match_tensors.h), before anything is allocated for the values. It
+// needs 1 MiB of memory besides the headers. It owns the open files; `io` outlives it and its
+// copies, which share the files. One thread at a time may use it and its copies.
 //
 //   ASSIGN_OR_RETURN(const WeightFiles weights, WeightFiles::Open(io, folder, spec));
 //   RETURN_IF_ERROR(store.Fill(weights.values()));
@@ -29,13 +29,13 @@ class WeightFiles {
   // Errors are those of ModelFiles and MatchTensors.
   static absl::StatusOr<WeightFiles> Open(Io& io, const std::string& folder, const ModelSpec& spec);
 
-  // As masters: F32, F16 and BF16 become fp32, exactly. Reading gives DataLoss for a value that is
-  // not finite, InvalidArgument for one that is infinite as bf16, both naming file, tensor and
-  // element as they are on disk (disk_tensors.h); DataLoss when a file has become shorter; else
-  // Io's error.
+  // The values as fp32 masters; F32, F16 and BF16 convert exactly. Reading gives DataLoss for a
+  // value that is not finite, and InvalidArgument for one that is infinite as bf16, both naming
+  // file, tensor and element as on disk (disk_tensors.h); DataLoss when a file has become shorter;
+  // otherwise Io's error.
   ParameterSource values() const;
 
-  // The tensor on disk that `tensor` is, or is a part of: its type, and its bytes as they are.
+  // The tensor on disk that contains `tensor`: its number type, and its bytes exactly as stored.
   Dtype DtypeOf(const TensorSpec& tensor) const;
   absl::Status ReadBytes(const TensorSpec& tensor, uint64_t offset,
                          std::span<std::byte> into) const;
@@ -46,7 +46,7 @@ class WeightFiles {
   std::shared_ptr<Files> files_;
 };
 
-// Its values alone.
+// The same as WeightFiles::Open, but returns only the values.
 absl::StatusOr<ParameterSource> OpenModelSource(Io& io, const std::string& folder,
                                                 const ModelSpec& spec);
 

@@ -10,21 +10,23 @@
 
 namespace horizon {
 
-// Where the moments of a trained tensor lie in the moments buffer of its chunk: all first moments
-// of the chunk, then all second ones; in the 8-bit format the scales of both come first, one for
-// each block of kMomentBlock parameters of a tensor.
+// A part of the moments buffer of a chunk. The buffer holds all first moments of the chunk, then
+// all second moments; in the 8-bit format the scales of both come first, one for each moment block
+// of kMomentBlock parameters of a tensor.
 struct MomentPart {
   uint64_t offset = 0;  // bytes, in the buffer
   Bytes bytes;
 };
 
+// Says where the optimizer moments of a trained tensor are stored in the moments buffer of its
+// chunk.
 class MomentLayout {
  public:
   MomentLayout(const Schedule& schedule, int32_t chunk);
 
   MomentType type() const { return type_; }
-  // First moments, second moments, their scales (of no bytes where the format has none) of a
-  // trained slice. Slices are asked for in any order.
+  // The first moments, second moments, first scales and second scales of a trained slice, in this
+  // order. Scales have no bytes where the format has none. Slices may be asked for in any order.
   std::array<MomentPart, 4> PartsOf(const TensorSlice& slice) const;
 
  private:

@@ -9,8 +9,8 @@
 
 namespace horizon {
 
-// Where the weights of a model come from: gives the values of `tensor` from element `first` on. One
-// thread at a time.
+// A source of a model's weights: writes the values of `tensor` from element `first` on to `into`.
+// Called by one thread at a time.
 using ParameterSource =
     std::function<absl::Status(const TensorSpec& tensor, uint64_t first, std::span<float> into)>;
 

@@ -100,7 +100,7 @@ absl::Status ParameterStore::WriteMasters(const Place& place, uint64_t offset,
   return PutResident(place, offset, hi, lo);
 }
 
-BufferId ParameterStore::CopyOnDevice(int32_t chunk) const {
+BufferId ParameterStore::ResidentWeightsBuffer(int32_t chunk) const {
   if (state_on_host()) return -1;
   return memory_.Find(BufferKind::kResidentWeights, chunk);
 }
@@ -109,7 +109,7 @@ BufferId ParameterStore::CopyOnDevice(int32_t chunk) const {
 absl::Status ParameterStore::PutResident(const Place& place, uint64_t offset,
                                          std::span<const uint16_t> hi,
                                          std::span<const int16_t> lo) {
-  const BufferId resident = CopyOnDevice(place.chunk);
+  const BufferId resident = ResidentWeightsBuffer(place.chunk);
   if (resident < 0) return absl::OkStatus();
   std::vector<float> weights(hi.size());
   const bool high_only = schedule_.job.compute_type == NumberType::kBf16 ||
@@ -124,11 +124,11 @@ absl::Status ParameterStore::PutResident(const Place& place, uint64_t offset,
   return memory_.Put(resident, 4 * (place.slice.offset + offset), BytesOf(weights, weights.size()));
 }
 
-absl::Status ParameterStore::RebuildCopies() {
+absl::Status ParameterStore::RebuildResidentWeights() {
   std::vector<uint16_t> hi(kPiece);
   std::vector<int16_t> lo(kPiece);
   for (const Place& place : places_) {
-    if (!place.slice.trained() || CopyOnDevice(place.chunk) < 0) continue;
+    if (!place.slice.trained() || ResidentWeightsBuffer(place.chunk) < 0) continue;
     for (uint64_t done = 0; done < place.slice.count; done += kPiece) {
       const uint64_t count = std::min(kPiece, place.slice.count - done);
       const std::span<uint16_t> high = std::span(hi).first(count);
@@ -145,7 +145,8 @@ absl::Status ParameterStore::ReadHalves(const Place& place, uint64_t offset, std
   const BufferId hi_buffer = memory_.Find(BufferKind::kWeightsHi, place.chunk);
   if (hi_buffer < 0) {  // a frozen chunk on the device, whose copy is all there is of it
     std::vector<float> weights(hi.size());
-    RETURN_IF_ERROR(memory_.Get(CopyOnDevice(place.chunk), 4 * (place.slice.offset + offset),
+    RETURN_IF_ERROR(memory_.Get(ResidentWeightsBuffer(place.chunk),
+                                4 * (place.slice.offset + offset),
                                 WritableBytesOf(weights, weights.size())));
     return SplitMasterHost(weights, hi, lo);
   }

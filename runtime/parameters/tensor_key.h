@@ -5,8 +5,9 @@
 
 namespace horizon {
 
-// The key of a tensor for counter-based generators: differs by seed and by name, not by where the
-// tensor lies. FNV-1a, then a mix so that close seeds give distant keys.
+// The key of a tensor for counter-based random generators. It depends on the seed and the tensor's
+// name, not on where the tensor is stored. FNV-1a, then a mix so that close seeds give distant
+// keys.
 inline uint64_t TensorKey(uint64_t seed, std::string_view name) {
   uint64_t key = 0xcbf29ce484222325;
   for (const char letter : name) {

@@ -10,16 +10,17 @@
 
 namespace horizon {
 
-// A pass as the systems do it that ours is compared with: embedding and head stay on the device and
-// cross once a step, layers stream, and clip and Adam come after the step. What tells these systems
-// apart is data: the order of compute, and where each layer is found.
+// Builds a pass the way the systems do that horizon is compared with: embedding and head stay on
+// the device and are loaded once a step, layers are streamed, and clipping and Adam follow after
+// the step. These systems differ only in the order of compute and in the ring slot of each layer,
+// which are arguments.
 
-// The uses of layers in `items`, in order: what `uses` of BuildAfterStepPass is about.
+// The items that use a streamed layer, in order. BuildAfterStepPass needs a RingUse for each.
 std::vector<ComputeItem> LayerUses(const std::vector<ComputeItem>& items, const ChunkTable& chunks);
 
-// Fills `initial` and the phases of `schedule`. `uses` has one element for each of
-// LayerUses(items); a layer is packed before it is loaded where the layout has staging buffers (as
-// many as slots).
+// Fills `initial`, `first` and `steady` of `schedule`. `uses` has one element for each item of
+// LayerUses(items, chunks) (CHECK). Where the layout has staging buffers (one for each ring slot),
+// a layer is packed into one before it is loaded.
 void BuildAfterStepPass(const ModelSpec& spec, const BufferMap& map,
                         const std::vector<ComputeItem>& items, const std::vector<RingUse>& uses,
                         Schedule& schedule);

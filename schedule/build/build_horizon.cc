@@ -10,9 +10,10 @@
 namespace horizon {
 namespace {
 
-class Horizon {
+// A pass of strategy `horizon`, phase by phase.
+class HorizonPass {
  public:
-  Horizon(const ModelSpec& spec, const BufferMap& map, Schedule& schedule)
+  HorizonPass(const ModelSpec& spec, const BufferMap& map, Schedule& schedule)
       : map_(map), schedule_(schedule), emit_(spec, schedule, map) {
     items_ = train() ? TrainOrder(schedule.chunks, schedule.job, schedule.plan)
                      : ForwardOrder(schedule.chunks, schedule.job, schedule.plan, schedule.kind);
@@ -104,10 +105,11 @@ class Horizon {
   void AddNotes() {
     const ChunkTable& chunks = schedule_.chunks;
     const int64_t depth = static_cast<int64_t>(map_.ring.size());
-    if (train() && schedule_.plan.recompute && depth < chunks.LargestBlock() && depth > 0) {
-      schedule_.notes.push_back(
-          StrCat("the ring of ", depth, " slots cannot hold a block of ", chunks.LargestBlock(),
-                 " chunks: their weights cross the link three times a pass instead of twice"));
+    if (train() && schedule_.plan.recompute && depth < chunks.LargestRecomputeBlock() &&
+        depth > 0) {
+      schedule_.notes.push_back(StrCat(
+          "the ring of ", depth, " slots cannot hold a block of ", chunks.LargestRecomputeBlock(),
+          " chunks: their weights cross the link three times a pass instead of twice"));
     }
     if (train() && chunks.head.size() > 1 && !chunk(chunks.head.begin).resident) {
       schedule_.notes.push_back(StrCat("the head is cut into ", chunks.head.size(),
@@ -133,7 +135,7 @@ class Horizon {
 }  // namespace
 
 void BuildHorizon(const ModelSpec& spec, const BufferMap& map, Schedule& schedule) {
-  Horizon(spec, map, schedule).Build();
+  HorizonPass(spec, map, schedule).Build();
 }
 
 }  // namespace horizon

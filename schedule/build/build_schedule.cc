@@ -17,11 +17,11 @@ absl::Status CheckRingHoldsBlock(const ChunkTable& chunks, const TrainingJob& jo
   const bool needs = RulesOf(job, plan).ring_holds_block &&
                      plan.accumulation_order == AccumulationOrder::kChunkMajor &&
                      job.accumulation > 1;
-  if (!needs || plan.buffer_depth >= chunks.LargestBlock()) return absl::OkStatus();
-  return absl::FailedPreconditionError(StrCat(
-      "accumulation_order chunk_major needs a ring that holds a block: ", chunks.LargestBlock(),
-      " chunks, but buffer_depth is ", plan.buffer_depth,
-      "; raise buffer_depth or chunk_bytes, lower anchor_interval, or use batch_major"));
+  if (!needs || plan.buffer_depth >= chunks.LargestRecomputeBlock()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      StrCat("accumulation_order chunk_major needs a ring that holds a block: ",
+             chunks.LargestRecomputeBlock(), " chunks, but buffer_depth is ", plan.buffer_depth,
+             "; raise buffer_depth or chunk_bytes, lower anchor_interval, or use batch_major"));
 }
 
 absl::StatusOr<Schedule> BuildSchedule(const ModelSpec& spec, const TrainingJob& job,

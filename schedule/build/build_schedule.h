@@ -10,15 +10,16 @@
 
 namespace horizon {
 
-// The work of a pass as data: a pure function of what is trained and how. The result passes
-// VerifySchedule. InvalidArgument for a job or plan that contradicts itself or the model,
-// FailedPrecondition where a plan cannot be carried out (chunk too small, ring too small).
+// Builds the schedule of a pass. This is a pure function of its arguments, and its result passes
+// VerifySchedule. Returns InvalidArgument for a job or plan that contradicts itself or the model,
+// and FailedPrecondition where a plan cannot be carried out (chunk_bytes or the ring is too small).
 absl::StatusOr<Schedule> BuildSchedule(const ModelSpec& spec, const TrainingJob& job,
                                        const StreamPlan& plan, PassKind kind = PassKind::kTrain);
 
-// The one rule of BuildSchedule's for training that chunks and layout alone do not show, for
-// searches that lay out many plans: chunk-major order takes every micro-batch through a block while
-// it is loaded, so the ring has to hold one. FailedPrecondition with the depth needed.
+// Checks that the ring holds the largest recompute block, which chunk-major order needs: it takes
+// every micro-batch through a block while the block is loaded. Returns FailedPrecondition with the
+// depth needed. For training this is the only check of BuildSchedule that CutIntoChunks and
+// LayOutBuffers do not make; the plan search calls the three without building schedules.
 absl::Status CheckRingHoldsBlock(const ChunkTable& chunks, const TrainingJob& job,
                                  const StreamPlan& plan);
 

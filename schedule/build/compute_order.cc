@@ -7,9 +7,10 @@
 namespace horizon {
 namespace {
 
-class Order {
+// Collects the items of one order.
+class OrderBuilder {
  public:
-  Order(const ChunkTable& chunks, const TrainingJob& job, const StreamPlan& plan)
+  OrderBuilder(const ChunkTable& chunks, const TrainingJob& job, const StreamPlan& plan)
       : chunks_(chunks),
         job_(job),
         plan_(plan),
@@ -40,8 +41,8 @@ class Order {
     for (int32_t mb = 0; mb < micro_batches_; ++mb) {
       ForwardThrough({mb, mb + 1});
       Turn({mb, mb + 1});
-      for (size_t b = chunks_.blocks.size(); b-- > 0;) {
-        const IndexRange block = chunks_.blocks[b].chunks;
+      for (size_t b = chunks_.recompute_blocks.size(); b-- > 0;) {
+        const IndexRange block = chunks_.recompute_blocks[b].chunks;
         for (int32_t c = block.begin; c < block.end; ++c) {
           Add(OperationKind::kRecompute, c, mb, 0);
         }
@@ -86,15 +87,16 @@ class Order {
     for (int32_t c = table.begin; c < table.end; ++c) {
       for (int32_t mb = mbs.begin; mb < mbs.end; ++mb) Add(OperationKind::kEmbed, c, mb);
     }
-    for (const IndexRange& link : chunks_.links) {
+    for (const IndexRange& group : chunks_.groups) {
       for (int32_t mb = mbs.begin; mb < mbs.end; ++mb) {
-        for (int32_t c = link.begin; c < link.end; ++c) Add(OperationKind::kForward, c, mb);
+        for (int32_t c = group.begin; c < group.end; ++c) Add(OperationKind::kForward, c, mb);
       }
     }
   }
 
-  // The loss of all `mbs`, and the gradients of head and last hidden state that are wanted. The
-  // next micro-batch is fetched here, so that it is ready when this one has come back.
+  // The turn from forward to backward: the loss of all `mbs`, with the gradients of the head and of
+  // the last hidden state that are needed. The next micro-batch is fetched here, so that it is
+  // ready when the backward of this one has ended.
   void Turn(IndexRange mbs) {
     Fetch(mbs.end);
     if (chunks_.head.size() > 1) {  // log-sum-exp needs all shards before the first gradient
@@ -113,33 +115,33 @@ class Order {
   }
 
   void BackwardThrough(IndexRange mbs) {
-    for (int32_t b = static_cast<int32_t>(chunks_.blocks.size()) - 1; b >= 0; --b) {
+    for (int32_t b = static_cast<int32_t>(chunks_.recompute_blocks.size()) - 1; b >= 0; --b) {
       if (plan_.recompute) {
         BackwardThroughBlock(b, mbs);
       } else {
-        BackwardThroughLinks(chunks_.blocks[b].links, mbs);
+        BackwardThroughGroups(chunks_.recompute_blocks[b].groups, mbs);
       }
     }
     EmbeddingBackward(mbs);
   }
 
-  // One micro-batch after another, since the activations of a block are made for one at a time.
+  // One micro-batch after another, since activations of a recompute block exist for one at a time.
   void BackwardThroughBlock(int32_t b, IndexRange mbs) {
-    const Block& block = chunks_.blocks[b];
+    const RecomputeBlock& block = chunks_.recompute_blocks[b];
     for (int32_t mb = mbs.begin; mb < mbs.end; ++mb) {
-      if (!ForwardKeeps(chunks_, job_, plan_, mbs.size(), b)) {
+      if (!ForwardKeepsActivations(chunks_, job_, plan_, mbs.size(), b)) {
         for (int32_t c = block.chunks.begin; c < block.chunks.end; ++c) {
           Add(OperationKind::kRecompute, c, mb);
         }
       }
-      BackwardThroughLinks(block.links, {mb, mb + 1});
+      BackwardThroughGroups(block.groups, {mb, mb + 1});
     }
   }
 
-  // All `mbs` through a link while it is loaded, its shards from the last.
-  void BackwardThroughLinks(IndexRange links, IndexRange mbs) {
-    for (int32_t link = links.end - 1; link >= links.begin; --link) {
-      const IndexRange& shards = chunks_.links[link];
+  // Takes all `mbs` through each chunk group while it is loaded, its shards from the last.
+  void BackwardThroughGroups(IndexRange groups, IndexRange mbs) {
+    for (int32_t group = groups.end - 1; group >= groups.begin; --group) {
+      const IndexRange& shards = chunks_.groups[group];
       for (int32_t mb = mbs.begin; mb < mbs.end; ++mb) {
         for (int32_t c = shards.end - 1; c >= shards.begin; --c) {
           Add(OperationKind::kBackward, c, mb);
@@ -169,21 +171,21 @@ class Order {
 
 std::vector<ComputeItem> TrainOrder(const ChunkTable& chunks, const TrainingJob& job,
                                     const StreamPlan& plan) {
-  Order order(chunks, job, plan);
+  OrderBuilder order(chunks, job, plan);
   return plan.accumulation_order == AccumulationOrder::kChunkMajor ? order.ChunkMajor()
                                                                    : order.BatchMajor();
 }
 
 std::vector<ComputeItem> ReferenceOrder(const ChunkTable& chunks, const TrainingJob& job,
                                         const StreamPlan& plan) {
-  return Order(chunks, job, plan).Reference();
+  return OrderBuilder(chunks, job, plan).Reference();
 }
 
 std::vector<ComputeItem> ForwardOrder(const ChunkTable& chunks, const TrainingJob& job,
                                       const StreamPlan& plan, PassKind kind) {
   TrainingJob one = job;
   one.accumulation = 1;
-  return Order(chunks, one, plan).ForwardOnly(kind);
+  return OrderBuilder(chunks, one, plan).ForwardOnly(kind);
 }
 
 int32_t LossParts(const TrainingJob& job, const StreamPlan& plan) {

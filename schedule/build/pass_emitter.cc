@@ -92,7 +92,8 @@ PassEmitter::PassEmitter(const ModelSpec& spec, const Schedule& schedule, const 
           made.backward = BackwardWork(spec_, stage, piece.units, batch_).flops;
         }
         if (kind_ == PassKind::kDecode) {
-          made.forward += CacheFlops(spec_, stage, piece.units, job_.micro_batch, job_.sequence);
+          made.forward +=
+              CachedAttentionFlops(spec_, stage, piece.units, job_.micro_batch, job_.sequence);
         }
         return made;
       });
@@ -109,7 +110,7 @@ PassEmitter::PassEmitter(const ModelSpec& spec, const Schedule& schedule, const 
 void PassEmitter::BeginBody() {
   writer_.BeginBody();
   const size_t count = chunks_.chunks.size();
-  next_gradient_ = next_slab_ = next_stage_ = 0;
+  next_gradient_ = next_slab_ = next_anchor_stage_ = 0;
   clipped_ = false;
   gradient_of_.assign(count, -1);
   summed_.assign(count, 0);
@@ -168,64 +169,65 @@ int64_t PassEmitter::Append(Draft& draft, std::span<const int64_t> after) {
   return last_compute_;
 }
 
-BufferId PassEmitter::HiddenBuffer(int32_t link, int32_t mb) const {
-  const int32_t place = map_.hidden_place[link];
+BufferId PassEmitter::HiddenBuffer(int32_t group, int32_t mb) const {
+  const int32_t place = map_.hidden_place[group];
   if (place != BufferMap::kInAnchor) {
     return map_.residuals[map_.residuals_each * flight(mb) + place];
   }
-  const int32_t block = chunk(chunks_.links[link].begin).block;
+  const int32_t block = chunk(chunks_.groups[group].begin).recompute_block;
   return map_.anchors[block * map_.in_flight + flight(mb)];
 }
 
-int32_t PassEmitter::PlaceInBlock(int32_t link) const {
-  return link - chunks_.blocks[chunk(chunks_.links[link].begin).block].links.begin;
+int32_t PassEmitter::PlaceInBlock(int32_t group) const {
+  return group -
+         chunks_.recompute_blocks[chunk(chunks_.groups[group].begin).recompute_block].groups.begin;
 }
 
-BufferId PassEmitter::RecomputeInput(int32_t link, int32_t mb) const {
-  const int32_t place = PlaceInBlock(link);
+BufferId PassEmitter::RecomputeInput(int32_t group, int32_t mb) const {
+  const int32_t place = PlaceInBlock(group);
   if (rules_.recomputes_layer_by_layer && place > 0) return map_.anchor_stages[place - 1];
-  if (place == 0 && plan_.anchor_home == AnchorHome::kHost) return stage_;
-  return HiddenBuffer(link, mb);
+  if (place == 0 && plan_.anchor_home == AnchorHome::kHost) return anchor_stage_;
+  return HiddenBuffer(group, mb);
 }
 
-BufferId PassEmitter::RecomputeOutput(int32_t link, int32_t mb) const {
-  if (rules_.recomputes_layer_by_layer) return map_.anchor_stages[PlaceInBlock(link)];
-  return HiddenBuffer(link + 1, mb);
+BufferId PassEmitter::RecomputeOutput(int32_t group, int32_t mb) const {
+  if (rules_.recomputes_layer_by_layer) return map_.anchor_stages[PlaceInBlock(group)];
+  return HiddenBuffer(group + 1, mb);
 }
 
-BufferId PassEmitter::HiddenGradientBuffer(int32_t link, int32_t mb) const {
+BufferId PassEmitter::HiddenGradientBuffer(int32_t group, int32_t mb) const {
   const int32_t each = map_.residual_gradients_each;
-  return map_.residual_gradients[each * flight(mb) + (links() - link) % each];
+  return map_.residual_gradients[each * flight(mb) + (groups() - group) % each];
 }
 
-BufferId PassEmitter::ActivationsBuffer(int32_t link, int32_t mb) const {
+BufferId PassEmitter::ActivationsBuffer(int32_t group, int32_t mb) const {
   if (!plan_.recompute) {
-    const int32_t place = link - chunks_.first_differentiated_link;
+    const int32_t place = group - chunks_.first_differentiated_group;
     return map_.activations[place * map_.in_flight + flight(mb)];
   }
   if (rules_.recomputes_layer_by_layer) return map_.activations[0];
-  return map_.activations[PlaceInBlock(link)];
+  return map_.activations[PlaceInBlock(group)];
 }
 
 BufferId PassEmitter::TokensBuffer(int32_t mb) const {
   return map_.tokens[mb % map_.tokens.size()];
 }
 
-int32_t PassEmitter::HiddenParts(int32_t link) const {
-  const bool from_shards = link == 0 && plan_.embedding_home != EmbeddingHome::kHost;
+int32_t PassEmitter::HiddenParts(int32_t group) const {
+  const bool from_shards = group == 0 && plan_.embedding_home != EmbeddingHome::kHost;
   return from_shards ? chunks_.embedding.size() : 1;
 }
 
-int32_t PassEmitter::HiddenGradientParts(int32_t link) const {
-  return link < links() ? 1 : loss_parts_ * chunks_.head.size();
+int32_t PassEmitter::HiddenGradientParts(int32_t group) const {
+  return group < groups() ? 1 : loss_parts_ * chunks_.head.size();
 }
 
-Content PassEmitter::Hidden(int32_t link, int32_t mb) const {
-  return {ContentKind::kHidden, link, mb, HiddenParts(link)};
+Content PassEmitter::Hidden(int32_t group, int32_t mb) const {
+  return {ContentKind::kHidden, group, mb, HiddenParts(group)};
 }
 
-Content PassEmitter::HiddenGradient(int32_t link, int32_t mb) const {
-  return {ContentKind::kHiddenGradient, link, mb, HiddenGradientParts(link)};
+Content PassEmitter::HiddenGradient(int32_t group, int32_t mb) const {
+  return {ContentKind::kHiddenGradient, group, mb, HiddenGradientParts(group)};
 }
 
 std::vector<Access> PassEmitter::InitialContents() const {

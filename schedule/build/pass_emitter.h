@@ -16,33 +16,39 @@
 
 namespace horizon {
 
-// The verbs of a pass: each appends the operations one thing takes, with the buffers they touch and
-// what those hold before and after. The builders (build_*.cc) say in which order. Which buffer a
-// hidden state, a gradient or a slab is in is decided here, the same way in every step.
+// Appends the operations of a pass. Each public method appends the operations that one action needs
+// (load a chunk, run its forward, send its gradient), with the buffers that they touch and what
+// these hold before and after. The builders (build_*.cc) call the methods in the order of their
+// strategy. This class also chooses the buffer of each hidden state and gradient and the gradient
+// slab; the choice is the same in every step. `mb` is a micro-batch.
 class PassEmitter {
  public:
-  // `schedule` has kind, job, plan and chunks; phases are written by the caller from writer().
+  // `schedule` must have its kind, job, plan, chunks and memory; it is not changed. The caller
+  // takes the phases from writer(). All arguments must outlive the emitter.
   PassEmitter(const ModelSpec& spec, const Schedule& schedule, const BufferMap& map);
 
   PhaseWriter& writer() { return writer_; }
-  // Starts the body of a step: all turns (slabs, gradient buffers) begin again at their first.
+  // Starts the body of a step: the pools (gradient slabs, gradient buffers) start again at their
+  // first buffer.
   void BeginBody();
 
   // --- inputs ---
-  void FetchBatch(int32_t mb);                              // next batch, tokens, gathered rows
-  void EmbedFromRows(int32_t mb);                           // rows across the link
-  void Embed(int32_t chunk, int32_t mb, BufferId weights);  // rows of a table on the device
+  void FetchBatch(int32_t mb);     // fetch tokens and load them; gather rows of a table on the host
+  void EmbedFromRows(int32_t mb);  // load the gathered rows
+  void Embed(int32_t chunk, int32_t mb, BufferId weights);  // look up rows of a table on the device
 
   // --- weights ---
-  // Across the link into `target`; `after` as in PhaseWriter::Append.
+  // Copies the weights of a chunk into `target`; `after` as in PhaseWriter::Append.
   void LoadChunk(int32_t chunk, BufferId target, std::span<const int64_t> after = {});
-  void PackAndLoadChunk(int32_t chunk, BufferId slab, BufferId target,
+  // The same through a staging buffer, into which the host first packs the chunk.
+  void PackAndLoadChunk(int32_t chunk, BufferId staging, BufferId target,
                         std::span<const int64_t> after);
 
-  // --- compute --- (`weights`: the buffer that holds the chunk)
+  // --- compute --- (`weights` is the device buffer that holds the chunk)
   enum class Keep { kNothing, kActivations };
   void Forward(int32_t chunk, int32_t mb, BufferId weights, Keep keep);
-  // kNothing: only the hidden states between the layers of the block (`reference`).
+  // With kNothing it computes only the hidden states between the layers of the recompute block
+  // (`reference`).
   void Recompute(int32_t chunk, int32_t mb, BufferId weights, Keep keep);
   void SaveAnchor(int32_t block, int32_t mb);
   void LoadAnchor(int32_t block, int32_t mb);
@@ -56,29 +62,32 @@ class PassEmitter {
   void OffloadLogits();
 
   // --- gradients ---
-  enum class Use { kModel, kEmbedding };  // which use of a (perhaps tied) table it belongs to
-  // The gradient that compute has just finished leaves and is added to what is kept; the last
-  // contribution is followed by the norm (and by Adam where that runs in backward). Of a chunk that
-  // is trained.
+  // Which use of a (perhaps tied) table a gradient belongs to.
+  enum class Use { kModel, kEmbedding };
+  // Copies the gradient that compute has just finished to the host and adds it to the kept
+  // gradient. The last contribution is followed by the norm (and by Adam where that runs in
+  // backward). `chunk` must be trained.
   void SendGradient(int32_t chunk, int32_t mb, Use use);
+  // The same for the rows of an embedding table that stays on the host.
   void SendRows(int32_t mb);
-  void SumTiedTable();
+  void SumTiedTable();  // add the two sums of a tied table, where it has two
   void ClipFactor();
   void ClipGradients();  // `reference`
 
-  // --- updates ---
-  // Adam over every trained chunk in forward order, from gradients `age` steps old.
+  // --- updates --- Updates every trained chunk with Adam in forward order, from gradients that are
+  // `age` steps old.
   void UpdateAll(uint8_t age);
-  // The next batch is not fetched before the last update so far has ended: a step that starts when
-  // the one before is over.
+  // Makes the next FetchBatch wait for the last update so far, so that a step starts only when the
+  // step before is over.
   void NextBatchAwaitsUpdates() { before_batch_ = last_update_; }
 
-  // The contents of the lasting buffers before the first step.
+  // What the lasting buffers hold before the first step.
   std::vector<Access> InitialContents() const;
-  // The last operation appended to the compute lane (-1: none).
+  // The number of the last operation that was appended to the compute lane (-1: none).
   int64_t last_compute() const { return last_compute_; }
 
  private:
+  // An operation under construction.
   struct Draft {
     Operation operation;
     absl::InlinedVector<Access, 12> accesses;
@@ -92,43 +101,43 @@ class PassEmitter {
   const Chunk& chunk(int32_t c) const { return chunks_.chunks[c]; }
   uint64_t parameters(int32_t c) const { return chunk(c).parameters; }
   uint64_t trained(int32_t c) const { return chunk(c).trained; }
-  // Age of the weights in the store as loads see them: updated in this step or in the one before.
-  // What is never updated does not age.
+  // The age that a load finds for the weights in the store: 0 if they are updated in this step, 1
+  // if in the step before. Weights that are never updated have age 0.
   uint8_t WeightsAge(int32_t c) const { return chunk(c).frozen() ? 0 : weights_age_; }
-  int32_t links() const { return static_cast<int32_t>(chunks_.links.size()); }
+  int32_t groups() const { return static_cast<int32_t>(chunks_.groups.size()); }
   int32_t flight(int32_t mb) const { return map_.in_flight > 1 ? mb : 0; }
 
   Bytes LogitBytes() const;
   void Report(BufferId buffer, Content content, int32_t mb);
 
-  // Where the state of a micro-batch lies.
-  BufferId HiddenBuffer(int32_t link, int32_t mb) const;
-  int32_t PlaceInBlock(int32_t link) const;
-  BufferId RecomputeInput(int32_t link, int32_t mb) const;   // of the hidden state entering `link`
-  BufferId RecomputeOutput(int32_t link, int32_t mb) const;  // of the one that leaves it
-  BufferId HiddenGradientBuffer(int32_t link, int32_t mb) const;
-  BufferId ActivationsBuffer(int32_t link, int32_t mb) const;
+  // The buffers of a micro-batch. `group` is the chunk group that the hidden state enters.
+  BufferId HiddenBuffer(int32_t group, int32_t mb) const;
+  int32_t PlaceInBlock(int32_t group) const;
+  BufferId RecomputeInput(int32_t group, int32_t mb) const;   // hidden state that enters `group`
+  BufferId RecomputeOutput(int32_t group, int32_t mb) const;  // hidden state that leaves it
+  BufferId HiddenGradientBuffer(int32_t group, int32_t mb) const;
+  BufferId ActivationsBuffer(int32_t group, int32_t mb) const;
   BufferId TokensBuffer(int32_t mb) const;
-  BufferId NextSlab(int32_t chunk);  // the gradient of `chunk` leaves through it
+  BufferId NextSlab(int32_t chunk);  // the gradient slab for the next gradient of `chunk`
 
-  // Parts that make the hidden state entering `link`, or its gradient, whole.
-  int32_t HiddenParts(int32_t link) const;
-  int32_t HiddenGradientParts(int32_t link) const;
-  Content Hidden(int32_t link, int32_t mb) const;
-  Content HiddenGradient(int32_t link, int32_t mb) const;
+  // How many parts are summed into the hidden state that enters `group`, or into its gradient.
+  int32_t HiddenParts(int32_t group) const;
+  int32_t HiddenGradientParts(int32_t group) const;
+  Content Hidden(int32_t group, int32_t mb) const;
+  Content HiddenGradient(int32_t group, int32_t mb) const;
 
   void ReadWeights(Draft& draft, int32_t chunk, BufferId weights) const;
-  // The operation adds its part to `target`, after the `done` parts that are there already.
+  // The operation adds its part to `target`, which already holds `done` parts.
   static void AddPart(Draft& draft, BufferId target, Content content, int32_t done);
-  // The operation's use of the workspace: scratch, or (a stage in shards) arrays that the `done`
-  // shards before it left there and that it hands on.
+  // Adds the operation's use of the workspace: as scratch, or, for a stage in shards, as arrays
+  // that the `done` shards before it left there and that it passes on.
   void PassThroughWorkspace(Draft& draft, int32_t chunk, Content content, int32_t done) const;
   void ReadRotaryTable(Draft& draft, int32_t chunk) const;
   bool IsLastShard(int32_t chunk) const;
   void WriteGradient(Draft& draft, int32_t chunk, int32_t mb);
   uint64_t LossFlops(int32_t chunk, int32_t part, bool backward) const;
 
-  struct Arrived {  // a gradient where the host (or `resident` compute) can read it
+  struct Arrived {  // a gradient in a buffer that the host (or `resident` compute) can read
     BufferId buffer = -1;
     Content content;
     Bytes bytes;
@@ -159,19 +168,19 @@ class PassEmitter {
   PhaseWriter writer_;
   int64_t last_compute_ = -1;
   int64_t last_update_ = -1;
-  int64_t before_batch_ = -1;    // what the next batch has to come after
-  int64_t before_compute_ = -1;  // what the next operation of the compute lane has to come after
+  int64_t before_batch_ = -1;    // operation that the next batch waits for
+  int64_t before_compute_ = -1;  // operation that the next operation of the compute lane waits for
 
-  // Turns and counts within a step.
+  // Next buffers of the pools, and counts, within a step.
   int64_t next_gradient_ = 0;
   int64_t next_slab_ = 0;
-  int64_t next_stage_ = 0;
+  int64_t next_anchor_stage_ = 0;
   bool clipped_ = false;
   std::vector<BufferId> gradient_of_;   // by chunk: the device buffer of its gradient
   std::vector<int32_t> summed_;         // by chunk: micro-batches in that buffer
   std::vector<int32_t> kept_;           // by chunk: contributions in the kept gradient
   std::vector<int32_t> embedding_sum_;  // by chunk: contributions in the embedding gradient
-  BufferId stage_ = -1;                 // of the anchor loaded last
+  BufferId anchor_stage_ = -1;          // holds the activation checkpoint loaded last
 };
 
 }  // namespace horizon

@@ -63,18 +63,18 @@ void PassEmitter::LoadChunk(int32_t c, BufferId target, std::span<const int64_t>
   Append(load, after);
 }
 
-void PassEmitter::PackAndLoadChunk(int32_t c, BufferId slab, BufferId target,
+void PassEmitter::PackAndLoadChunk(int32_t c, BufferId staging, BufferId target,
                                    std::span<const int64_t> after) {
   Draft pack = Begin(OperationKind::kPack, Lane::kHost, c, -1);
   pack.Reads(map_.weights_hi[c], {ContentKind::kWeights, c}, WeightsAge(c));
   if (job_.compute_type == NumberType::kFp32) {
     pack.Reads(map_.weights_lo[c], {ContentKind::kLowHalf, c}, WeightsAge(c));
   }
-  pack.Writes(slab, {ContentKind::kWeights, c});
+  pack.Writes(staging, {ContentKind::kWeights, c});
   pack.operation.bytes = 2 * each_.link * parameters(c);
   Append(pack, after);
   Draft load = Begin(OperationKind::kLoadChunk, Lane::kH2d, c, -1);
-  load.Reads(slab, {ContentKind::kWeights, c}).Writes(target, {ContentKind::kWeights, c});
+  load.Reads(staging, {ContentKind::kWeights, c}).Writes(target, {ContentKind::kWeights, c});
   load.operation.bytes = each_.link * parameters(c);
   Append(load, after);
 }
@@ -107,63 +107,63 @@ void PassEmitter::ReadRotaryTable(Draft& draft, int32_t c) const {
 bool PassEmitter::IsLastShard(int32_t c) const { return chunk(c).shard + 1 == chunk(c).shards; }
 
 void PassEmitter::Forward(int32_t c, int32_t mb, BufferId weights, Keep keep) {
-  const int32_t link = chunk(c).link;
+  const int32_t group = chunk(c).group;
   const int32_t shard = chunk(c).shard;
   Draft forward = Begin(OperationKind::kForward, Lane::kCompute, c, mb);
   ReadWeights(forward, c, weights);
-  forward.Reads(HiddenBuffer(link, mb), Hidden(link, mb));
+  forward.Reads(HiddenBuffer(group, mb), Hidden(group, mb));
   forward.Reads(TokensBuffer(mb), {ContentKind::kTokens, 0, mb});
   ReadRotaryTable(forward, c);
-  if (IsLastShard(c)) forward.Writes(HiddenBuffer(link + 1, mb), Hidden(link + 1, mb));
+  if (IsLastShard(c)) forward.Writes(HiddenBuffer(group + 1, mb), Hidden(group + 1, mb));
   if (keep == Keep::kActivations) {
-    AddPart(forward, ActivationsBuffer(link, mb), {ContentKind::kActivations, link, mb}, shard);
+    AddPart(forward, ActivationsBuffer(group, mb), {ContentKind::kActivations, group, mb}, shard);
   }
   if (!map_.kv_cache.empty() && map_.kv_cache[c] >= 0) {
     const Content cache{ContentKind::kKvCache, c};
     if (kind_ == PassKind::kDecode) forward.Reads(map_.kv_cache[c], cache);
     forward.Writes(map_.kv_cache[c], cache);
   }
-  PassThroughWorkspace(forward, c, {ContentKind::kStageArrays, link, mb}, shard);
+  PassThroughWorkspace(forward, c, {ContentKind::kStageArrays, group, mb}, shard);
   forward.operation.flops = forward_flops_[c];
   Append(forward);
 }
 
 void PassEmitter::Recompute(int32_t c, int32_t mb, BufferId weights, Keep keep) {
-  const int32_t link = chunk(c).link;
+  const int32_t group = chunk(c).group;
   const int32_t shard = chunk(c).shard;
-  const bool last = link + 1 == chunks_.blocks[chunk(c).block].links.end;
+  const bool last = group + 1 == chunks_.recompute_blocks[chunk(c).recompute_block].groups.end;
   Draft recompute = Begin(OperationKind::kRecompute, Lane::kCompute, c, mb);
   ReadWeights(recompute, c, weights);
-  recompute.Reads(RecomputeInput(link, mb), Hidden(link, mb));
+  recompute.Reads(RecomputeInput(group, mb), Hidden(group, mb));
   recompute.Reads(TokensBuffer(mb), {ContentKind::kTokens, 0, mb});
   ReadRotaryTable(recompute, c);
   const bool passes_on = rules_.recomputes_layer_by_layer ? keep == Keep::kNothing : !last;
   if (passes_on && IsLastShard(c)) {
-    recompute.Writes(RecomputeOutput(link, mb), Hidden(link + 1, mb));
+    recompute.Writes(RecomputeOutput(group, mb), Hidden(group + 1, mb));
   }
   if (keep == Keep::kActivations) {
-    AddPart(recompute, ActivationsBuffer(link, mb), {ContentKind::kActivations, link, mb}, shard);
+    AddPart(recompute, ActivationsBuffer(group, mb), {ContentKind::kActivations, group, mb}, shard);
   }
-  PassThroughWorkspace(recompute, c, {ContentKind::kStageArrays, link, mb}, shard);
+  PassThroughWorkspace(recompute, c, {ContentKind::kStageArrays, group, mb}, shard);
   recompute.operation.flops = forward_flops_[c];
   Append(recompute);
 }
 
 void PassEmitter::SaveAnchor(int32_t block, int32_t mb) {
-  const int32_t link = chunks_.blocks[block].links.begin;
+  const int32_t group = chunks_.recompute_blocks[block].groups.begin;
   Draft save = Begin(OperationKind::kSaveAnchor, Lane::kD2h, -1, mb, block);
-  save.Reads(HiddenBuffer(link, mb), Hidden(link, mb));
-  save.Writes(map_.anchors[block * map_.in_flight + flight(mb)], Hidden(link, mb));
+  save.Reads(HiddenBuffer(group, mb), Hidden(group, mb));
+  save.Writes(map_.anchors[block * map_.in_flight + flight(mb)], Hidden(group, mb));
   save.operation.bytes = hidden_bytes_;
   Append(save);
 }
 
 void PassEmitter::LoadAnchor(int32_t block, int32_t mb) {
-  const int32_t link = chunks_.blocks[block].links.begin;
-  stage_ = map_.anchor_stages[next_stage_++ % map_.anchor_stages.size()];
+  const int32_t group = chunks_.recompute_blocks[block].groups.begin;
+  anchor_stage_ = map_.anchor_stages[next_anchor_stage_++ % map_.anchor_stages.size()];
   Draft load = Begin(OperationKind::kLoadAnchor, Lane::kH2d, -1, mb, block);
-  load.Reads(map_.anchors[block * map_.in_flight + flight(mb)], Hidden(link, mb));
-  load.Writes(stage_, Hidden(link, mb));
+  load.Reads(map_.anchors[block * map_.in_flight + flight(mb)], Hidden(group, mb));
+  load.Writes(anchor_stage_, Hidden(group, mb));
   load.operation.bytes = hidden_bytes_;
   Append(load);
 }
@@ -181,7 +181,7 @@ uint64_t PassEmitter::LossFlops(int32_t c, int32_t part, bool backward) const {
 void PassEmitter::LogSumExp(int32_t c, int32_t mb, int32_t part, BufferId weights) {
   Draft op = Begin(OperationKind::kLogSumExp, Lane::kCompute, c, mb, part);
   ReadWeights(op, c, weights);
-  op.Reads(HiddenBuffer(links(), mb), Hidden(links(), mb));
+  op.Reads(HiddenBuffer(groups(), mb), Hidden(groups(), mb));
   op.Reads(TokensBuffer(mb), {ContentKind::kTokens, 0, mb});
   const int32_t done = chunk(c).shard * loss_parts_ + part;
   const BufferId sums = map_.log_sum_exp[flight(mb)];
@@ -195,7 +195,7 @@ void PassEmitter::LogSumExp(int32_t c, int32_t mb, int32_t part, BufferId weight
 void PassEmitter::Loss(int32_t c, int32_t mb, int32_t part, BufferId weights) {
   Draft op = Begin(OperationKind::kLoss, Lane::kCompute, c, mb, part);
   ReadWeights(op, c, weights);
-  op.Reads(HiddenBuffer(links(), mb), Hidden(links(), mb));
+  op.Reads(HiddenBuffer(groups(), mb), Hidden(groups(), mb));
   op.Reads(TokensBuffer(mb), {ContentKind::kTokens, 0, mb});
   if (chunks_.head.size() > 1) {
     op.Reads(map_.log_sum_exp[flight(mb)],
@@ -203,8 +203,8 @@ void PassEmitter::Loss(int32_t c, int32_t mb, int32_t part, BufferId weights) {
   }
   const int32_t done = chunk(c).shard * loss_parts_ + part;
   AddPart(op, map_.losses[flight(mb)], {ContentKind::kLoss, 0, mb}, done);
-  if (chunks_.WantsHiddenGradient(links())) {
-    AddPart(op, HiddenGradientBuffer(links(), mb), {ContentKind::kHiddenGradient, links(), mb},
+  if (chunks_.NeedsHiddenGradient(groups())) {
+    AddPart(op, HiddenGradientBuffer(groups(), mb), {ContentKind::kHiddenGradient, groups(), mb},
             done);
   }
   if (!chunk(c).frozen()) {
@@ -226,23 +226,23 @@ void PassEmitter::HeadGradient(int32_t c, int32_t mb) {
 }
 
 void PassEmitter::Backward(int32_t c, int32_t mb, BufferId weights) {
-  const int32_t link = chunk(c).link;
+  const int32_t group = chunk(c).group;
   Draft op = Begin(OperationKind::kBackward, Lane::kCompute, c, mb);
   ReadWeights(op, c, weights);
-  op.Reads(ActivationsBuffer(link, mb), {ContentKind::kActivations, link, mb, chunk(c).shards});
+  op.Reads(ActivationsBuffer(group, mb), {ContentKind::kActivations, group, mb, chunk(c).shards});
   op.Reads(TokensBuffer(mb), {ContentKind::kTokens, 0, mb});
   ReadRotaryTable(op, c);
-  op.Reads(HiddenGradientBuffer(link + 1, mb), HiddenGradient(link + 1, mb));
-  if (chunk(c).shard == 0 && chunks_.WantsHiddenGradient(link)) {
-    op.Writes(HiddenGradientBuffer(link, mb), HiddenGradient(link, mb));
+  op.Reads(HiddenGradientBuffer(group + 1, mb), HiddenGradient(group + 1, mb));
+  if (chunk(c).shard == 0 && chunks_.NeedsHiddenGradient(group)) {
+    op.Writes(HiddenGradientBuffer(group, mb), HiddenGradient(group, mb));
   }
   // Between its stages the gradient of the hidden state goes where it came from, for want of a
   // buffer that it would leave in.
-  if (!chunks_.WantsHiddenGradient(link) && chunk(c).pieces.size() > 1) {
-    op.Writes(HiddenGradientBuffer(link + 1, mb), {ContentKind::kScratch});
+  if (!chunks_.NeedsHiddenGradient(group) && chunk(c).pieces.size() > 1) {
+    op.Writes(HiddenGradientBuffer(group + 1, mb), {ContentKind::kScratch});
   }
   if (!chunk(c).frozen()) WriteGradient(op, c, mb);
-  PassThroughWorkspace(op, c, {ContentKind::kStageGradients, link, mb},
+  PassThroughWorkspace(op, c, {ContentKind::kStageGradients, group, mb},
                        chunk(c).shards - 1 - chunk(c).shard);
   op.operation.flops = backward_flops_[c];
   Append(op);
@@ -259,7 +259,7 @@ void PassEmitter::EmbedBackward(int32_t c, int32_t mb) {
 void PassEmitter::Logits(int32_t c, BufferId weights) {
   Draft op = Begin(OperationKind::kLogits, Lane::kCompute, c, 0);
   ReadWeights(op, c, weights);
-  op.Reads(HiddenBuffer(links(), 0), Hidden(links(), 0));
+  op.Reads(HiddenBuffer(groups(), 0), Hidden(groups(), 0));
   op.Reads(TokensBuffer(0), {ContentKind::kTokens, 0, 0});
   AddPart(op, map_.logits, {ContentKind::kLogits}, chunk(c).shard);
   op.Writes(map_.workspace, {ContentKind::kScratch});

@@ -10,36 +10,38 @@
 
 namespace horizon {
 
-// Turns operations given one by one, in an order in which they could run alone, into phases whose
-// lanes run beside each other. The builder says which buffers an operation reads and writes; the
-// waits follow from that: a reader waits for the last writer, a writer for the last writer and for
-// every reader since. Waits that other waits (or the lane's own order) already imply are left out,
-// so an operation waits for at most one operation of each other lane.
+// Derives the waits of a schedule. The builder appends operations in an order in which they could
+// run one at a time and says which buffers each of them reads and writes. The writer makes phases
+// in which the lanes run concurrently: a reader waits for the last writer of a buffer, and a writer
+// waits for the last writer and for every reader since. Waits that other waits (or the order of the
+// lane) already imply are left out, so an operation waits for at most one operation of each other
+// lane.
 //
-// The phases of a schedule are written one after another by one writer, so that a wait on the step
-// before is found by the same rule.
+// One writer writes all phases of a schedule, one after another, so that the same rule also finds
+// waits for the step before.
 class PhaseWriter {
  public:
-  explicit PhaseWriter(size_t buffers);
+  explicit PhaseWriter(size_t buffers);  // how many buffers the schedule has
 
   void BeginPhase();
-  // What follows is the body; what came since BeginPhase is the prologue.
+  // Ends the prologue, which began at BeginPhase, and begins the body.
   void BeginBody();
   Phase EndPhase();
 
-  // Appends `operation` (its pool ranges are set here). `after`: further operations to wait for, as
-  // returned by Append. Returns a number that stays valid over phases.
+  // Appends `operation` and sets its pool ranges. `after` lists further operations to wait for, as
+  // numbers that Append returned (negative ones are ignored). Returns the number of the operation,
+  // which stays valid in later phases.
   int64_t Append(Operation operation, std::span<const Access> accesses,
                  std::span<const int64_t> after = {});
 
  private:
-  using Clock = std::array<int32_t, kLaneCount>;  // last finished place of each lane; -1: none
+  using Clock = std::array<int32_t, kLaneCount>;  // vector clock: last place that ended; -1: none
   struct Written {
     Lane lane;
     int32_t place;  // within its lane, over all phases
-    Clock clock;    // what has finished when this one has, itself included
+    Clock clock;    // what has ended when this operation has ended, itself included
   };
-  struct Tracks {
+  struct Tracks {  // who used a buffer last
     int64_t writer = -1;
     Clock readers;  // place of the last reader of each lane since that write
   };
@@ -56,7 +58,7 @@ class PhaseWriter {
   int64_t phase_begin_ = 0;
   int64_t previous_begin_ = 0;
   int64_t previous_body_ = 0;
-  // What to expect of the next phase.
+  // Expected sizes of the next phase, to reserve memory.
   size_t last_operations_ = 0;
   size_t last_accesses_ = 0;
   size_t last_waits_ = 0;

@@ -9,10 +9,10 @@
 
 namespace horizon {
 
-// Emits the items of a compute order with what belongs to each: batches before their first use,
-// anchors where blocks begin, losses and gradients on their way out. How the weights of a chunk get
-// where compute reads them is the strategy's own: `weights_of(item)` is called once before each
-// item that uses weights, may emit loads, and returns the buffer.
+// Emits all items of a compute order, each with the operations that belong to it: activation
+// checkpoints where recompute blocks begin, and the copies of losses and gradients to the host. The
+// strategy decides how weights reach the device: `weights_of(item)` is called once before each item
+// that uses weights, may emit loads, and returns the buffer that holds them.
 template <typename WeightsOf>
 void RunItems(const std::vector<ComputeItem>& items, const Schedule& schedule, int32_t in_flight,
               PassEmitter& emit, WeightsOf weights_of) {
@@ -25,8 +25,8 @@ void RunItems(const std::vector<ComputeItem>& items, const Schedule& schedule, i
   const int32_t summed = static_cast<int32_t>(SummedOnDevice(schedule.job, plan));
   const int32_t last_part = LossParts(schedule.job, plan) - 1;
   const auto begins_block = [&](int32_t c) {
-    const int32_t block = chunks.chunks[c].block;
-    return block >= 0 && chunks.blocks[block].chunks.begin == c;
+    const int32_t block = chunks.chunks[c].recompute_block;
+    return block >= 0 && chunks.recompute_blocks[block].chunks.begin == c;
   };
   const auto sends = [&](int32_t c, int32_t mb) {
     return !chunks.chunks[c].frozen() && (summed == 1 || mb + 1 == summed);
@@ -35,15 +35,16 @@ void RunItems(const std::vector<ComputeItem>& items, const Schedule& schedule, i
   for (const ComputeItem& item : items) {
     const int32_t c = item.chunk;
     const int32_t mb = item.micro_batch;
-    const bool host_anchor =
-        train && item.uses_weights() && chunks.layers.contains(c) && plan.recompute &&
-        plan.anchor_home == AnchorHome::kHost && begins_block(c) &&
-        !ForwardKeeps(chunks, schedule.job, plan, in_flight, chunks.chunks[c].block);
+    const bool host_anchor = train && item.uses_weights() && chunks.layers.contains(c) &&
+                             plan.recompute && plan.anchor_home == AnchorHome::kHost &&
+                             begins_block(c) &&
+                             !ForwardKeepsActivations(chunks, schedule.job, plan, in_flight,
+                                                      chunks.chunks[c].recompute_block);
     if (host_anchor && item.kind == OperationKind::kForward) {
-      emit.SaveAnchor(chunks.chunks[c].block, mb);
+      emit.SaveAnchor(chunks.chunks[c].recompute_block, mb);
     }
     if (host_anchor && item.kind == OperationKind::kRecompute) {
-      emit.LoadAnchor(chunks.chunks[c].block, mb);
+      emit.LoadAnchor(chunks.chunks[c].recompute_block, mb);
     }
     const BufferId weights = item.uses_weights() ? weights_of(item) : -1;
     switch (item.kind) {
@@ -58,8 +59,8 @@ void RunItems(const std::vector<ComputeItem>& items, const Schedule& schedule, i
         }
         break;
       case OperationKind::kForward: {
-        const bool keeps =
-            train && ForwardKeeps(chunks, schedule.job, plan, in_flight, chunks.chunks[c].block);
+        const bool keeps = train && ForwardKeepsActivations(chunks, schedule.job, plan, in_flight,
+                                                            chunks.chunks[c].recompute_block);
         emit.Forward(c, mb, weights, keeps ? Keep::kActivations : Keep::kNothing);
         break;
       }

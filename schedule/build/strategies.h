@@ -6,19 +6,22 @@
 
 namespace horizon {
 
-// The builders behind BuildSchedule, one a way of streaming. Each fills `initial`, the phases and
-// the notes of a schedule whose kind, job, plan, chunks and memory are set.
+// The builders behind BuildSchedule, one for each way of streaming. Each fills `initial`, the
+// phases and the notes of a schedule that already has its kind, job, plan, chunks and memory.
 
-// Chunks stream through the ring, `buffer_depth` ahead of compute, in forward and in backward.
+// Chunks are streamed through the ring, `buffer_depth` ahead of compute, in forward and in
+// backward.
 void BuildHorizon(const ModelSpec& spec, const BufferMap& map, Schedule& schedule);
-// The published implementation: layers are packed and loaded three times, one ahead of compute
-// where there are two staging buffers; embedding and head stay on the device; gradients are
-// accumulated by a worker of their own; clip and Adam are passes after the step.
+// The published implementation. Layers are packed and loaded three times, one layer ahead of
+// compute where there are two staging buffers. Embedding and head stay on the device. A separate
+// worker accumulates gradients. Clipping and Adam are passes after the step.
 void BuildReference(const ModelSpec& spec, const BufferMap& map, Schedule& schedule);
-// The systems of offload_baselines.h: layers are loaded when they are needed, twice, and gradients
-// leave before compute goes on; embedding and head stay on the device; Adam comes after the step.
+// The systems of offload_baselines.h. Layers are loaded when they are needed, twice, and compute
+// waits until each gradient has been accumulated. Embedding and head stay on the device. Adam runs
+// after the step.
 void BuildOffloadBaseline(const ModelSpec& spec, const BufferMap& map, Schedule& schedule);
-// Everything is on the device; nothing but tokens and losses crosses the link.
+// Everything is on the device. Only small arrays are copied over the PCIe link: tokens, losses or
+// logits, partial norms, and on CUDA the report of weights that an update could not represent.
 void BuildResident(const ModelSpec& spec, const BufferMap& map, Schedule& schedule);
 
 }  // namespace horizon

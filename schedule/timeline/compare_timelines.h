@@ -10,9 +10,9 @@
 
 namespace horizon {
 
-// How long each operation of a step takes: what was predicted beside what was measured, from two
-// timelines of one schedule. Durations are compared, not starts: a lane that is late for one
-// operation is late for all behind it, and only that one is to blame.
+// Compares the predicted with the measured duration of each operation of a step, from two timelines
+// of one schedule. It compares durations, not start times: an operation that takes too long makes
+// all later operations of its lane late, although only that one was predicted wrongly.
 
 struct Compared {
   double predicted = 0;  // seconds
@@ -23,10 +23,10 @@ struct Compared {
 struct LaneComparison {
   Lane lane = Lane::kCompute;
   int64_t operations = 0;
-  Compared busy;  // the sum of their durations
+  Compared busy;  // sum of the durations
 };
 
-// All operations of a kind on a lane.
+// The sum over all operations of one kind on one lane.
 struct KindComparison {
   OperationKind kind = OperationKind::kForward;
   Lane lane = Lane::kCompute;
@@ -42,28 +42,28 @@ struct OperationComparison {
 };
 
 struct TimelineComparison {
-  std::vector<LaneComparison> lanes;        // those with operations
-  std::vector<KindComparison> kinds;        // largest difference (either way) first
-  std::vector<OperationComparison> misses;  // the operations that missed most, at most `most`
+  std::vector<LaneComparison> lanes;        // lanes that have operations
+  std::vector<KindComparison> kinds;        // largest difference (in either direction) first
+  std::vector<OperationComparison> misses;  // largest difference first, at most `most`
 };
 
-// Durations of a steady step by operation, in nanoseconds.
+// The duration of each operation of a steady step, in nanoseconds.
 using StepDurations = std::vector<int64_t>;
-// Of step number `step` of the timeline, which must be a steady one (CHECK).
+// The durations of step number `step` of the timeline, which must be a steady one (CHECK).
 StepDurations DurationsOf(const Schedule& schedule, const Timeline& timeline, int32_t step);
 
-// Both have one duration for each operation of schedule.steady (CHECK).
+// `predicted` and `measured` must have one duration for each operation of schedule.steady (CHECK).
 TimelineComparison CompareDurations(const Schedule& schedule, const StepDurations& predicted,
                                     const StepDurations& measured, size_t most = 5);
 
-// The median of each operation over several steps; CHECK for none.
+// Collects the durations of several steps and returns the median of each operation.
 class MedianDurations {
  public:
-  // Keeps at most so many steps: the last ones.
+  // Keeps the last `most` steps.
   explicit MedianDurations(size_t most) : most_(most) {}
   void Add(StepDurations durations);
   bool empty() const { return steps_.empty(); }
-  StepDurations Median() const;
+  StepDurations Median() const;  // needs at least one step (CHECK)
 
  private:
   size_t most_;

@@ -9,14 +9,15 @@
 
 namespace horizon {
 
-// How full each memory is over a timeline. A buffer counts from the start of the operation that
-// fills it to the end of the last one that reads that content; what was there from the start counts
-// throughout. The layout reserves every buffer all the time, so this never passes its totals: the
-// difference is what other placements could save.
+// The bytes in use in each memory from a moment on.
 struct MemoryChange {
   int64_t time_ns = 0;
-  MemoryTotals bytes{};  // in use from this time on
+  MemoryTotals bytes{};
 };
+// How full each memory is over a timeline, in order of time. A buffer counts from the start of the
+// operation that fills it to the end of the last operation that reads that content; a buffer that
+// is filled before the first step counts throughout. The layout reserves every buffer all the time,
+// so the result never exceeds its totals; the difference is what another placement could save.
 std::vector<MemoryChange> MemoryOverTime(const Schedule& schedule, const Timeline& timeline);
 
 }  // namespace horizon

@@ -9,8 +9,8 @@
 
 namespace horizon {
 
-// When each operation of some steps ran, or would run. The runtime measures one, the simulator
-// predicts one, and both are compared, drawn and written by the same code.
+// A Timeline says when each operation of some steps ran, or would run. The runtime measures
+// timelines and the simulator predicts them; the same code compares, draws and writes both.
 
 struct TimelineEntry {
   int32_t step = 0;  // index in Timeline::steps
@@ -32,17 +32,18 @@ struct Timeline {
 
 const Phase& PhaseOf(const Schedule& schedule, StepKind kind);
 
-// `first`, then steady steps up to `steps` in all, then `drain`.
+// The steps of a run: `first`, then steady steps up to `steps` in all, then `drain`. A schedule
+// without steady operations has only the first; one without drain operations has no drain.
 std::vector<StepKind> StepsOf(const Schedule& schedule, int64_t steps);
 
-// Every operation as early as its lane and its waits allow, with the given durations and nothing
-// shared between lanes. Durations are not negative.
+// Starts every operation as early as its lane and its waits allow, with the given durations, as if
+// lanes never slowed each other down. Durations must not be negative.
 using NanosecondsOf = std::function<int64_t(const Operation&)>;
 Timeline EarliestTimeline(const Schedule& schedule, std::vector<StepKind> steps,
                           const NanosecondsOf& nanoseconds_of);
 
-// Durations to draw a schedule with when nothing is known of a machine: 25 GB/s a way, 100 TFLOPS,
-// 50 GB/s of host memory, 5 us an operation. Not a prediction.
+// Durations for drawing a schedule when no machine is known: 25 GB/s in each direction, 100 TFLOPS,
+// 50 GB/s of host memory, 5 us per operation. This is not a prediction.
 int64_t NominalNanoseconds(const Operation& operation);
 
 }  // namespace horizon

@@ -17,23 +17,23 @@ OperationRules::OperationRules(const Schedule& schedule, const Phase& phase)
       found.last |= piece.units.end == stage.units;
     }
   }
-  // Stages before this one that have been looked at, and whether one of them trains something.
+  // Every stage before `stage` has been scanned; `trains`: one of them has a trained tensor.
   int32_t stage = 0;
   bool trains = false;
-  const auto look_up_to = [&](int32_t end) {
+  const auto scan_up_to = [&](int32_t end) {
     for (; stage < end; ++stage) {
       for (const TensorSpec& tensor : table_.stages[stage].tensors) trains |= tensor.trained;
     }
     trains_before_.push_back(trains ? 1 : 0);
   };
-  for (const IndexRange& link : table_.links) {
-    look_up_to(table_.PiecesOf(table_.chunks[link.begin]).front().stage);
+  for (const IndexRange& group : table_.groups) {
+    scan_up_to(table_.PiecesOf(table_.chunks[group.begin]).front().stage);
   }
-  look_up_to(static_cast<int32_t>(table_.stages.size()) - 1);
+  scan_up_to(static_cast<int32_t>(table_.stages.size()) - 1);
 }
 
-bool OperationRules::TrainsIn(int32_t link) const {
-  for (int32_t c = table_.links[link].begin; c < table_.links[link].end; ++c) {
+bool OperationRules::TrainsIn(int32_t group) const {
+  for (int32_t c = table_.groups[group].begin; c < table_.groups[group].end; ++c) {
     if (table_.chunks[c].trained > 0) return true;
   }
   return false;

@@ -11,13 +11,14 @@
 
 namespace horizon {
 
-// What each kind of operation has to touch, and how many bytes it moves: the model's own rules,
-// written down a second time, apart from the builder. Part of VerifyMeaning.
+// The rules of each kind of operation: what it must read and write, and how many bytes it moves.
+// They restate what the builder does, without sharing code with it. Part of VerifyMeaning.
 class OperationRules : private OperationView {
  public:
   OperationRules(const Schedule& schedule, const Phase& phase);
 
-  // Of the phase it was made for. Internal, naming the operation, where a rule is broken.
+  // Checks one operation of the phase. Returns Internal, naming the operation, where a rule is
+  // broken.
   absl::Status Check(const Operation& op);
 
  private:
@@ -25,15 +26,15 @@ class OperationRules : private OperationView {
   bool reference() const { return schedule_.plan.strategy == Strategy::kReference; }
   bool tied_table() const { return table_.tied && table_.embedding.contains(op_->chunk); }
   const Chunk& chunk() const { return table_.chunks[op_->chunk]; }
-  int32_t links() const { return static_cast<int32_t>(table_.links.size()); }
+  int32_t groups() const { return static_cast<int32_t>(table_.groups.size()); }
   int32_t accumulation() const { return static_cast<int32_t>(schedule_.job.accumulation); }
 
   // operation_rules.cc
   void CheckLane();
-  // A copy over the link goes from pinned memory to the device or back, and fits where it lands.
+  // A copy over the PCIe link goes from pinned memory to the device or back, and fits its buffers.
   void CheckCopy();
   void CheckKind();
-  // Nothing writes the weights of a frozen chunk.
+  // The operation does not write the weights of a frozen chunk.
   void CheckFrozen();
 
   // operation_rules_compute.cc
@@ -41,36 +42,37 @@ class OperationRules : private OperationView {
   void CheckEmbedding();
   void CheckLoad();
   void CheckCache();
-  // What all passes over the layers need beside weights and hidden states. A shard takes over what
-  // the `done` shards before it left in the workspace, and hands it on.
+  // What forward and backward of a layer need beside weights and hidden states. A shard reads the
+  // arrays that the `done` shards before it left in the workspace, and passes them on.
   void CheckLayerMemory(ContentKind handed_on, int32_t done);
   void CheckForward();
   void CheckAnchor();
-  void CheckLogits();  // of the last token of each row, which the tokens tell
+  void CheckLogits();  // logits of the last token of each row; the token records say which that is
   void CheckHead();
   void CheckBackward();
 
   // operation_rules_gradients.cc
   void CheckGradientWritten();
   void CheckOffload();
-  // Which slabs the gradient leaves through: only `horizon` moves its tables like layers.
-  BufferKind Slab() const;
-  // A contribution is added to the sum so far, and the sum grows by what came.
+  // Which gradient slabs the gradient is copied to: only `horizon` moves embedding and head like
+  // layers.
+  BufferKind GradientSlabKind() const;
+  // A contribution is added to the sum so far, and the count of the sum grows by it.
   void CheckContribution();
   void CheckNorm();
   void CheckAdam();
-  // An update on a device that works later tells there what it could not hold.
+  // An asynchronous update on a device writes which weights it could not represent.
   void CheckFaults();
 
-  Content Hidden(int32_t link, int32_t parts) const {
-    return {ContentKind::kHidden, link, op_->micro_batch, parts};
+  Content Hidden(int32_t group, int32_t parts) const {
+    return {ContentKind::kHidden, group, op_->micro_batch, parts};
   }
-  Content HiddenGradient(int32_t link, int32_t parts) const {
-    return {ContentKind::kHiddenGradient, link, op_->micro_batch, parts};
+  Content HiddenGradient(int32_t group, int32_t parts) const {
+    return {ContentKind::kHiddenGradient, group, op_->micro_batch, parts};
   }
-  // Shards of the embedding that add up to the hidden state entering `link`.
-  int32_t PartsBefore(int32_t link) const {
-    if (link > 0) return 1;
+  // How many shards of the embedding are summed into the hidden state that enters `group`.
+  int32_t PartsBefore(int32_t group) const {
+    if (group > 0) return 1;
     return schedule_.plan.embedding_home == EmbeddingHome::kHost ? 1 : table_.embedding.size();
   }
   int32_t LossParts() const {
@@ -87,7 +89,7 @@ class OperationRules : private OperationView {
   }
   Bytes LeavingBytes() const { return (SumsOnDevice() ? 4_B : each_.gradient) * chunk().trained; }
   int32_t FullContributions() const { return accumulation() * (tied_table() ? 2 : 1); }
-  // The operation adds its part to the content, after the `done` parts that are there already.
+  // The operation adds its part to the content, which already has `done` parts.
   void Continues(Content content, int32_t done, Places places) {
     content.n = done;
     if (done > 0) Reads(content, places);
@@ -95,21 +97,21 @@ class OperationRules : private OperationView {
     Writes(content, places);
   }
 
-  // Whether a chunk has matrices of an attention stage, and whether the output matrix, whose
-  // operation computes the attention itself, is among them.
+  // Whether a chunk has matrices of an attention stage (`any`), and whether the output matrix is
+  // one of them (`last`): the operation of that shard computes the attention itself.
   struct Attention {
     bool any = false;
     bool last = false;
   };
 
-  // A tensor of an earlier stage than those of `link` is trained; links() asks for the head.
-  bool TrainsBefore(int32_t link) const { return trains_before_[link] != 0; }
-  bool TrainsIn(int32_t link) const;
+  // Whether a tensor of a stage before `group` is trained; groups() stands for the head.
+  bool TrainsBefore(int32_t group) const { return trains_before_[group] != 0; }
+  bool TrainsIn(int32_t group) const;
 
   const ChunkTable& table_;
   const ParameterBytes each_;
   std::vector<Attention> attention_;  // by chunk
-  std::vector<char> trains_before_;   // by link, then the head
+  std::vector<char> trains_before_;   // by chunk group, then the head
 };
 
 }  // namespace horizon

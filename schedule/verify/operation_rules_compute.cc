@@ -69,22 +69,22 @@ void OperationRules::CheckLayerMemory(ContentKind handed_on, int32_t done) {
   if (chunk().shards == 1) {
     Writes({ContentKind::kScratch, -1, -1, -1}, {BufferKind::kWorkspace});
   } else {
-    Continues({handed_on, chunk().link, op_->micro_batch, -1}, done, {BufferKind::kWorkspace});
+    Continues({handed_on, chunk().group, op_->micro_batch, -1}, done, {BufferKind::kWorkspace});
   }
 }
 
 void OperationRules::CheckForward() {
-  const int32_t link = chunk().link;
+  const int32_t group = chunk().group;
   const int32_t shard = chunk().shard;
   ReadsOwnWeights();
-  Reads(Hidden(link, PartsBefore(link)));
+  Reads(Hidden(group, PartsBefore(group)));
   CheckLayerMemory(ContentKind::kStageArrays, shard);
   CheckCache();
   const bool forward = op_->kind == OperationKind::kForward;
-  const Content activations{ContentKind::kActivations, link, op_->micro_batch, -1};
+  const Content activations{ContentKind::kActivations, group, op_->micro_batch, -1};
   const bool keeps = Find(AccessMode::kWrite, activations) != nullptr;
   if (keeps) Continues(activations, shard, {BufferKind::kActivations});
-  if (shard + 1 == chunk().shards && (forward || !keeps)) Writes(Hidden(link + 1, 1));
+  if (shard + 1 == chunk().shards && (forward || !keeps)) Writes(Hidden(group + 1, 1));
   // A norm has none, and few tokens may leave a shard of experts without work.
   if (op_->flops == 0 &&
       (FirstStage() == StageKind::kAttention || FirstStage() == StageKind::kFeedForward)) {
@@ -93,17 +93,18 @@ void OperationRules::CheckForward() {
 }
 
 void OperationRules::CheckAnchor() {
-  const bool exists = op_->part >= 0 && op_->part < static_cast<int32_t>(table_.blocks.size());
+  const bool exists =
+      op_->part >= 0 && op_->part < static_cast<int32_t>(table_.recompute_blocks.size());
   if (!exists) return Problem("is about a block that does not exist");
-  const int32_t link = table_.blocks[op_->part].links.begin;
-  Reads(Hidden(link, PartsBefore(link)));
-  Writes(Hidden(link, PartsBefore(link)));
+  const int32_t group = table_.recompute_blocks[op_->part].groups.begin;
+  Reads(Hidden(group, PartsBefore(group)));
+  Writes(Hidden(group, PartsBefore(group)));
 }
 
 void OperationRules::CheckLogits() {
   if (!table_.head.contains(op_->chunk)) return Problem("is not about a chunk of the head");
   ReadsOwnWeights();
-  Reads(Hidden(links(), PartsBefore(links())));
+  Reads(Hidden(groups(), PartsBefore(groups())));
   Reads({ContentKind::kTokens, -1, op_->micro_batch, -1});
   Writes({ContentKind::kLogits, -1, -1, chunk().shard + 1});
   Writes({ContentKind::kScratch, -1, -1, -1}, {BufferKind::kWorkspace});
@@ -117,7 +118,7 @@ void OperationRules::CheckHead() {
     return CheckGradientWritten();
   }
   ReadsOwnWeights();
-  Reads(Hidden(links(), PartsBefore(links())));
+  Reads(Hidden(groups(), PartsBefore(groups())));
   Reads({ContentKind::kTokens, -1, op_->micro_batch, -1});
   Writes({ContentKind::kScratch, -1, -1, -1}, {BufferKind::kLogits});
   const int32_t done = chunk().shard * parts + op_->part;
@@ -128,8 +129,8 @@ void OperationRules::CheckHead() {
   if (table_.head.size() > 1) {
     Reads({ContentKind::kLogSumExp, -1, op_->micro_batch, parts * table_.head.size()});
   }
-  const bool hands_on = TrainsBefore(links());
-  if (hands_on) Writes(HiddenGradient(links(), done + 1));
+  const bool hands_on = TrainsBefore(groups());
+  if (hands_on) Writes(HiddenGradient(groups(), done + 1));
   if (chunk().trained > 0) {
     Writes({ContentKind::kHeadGradient, op_->chunk, op_->micro_batch, op_->part + 1});
   }
@@ -147,18 +148,19 @@ void OperationRules::CheckBackward() {
     Reads({ContentKind::kTokens, -1, op_->micro_batch, -1});
     return CheckGradientWritten();
   }
-  const int32_t link = chunk().link;
+  const int32_t group = chunk().group;
   const int32_t shards = chunk().shards;
   ReadsOwnWeights();
-  Reads({ContentKind::kActivations, link, op_->micro_batch, shards}, {BufferKind::kActivations});
-  const int32_t parts = link + 1 < links() ? 1 : LossParts() * table_.head.size();
-  Reads(HiddenGradient(link + 1, parts));
+  Reads({ContentKind::kActivations, group, op_->micro_batch, shards}, {BufferKind::kActivations});
+  const int32_t parts = group + 1 < groups() ? 1 : LossParts() * table_.head.size();
+  Reads(HiddenGradient(group + 1, parts));
   CheckLayerMemory(ContentKind::kStageGradients, shards - 1 - chunk().shard);
-  if (chunk().shard == 0 && TrainsBefore(link)) Writes(HiddenGradient(link, 1));
-  if (!TrainsBefore(link) && chunk().pieces.size() > 1) {
+  if (chunk().shard == 0 && TrainsBefore(group)) Writes(HiddenGradient(group, 1));
+  if (!TrainsBefore(group) && chunk().pieces.size() > 1) {
     Writes({ContentKind::kScratch, -1, -1, -1}, {BufferKind::kResidualGradient});
   }
-  if (!TrainsBefore(link) && !TrainsIn(link)) Problem("differentiates what nothing trained needs");
+  if (!TrainsBefore(group) && !TrainsIn(group))
+    Problem("differentiates what nothing trained needs");
   if (chunk().trained > 0) CheckGradientWritten();
 }
 

@@ -21,12 +21,12 @@ void OperationRules::CheckOffload() {
   const Content gradient{ContentKind::kGradient, op_->chunk, op_->micro_batch,
                          SumsOnDevice() ? accumulation() : 1};
   Reads(gradient, {BufferKind::kGradient});
-  Writes(gradient, {Slab()});
+  Writes(gradient, {GradientSlabKind()});
   Moves(LeavingBytes());
 }
 
-BufferKind OperationRules::Slab() const {
-  const bool table = schedule_.plan.strategy != Strategy::kHorizon && chunk().link < 0;
+BufferKind OperationRules::GradientSlabKind() const {
+  const bool table = schedule_.plan.strategy != Strategy::kHorizon && chunk().group < 0;
   return table ? BufferKind::kTableSlab : BufferKind::kGradientSlab;
 }
 
@@ -34,7 +34,7 @@ void OperationRules::CheckContribution() {
   int32_t came = 1;
   if (op_->kind == OperationKind::kAccumulate) {
     const Access* arrived = Reads({ContentKind::kGradient, op_->chunk, op_->micro_batch, -1},
-                                  {resident() ? BufferKind::kGradient : Slab()});
+                                  {resident() ? BufferKind::kGradient : GradientSlabKind()});
     if (arrived != nullptr) came = arrived->content.n;
   } else if (op_->kind == OperationKind::kScatter) {
     Reads({ContentKind::kRowGradients, -1, op_->micro_batch, -1});

@@ -9,28 +9,28 @@
 
 namespace horizon {
 
-// One operation at a time as the verifier questions it: what it reads, writes and moves. Questions
-// answered wrongly become a problem; the first one is the verdict.
+// Checks on one operation at a time: what it reads, writes and moves. A check that fails records a
+// problem; Verdict() returns the first one.
 class OperationView {
  public:
   OperationView(const Schedule& schedule, const Phase& phase)
       : schedule_(schedule), phase_(phase) {}
 
   void SetOperation(const Operation& operation);
-  // OK, or Internal "'operation' does not ...".
+  // OK, or Internal with the first problem: "'operation' does not ...".
   absl::Status Verdict() const;
-  void Problem(const std::string& text);
+  void Problem(const std::string& text);  // records a problem
 
-  // An access of this mode to this content, in a buffer of one of these kinds (none given: any).
-  // Parts of the content that are -1 match anything. nullptr: there is none.
+  // Finds an access of this mode to this content, in a buffer of one of these kinds (of any kind if
+  // none is given). Members of the content that are -1 match anything. nullptr where there is none.
   using Places = std::initializer_list<BufferKind>;
   const Access* Find(AccessMode mode, Content wanted, Places places = {}) const;
-  // The same, and a problem if there is none.
+  // The same for a read or a write; records a problem where there is none.
   const Access* Reads(Content wanted, Places places = {});
   const Access* Writes(Content wanted, Places places = {});
-  // A problem if the operation moves another number of bytes.
+  // Records a problem if the operation moves another number of bytes.
   void Moves(Bytes bytes);
-  // A problem if the accessed buffer is smaller than `bytes`. `access` may be nullptr.
+  // Records a problem if the accessed buffer is smaller than `bytes`. `access` may be nullptr.
   void Fits(const Access* access, Bytes bytes);
 
  protected:

@@ -111,9 +111,11 @@ class ForbiddenOverlap {
   int64_t updated_ = -1;      // the last update
 };
 
-class Sweep {
+// Unrolls some steps into a graph and checks it in one sweep.
+class OrderVerifier {
  public:
-  Sweep(const Schedule& schedule, const std::vector<const Phase*>& steps) : schedule_(schedule) {
+  OrderVerifier(const Schedule& schedule, const std::vector<const Phase*>& steps)
+      : schedule_(schedule) {
     ForbiddenOverlap overlap(schedule);
     size_t count = 0;
     for (const Phase* step : steps) count += step->operations.size();
@@ -138,7 +140,7 @@ class Sweep {
     }
   }
 
-  absl::Status Run() {
+  absl::Status Verify() {
     RETURN_IF_ERROR(ResolveWaits());
     FillInitial();
     return RunInOrder();
@@ -426,8 +428,8 @@ absl::Status VerifyOrder(const Schedule& schedule) {
   const Phase* first = &schedule.first;
   const Phase* steady = &schedule.steady;
   const Phase* drain = &schedule.drain;
-  if (repeats) RETURN_IF_ERROR(Sweep(schedule, {first, steady, steady, drain}).Run());
-  RETURN_IF_ERROR(Sweep(schedule, {first, drain}).Run());
+  if (repeats) RETURN_IF_ERROR(OrderVerifier(schedule, {first, steady, steady, drain}).Verify());
+  RETURN_IF_ERROR(OrderVerifier(schedule, {first, drain}).Verify());
   return CheckStandingOrder(schedule);
 }
 

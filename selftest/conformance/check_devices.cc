@@ -10,7 +10,7 @@ namespace horizon {
 
 std::unique_ptr<Device> CheckDevices::Make(Bytes capacity, uint64_t seed) {
   absl::StatusOr<std::unique_ptr<Device>> device = factory_.create(capacity, &clock_, seed);
-  WANT_OK(findings_, device);
+  VERIFY_OK(findings_, device);
   return device.ok() ? *std::move(device) : nullptr;
 }
 

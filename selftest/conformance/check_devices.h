@@ -12,8 +12,9 @@
 
 namespace horizon {
 
-// The devices of one check, with a clock that goes on by sleeping alone. Both arguments and this
-// outlive the devices.
+// Creates the devices of one conformance check. They share a virtual clock, on which a sleep
+// returns at once and advances the time. `factory`, `findings` and this object must outlive the
+// devices.
 class CheckDevices {
  public:
   static constexpr Bytes kCapacity = 64_KiB;
@@ -21,12 +22,12 @@ class CheckDevices {
   CheckDevices(const DeviceFactory& factory, Findings& findings)
       : factory_(factory), findings_(findings) {}
 
-  // A fresh device; null, and a finding, if there is none.
+  // Creates a device; returns null and adds a finding if that fails.
   std::unique_ptr<Device> Make(Bytes capacity = kCapacity, uint64_t seed = 0);
-  // Calls `check` with a fresh device of every seed, up to the first seed with a finding, which
-  // names the seed.
+  // Calls `check` with a new device for every seed of the factory, up to the first seed with a
+  // finding. The finding names the seed.
   void ForEachSeed(absl::FunctionRef<void(Device& device)> check);
-  // The seeds alone, for a check that creates and ends its devices itself.
+  // The same with the seeds only, for a check that creates and destroys its devices itself.
   void ForSeeds(absl::FunctionRef<void(uint64_t seed)> check);
   VirtualClock& clock() { return clock_; }
 

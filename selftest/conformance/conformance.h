@@ -11,12 +11,13 @@
 #include "common/clock.h"
 #include "common/units.h"
 #include "runtime/device/device.h"
-#include "selftest/conformance/chain.h"
+#include "selftest/conformance/pipeline.h"
 #include "selftest/findings.h"
 
 namespace horizon {
 
-// What every device must do (runtime/device/device.h), as one suite of checks. To check a device:
+// The conformance suite: checks of what every Device must do (runtime/device/device.h). To check a
+// device:
 //
 //   const DeviceFactory factory{.name = "mine", .create = ...};
 //   for (const ConformanceCheck& check : ConformanceChecks()) {
@@ -25,28 +26,31 @@ namespace horizon {
 //     if (!findings.none()) ...  // the device does not conform
 //   }
 
-// How a check gets its devices: one after the other, each gone before the next is created.
+// How a check creates its devices. It creates them one after the other, and destroys each before
+// the next.
 struct DeviceFactory {
   std::string name;
-  // Checks of order are run with seeds 0 .. seeds - 1; a device without a will of its own has 1.
+  // Checks of ordering run with seeds 0 to seeds - 1. A device that reorders work at random has
+  // several, an ordinary device has 1.
   int seeds = 1;
-  // A fresh device with `capacity` of memory, at most 16 MiB. The clock outlives it.
+  // Creates a device with `capacity` bytes of memory, at most 16 MiB. The clock outlives it.
   std::function<absl::StatusOr<std::unique_ptr<Device>>(Bytes capacity, Clock* clock,
                                                         uint64_t seed)>
       create;
   DoubleWords double_words = DoubleWordsOnHost;
-  // Whether time that a kernel lets pass on the clock is the device's time too.
-  bool kernels_take_the_clocks_time = true;
+  // Whether the device's event times are times of `clock`, so that a kernel that sleeps on the
+  // clock for 7 ns takes exactly 7 ns. False for CUDA.
+  bool device_time_is_clock_time = true;
 };
 
 struct ConformanceCheck {
   std::string_view name;  // what holds, in one word: CancelEndsAllWork
-  // Runs the check and adds what does not hold. All devices are gone when it returns; it does not
-  // if a call of the device hangs.
+  // Runs the check and adds a finding for everything that does not hold. It destroys all devices
+  // before it returns. It does not return if a call of the device hangs.
   void (*run)(const DeviceFactory& factory, Findings& findings);
 };
 
-// All checks, simple ones first: what is found there explains what is found later.
+// All checks, simple ones first, since their findings explain those of later checks.
 std::span<const ConformanceCheck> ConformanceChecks();
 
 }  // namespace horizon

@@ -23,15 +23,15 @@ void AwaitTellsOfErrorsBeforeTheMarkAndOfNoneAfter(const DeviceFactory& factory,
   devices.ForEachSeed([&](Device& device) {
     const StreamRef stream = NewStream(device, findings);
     const EventRef before = NewEvent(device, findings), after = NewEvent(device, findings);
-    WANT_OK(findings, device.Launch(stream, {}, Returning(absl::OkStatus())));
-    WANT_OK(findings, device.Record(stream, before));
-    device.Launch(stream, {}, Returning(Broken())).IgnoreError();
-    WANT_OK(findings, device.Record(stream, after));
-    WANT_EQ(findings, device.Await(after), Broken()) << "the error itself, with its payload";
-    WANT_OK(findings, device.Await(before));
-    WANT_OK(findings, device.TimeOf(before));
-    WANT_EQ(findings, device.TimeOf(after).status(), Broken());
-    WANT_EQ(findings, device.Await(after), Broken()) << "as often as asked";
+    VERIFY_OK(findings, device.Launch(stream, {}, KernelReturning(absl::OkStatus())));
+    VERIFY_OK(findings, device.Record(stream, before));
+    device.Launch(stream, {}, KernelReturning(Broken())).IgnoreError();
+    VERIFY_OK(findings, device.Record(stream, after));
+    VERIFY_EQ(findings, device.Await(after), Broken()) << "the error itself, with its payload";
+    VERIFY_OK(findings, device.Await(before));
+    VERIFY_OK(findings, device.TimeOf(before));
+    VERIFY_EQ(findings, device.TimeOf(after).status(), Broken());
+    VERIFY_EQ(findings, device.Await(after), Broken()) << "as often as asked";
   });
 }
 
@@ -46,19 +46,19 @@ void AFailedStreamSkipsWhatFollowsAndKeepsItsFirstError(const DeviceFactory& fac
     back.Fill(3);
     want.Fill(3);
     auto calls = std::make_shared<int>(0);
-    WANT_OK(findings, device.CopyToDevice(stream, memory.data(), out.data(), 8_B));
-    device.Launch(stream, {}, Returning(Broken())).IgnoreError();
-    device.Launch(stream, {}, Returning(absl::OkStatus(), calls)).IgnoreError();
-    device.Launch(stream, {}, Returning(absl::AbortedError("second"), calls)).IgnoreError();
+    VERIFY_OK(findings, device.CopyToDevice(stream, memory.data(), out.data(), 8_B));
+    device.Launch(stream, {}, KernelReturning(Broken())).IgnoreError();
+    device.Launch(stream, {}, KernelReturning(absl::OkStatus(), calls)).IgnoreError();
+    device.Launch(stream, {}, KernelReturning(absl::AbortedError("second"), calls)).IgnoreError();
     device.CopyToHost(stream, back.data(), memory.data(), 8_B).IgnoreError();
-    WANT_EQ(findings, Finish(device, findings, stream), Broken());
-    device.Launch(stream, {}, Returning(absl::OkStatus(), calls)).IgnoreError();
-    WANT_EQ(findings, Finish(device, findings, stream), Broken()) << "for ever";
-    WANT_EQ(findings, *calls, 0);
-    WANT(findings, back.Equals(want)) << "a skipped copy writes nothing";
-    WANT_OK(findings, device.Launch(other, {}, Returning(absl::OkStatus(), calls)));
-    WANT_OK(findings, Finish(device, findings, other)) << "other streams do not care";
-    WANT_EQ(findings, *calls, 1);
+    VERIFY_EQ(findings, Finish(device, findings, stream), Broken());
+    device.Launch(stream, {}, KernelReturning(absl::OkStatus(), calls)).IgnoreError();
+    VERIFY_EQ(findings, Finish(device, findings, stream), Broken()) << "for ever";
+    VERIFY_EQ(findings, *calls, 0);
+    VERIFY(findings, back.Equals(want)) << "a skipped copy writes nothing";
+    VERIFY_OK(findings, device.Launch(other, {}, KernelReturning(absl::OkStatus(), calls)));
+    VERIFY_OK(findings, Finish(device, findings, other)) << "other streams do not care";
+    VERIFY_EQ(findings, *calls, 1);
   });
 }
 
@@ -69,17 +69,17 @@ void ErrorsTravelAlongWaitsAndNobodyHangs(const DeviceFactory& factory, Findings
                     third = NewStream(device, findings);
     const EventRef one = NewEvent(device, findings), two = NewEvent(device, findings);
     auto calls = std::make_shared<int>(0);
-    device.Launch(first, {}, Returning(Broken())).IgnoreError();
-    WANT_OK(findings, device.Record(first, one));
-    WANT_OK(findings, device.Launch(second, {}, Returning(absl::OkStatus(), calls)));
+    device.Launch(first, {}, KernelReturning(Broken())).IgnoreError();
+    VERIFY_OK(findings, device.Record(first, one));
+    VERIFY_OK(findings, device.Launch(second, {}, KernelReturning(absl::OkStatus(), calls)));
     device.Wait(second, one).IgnoreError();
-    device.Launch(second, {}, Returning(absl::OkStatus(), calls)).IgnoreError();
-    WANT_OK(findings, device.Record(second, two));
+    device.Launch(second, {}, KernelReturning(absl::OkStatus(), calls)).IgnoreError();
+    VERIFY_OK(findings, device.Record(second, two));
     device.Wait(third, two).IgnoreError();
-    device.Launch(third, {}, Returning(absl::OkStatus(), calls)).IgnoreError();
-    WANT_EQ(findings, Finish(device, findings, third), Broken());
-    WANT_EQ(findings, device.Await(two), Broken());
-    WANT_EQ(findings, *calls, 1) << "only what did not wait";
+    device.Launch(third, {}, KernelReturning(absl::OkStatus(), calls)).IgnoreError();
+    VERIFY_EQ(findings, Finish(device, findings, third), Broken());
+    VERIFY_EQ(findings, device.Await(two), Broken());
+    VERIFY_EQ(findings, *calls, 1) << "only what did not wait";
   });
 }
 
@@ -89,11 +89,11 @@ void AnErrorDoesNotTravelToTheStreamThatIsWaitedFor(const DeviceFactory& factory
   devices.ForEachSeed([&](Device& device) {
     const StreamRef good = NewStream(device, findings), bad = NewStream(device, findings);
     const EventRef event = NewEvent(device, findings);
-    WANT_OK(findings, device.Record(good, event));
-    WANT_OK(findings, device.Wait(bad, event));
-    device.Launch(bad, {}, Returning(Broken())).IgnoreError();
-    WANT_EQ(findings, Finish(device, findings, bad), Broken());
-    WANT_OK(findings, Finish(device, findings, good));
+    VERIFY_OK(findings, device.Record(good, event));
+    VERIFY_OK(findings, device.Wait(bad, event));
+    device.Launch(bad, {}, KernelReturning(Broken())).IgnoreError();
+    VERIFY_EQ(findings, Finish(device, findings, bad), Broken());
+    VERIFY_OK(findings, Finish(device, findings, good));
   });
 }
 
@@ -102,18 +102,18 @@ void ADeviceWithWorkPendingDiesWithoutHangOrLeak(const DeviceFactory& factory, F
   devices.ForSeeds([&](uint64_t seed) {
     auto calls = std::make_shared<int>(0);
     std::unique_ptr<Device> device = devices.Make(CheckDevices::kCapacity, seed);
-    NEED(findings, device != nullptr);
+    REQUIRE(findings, device != nullptr);
     const StreamRef stream = NewStream(*device, findings), waiting = NewStream(*device, findings);
     const EventRef event = NewEvent(*device, findings);
-    WANT_OK(findings, device->Launch(stream, {}, Returning(absl::OkStatus(), calls)));
-    WANT_OK(findings, device->Record(stream, event));
-    WANT_OK(findings, device->Wait(waiting, event));
-    WANT_OK(findings, device->Launch(waiting, {}, Returning(absl::OkStatus(), calls)));
+    VERIFY_OK(findings, device->Launch(stream, {}, KernelReturning(absl::OkStatus(), calls)));
+    VERIFY_OK(findings, device->Record(stream, event));
+    VERIFY_OK(findings, device->Wait(waiting, event));
+    VERIFY_OK(findings, device->Launch(waiting, {}, KernelReturning(absl::OkStatus(), calls)));
     if (seed % 2 == 1) {
-      WANT_OK(findings, device->Await(event));
+      VERIFY_OK(findings, device->Await(event));
     }
     device.reset();
-    WANT_EQ(findings, calls.use_count(), 1) << "a kernel still exists";
+    VERIFY_EQ(findings, calls.use_count(), 1) << "a kernel still exists";
   });
 }
 
@@ -127,32 +127,33 @@ void CancelEndsAllWork(const DeviceFactory& factory, Findings& findings) {
     auto calls = std::make_shared<int>(0);
     {
       const DeviceMemory memory = NewMemory(device, findings, 8_B);
-      WANT_OK(findings, device.Record(stream, before));
-      WANT_OK(findings, device.Await(before));
-      device.Launch(broken, {}, Returning(Broken())).IgnoreError();
-      WANT_EQ(findings, Finish(device, findings, broken), Broken());
-      WANT_OK(findings, device.CopyToDevice(stream, memory.data(), host.data(), 8_B));
+      VERIFY_OK(findings, device.Record(stream, before));
+      VERIFY_OK(findings, device.Await(before));
+      device.Launch(broken, {}, KernelReturning(Broken())).IgnoreError();
+      VERIFY_EQ(findings, Finish(device, findings, broken), Broken());
+      VERIFY_OK(findings, device.CopyToDevice(stream, memory.data(), host.data(), 8_B));
       device.Cancel(reason);
     }
     device.Cancel(absl::UnknownError("again"));
-    WANT_OK(findings, device.Await(before));
-    WANT_EQ(findings, device.Launch(stream, {}, Returning(absl::OkStatus(), calls)), reason);
-    WANT_EQ(findings, device.CopyToDevice(stream, nullptr, nullptr, 0_B), reason);
-    WANT_EQ(findings, device.CopyToHost(stream, nullptr, nullptr, 0_B), reason);
-    WANT_EQ(findings, device.Wait(stream, before), reason);
-    WANT_OK(findings, device.Record(stream, late));
-    WANT_EQ(findings, device.Await(late), reason);
-    WANT_EQ(findings, Finish(device, findings, broken), Broken()) << "the first error stays";
-    WANT_EQ(findings, Finish(device, findings, NewStream(device, findings)), reason);
-    WANT_EQ(findings, *calls, 0);
-    WANT_EQ(findings, calls.use_count(), 1);
+    VERIFY_OK(findings, device.Await(before));
+    VERIFY_EQ(findings, device.Launch(stream, {}, KernelReturning(absl::OkStatus(), calls)),
+              reason);
+    VERIFY_EQ(findings, device.CopyToDevice(stream, nullptr, nullptr, 0_B), reason);
+    VERIFY_EQ(findings, device.CopyToHost(stream, nullptr, nullptr, 0_B), reason);
+    VERIFY_EQ(findings, device.Wait(stream, before), reason);
+    VERIFY_OK(findings, device.Record(stream, late));
+    VERIFY_EQ(findings, device.Await(late), reason);
+    VERIFY_EQ(findings, Finish(device, findings, broken), Broken()) << "the first error stays";
+    VERIFY_EQ(findings, Finish(device, findings, NewStream(device, findings)), reason);
+    VERIFY_EQ(findings, *calls, 0);
+    VERIFY_EQ(findings, calls.use_count(), 1);
   });
 }
 
 void CancelReturnsWhenWhatRunsHasEnded(const DeviceFactory& factory, Findings& findings) {
   CheckDevices devices(factory, findings);
   const auto device = devices.Make();
-  NEED(findings, device != nullptr);
+  REQUIRE(findings, device != nullptr);
   const StreamRef stream = NewStream(*device, findings);
   const EventRef event = NewEvent(*device, findings);
   std::counting_semaphore<> begun(0), go_on(0);
@@ -167,16 +168,16 @@ void CancelReturnsWhenWhatRunsHasEnded(const DeviceFactory& factory, Findings& f
                    return absl::OkStatus();
                  })
         .IgnoreError();
-    WANT_OK(findings, device->Record(stream, event));
+    VERIFY_OK(findings, device->Record(stream, event));
     // The mark was reached before Cancel, or it was not; in both cases it has passed.
     const absl::Status status = device->Await(event);
-    WANT(findings, status.ok() || status == absl::CancelledError("enough")) << status;
+    VERIFY(findings, status.ok() || status == absl::CancelledError("enough")) << status;
     begun.release();  // nobody waits for a kernel that is never called
   });
   begun.acquire();
   const std::jthread releaser([&] { go_on.release(); });
   device->Cancel(absl::CancelledError("enough"));
-  WANT(findings, ended);
+  VERIFY(findings, ended);
 }
 
 }  // namespace

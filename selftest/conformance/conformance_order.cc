@@ -10,9 +10,9 @@
 #include "common/clock.h"
 #include "common/host_memory.h"
 #include "common/kernel_context.h"
-#include "selftest/conformance/chain.h"
 #include "selftest/conformance/check_devices.h"
 #include "selftest/conformance/conformance_parts.h"
+#include "selftest/conformance/pipeline.h"
 #include "selftest/conformance/shorthand.h"
 #include "selftest/findings.h"
 
@@ -24,7 +24,7 @@ void WorkOfAStreamRunsInTheOrderItWasPut(const DeviceFactory& factory, Findings&
   devices.ForEachSeed([&](Device& device) {
     const StreamRef stream = NewStream(device, findings);
     const DeviceMemory memory = NewMemory(device, findings, 4_B);
-    NEED_EQ(findings, memory.size(), sizeof(uint32_t));
+    REQUIRE_EQ(findings, memory.size(), sizeof(uint32_t));
     RegisteredBytes out(device, findings, 4_B), back(device, findings, 4_B);
     out.Fill(1);
     auto order = std::make_shared<std::vector<int>>();
@@ -35,32 +35,32 @@ void WorkOfAStreamRunsInTheOrderItWasPut(const DeviceFactory& factory, Findings&
       });
     };
     std::byte* const first = memory.data();
-    WANT_OK(findings, note(0));
-    WANT_OK(findings, device.CopyToDevice(stream, first, out.data(), 4_B));
+    VERIFY_OK(findings, note(0));
+    VERIFY_OK(findings, device.CopyToDevice(stream, first, out.data(), 4_B));
     const KernelCall twice = factory.double_words(first, first, 1);
-    WANT_OK(findings, device.Launch(stream, {.name = "double"}, twice));
-    WANT_OK(findings, note(1));
-    WANT_OK(findings, device.CopyToHost(stream, back.data(), first, 4_B));
-    for (int number = 2; number < 6; ++number) WANT_OK(findings, note(number));
-    WANT_OK(findings, Finish(device, findings, stream));
-    WANT(findings, *order == std::vector<int>({0, 1, 2, 3, 4, 5}));
+    VERIFY_OK(findings, device.Launch(stream, {.name = "double"}, twice));
+    VERIFY_OK(findings, note(1));
+    VERIFY_OK(findings, device.CopyToHost(stream, back.data(), first, 4_B));
+    for (int number = 2; number < 6; ++number) VERIFY_OK(findings, note(number));
+    VERIFY_OK(findings, Finish(device, findings, stream));
+    VERIFY(findings, *order == std::vector<int>({0, 1, 2, 3, 4, 5}));
     uint32_t sent = 0, got = 0;
     std::memcpy(&sent, out.data(), sizeof(sent));
     std::memcpy(&got, back.data(), sizeof(got));
-    WANT_EQ(findings, got, 2 * sent);
+    VERIFY_EQ(findings, got, 2 * sent);
   });
 }
 
 void EventsOrderAChainOverThreeStreams(const DeviceFactory& factory, Findings& findings) {
   CheckDevices devices(factory, findings);
   devices.ForEachSeed([&](Device& device) {
-    const auto arrived = RunChain(device, Forgotten::kNothing, factory.double_words);
-    NEED_OK(findings, arrived);
-    NEED_EQ(findings, arrived->size(), size_t{kChainItems});
-    for (int item = 0; item < kChainItems; ++item) {
-      WANT_EQ(findings, (*arrived)[item], ChainResult(item)) << "item " << item;
+    const auto arrived = RunPipeline(device, OmittedWait::kNothing, factory.double_words);
+    REQUIRE_OK(findings, arrived);
+    REQUIRE_EQ(findings, arrived->size(), size_t{kPipelineItems});
+    for (int item = 0; item < kPipelineItems; ++item) {
+      VERIFY_EQ(findings, (*arrived)[item], PipelineResult(item)) << "item " << item;
     }
-    WANT_EQ(findings, device.used(), 0_B);
+    VERIFY_EQ(findings, device.used(), 0_B);
   });
 }
 
@@ -90,57 +90,57 @@ void DifferentThreadsFeedDifferentStreams(const DeviceFactory& factory, Findings
           for (int turn = i; turn < kTurns; turn += kStreams) {
             turns[i]->acquire();
             if (turn > 0) {
-              WANT_OK(findings, device.Wait(streams[i], events[turn - 1]));
+              VERIFY_OK(findings, device.Wait(streams[i], events[turn - 1]));
             }
             const KernelCall pass_on = [token, turn](const KernelContext&) {
               if (*token != turn) return absl::InternalError("early");
               ++*token;
               return absl::OkStatus();
             };
-            WANT_OK(findings, device.Launch(streams[i], {.name = "pass on"}, pass_on));
-            WANT_OK(findings, device.Record(streams[i], events[turn]));
+            VERIFY_OK(findings, device.Launch(streams[i], {.name = "pass on"}, pass_on));
+            VERIFY_OK(findings, device.Record(streams[i], events[turn]));
             turns[(i + 1) % kStreams]->release();
             if (turn % 7 == 0) {
-              WANT_OK(findings, device.Await(events[turn]));
+              VERIFY_OK(findings, device.Await(events[turn]));
             }
           }
         });
       }
     }
-    WANT_OK(findings, device.Await(events.back()));
-    WANT_EQ(findings, *token, kTurns);
+    VERIFY_OK(findings, device.Await(events.back()));
+    VERIFY_EQ(findings, *token, kTurns);
   });
 }
 
 void AnEventNeverRecordedIsAMistakeOfTheCaller(const DeviceFactory& factory, Findings& findings) {
   CheckDevices devices(factory, findings);
   const auto device = devices.Make();
-  NEED(findings, device != nullptr);
+  REQUIRE(findings, device != nullptr);
   const StreamRef stream = NewStream(*device, findings, "lane-7");
   const EventRef event = NewEvent(*device, findings);
   const absl::Status wait = device->Wait(stream, event);
-  WANT_EQ(findings, wait.code(), absl::StatusCode::kFailedPrecondition);
-  WANT(findings, Says(wait, "lane-7")) << wait;
-  WANT_EQ(findings, device->Await(event).code(), absl::StatusCode::kFailedPrecondition);
-  WANT_EQ(findings, device->TimeOf(event).status().code(), absl::StatusCode::kFailedPrecondition);
-  WANT_OK(findings, Finish(*device, findings, stream)) << "the stream is as it was";
+  VERIFY_EQ(findings, wait.code(), absl::StatusCode::kFailedPrecondition);
+  VERIFY(findings, MessageContains(wait, "lane-7")) << wait;
+  VERIFY_EQ(findings, device->Await(event).code(), absl::StatusCode::kFailedPrecondition);
+  VERIFY_EQ(findings, device->TimeOf(event).status().code(), absl::StatusCode::kFailedPrecondition);
+  VERIFY_OK(findings, Finish(*device, findings, stream)) << "the stream is as it was";
 }
 
 void UnknownStreamsAndEventsAreRefused(const DeviceFactory& factory, Findings& findings) {
   CheckDevices devices(factory, findings);
   const auto device = devices.Make();
-  NEED(findings, device != nullptr);
+  REQUIRE(findings, device != nullptr);
   const StreamRef stream = NewStream(*device, findings);
   const EventRef event = NewEvent(*device, findings);
   const auto refused = [&](const absl::Status& status) {
-    WANT_EQ(findings, status.code(), absl::StatusCode::kInvalidArgument) << status;
+    VERIFY_EQ(findings, status.code(), absl::StatusCode::kInvalidArgument) << status;
   };
   for (const int index : {-1, 1, 1000}) {
     const StreamRef no_stream{index};
     const EventRef no_event{index};
     refused(device->CopyToDevice(no_stream, nullptr, nullptr, 0_B));
     refused(device->CopyToHost(no_stream, nullptr, nullptr, 0_B));
-    refused(device->Launch(no_stream, {}, Returning(absl::OkStatus())));
+    refused(device->Launch(no_stream, {}, KernelReturning(absl::OkStatus())));
     refused(device->Record(no_stream, event));
     refused(device->Record(stream, no_event));
     refused(device->Wait(no_stream, event));
@@ -149,32 +149,33 @@ void UnknownStreamsAndEventsAreRefused(const DeviceFactory& factory, Findings& f
     refused(device->TimeOf(no_event).status());
   }
   refused(device->Launch(stream, {.name = "nothing"}, nullptr));
-  WANT_EQ(findings, device->Await(event).code(), absl::StatusCode::kFailedPrecondition)
+  VERIFY_EQ(findings, device->Await(event).code(), absl::StatusCode::kFailedPrecondition)
       << "a refused Record does not mark";
-  WANT_OK(findings, Finish(*device, findings, stream));
+  VERIFY_OK(findings, Finish(*device, findings, stream));
 }
 
 void AKernelGetsWorkersAndTheScratchOfItsStream(const DeviceFactory& factory, Findings& findings) {
   CheckDevices devices(factory, findings);
   const absl::StatusOr<HostMemory> scratch =
       HostMemory::Create(2 * Bytes(kWorkerScratchBytes), {.populate = false});
-  NEED_OK(findings, scratch);
+  REQUIRE_OK(findings, scratch);
   const auto device = devices.Make();
-  NEED(findings, device != nullptr);
+  REQUIRE(findings, device != nullptr);
   const auto create = [&](int threads, std::span<std::byte> memory) {
     return device->CreateStream({.name = "s", .threads = threads, .scratch = memory});
   };
   const std::span<std::byte> all = scratch->span();
-  WANT_EQ(findings, create(0, {}).status().code(), absl::StatusCode::kInvalidArgument);
-  WANT_EQ(findings, create(1025, {}).status().code(), absl::StatusCode::kInvalidArgument);
-  WANT_EQ(findings, create(3, all).status().code(), absl::StatusCode::kInvalidArgument)
+  VERIFY_EQ(findings, create(0, {}).status().code(), absl::StatusCode::kInvalidArgument);
+  VERIFY_EQ(findings, create(1025, {}).status().code(), absl::StatusCode::kInvalidArgument);
+  VERIFY_EQ(findings, create(3, all).status().code(), absl::StatusCode::kInvalidArgument)
       << "too little";
-  WANT_EQ(findings, create(2, all.first(all.size() - 1)).status().code(),
-          absl::StatusCode::kInvalidArgument);
-  WANT_EQ(findings, create(1, all.subspan(32)).status().code(), absl::StatusCode::kInvalidArgument)
+  VERIFY_EQ(findings, create(2, all.first(all.size() - 1)).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  VERIFY_EQ(findings, create(1, all.subspan(32)).status().code(),
+            absl::StatusCode::kInvalidArgument)
       << "not aligned";
   const absl::StatusOr<StreamRef> stream = create(2, all);
-  NEED_OK(findings, stream);
+  REQUIRE_OK(findings, stream);
   auto seen = std::make_shared<KernelContext>();
   auto pieces = std::make_shared<std::vector<int>>(5);
   const KernelCall look = [seen, pieces](const KernelContext& context) {
@@ -184,13 +185,13 @@ void AKernelGetsWorkersAndTheScratchOfItsStream(const DeviceFactory& factory, Fi
     });
     return absl::OkStatus();
   };
-  WANT_OK(findings, device->Launch(*stream, {.name = "look"}, look));
-  WANT_OK(findings, Finish(*device, findings, *stream));
-  WANT(findings, *pieces == std::vector<int>(5, 11));
-  NEED(findings, seen->workers != nullptr);
-  WANT(findings, seen->workers->count() <= 2) << seen->workers->count();
-  WANT_EQ(findings, seen->scratch.data(), all.data());
-  WANT_EQ(findings, seen->scratch.size(), all.size());
+  VERIFY_OK(findings, device->Launch(*stream, {.name = "look"}, look));
+  VERIFY_OK(findings, Finish(*device, findings, *stream));
+  VERIFY(findings, *pieces == std::vector<int>(5, 11));
+  REQUIRE(findings, seen->workers != nullptr);
+  VERIFY(findings, seen->workers->count() <= 2) << seen->workers->count();
+  VERIFY_EQ(findings, seen->scratch.data(), all.data());
+  VERIFY_EQ(findings, seen->scratch.size(), all.size());
 }
 
 void RecordingAgainChangesLaterCallsOnly(const DeviceFactory& factory, Findings& findings) {
@@ -200,18 +201,18 @@ void RecordingAgainChangesLaterCallsOnly(const DeviceFactory& factory, Findings&
                     late = NewStream(device, findings);
     const EventRef event = NewEvent(device, findings);
     auto calls = std::make_shared<int>(0);
-    WANT_OK(findings, device.Launch(producer, {}, Returning(absl::OkStatus(), calls)));
-    WANT_OK(findings, device.Record(producer, event));
-    WANT_OK(findings, device.Wait(early, event));
+    VERIFY_OK(findings, device.Launch(producer, {}, KernelReturning(absl::OkStatus(), calls)));
+    VERIFY_OK(findings, device.Record(producer, event));
+    VERIFY_OK(findings, device.Wait(early, event));
     // What follows spoils the second mark, which `early` does not mean and `late` does.
     const absl::Status broken = absl::DataLossError("broken");
-    device.Launch(producer, {}, Returning(broken)).IgnoreError();
-    WANT_OK(findings, device.Record(producer, event));
+    device.Launch(producer, {}, KernelReturning(broken)).IgnoreError();
+    VERIFY_OK(findings, device.Record(producer, event));
     device.Wait(late, event).IgnoreError();
-    WANT_OK(findings, Finish(device, findings, early));
-    WANT_EQ(findings, *calls, 1);
-    WANT_EQ(findings, Finish(device, findings, late), broken);
-    WANT_EQ(findings, device.Await(event), broken);
+    VERIFY_OK(findings, Finish(device, findings, early));
+    VERIFY_EQ(findings, *calls, 1);
+    VERIFY_EQ(findings, Finish(device, findings, late), broken);
+    VERIFY_EQ(findings, device.Await(event), broken);
   });
 }
 
@@ -220,12 +221,12 @@ void AnEventCanMoveToAnotherStream(const DeviceFactory& factory, Findings& findi
   devices.ForEachSeed([&](Device& device) {
     const StreamRef bad = NewStream(device, findings), good = NewStream(device, findings);
     const EventRef event = NewEvent(device, findings);
-    device.Launch(bad, {}, Returning(absl::AbortedError("bad"))).IgnoreError();
-    WANT_OK(findings, device.Record(bad, event));
-    WANT_EQ(findings, device.Await(event).code(), absl::StatusCode::kAborted);
-    WANT_OK(findings, device.Record(good, event));
-    WANT_OK(findings, device.Await(event));
-    WANT_OK(findings, device.TimeOf(event));
+    device.Launch(bad, {}, KernelReturning(absl::AbortedError("bad"))).IgnoreError();
+    VERIFY_OK(findings, device.Record(bad, event));
+    VERIFY_EQ(findings, device.Await(event).code(), absl::StatusCode::kAborted);
+    VERIFY_OK(findings, device.Record(good, event));
+    VERIFY_OK(findings, device.Await(event));
+    VERIFY_OK(findings, device.TimeOf(event));
   });
 }
 
@@ -241,25 +242,25 @@ void TimesGoTheWayTheEventsGo(const DeviceFactory& factory, Findings& findings) 
         return absl::OkStatus();
       };
     };
-    WANT_OK(findings, device.Record(first, begin));
-    WANT_OK(findings, device.Launch(first, {.name = "7"}, take(Nanoseconds(7))));
-    WANT_OK(findings, device.Record(first, middle));
-    WANT_OK(findings, device.Wait(second, middle));
-    WANT_OK(findings, device.Launch(second, {.name = "5"}, take(Nanoseconds(5))));
-    WANT_OK(findings, device.Record(second, end));
-    NEED_OK(findings, device.Await(end));
-    NEED_OK(findings, device.Await(middle));
+    VERIFY_OK(findings, device.Record(first, begin));
+    VERIFY_OK(findings, device.Launch(first, {.name = "7"}, take(Nanoseconds(7))));
+    VERIFY_OK(findings, device.Record(first, middle));
+    VERIFY_OK(findings, device.Wait(second, middle));
+    VERIFY_OK(findings, device.Launch(second, {.name = "5"}, take(Nanoseconds(5))));
+    VERIFY_OK(findings, device.Record(second, end));
+    REQUIRE_OK(findings, device.Await(end));
+    REQUIRE_OK(findings, device.Await(middle));
     const auto began = device.TimeOf(begin), passed = device.TimeOf(middle),
                ended = device.TimeOf(end);
-    for (const auto& time : {began, passed, ended}) NEED_OK(findings, time);
+    for (const auto& time : {began, passed, ended}) REQUIRE_OK(findings, time);
     const int64_t seven = (*passed - *began).count();
     const int64_t five = (*ended - *passed).count();
-    if (factory.kernels_take_the_clocks_time) {
-      WANT_EQ(findings, seven, 7);
-      WANT_EQ(findings, five, 5);
+    if (factory.device_time_is_clock_time) {
+      VERIFY_EQ(findings, seven, 7);
+      VERIFY_EQ(findings, five, 5);
     } else {
-      WANT(findings, seven >= 0) << seven << " ns";
-      WANT(findings, five >= 0) << five << " ns";
+      VERIFY(findings, seven >= 0) << seven << " ns";
+      VERIFY(findings, five >= 0) << five << " ns";
     }
   });
 }

@@ -6,9 +6,9 @@
 
 namespace horizon {
 
-// The suite by subject, a file each.
+// The parts of the conformance suite, one file for each subject.
 std::span<const ConformanceCheck> MemoryChecks();  // memory, host ranges and copies
 std::span<const ConformanceCheck> OrderChecks();   // streams, events and time
-std::span<const ConformanceCheck> ErrorChecks();   // work that fails, Cancel, the end of a device
+std::span<const ConformanceCheck> ErrorChecks();   // failing work, Cancel, destroying a device
 
 }  // namespace horizon

@@ -8,8 +8,8 @@ struct CUstream_st;
 
 namespace horizon {
 
-// target[i] = 2 * source[i] for `words` of them, not zero, in device memory; they may be the same
-// array.
+// Launches a kernel on `stream` that doubles 32-bit words of device memory: target[i] = 2 *
+// source[i] for i < words. `words` must not be zero. Both may be the same array.
 CudaResult LaunchDoubleWords(uint32_t* target, const uint32_t* source, uint64_t words,
                              CUstream_st* stream);
 

@@ -7,8 +7,8 @@
 
 namespace horizon {
 
-// DoubleWords (selftest/conformance/chain.h) for a CUDA device; `words` is not zero. Where the
-// build has no CUDA the kernel answers Unavailable.
+// The DoubleWords (selftest/conformance/pipeline.h) of a CUDA device. `words` must not be zero. In
+// a build without CUDA the kernel returns Unavailable.
 KernelCall DoubleWordsOnCuda(std::byte* target, const std::byte* source, uint64_t words);
 
 }  // namespace horizon

@@ -6,49 +6,49 @@ namespace horizon {
 
 StreamRef NewStream(Device& device, Findings& findings, const std::string& name) {
   const absl::StatusOr<StreamRef> stream = device.CreateStream({.name = name});
-  WANT_OK(findings, stream);
+  VERIFY_OK(findings, stream);
   return stream.value_or(StreamRef{});
 }
 
 EventRef NewEvent(Device& device, Findings& findings) {
   const absl::StatusOr<EventRef> event = device.CreateEvent();
-  WANT_OK(findings, event);
+  VERIFY_OK(findings, event);
   return event.value_or(EventRef{});
 }
 
 DeviceMemory NewMemory(Device& device, Findings& findings, Bytes bytes) {
   absl::StatusOr<DeviceMemory> memory = device.Allocate(bytes);
-  WANT_OK(findings, memory);
+  VERIFY_OK(findings, memory);
   return memory.ok() ? *std::move(memory) : DeviceMemory();
 }
 
 absl::Status Finish(Device& device, Findings& findings, StreamRef stream) {
   const EventRef end = NewEvent(device, findings);
   const absl::Status recorded = device.Record(stream, end);
-  WANT_OK(findings, recorded);
+  VERIFY_OK(findings, recorded);
   return device.Await(end);
 }
 
-KernelCall Returning(absl::Status status, std::shared_ptr<int> calls) {
+KernelCall KernelReturning(absl::Status status, std::shared_ptr<int> calls) {
   return [status = std::move(status), calls = std::move(calls)](const KernelContext&) {
     if (calls != nullptr) ++*calls;
     return status;
   };
 }
 
-bool Says(const absl::Status& status, std::string_view part) {
+bool MessageContains(const absl::Status& status, std::string_view part) {
   return std::string(status.message()).find(part) != std::string::npos;
 }
 
 RegisteredBytes::RegisteredBytes(Device& device, Findings& findings, Bytes bytes)
     : device_(device), findings_(findings), bytes_(bytes.value()) {
   if (bytes == 0_B) return;
-  WANT_OK(findings_, device_.RegisterHost(bytes_));
+  VERIFY_OK(findings_, device_.RegisterHost(bytes_));
 }
 
 RegisteredBytes::~RegisteredBytes() {
   if (bytes_.empty()) return;
-  WANT_OK(findings_, device_.UnregisterHost(bytes_));
+  VERIFY_OK(findings_, device_.UnregisterHost(bytes_));
 }
 
 void RegisteredBytes::Fill(int salt) {

@@ -133,8 +133,7 @@ void BM_StoreGradientAsBf16(benchmark::State& state) {
   std::vector<uint16_t> leaving(kParameters);
   Measure(state, kParameters * 6, [&](const KernelContext& context) {
     return StoreGradientHost(
-        context,
-        {.count = kParameters, .sum = sum.data(), .gradient = {.leaving = leaving.data()}});
+        context, {.count = kParameters, .sum = sum.data(), .gradient = {.bf16 = leaving.data()}});
   });
 }
 
@@ -210,13 +209,13 @@ void BM_Rotary(benchmark::State& state) {
   std::vector<TokenRecord> records(kRows);
   for (int32_t t = 0; t < kRows; ++t) records[static_cast<size_t>(t)].position = t % kSequence;
   Measure(state, kRows * kWidth * 8, [&](const KernelContext& context) {
-    return RotaryHost(context, {.tokens = kRows,
-                                .heads = kWidth / kHeadDim,
-                                .head_dim = kHeadDim,
-                                .rotary_dim = kHeadDim,
-                                .records = records.data(),
-                                .table = table.data(),
-                                .x = x.data()});
+    return ApplyRotaryHost(context, {.tokens = kRows,
+                                     .heads = kWidth / kHeadDim,
+                                     .head_dim = kHeadDim,
+                                     .rotary_dim = kHeadDim,
+                                     .records = records.data(),
+                                     .table = table.data(),
+                                     .x = x.data()});
   });
 }
 
@@ -286,7 +285,7 @@ void BM_EmbedBackward(benchmark::State& state) {
                                        .rows = kVocabulary,
                                        .records = records.data(),
                                        .output_gradient = gradient.data(),
-                                       .gradient = {.leaving = leaving.data()}});
+                                       .gradient = {.bf16 = leaving.data()}});
   });
 }
 

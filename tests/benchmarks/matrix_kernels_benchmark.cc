@@ -172,7 +172,7 @@ void WeightGradientStored(benchmark::State& state) {
                                               .output_stride = outputs,
                                               .input = x.data(),
                                               .input_stride = inputs,
-                                              .gradient = {.leaving = leaving.data()}})
+                                              .gradient = {.bf16 = leaving.data()}})
               .ok());
   });
 }

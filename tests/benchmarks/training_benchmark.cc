@@ -18,7 +18,7 @@
 #include "model/stages.h"
 #include "runtime/device/host_device.h"
 #include "runtime/execution/trainer.h"
-#include "runtime/loop/process_memory.h"
+#include "common/process_memory.h"
 #include "runtime/parameters/random_init.h"
 #include "schedule/lay_out_memory.h"
 
@@ -127,7 +127,7 @@ void TrainSteps(benchmark::State& state, const Shape& shape, bool recompute, Sta
                   1, 6, [&](int64_t) { return input; },
                   [&](const Trainer::Report& report) {
                     if (report.result.number > 1) seconds.push_back(report.seconds);
-                    return Trainer::Next::kGoOn;
+                    return Trainer::Next::kContinue;
                   })
               .ok());
   }

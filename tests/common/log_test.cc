@@ -48,10 +48,10 @@ TEST(Log, WritesItsLevelAndAbove) {
 
 TEST(Log, WantsSaysWhatWouldBeWritten) {
   Log log(stderr, LogLevel::kWarning, LogStyle::kPlain);
-  EXPECT_FALSE(log.Wants(LogLevel::kDebug));
-  EXPECT_FALSE(log.Wants(LogLevel::kInfo));
-  EXPECT_TRUE(log.Wants(LogLevel::kWarning));
-  EXPECT_TRUE(log.Wants(LogLevel::kError));
+  EXPECT_FALSE(log.IsEnabled(LogLevel::kDebug));
+  EXPECT_FALSE(log.IsEnabled(LogLevel::kInfo));
+  EXPECT_TRUE(log.IsEnabled(LogLevel::kWarning));
+  EXPECT_TRUE(log.IsEnabled(LogLevel::kError));
 }
 
 TEST(Log, ColoursOnlyInColourStyleAndErasesTheProgressLineOnATerminal) {

@@ -122,13 +122,13 @@ TEST_F(QuestionSetTest, AnswersAloneAreLearnt) {
   const absl::StatusOr<int64_t> counted = data->train->Fill(row);
   ASSERT_TRUE(counted.ok()) << counted.status();
   std::string ids;
-  std::string learnt;
+  std::string trained;
   for (size_t i = 0; i < query.size() + 1 + response.size(); ++i) {
     ids += static_cast<char>(row[i].id);
-    if (row[i].label >= 0 && row[i].label < 256) learnt += static_cast<char>(row[i].label);
+    if (row[i].label >= 0 && row[i].label < 256) trained += static_cast<char>(row[i].label);
   }
   EXPECT_EQ(ids, query + "\n" + response);
-  EXPECT_EQ(learnt, response);
+  EXPECT_EQ(trained, response);
   EXPECT_EQ(*counted, static_cast<int64_t>(response.size()) + 1);
   EXPECT_EQ(row[query.size() + response.size()].label, set->end_id());
 }
@@ -139,7 +139,7 @@ struct QuickRun {
     AccuracyOptions options = QuickAccuracy();
     options.folder = MakeTestFolder(*io);
     options.threads = 2;
-    options.tell = [this](std::string_view told) { news.emplace_back(told); };
+    options.on_progress = [this](std::string_view line) { news.emplace_back(line); };
     RealClock clock;
     result = RunAccuracy(options, *io, clock);
   }

@@ -7,7 +7,7 @@
 
 namespace horizon {
 
-// A row and its result, made up: what a test of everything behind the simulation starts from.
+// A made-up row with its simulation result, for tests of everything that follows the simulation.
 struct MadeRow {
   std::string id = "row";
   std::string system = "megatrain";
@@ -22,7 +22,7 @@ struct MadeRow {
 };
 ComparedRow MakeRow(const MadeRow& made);
 
-// An experiment of these rows, summarized.
+// An experiment with these rows and their summary.
 ExperimentRun MakeRun(std::string name, std::vector<ComparedRow> rows, ErrorBounds bounds = {});
 
 }  // namespace horizon

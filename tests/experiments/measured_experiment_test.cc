@@ -164,14 +164,14 @@ TEST_F(Measured, RoundsAlternateAndTheMedianCounts) {
   config.rounds = 3;
   config.steps = 2;
   MeasuredSetting setting = Setting();
-  std::vector<std::string> told;
-  setting.tell = [&](const std::string& run) { told.push_back(run); };
+  std::vector<std::string> announced;
+  setting.on_run = [&](const std::string& run) { announced.push_back(run); };
   const absl::StatusOr<MeasuredExperiment> experiment = RunMeasuredExperiment(config, {}, setting);
   ASSERT_TRUE(experiment.ok()) << experiment.status();
-  ASSERT_EQ(told.size(), 12u);
-  EXPECT_THAT(told[0], HasSubstr("round 1 of 3: streamed"));
-  EXPECT_THAT(told[3], HasSubstr("resident"));
-  EXPECT_THAT(told[4], HasSubstr("round 2 of 3: resident"));
+  ASSERT_EQ(announced.size(), 12u);
+  EXPECT_THAT(announced[0], HasSubstr("round 1 of 3: streamed"));
+  EXPECT_THAT(announced[3], HasSubstr("resident"));
+  EXPECT_THAT(announced[4], HasSubstr("round 2 of 3: resident"));
   for (const MeasuredRow& row : experiment->rows) {
     std::vector<double> sorted = row.round_seconds;
     ASSERT_EQ(sorted.size(), 3u);
@@ -184,7 +184,7 @@ TEST_F(Measured, AnArenaTooSmallIsRefusedBeforeAnythingRuns) {
   MeasuredConfig config = Quick("depth_scaling");
   config.arena = Bytes(CheckedU64(uint64_t{1} << 20));
   MeasuredSetting setting = Setting();
-  setting.tell = [](const std::string& run) { ADD_FAILURE() << run; };
+  setting.on_run = [](const std::string& run) { ADD_FAILURE() << run; };
   const absl::Status status = RunMeasuredExperiment(config, {}, setting).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()),

@@ -39,12 +39,12 @@ class Ranks : public testing::Test {
 };
 
 TEST_F(Ranks, TheBestPlansAndOthersAreRunAndRanked) {
-  std::vector<std::string> told;
+  std::vector<std::string> announced;
   RankOptions options = Options();
-  options.tell = [&](const std::string& name) { told.push_back(name); };
+  options.on_case = [&](const std::string& name) { announced.push_back(name); };
   const absl::StatusOr<PlanRanks> ranks = MeasurePlanRanks({TinyLimits()}, options);
   ASSERT_TRUE(ranks.ok()) << ranks.status();
-  EXPECT_EQ(told, std::vector<std::string>{"tiny"});
+  EXPECT_EQ(announced, std::vector<std::string>{"tiny"});
   const RankCase& tiny = ranks->cases.at(0);
   ASSERT_EQ(tiny.runs.size(), 5u);
   std::set<int64_t> measured;

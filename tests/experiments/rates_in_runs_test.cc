@@ -17,17 +17,17 @@ TEST(RatesInRuns, AreMeasuredByThreeRunsWhateverTheProfileSaidBefore) {
   RealClock clock;
   HardwareProfile profile = *LoadMachine(*io, "cpu-desktop");
   profile.host.cores = 2;
-  std::vector<int64_t> told;
+  std::vector<int64_t> reported;
   const RunsForProfile runs{
       .io = *io, .clock = clock, .when = "2026-11-17", .on_run = [&](int64_t done, int64_t total) {
-        told.push_back(done);
+        reported.push_back(done);
         EXPECT_EQ(total, 3);
       }};
   // The desktop of the catalog is far from this machine, in whichever direction, so that some rate
   // is corrected.
   const absl::StatusOr<Refit> refit = MeasureRatesInRuns(profile, runs);
   ASSERT_TRUE(refit.ok()) << refit.status();
-  EXPECT_EQ(told, (std::vector<int64_t>{1, 2, 3}));
+  EXPECT_EQ(reported, (std::vector<int64_t>{1, 2, 3}));
   EXPECT_EQ(refit->runs.size(), 3u);
   int corrected = 0;
   for (const std::optional<Figure>& share : refit->profile.in_runs) {

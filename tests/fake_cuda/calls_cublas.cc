@@ -1,4 +1,4 @@
-// cublasLt: handles, heuristics and products. Descriptions are in cublas_descriptions.cc.
+// cublasLt: handles, heuristics and GEMMs. Descriptions are in cublas_descriptions.cc.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -8,7 +8,7 @@
 
 #include "tests/fake_cuda/cublas_descriptions.h"
 #include "tests/fake_cuda/fault.h"
-#include "tests/fake_cuda/product.h"
+#include "tests/fake_cuda/gemm.h"
 #include "tests/fake_cuda/runtime.h"
 
 struct cublasLtContext {};
@@ -16,11 +16,11 @@ struct cublasLtContext {};
 using fake_cuda::Call;
 using fake_cuda::CallKind;
 using fake_cuda::Fault;
+using fake_cuda::Gemm;
 using fake_cuda::Matrix;
 using fake_cuda::Operation;
 using fake_cuda::Pack;
 using fake_cuda::Preference;
-using fake_cuda::Product;
 using fake_cuda::Runtime;
 using fake_cuda::Unpack;
 using fake_cuda::Work;
@@ -108,29 +108,29 @@ bool Overlap(const void* a, uint64_t a_bytes, const void* b, uint64_t b_bytes) {
   return first < second + b_bytes && second < first + a_bytes;
 }
 
-bool CheckOperands(const Runtime& runtime, const Product& product, const Algorithm& algorithm) {
-  const uint64_t d_bytes = SpanBytes(product.d);
-  if (!CheckOperand(runtime, "A", product.a_data, SpanBytes(product.a), algorithm.alignments[0]) ||
-      !CheckOperand(runtime, "B", product.b_data, SpanBytes(product.b), algorithm.alignments[1]) ||
-      (product.beta != 0 && !CheckOperand(runtime, "C", product.c_data, SpanBytes(product.c),
-                                          algorithm.alignments[2])) ||
-      !CheckOperand(runtime, "D", product.d_data, d_bytes, algorithm.alignments[3])) {
+bool CheckOperands(const Runtime& runtime, const Gemm& gemm, const Algorithm& algorithm) {
+  const uint64_t d_bytes = SpanBytes(gemm.d);
+  if (!CheckOperand(runtime, "A", gemm.a_data, SpanBytes(gemm.a), algorithm.alignments[0]) ||
+      !CheckOperand(runtime, "B", gemm.b_data, SpanBytes(gemm.b), algorithm.alignments[1]) ||
+      (gemm.beta != 0 &&
+       !CheckOperand(runtime, "C", gemm.c_data, SpanBytes(gemm.c), algorithm.alignments[2])) ||
+      !CheckOperand(runtime, "D", gemm.d_data, d_bytes, algorithm.alignments[3])) {
     return false;
   }
-  if (product.operation.epilogue == CUBLASLT_EPILOGUE_BIAS &&
-      !CheckOperand(runtime, "the bias", product.operation.bias,
-                    product.d.rows * fake_cuda::ElementBytes(product.d.type), 1)) {
+  if (gemm.operation.epilogue == CUBLASLT_EPILOGUE_BIAS &&
+      !CheckOperand(runtime, "the bias", gemm.operation.bias,
+                    gemm.d.rows * fake_cuda::ElementBytes(gemm.d.type), 1)) {
     return false;
   }
-  if (fake_cuda::Overlap(product.d, product.d_data, product.a, product.a_data) ||
-      fake_cuda::Overlap(product.d, product.d_data, product.b, product.b_data)) {
+  if (fake_cuda::Overlap(gemm.d, gemm.d_data, gemm.a, gemm.a_data) ||
+      fake_cuda::Overlap(gemm.d, gemm.d_data, gemm.b, gemm.b_data)) {
     Fault("a product: D overlaps A or B");
     return false;
   }
   return true;
 }
 
-bool CheckWorkspace(const Runtime& runtime, const Product& product, void* workspace, uint64_t bytes,
+bool CheckWorkspace(const Runtime& runtime, const Gemm& gemm, void* workspace, uint64_t bytes,
                     const CUstream_st& stream) {
   if (!runtime.heap.Contains(workspace, bytes) ||
       reinterpret_cast<uintptr_t>(workspace) % kWorkspaceAlignment != 0) {
@@ -148,10 +148,9 @@ bool CheckWorkspace(const Runtime& runtime, const Product& product, void* worksp
       return false;
     }
   }
-  for (const auto& [data, size] :
-       {std::pair<const void*, uint64_t>{product.a_data, SpanBytes(product.a)},
-        {product.b_data, SpanBytes(product.b)},
-        {product.d_data, SpanBytes(product.d)}}) {
+  for (const auto& [data, size] : {std::pair<const void*, uint64_t>{gemm.a_data, SpanBytes(gemm.a)},
+                                   {gemm.b_data, SpanBytes(gemm.b)},
+                                   {gemm.d_data, SpanBytes(gemm.d)}}) {
     if (!Overlap(data, size, workspace, bytes)) continue;
     Fault("a product: its workspace overlaps a matrix");
     return false;
@@ -159,19 +158,19 @@ bool CheckWorkspace(const Runtime& runtime, const Product& product, void* worksp
   return true;
 }
 
-bool CheckAlgorithm(const Runtime& runtime, const Product& product,
-                    const cublasLtMatmulAlgo_t* algo, Algorithm& algorithm) {
+bool CheckAlgorithm(const Runtime& runtime, const Gemm& gemm, const cublasLtMatmulAlgo_t* algo,
+                    Algorithm& algorithm) {
   if (algo == nullptr) {
     Fault("a product without an algorithm: cublasLt would choose one anew each time");
     return false;
   }
   algorithm = Unpack<Algorithm>(algo);
   if (algorithm.mark != kMark ||
-      algorithm.kind != KindOf(product.operation, product.a, product.b, product.c, product.d)) {
+      algorithm.kind != KindOf(gemm.operation, gemm.a, gemm.b, gemm.c, gemm.d)) {
     Fault("a product with an algorithm that was chosen for another kind");
     return false;
   }
-  const uint64_t problem = ProblemOf(product.operation, product.a, product.b, product.c, product.d);
+  const uint64_t problem = ProblemOf(gemm.operation, gemm.a, gemm.b, gemm.c, gemm.d);
   if (problem == algorithm.problem ||
       runtime.checked_algorithms.contains({algorithm.problem, problem})) {
     return true;
@@ -180,20 +179,20 @@ bool CheckAlgorithm(const Runtime& runtime, const Product& product,
   return false;
 }
 
-void PushProduct(Runtime& runtime, CUstream_st& stream, const Product& product,
-                 const Algorithm& algorithm, void* workspace) {
-  const double flops = 2.0 * static_cast<double>(product.d.cols) *
-                       static_cast<double>(product.a.rows * product.a.cols) * product.d.batch_count;
-  Work work{.what = "a product of " + std::to_string(product.d.rows) + " x " +
-                    std::to_string(product.d.cols) + " on stream " + std::to_string(stream.number),
+void PushGemm(Runtime& runtime, CUstream_st& stream, const Gemm& gemm, const Algorithm& algorithm,
+              void* workspace) {
+  const double flops = 2.0 * static_cast<double>(gemm.d.cols) *
+                       static_cast<double>(gemm.a.rows * gemm.a.cols) * gemm.d.batch_count;
+  Work work{.what = "a product of " + std::to_string(gemm.d.rows) + " x " +
+                    std::to_string(gemm.d.cols) + " on stream " + std::to_string(stream.number),
             .workspace = workspace,
             .workspace_bytes = algorithm.workspace_bytes,
             .milliseconds = 0.005 + flops * 1e-10};
-  work.run = [&runtime, product, algorithm, workspace, what = work.what] {
-    if (!CheckOperands(runtime, product, algorithm)) return;
+  work.run = [&runtime, gemm, algorithm, workspace, what = work.what] {
+    if (!CheckOperands(runtime, gemm, algorithm)) return;
     // An algorithm may leave anything there.
     if (algorithm.workspace_bytes > 0) std::memset(workspace, 0xEE, algorithm.workspace_bytes);
-    const std::string flaw = RunProduct(product, algorithm.k_step);
+    const std::string flaw = RunGemm(gemm, algorithm.k_step);
     if (!flaw.empty()) Fault(what + ": " + flaw);
   };
   Push(runtime, stream, std::move(work));
@@ -234,7 +233,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle,
   const Matrix matrices[] = {Unpack<Matrix>(a), Unpack<Matrix>(b), Unpack<Matrix>(c),
                              Unpack<Matrix>(d)};
   const cublasStatus_t status =
-      CheckProduct(operation, matrices[0], matrices[1], matrices[2], matrices[3]);
+      CheckGemm(operation, matrices[0], matrices[1], matrices[2], matrices[3]);
   if (status != CUBLAS_STATUS_SUCCESS) return status;
   const uint64_t problem = ProblemOf(operation, matrices[0], matrices[1], matrices[2], matrices[3]);
   // Parts of a sum over k that may meet in an order of their own are in another one with each seed.
@@ -269,7 +268,7 @@ cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t handle, cublasLtMatmulDe
   const Matrix matrices[] = {Unpack<Matrix>(a), Unpack<Matrix>(b), Unpack<Matrix>(c),
                              Unpack<Matrix>(d)};
   const cublasStatus_t status =
-      CheckProduct(operation, matrices[0], matrices[1], matrices[2], matrices[3]);
+      CheckGemm(operation, matrices[0], matrices[1], matrices[2], matrices[3]);
   if (status != CUBLAS_STATUS_SUCCESS) return status;
   const auto algorithm = Unpack<Algorithm>(algo);
   const uint64_t problem = ProblemOf(operation, matrices[0], matrices[1], matrices[2], matrices[3]);
@@ -301,28 +300,27 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
   CUstream_st* found = fake_cuda::FindStream(runtime, stream);
   if (found == nullptr || !IsHandle(runtime, handle)) return CUBLAS_STATUS_INVALID_VALUE;
   if (alpha == nullptr || beta == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
-  Product product{.operation = Unpack<Operation>(description),
-                  .a = Unpack<Matrix>(a_layout),
-                  .b = Unpack<Matrix>(b_layout),
-                  .c = Unpack<Matrix>(c_layout),
-                  .d = Unpack<Matrix>(d_layout),
-                  .a_data = a,
-                  .b_data = b,
-                  .c_data = c,
-                  .d_data = d};
-  std::memcpy(&product.alpha, alpha, sizeof(float));
-  std::memcpy(&product.beta, beta, sizeof(float));
-  const cublasStatus_t status =
-      CheckProduct(product.operation, product.a, product.b, product.c, product.d);
+  Gemm gemm{.operation = Unpack<Operation>(description),
+            .a = Unpack<Matrix>(a_layout),
+            .b = Unpack<Matrix>(b_layout),
+            .c = Unpack<Matrix>(c_layout),
+            .d = Unpack<Matrix>(d_layout),
+            .a_data = a,
+            .b_data = b,
+            .c_data = c,
+            .d_data = d};
+  std::memcpy(&gemm.alpha, alpha, sizeof(float));
+  std::memcpy(&gemm.beta, beta, sizeof(float));
+  const cublasStatus_t status = CheckGemm(gemm.operation, gemm.a, gemm.b, gemm.c, gemm.d);
   if (status != CUBLAS_STATUS_SUCCESS) return status;
   Algorithm algorithm;
-  if (!CheckAlgorithm(runtime, product, algo, algorithm) ||
-      workspace_bytes < algorithm.workspace_bytes || !CheckOperands(runtime, product, algorithm) ||
+  if (!CheckAlgorithm(runtime, gemm, algo, algorithm) ||
+      workspace_bytes < algorithm.workspace_bytes || !CheckOperands(runtime, gemm, algorithm) ||
       (algorithm.workspace_bytes > 0 &&
-       !CheckWorkspace(runtime, product, workspace, workspace_bytes, *found))) {
+       !CheckWorkspace(runtime, gemm, workspace, workspace_bytes, *found))) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
-  PushProduct(runtime, *found, product, algorithm, workspace);
+  PushGemm(runtime, *found, gemm, algorithm, workspace);
   return CUBLAS_STATUS_SUCCESS;
 }
 

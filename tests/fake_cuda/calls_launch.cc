@@ -2,10 +2,10 @@
 #include <string>
 #include <utility>
 
-#include "tests/fake_cuda/block.h"
 #include "tests/fake_cuda/fault.h"
 #include "tests/fake_cuda/include/fake_cuda_launch.h"
 #include "tests/fake_cuda/runtime.h"
+#include "tests/fake_cuda/thread_block.h"
 
 namespace fake_cuda {
 namespace {

@@ -3,11 +3,12 @@
 #include <cstring>
 #include <type_traits>
 
-#include "tests/fake_cuda/product.h"
+#include "tests/fake_cuda/gemm.h"
 
 namespace fake_cuda {
 
-// The opaque structures of cublasLt hold ours, byte for byte.
+// Copies our structures (Matrix, Operation, Preference) out of and into the opaque structures of
+// cublasLt, byte for byte.
 template <typename Inner, typename Opaque>
 Inner Unpack(const Opaque* opaque) {
   static_assert(sizeof(Inner) <= sizeof(Opaque) && std::is_trivially_copyable_v<Inner>);

@@ -9,7 +9,8 @@
 
 namespace fake_cuda {
 
-// A fresh fake with a stream; nothing may be left at the end but the stream, no fault either.
+// A test on a freshly reset fake with one stream. Faults are collected, and the test fails at its
+// end if any fault was not taken.
 class DeviceTest : public testing::Test {
  protected:
   DeviceTest() {
@@ -41,7 +42,8 @@ class DeviceTest : public testing::Test {
     ReadDevice(values.data(), pointer, count * sizeof(T));
     return values;
   }
-  // Does all work; whether a fault was found that says `part`. Forgets the faults.
+  // Finishes all work and returns whether a fault with `part` in its text was found. Fails the test
+  // for every other fault. Clears the collected faults.
   static bool Found(const std::string& part) {
     EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
     bool found = false;

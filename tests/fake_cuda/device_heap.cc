@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "tests/fake_cuda/block.h"
 #include "tests/fake_cuda/fault.h"
+#include "tests/fake_cuda/thread_block.h"
 
 namespace fake_cuda {
 namespace {

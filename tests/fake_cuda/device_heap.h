@@ -8,10 +8,11 @@
 
 namespace fake_cuda {
 
-// Device memory: a range of addresses of its own that is closed to everyone but while the fake runs
-// work. Each allocation ends (but for 255 bytes that are checked) at a page that nobody may touch,
-// begins with 0xFF in every byte (NaN in each type), and its addresses are not used again. Touching
-// what is closed ends the process with a line that says who touched what.
+// The fake's device memory. It has a range of addresses of its own, which nobody can access except
+// while the fake runs work (between Open and Close). Each allocation ends at a guard page, up to
+// 255 bytes apart; those bytes are checked. Every byte of an allocation starts as 0xFF (NaN in each
+// type), and its addresses are never used again. Accessing closed memory ends the process with a
+// line that says who accessed what.
 class DeviceHeap {
  public:
   DeviceHeap();
@@ -19,25 +20,27 @@ class DeviceHeap {
   DeviceHeap(const DeviceHeap&) = delete;
   DeviceHeap& operator=(const DeviceHeap&) = delete;
 
-  // At a multiple of 256. Memory is taken from the system when it is written.
+  // Returns an address that is a multiple of 256. The system provides the pages when they are first
+  // written.
   void* Allocate(uint64_t bytes);
-  // False when it is not the begin of a live allocation.
+  // Returns false when `pointer` is not the begin of a live allocation.
   bool Free(void* pointer);
-  // bytes > 0: all of them inside one live allocation. 0: the pointer in one, or just behind.
+  // Whether all `bytes` bytes from `pointer` on are inside one live allocation. With 0 bytes, the
+  // pointer may also be just behind the end of one.
   bool Contains(const void* pointer, uint64_t bytes) const;
-  // Whether the pointer is one of device memory, live or not.
+  // Whether the pointer is an address of device memory, in a live allocation or not.
   bool IsDevice(const void* pointer) const;
   uint64_t used() const { return used_; }
   std::vector<uint64_t> LiveSizes() const;
 
   void Open();
   void Close();
-  // A fault when `who` wrote behind the end of an allocation (after each piece of work), or before
-  // its begin.
+  // Both report a fault when an allocation was written outside its bounds: behind its end, checked
+  // after each piece of work (`who` is that work), or before its begin.
   void CheckEnds(const std::string& who) const;
   void CheckBegins() const;
 
-  // Where the pointer lies, for messages: "17 bytes behind an allocation of 256 bytes".
+  // Describes where the pointer points, for messages: "17 bytes behind an allocation of 256 bytes".
   std::string Describe(const void* pointer) const;
 
  private:
@@ -52,7 +55,7 @@ class DeviceHeap {
   std::byte* region_;
   std::byte* next_;
   uint64_t used_ = 0;
-  std::map<std::byte*, Allocation> allocations_;  // by begin; the freed ones for messages
+  std::map<std::byte*, Allocation> allocations_;  // by begin; freed ones are kept for messages
 };
 
 }  // namespace fake_cuda

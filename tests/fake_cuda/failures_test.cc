@@ -12,7 +12,7 @@ namespace horizon {
 namespace {
 
 using Failures = fake_cuda::DeviceTest;
-using fake_cuda::Again;
+using fake_cuda::Persistence;
 
 __global__ void AddOne(int* values, int count) {
   if (static_cast<int>(threadIdx.x) < count) values[threadIdx.x] += 1;
@@ -45,11 +45,11 @@ cudaError_t Use(std::array<int, 4>& host, bool forgets) {
 }
 
 TEST_F(Failures, EachCallCanFailOnceOrForEver) {
-  for (const Again again : {Again::kOnce, Again::kSticky}) {
+  for (const Persistence persistence : {Persistence::kOnce, Persistence::kSticky}) {
     uint64_t call = 1;
     for (;; ++call) {
       fake_cuda::Reset();
-      fake_cuda::FailCall(call, cudaErrorLaunchFailure, again);
+      fake_cuda::FailCall(call, cudaErrorLaunchFailure, persistence);
       std::array<int, 4> host{1, 2, 3, 4};
       const cudaError_t error = Use(host, false);
       ASSERT_EQ(fake_cuda::TakeFaults(), std::vector<std::string>{}) << "call " << call;
@@ -61,8 +61,8 @@ TEST_F(Failures, EachCallCanFailOnceOrForEver) {
       }
       EXPECT_EQ(error, cudaErrorLaunchFailure) << "call " << call;
       const cudaError_t later = cudaMemsetAsync(nullptr, 0, 0, reinterpret_cast<cudaStream_t>(1));
-      EXPECT_EQ(later,
-                again == Again::kSticky ? cudaErrorLaunchFailure : cudaErrorInvalidResourceHandle);
+      EXPECT_EQ(later, persistence == Persistence::kSticky ? cudaErrorLaunchFailure
+                                                           : cudaErrorInvalidResourceHandle);
     }
     EXPECT_EQ(call, 12u);  // Use makes eleven, the launch and its cudaGetLastError among them
   }

@@ -1,4 +1,5 @@
-// What tests set and ask of the fake CUDA; the code under test never includes it.
+// The interface for tests of the fake CUDA: it configures devices, makes calls fail, and returns
+// counts, leaks and faults. The code under test never includes it.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@ namespace fake_cuda {
 struct Device {
   std::string name = "Fake GPU";
   uint64_t memory_bytes = uint64_t{1} << 30;
-  uint64_t memory_of_others_bytes = 0;  // taken by other programs
+  uint64_t memory_of_others_bytes = 0;  // used by other programs
   int major = 8;
   int minor = 0;
   int multiprocessors = 4;
@@ -20,54 +21,60 @@ struct Device {
 };
 
 struct Options {
-  // Everything the fake chooses (order of streams, blocks, warps, lanes) follows from it.
+  // Determines everything the fake chooses at random: the order of streams, thread blocks, warps
+  // and warp lanes.
   uint64_t seed = 1;
   std::vector<Device> devices{Device{}};
   int driver_version = 13000;
   int runtime_version = 13000;
-  // Not success: what every call returns, as cudaErrorInsufficientDriver and cudaErrorNoDevice are.
+  // If not cudaSuccess, every call returns this error, as calls do with cudaErrorInsufficientDriver
+  // and cudaErrorNoDevice.
   cudaError_t driver = cudaSuccess;
-  // Limits of page-locked memory: of all bytes, of one registration, of how many there are.
+  // Limits of page-locked memory: total bytes, bytes of one registration, number of registrations.
   uint64_t most_locked_bytes = ~uint64_t{0};
   uint64_t most_locked_bytes_a_call = ~uint64_t{0};
   uint64_t most_registrations = ~uint64_t{0};
   bool registers = true;      // false: cudaHostRegister is refused, as on some systems
   bool writes_values = true;  // whether the driver has cuStreamWriteValue32
-  // What cublasLtMatmulAlgoCheck says of an algorithm and sizes it was not chosen for: whether it
-  // serves them, and the least workspace it reports then.
+  // How cublasLtMatmulAlgoCheck answers for sizes that an algorithm was not chosen for: whether the
+  // algorithm serves them, and the least workspace that it reports for them.
   bool algorithms_serve_other_sizes = true;
   uint64_t other_sizes_workspace_bytes = 0;
 };
 
-// Forgets all that was, what leaked too, and begins anew. Nothing of the fake is in use.
+// Starts anew with these options and drops all earlier state, leaked resources included. No call of
+// the fake may be under way, and no handle of it may be used afterwards.
 void Reset(const Options& options = {});
 
-enum class Again {
-  kOnce,   // the call fails, later ones do not
-  kSticky  // that call and all later ones: the context is lost
+// Whether calls after a failed one fail too.
+enum class Persistence {
+  kOnce,   // only that call fails
+  kSticky  // that call and all later ones fail: the context is lost
 };
-// The call-th call from now (1 is the next) fails with the error and does nothing; calls that
-// release (cudaFree, cudaStreamDestroy, ...) release all the same. A call count of 0 takes it back.
-void FailCall(uint64_t call, cudaError_t error, Again again);
-// The piece-th piece of work (kernel, copy, memset, product) from now fails when its turn comes:
-// nothing runs any more, the call that waits and all later ones return the error.
+// Makes the call-th call from now (1 is the next one) fail with the error and do nothing. Calls
+// that release something (cudaFree, cudaStreamDestroy, ...) release it all the same. `call` 0
+// cancels the failure.
+void FailCall(uint64_t call, cudaError_t error, Persistence persistence);
+// Makes the piece-th piece of work (kernel, copy, memset, GEMM) from now fail when it would run.
+// Nothing runs after it; the call that waits for it and all later calls return the error.
 void FailWork(uint64_t piece, cudaError_t error);
-// Whether the failure asked for last has happened.
+// Whether the failure that was requested last has happened.
 bool HasFailed();
 
-// Since Reset: calls that may fail, pieces of work done.
+// Counts since Reset: calls that may fail, and pieces of work that have run.
 uint64_t CallCount();
 uint64_t WorkCount();
 
-// What was made and not given back, one line each: device memory, registrations, streams, events,
-// handles.
+// Resources that were created and not released, one line each: device memory, registrations,
+// streams, events, handles.
 std::vector<std::string> Leaks();
 
-// Faults of use end the process, unless they are collected. Setting it forgets those kept.
+// A fault (an incorrect use of CUDA) ends the process unless faults are collected. CollectFaults
+// clears the collected faults; TakeFaults returns and clears them.
 void CollectFaults(bool collect);
 std::vector<std::string> TakeFaults();
 
-// For tests of kernels: device memory read and written from outside, all work done first.
+// Copy to and from device memory for tests of kernels. They finish all work first.
 void WriteDevice(void* device, const void* host, uint64_t bytes);
 void ReadDevice(void* host, const void* device, uint64_t bytes);
 

@@ -6,8 +6,8 @@
 #include <mutex>
 #include <vector>
 
-#include "tests/fake_cuda/block.h"
 #include "tests/fake_cuda/fake_cuda_control.h"
+#include "tests/fake_cuda/thread_block.h"
 
 namespace fake_cuda {
 namespace {

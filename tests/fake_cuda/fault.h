@@ -4,11 +4,12 @@
 
 namespace fake_cuda {
 
-// A fault of use: one line on standard error and the end of the process, or, while faults are
-// collected, kept for TakeFaults. Inside a kernel the line says which one, block and thread.
+// Reports an incorrect use of CUDA. It prints one line on standard error and ends the process;
+// while faults are collected, it keeps the line for TakeFaults and returns. While a kernel runs,
+// the line names the kernel, thread block and thread.
 void Fault(const std::string& text);
 
-// Whether Fault returns. For faults that leave nothing to go on with.
+// Whether faults are collected, so that Fault returns. For callers that cannot go on after a fault.
 bool IsCollecting();
 
 }  // namespace fake_cuda

@@ -5,13 +5,13 @@
 
 namespace fake_cuda {
 
-// A thread of a block: a stack of its own that runs until it yields. Only the scheduler resumes,
-// only the fiber that runs yields; both on whatever thread of the system holds the runtime's lock.
-// The address and the thread sanitizer are told of every switch. A stack is closed by a page
-// nobody may touch.
+// Runs one CUDA thread of a thread block: a function with a stack of its own that runs until it
+// yields. Only the scheduler resumes a fiber, and only the running fiber yields; both happen on the
+// operating system thread that holds the runtime's lock. Every switch is announced to the address
+// sanitizer and the thread sanitizer. A guard page ends each stack.
 class Fiber {
  public:
-  // `body` begins at the first Resume and never returns.
+  // `body` starts at the first Resume and never returns.
   explicit Fiber(std::function<void()> body);
   ~Fiber();
   Fiber(const Fiber&) = delete;
@@ -19,14 +19,14 @@ class Fiber {
 
   // Runs the fiber until it yields.
   void Resume();
-  // Goes back to Resume.
+  // Returns to the caller of Resume.
   void Yield();
-  // Forgets where the fiber was: the next Resume begins `body` anew. What lay on the stack is not
-  // destroyed; device code owns nothing.
+  // Makes the next Resume start `body` from its beginning. Objects on the stack are not destroyed;
+  // device code owns nothing.
   void Restart();
 
  private:
-  struct Switches;  // who is who, for the switch and for the sanitizers
+  struct Switches;  // both contexts, for the switch and for the sanitizers
 
   std::function<void()> body_;
   std::byte* stack_;

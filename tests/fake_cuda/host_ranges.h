@@ -6,17 +6,18 @@
 
 namespace fake_cuda {
 
-// A hash of host bytes, to see whether someone changed them.
+// Hashes host bytes, so that a later hash shows whether they were changed.
 uint64_t HashBytes(const void* bytes, uint64_t count);
 
-// The page-locked ranges of the host.
+// The ranges of host memory that are page-locked, by cudaHostRegister or cudaHostAlloc.
 class HostRanges {
  public:
-  // False when it overlaps one.
+  // Returns false when the range overlaps one that is there already. `allocated`: the fake
+  // allocated the memory itself (cudaHostAlloc).
   bool Add(void* begin, uint64_t bytes, bool allocated);
-  // The bytes of the range that begins there, or 0.
+  // The size of the range that begins at `begin`, or 0 where none does.
   uint64_t Find(const void* begin) const;
-  // Whether the fake itself allocated it.
+  // Whether the fake itself allocated the range that begins at `begin`.
   bool IsAllocated(const void* begin) const;
   void Remove(const void* begin);
   bool Contains(const void* begin, uint64_t bytes) const;

@@ -5,8 +5,8 @@
 
 namespace fake_cuda {
 
-// Numbers from a seed (SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number
-// generators", OOPSLA 2014): what the fake chooses, it chooses again with the same seed.
+// Pseudorandom numbers from a seed (SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom
+// number generators", OOPSLA 2014). With the same seed the fake makes the same choices.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
@@ -17,14 +17,14 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
     return z ^ (z >> 31);
   }
-  // 0 .. count - 1.
+  // A number from 0 to count - 1.
   uint64_t Below(uint64_t count) { return Next() % count; }
 
  private:
   uint64_t state_;
 };
 
-// An order of 0 .. count - 1 that needs no table: i -> (first + i * step) mod count.
+// A random permutation of 0 .. count - 1 that needs no table: i -> (first + i * step) mod count.
 class RandomOrder {
  public:
   RandomOrder(uint64_t count, Random& random) : count_(count), first_(random.Below(count)) {

@@ -43,7 +43,7 @@ Call::Call(CallKind kind) : lock_(RuntimeMutex()), runtime_(TheRuntime()) {
   if (IsDue(runtime_.failing_call)) {
     runtime_.has_failed = true;
     if (refusal_ == cudaSuccess) refusal_ = runtime_.failing_call.error;
-    if (runtime_.failing_call.again == Again::kSticky) runtime_.lost = refusal_;
+    if (runtime_.failing_call.persistence == Persistence::kSticky) runtime_.lost = refusal_;
   }
 }
 
@@ -89,15 +89,15 @@ void Reset(const Options& options) {
   current_device = 0;
 }
 
-void FailCall(uint64_t call, cudaError_t error, Again again) {
+void FailCall(uint64_t call, cudaError_t error, Persistence persistence) {
   const std::lock_guard lock(RuntimeMutex());
-  TheRuntime().failing_call = {call, error, again};
+  TheRuntime().failing_call = {call, error, persistence};
   TheRuntime().has_failed = false;
 }
 
 void FailWork(uint64_t piece, cudaError_t error) {
   const std::lock_guard lock(RuntimeMutex());
-  TheRuntime().failing_work = {piece, error, Again::kSticky};
+  TheRuntime().failing_work = {piece, error, Persistence::kSticky};
   TheRuntime().has_failed = false;
 }
 

@@ -17,14 +17,15 @@
 
 namespace fake_cuda {
 
+// A failure that a test has requested (FailCall, FailWork).
 struct Failure {
-  uint64_t at = 0;  // counts down; 0 is none
+  uint64_t at = 0;  // counts down to the call or piece that fails; 0: no failure requested
   cudaError_t error = cudaSuccess;
-  Again again = Again::kOnce;
+  Persistence persistence = Persistence::kOnce;
 };
 
-// All that the fake knows. One for the process; whoever reads or writes it holds the mutex, and
-// kernels run on the thread that waits, under it.
+// The whole state of the fake. The process has one. Whoever reads or writes it holds
+// RuntimeMutex(); kernels run under that lock, on the thread whose call waits for them.
 struct Runtime {
   explicit Runtime(const Options& chosen) : options(chosen), random(chosen.seed) {}
 
@@ -34,10 +35,11 @@ struct Runtime {
   HostRanges host;
   std::vector<std::unique_ptr<CUstream_st>> streams;
   std::vector<std::unique_ptr<CUevent_st>> events;
-  std::map<const void*, std::string> handles;  // live ones of cublasLt and what they are
-  // What an algorithm was chosen for, and what cublasLtMatmulAlgoCheck allowed it for, as hashes.
+  std::map<const void*, std::string> handles;  // live handles of cublasLt and what they are
+  // Pairs of hashes: what an algorithm was chosen for, and what cublasLtMatmulAlgoCheck allowed it
+  // for.
   std::set<std::pair<uint64_t, uint64_t>> checked_algorithms;
-  double host_milliseconds = 0;  // the host has seen that much pass
+  double host_milliseconds = 0;  // the host's time on the fake's clock
 
   cudaError_t lost = cudaSuccess;  // every call returns it from now on
   Failure failing_call;
@@ -48,19 +50,21 @@ struct Runtime {
 };
 
 std::mutex& RuntimeMutex();
-// Made at the first use, with the default options.
+// The state, created at the first use with the default options.
 Runtime& TheRuntime();
 
 enum class CallKind { kOrdinary, kReleasing };
 
-// One call of the API: takes the lock, counts, and knows whether it has to fail. An ordinary call
-// that is refused does nothing but return Refusal(); a releasing one does its work all the same.
+// The scope of one call of the API. It takes the lock, counts the call and decides whether it
+// fails. An ordinary call that is refused only returns Refusal(); a call that releases something
+// does its work all the same.
 class Call {
  public:
   explicit Call(CallKind kind = CallKind::kOrdinary);
   bool refused() const { return refusal_ != cudaSuccess; }
   cudaError_t Refusal() const { return Return(refusal_); }
-  // Keeps an error for this thread's cudaGetLastError. What the context was lost to comes first.
+  // Returns the error and keeps it for this thread's cudaGetLastError. If the context is lost, it
+  // returns the error that lost it instead.
   cudaError_t Return(cudaError_t error) const;
   Runtime& runtime() const { return runtime_; }
 
@@ -70,28 +74,29 @@ class Call {
   cudaError_t refusal_ = cudaSuccess;
 };
 
-// This thread's cudaGetLastError, and its cudaSetDevice.
+// The calling thread's last error (cudaGetLastError) and current device (cudaSetDevice).
 cudaError_t& LastError();
 int& CurrentDevice();
 
-// The live stream or event of a handle, or null: unknown ones are the caller's mistake to report as
-// cudaErrorInvalidResourceHandle; destroyed ones are a fault, for a GPU's answer is undefined. The
-// default stream, which the project does not use, is a fault as well.
+// The live stream or event of a handle, or null. For an unknown handle the caller returns
+// cudaErrorInvalidResourceHandle. A destroyed one is a fault, since a GPU's behaviour is undefined
+// then. The default stream, which the project does not use, is a fault as well.
 CUstream_st* FindStream(const Runtime& runtime, CUstream_st* stream);
 CUevent_st* FindEvent(const Runtime& runtime, CUevent_st* event);
 
-// Puts work behind the stream's.
+// Appends work to the stream's queue.
 void Push(Runtime& runtime, CUstream_st& stream, Work work);
-// Runs work until the recording is done, in an order of streams that events allow: sometimes only
-// what is needed, sometimes other streams first. Ends early when the context is lost.
+// Runs work until the recording is done, in a random order of streams that the events allow:
+// sometimes only what is needed, sometimes other streams first. Ends early when the context is
+// lost.
 void RunUntil(Runtime& runtime, const Recording& recording);
-// All work of a stream; of all streams.
+// Run all work of one stream, and of all streams.
 void RunStream(Runtime& runtime, CUstream_st& stream);
 void RunAll(Runtime& runtime);
-// One piece of some stream, if any can run.
+// Runs one piece of work of some stream, if any can run.
 void RunSomething(Runtime& runtime);
 
-// Opens device memory for as long as it lives.
+// Keeps device memory accessible for as long as this object lives.
 class OpenHeap {
  public:
   explicit OpenHeap(DeviceHeap& heap) : heap_(heap) { heap_.Open(); }

@@ -12,37 +12,38 @@
 
 namespace fake_cuda {
 
-// One cudaEventRecord: shared by the event, by the work that does it and by those that wait for it.
+// One call of cudaEventRecord. The event, the work that executes the call and the work that waits
+// for it share it.
 struct Recording {
   bool done = false;
   double milliseconds = 0;  // on the fake's clock
 };
 
-// Host memory that belongs to a piece of work from the call on.
+// Host memory that a piece of work uses, from the call until the work has run.
 struct HostUse {
   std::byte* begin = nullptr;
   uint64_t bytes = 0;
   bool is_target = false;
-  uint64_t hash = 0;  // of what it held at the call, or since the device changed it
+  uint64_t hash = 0;  // of its contents at the call, or after the device's last change to it
 };
 
-// A piece of a stream's queue. Exactly one of run, records, waits is set.
+// One entry of a stream's queue. Exactly one of run, records and waits is set.
 struct Work {
   std::string what;           // for messages
-  std::function<void()> run;  // device memory is open
+  std::function<void()> run;  // called while device memory is accessible
   std::shared_ptr<Recording> records;
   std::shared_ptr<Recording> waits;
   std::vector<HostUse> host;
-  const void* workspace = nullptr;  // of a product, in device memory
+  const void* workspace = nullptr;  // of a GEMM, in device memory
   uint64_t workspace_bytes = 0;
-  double milliseconds = 0;  // it takes
+  double milliseconds = 0;  // its duration on the fake's clock
   double earliest = 0;      // the host's time at the call
 };
 
 }  // namespace fake_cuda
 
-// What the handles point to. A destroyed one is kept until Reset, so that its use is noticed; a
-// destroyed stream's queue still runs.
+// The objects that stream and event handles point to. A destroyed one is kept until Reset, so that
+// its use is noticed; the queue of a destroyed stream still runs.
 struct CUstream_st {
   int number = 0;
   bool destroyed = false;

@@ -92,8 +92,8 @@ TEST(StageMemory, CountsThatDoNotFitAreSaidToOverflow) {
   EXPECT_FALSE(WorkspaceBytes(spec, kFeedForward, many, 4_B, PassesOver::kTraining).ok());
 }
 
-Moments UseOf(const ArrayDescription& array, ScratchOf pass) {
-  return pass == ScratchOf::kBackward ? array.backward : array.forward;
+LiveRange UseOf(const ArrayDescription& array, ScratchPass pass) {
+  return pass == ScratchPass::kBackward ? array.backward : array.forward;
 }
 
 RC_GTEST_PROP(ArrayLayout, NoTwoArraysInUseAtOnceShareMemory, ()) {
@@ -105,13 +105,13 @@ RC_GTEST_PROP(ArrayLayout, NoTwoArraysInUseAtOnceShareMemory, ()) {
     if (kind == StageKind::kExperts && spec.experts.experts == 0) continue;
     const ArrayDescriptions arrays = ArraysOf(spec, kind);
     const ArrayLayout kept = ArrayLayout::Kept(arrays, tokens, value_bytes);
-    for (const ScratchOf pass :
-         {ScratchOf::kForward, ScratchOf::kKeepingForward, ScratchOf::kBackward}) {
+    for (const ScratchPass pass :
+         {ScratchPass::kForward, ScratchPass::kKeepingForward, ScratchPass::kBackward}) {
       const ArrayLayout layout = ArrayLayout::Scratch(arrays, pass, tokens, value_bytes);
       for (const ArrayDescription& a : arrays) {
         const ArrayLayout::Place& place = layout.At(a.role);
         // Every array that a pass uses has a place, and in one of the two only.
-        const bool in_kept = a.kept && pass != ScratchOf::kForward;
+        const bool in_kept = a.kept && pass != ScratchPass::kForward;
         RC_ASSERT(place.laid_out == (!in_kept && !UseOf(a, pass).empty()));
         RC_ASSERT(kept.At(a.role).laid_out == a.kept);
         if (!place.laid_out) continue;

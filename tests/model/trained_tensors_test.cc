@@ -34,7 +34,7 @@ TEST(TrainedTensors, WithoutPatternsEverythingIsTrained) {
   for (const Stage& stage : ListStages(spec)) {
     tensors += stage.tensors.size();
     EXPECT_EQ(stage.trained_parameters, stage.parameters);
-    EXPECT_EQ(stage.wants_input_gradient, stage.kind != StageKind::kEmbedding);
+    EXPECT_EQ(stage.needs_input_gradient, stage.kind != StageKind::kEmbedding);
   }
   EXPECT_EQ(NamesOf(spec, {}).size(), tensors);
 }
@@ -121,15 +121,15 @@ TEST(TrainedTensors, BackwardGoesAsDeepAsTheLowestTrainedTensor) {
   using Depths = std::vector<BackwardDepth>;
   // Embedding, attention and feed-forward of two layers, final norm, head.
   EXPECT_EQ(depths({"model.layers.1.self_attn.k_norm.weight"}),
-            (Depths{kNone, kNone, kNone, kFirst, kInput, kInput, kInput}));
+            (Depths{kNone, kNone, kNone, kInputProjections, kInput, kInput, kInput}));
   EXPECT_EQ(depths({"model.layers.0.mlp.down_proj.weight", "lm_head.weight"}),
-            (Depths{kNone, kNone, kProjection, kInput, kInput, kInput, kInput}));
+            (Depths{kNone, kNone, kOutputProjection, kInput, kInput, kInput, kInput}));
   EXPECT_EQ(depths({"model.norm.weight"}),
             (Depths{kNone, kNone, kNone, kNone, kNone, kNorm, kInput}));
   EXPECT_EQ(depths({"lm_head.weight"}),
-            (Depths{kNone, kNone, kNone, kNone, kNone, kNone, kProjection}));
+            (Depths{kNone, kNone, kNone, kNone, kNone, kNone, kOutputProjection}));
   EXPECT_EQ(depths({"model.embed_tokens.weight"}),
-            (Depths{kProjection, kInput, kInput, kInput, kInput, kInput, kInput}));
+            (Depths{kOutputProjection, kInput, kInput, kInput, kInput, kInput, kInput}));
 }
 
 RC_GTEST_PROP(TrainedTensors, TrainedParametersOfAnyUnitsAddUp, ()) {

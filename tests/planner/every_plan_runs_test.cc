@@ -253,7 +253,7 @@ void ExpectEveryPlanRuns(DeviceKind device, uint64_t cases) {
     }
     const ChunkTable chunks = *CutIntoChunks(made.spec, made.job, plan);
     in_shards += std::any_of(chunks.chunks.begin(), chunks.chunks.end(), [](const Chunk& chunk) {
-      return chunk.link >= 0 && chunk.shards > 1;
+      return chunk.group >= 0 && chunk.shards > 1;
     });
   }
   // Neither almost everything nor almost nothing fits, and some layers are cut.
@@ -304,7 +304,7 @@ TEST(EveryPlanRuns, OfTheCatalogsDenseModelsOnTheCatalogsMachines) {
         ASSERT_TRUE(schedule.ok()) << schedule.status();
         EXPECT_TRUE(VerifySchedule(*schedule).ok());
         in_shards +=
-            schedule->chunks.links.size() < static_cast<size_t>(schedule->chunks.layers.size());
+            schedule->chunks.groups.size() < static_cast<size_t>(schedule->chunks.layers.size());
       }
     }
   }

@@ -34,7 +34,7 @@ TEST(EstimateSave, CountsTheBytesThatACheckpointHas) {
     EXPECT_EQ(estimate.bytes, Bytes(bytes));
     EXPECT_EQ(estimate.weights_bytes, Bytes(weights));
     EXPECT_TRUE(estimate.assumed);
-    EXPECT_DOUBLE_EQ(estimate.seconds(), static_cast<double>(bytes) / kAssumedDisk);
+    EXPECT_DOUBLE_EQ(estimate.seconds(), static_cast<double>(bytes) / kAssumedDiskBytesPerSecond);
     profile.disks.push_back({.write_bytes_per_second = {.value = 5e8}});
     EXPECT_DOUBLE_EQ(EstimateSave(spec, job, profile).seconds(), static_cast<double>(bytes) / 5e8);
   }

@@ -7,15 +7,15 @@
 
 namespace horizon {
 
-// A plan of a small model on a machine with round numbers, with three measured steps of which each
-// operation took twice what was predicted.
+// A made-up view for tests: a plan of a small model on a machine with round numbers, with three
+// measured steps in which each operation took twice the predicted time.
 RunView MadeView();
 
-// The run folder that such a run leaves, complete, in a new folder below the test's temporary one.
-// Its lines are of steps 1 to `steps`.
+// Writes the complete run folder of such a run below the test's temporary folder and returns its
+// path. metrics.jsonl has the steps 1 to `steps`.
 std::string MadeRun(Io& io, int64_t steps = 3);
 
-// The run.json of such a run.
+// The text of the run.json of such a run.
 std::string MadeOutcome(int64_t steps, bool interrupted = false);
 
 }  // namespace horizon

@@ -65,7 +65,7 @@ TEST_F(RunViewTest, ReadsHowTheMachinesSpeedChangedMeanwhile) {
   Write("run.json", text);
   const absl::StatusOr<RunView> view = ReadRun(*io_, folder_);
   ASSERT_TRUE(view.ok()) << view.status();
-  EXPECT_EQ(view->outcome->speed_change->products, 0.5);
+  EXPECT_EQ(view->outcome->speed_change->gemm, 0.5);
   EXPECT_EQ(view->outcome->speed_change->memory, 2);
   EXPECT_EQ(view->outcome->step_seconds_at_speed->error, 0.25);
   for (const std::string wrong : {R"({"products": 0, "memory": 2})", R"({"products": 1})", "7",

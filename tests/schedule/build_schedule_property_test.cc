@@ -52,7 +52,8 @@ RC_GTEST_PROP(BuildSchedule, HorizonLoadsAsSeldomAsTheRingAllows, ()) {
   const std::vector<int64_t> loads = LoadsOf(s);
   const bool chunk_major = s.plan.accumulation_order == AccumulationOrder::kChunkMajor;
   const int64_t passes = chunk_major ? 1 : s.job.accumulation;
-  const bool holds_block = !s.plan.recompute || s.plan.buffer_depth >= chunks.LargestBlock();
+  const bool holds_block =
+      !s.plan.recompute || s.plan.buffer_depth >= chunks.LargestRecomputeBlock();
 
   int64_t layer_loads = 0;
   int64_t streamed = 0;
@@ -96,7 +97,7 @@ RC_GTEST_PROP(BuildSchedule, OffloadBaselinesLoadEveryLayerInBothDirections, ())
   RC_PRE(IsSimulatedOnly(random.plan.strategy));
   const Schedule s = *BuildOrDiscard(random, PassKind::kTrain);
   const std::vector<int64_t> loads = LoadsOf(s);
-  const bool twice = !s.plan.recompute || s.plan.buffer_depth >= s.chunks.LargestBlock();
+  const bool twice = !s.plan.recompute || s.plan.buffer_depth >= s.chunks.LargestRecomputeBlock();
   for (int32_t c = 0; c < static_cast<int32_t>(loads.size()); ++c) {
     if (s.chunks.chunks[c].resident) {
       RC_ASSERT(loads[c] == 1);

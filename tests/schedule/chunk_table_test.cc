@@ -40,7 +40,7 @@ std::string Picture(const ChunkTable& table) {
   for (int32_t c = 0; c < static_cast<int32_t>(table.chunks.size()); ++c) {
     const Chunk& chunk = table.chunks[c];
     text += StrCat(table.NameOf(c), chunk.resident ? "* " : " ", chunk.parameters);
-    if (chunk.link >= 0) text += StrCat(" link ", chunk.link, " block ", chunk.block);
+    if (chunk.group >= 0) text += StrCat(" link ", chunk.group, " block ", chunk.recompute_block);
     text += "\n";
   }
   return text;
@@ -58,7 +58,7 @@ TEST(ChunkTable, OneLayerAChunkWhenBlocksAreLayers) {
   EXPECT_EQ(table.head, (IndexRange{3, 4}));
   EXPECT_FALSE(table.tied);
   EXPECT_EQ(table.parameters, 256u + 2 * 656 + 8 + 256);
-  EXPECT_EQ(table.LargestBlock(), 1);
+  EXPECT_EQ(table.LargestRecomputeBlock(), 1);
 }
 
 // A block never shares a chunk with the next one, however much room there is.
@@ -85,12 +85,12 @@ TEST(ChunkTable, StagesPackWithinABlock) {
 
 TEST(ChunkTable, ALastBlockMayBeShorter) {
   const ChunkTable table = Cut(TinyModel(3), PlanOf(kLink * 656, 2));
-  ASSERT_EQ(table.blocks.size(), 2u);
-  EXPECT_EQ(table.blocks[0].chunks, (IndexRange{1, 3}));
-  EXPECT_EQ(table.blocks[0].links, (IndexRange{0, 2}));
-  EXPECT_EQ(table.blocks[1].chunks, (IndexRange{3, 4}));
-  EXPECT_EQ(table.blocks[1].links, (IndexRange{2, 3}));
-  EXPECT_EQ(table.LargestBlock(), 2);
+  ASSERT_EQ(table.recompute_blocks.size(), 2u);
+  EXPECT_EQ(table.recompute_blocks[0].chunks, (IndexRange{1, 3}));
+  EXPECT_EQ(table.recompute_blocks[0].groups, (IndexRange{0, 2}));
+  EXPECT_EQ(table.recompute_blocks[1].chunks, (IndexRange{3, 4}));
+  EXPECT_EQ(table.recompute_blocks[1].groups, (IndexRange{2, 3}));
+  EXPECT_EQ(table.LargestRecomputeBlock(), 2);
 }
 
 TEST(ChunkTable, Fp32ComputeMovesTwiceTheBytes) {
@@ -121,8 +121,8 @@ TEST(ChunkTable, LargeStagesAreCutIntoShards) {
             "head shard 1/3 4096\n"
             "head shard 2/3 4096\n"
             "head shard 3/3 1408\n");
-  EXPECT_EQ(table.links.size(), 3u);
-  EXPECT_EQ(table.links[1], (IndexRange{4, 7}));
+  EXPECT_EQ(table.groups.size(), 3u);
+  EXPECT_EQ(table.groups[1], (IndexRange{4, 7}));
   EXPECT_EQ(table.PiecesOf(table.chunks[2]).front().units, (UnitRange{1024, 1200}));
 }
 
@@ -355,25 +355,25 @@ void CheckUnitsOnce(const ChunkTable& table) {
 
 void CheckRuns(const ChunkTable& table) {
   int32_t next_chunk = table.layers.begin;
-  for (int32_t link = 0; link < static_cast<int32_t>(table.links.size()); ++link) {
-    const IndexRange chunks = table.links[link];
+  for (int32_t group = 0; group < static_cast<int32_t>(table.groups.size()); ++group) {
+    const IndexRange chunks = table.groups[group];
     RC_ASSERT(chunks.begin == next_chunk && chunks.size() > 0);
     for (int32_t c = chunks.begin; c < chunks.end; ++c) {
-      RC_ASSERT(table.chunks[c].link == link);
+      RC_ASSERT(table.chunks[c].group == group);
       RC_ASSERT(table.chunks[c].shard == c - chunks.begin);
       RC_ASSERT(table.chunks[c].shards == chunks.size());
     }
     next_chunk = chunks.end;
   }
   RC_ASSERT(next_chunk == table.layers.end);
-  Block last{{table.layers.begin, table.layers.begin}, {0, 0}};
-  for (int32_t b = 0; b < static_cast<int32_t>(table.blocks.size()); ++b) {
-    const Block& block = table.blocks[b];
-    RC_ASSERT(block.chunks.begin == last.chunks.end && block.links.begin == last.links.end);
-    RC_ASSERT(block.chunks.begin == table.links[block.links.begin].begin);
-    RC_ASSERT(block.chunks.end == table.links[block.links.end - 1].end);
+  RecomputeBlock last{{table.layers.begin, table.layers.begin}, {0, 0}};
+  for (int32_t b = 0; b < static_cast<int32_t>(table.recompute_blocks.size()); ++b) {
+    const RecomputeBlock& block = table.recompute_blocks[b];
+    RC_ASSERT(block.chunks.begin == last.chunks.end && block.groups.begin == last.groups.end);
+    RC_ASSERT(block.chunks.begin == table.groups[block.groups.begin].begin);
+    RC_ASSERT(block.chunks.end == table.groups[block.groups.end - 1].end);
     for (int32_t c = block.chunks.begin; c < block.chunks.end; ++c) {
-      RC_ASSERT(table.chunks[c].block == b);
+      RC_ASSERT(table.chunks[c].recompute_block == b);
     }
     last = block;
   }
@@ -381,8 +381,8 @@ void CheckRuns(const ChunkTable& table) {
 }
 
 void CheckBlocksHoldTheirLayers(const ChunkTable& table, int64_t interval) {
-  for (int64_t b = 0; b < static_cast<int64_t>(table.blocks.size()); ++b) {
-    const IndexRange chunks = table.blocks[b].chunks;
+  for (int64_t b = 0; b < static_cast<int64_t>(table.recompute_blocks.size()); ++b) {
+    const IndexRange chunks = table.recompute_blocks[b].chunks;
     for (int32_t c = chunks.begin; c < chunks.end; ++c) {
       for (const ChunkPiece& piece : table.PiecesOf(table.chunks[c])) {
         const int64_t layer = table.stages[piece.stage].layer;
@@ -407,7 +407,7 @@ void CheckSizesAndNames(const ChunkTable& table, uint64_t most_parameters) {
     RC_ASSERT(parameters - norm <= most_parameters);
     RC_ASSERT(names.insert(table.NameOf(c)).second);
     const bool is_layer = table.layers.contains(c);
-    RC_ASSERT(is_layer == (chunk.link >= 0) && is_layer == (chunk.block >= 0));
+    RC_ASSERT(is_layer == (chunk.group >= 0) && is_layer == (chunk.recompute_block >= 0));
     RC_ASSERT(is_layer != (table.embedding.contains(c) || table.head.contains(c)));
   }
 }

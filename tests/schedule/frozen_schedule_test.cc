@@ -157,7 +157,7 @@ TEST(FrozenSchedule, NothingBelowTheLowestTrainedTensorIsDifferentiated) {
   const Schedule s = small.Build();
   // Chunks: embedding 0; layers 0 and 1; attention 2; feed-forward 2; layer 3 with the final norm;
   // head 6.
-  EXPECT_EQ(s.chunks.first_differentiated_link, 3);
+  EXPECT_EQ(s.chunks.first_differentiated_group, 3);
   EXPECT_EQ(LaneText(s.steady, Lane::kCompute),
             "forward 1, forward 2, forward 3, forward 4, forward 5, loss 6, backward 5, "
             "recompute 4, backward 4");
@@ -179,7 +179,7 @@ TEST(FrozenSchedule, ATrainedHeadAloneNeedsNoBackward) {
   EXPECT_EQ(BytesOf(s.memory, BufferKind::kAnchor), 0_B);
 }
 
-TEST(FrozenSchedule, AFinalNormAloneIsALinkOfItsOwn) {
+TEST(FrozenSchedule, AFinalNormAloneIsAChunkGroupOfItsOwn) {
   Small small;
   small.job.train = {"model.norm.weight"};
   const Schedule s = small.Build();
@@ -192,7 +192,7 @@ TEST(FrozenSchedule, TrainedEmbeddingsDifferentiateEverything) {
   Small small;
   small.job.train = {"model.embed_tokens.weight"};
   const Schedule s = small.Build();
-  EXPECT_EQ(s.chunks.first_differentiated_link, 0);
+  EXPECT_EQ(s.chunks.first_differentiated_group, 0);
   const Small all;
   // The input gradients of all multiplies stay, the weight gradients go.
   EXPECT_LT(FlopsOf(s, OperationKind::kBackward), FlopsOf(all.Build(), OperationKind::kBackward));

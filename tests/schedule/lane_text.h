@@ -6,8 +6,8 @@
 
 namespace horizon {
 
-// "load_chunk 1, forward 1 mb1, ...": the operations of one lane in order, with their chunk and,
-// past the first, their micro-batch.
+// The operations of one lane as text, in order, with their chunk and, after the first micro-batch,
+// the micro-batch: "load_chunk 1, forward 1 mb1, ...". For expectations in tests.
 std::string LaneText(const Phase& phase, Lane lane);
 
 }  // namespace horizon

@@ -8,8 +8,8 @@
 
 namespace horizon {
 
-// A way to break a good schedule. `make` returns every schedule this breakage gives from `good`
-// (none where it does not apply); each must be refused by VerifySchedule.
+// A way to break a correct schedule. `make` returns every broken schedule that it can make from
+// `good` (none where it does not apply). VerifySchedule must refuse each of them.
 struct Mutant {
   std::string name;
   std::function<std::vector<Schedule>(const Schedule& good)> make;
@@ -17,7 +17,7 @@ struct Mutant {
 
 std::vector<Mutant> AllMutants();
 
-// Takes an operation out of a phase. Waits for it become waits for nothing (they are removed).
+// Removes an operation from a phase, together with all waits for it.
 void RemoveOperation(Phase& phase, OperationId id);
 
 }  // namespace horizon

@@ -8,7 +8,9 @@
 
 namespace horizon {
 
-// A model, a job and a plan that go together, as random as the rules allow.
+// Generators of random models, jobs and plans for property tests.
+
+// A model, a job and a plan that are valid together.
 struct RandomCase {
   ModelSpec spec;
   TrainingJob job;
@@ -16,19 +18,20 @@ struct RandomCase {
 };
 
 rc::Gen<ModelSpec> RandomModel();
-// Strategy `horizon` with every other field random.
+// A case of strategy `horizon`, with every other field random.
 rc::Gen<RandomCase> RandomHorizonCase();
-// Any strategy; fields a strategy prescribes are set as it wants them.
+// A case of any strategy. Fields that the strategy prescribes have the prescribed values.
 rc::Gen<RandomCase> RandomAnyCase();
 
-// The same with some tensors frozen: a random set, or one that people use (no embeddings, norms
-// alone, the last layers, the head, ...).
+// Freezes some tensors of a case: a random set, or a set that people use (no embeddings, norms
+// only, the last layers, the head, ...).
 void FreezeSome(RandomCase& random);
 rc::Gen<RandomCase> RandomFrozenCase();
 
 void showValue(const RandomCase& value, std::ostream& os);
 
-// A dense model small enough to solve by hand: hidden 8, one head, 2-layer default.
+// A dense model that is small enough to compute by hand: hidden size 8, one head, by default 2
+// layers.
 ModelSpec TinyModel(int64_t layers = 2);
 
 }  // namespace horizon

@@ -9,12 +9,12 @@
 
 namespace horizon {
 
-// Jobs and plans with every field anywhere in its range, both ends included; they need not go
-// together with any model. For tests of the file formats.
+// Generators of jobs and plans for tests of the file formats. Every field is anywhere in its range,
+// including both ends; the values need not be valid together or for any model.
 
-// Any UTF-8: quotes, control characters, NUL, four-byte characters.
+// Any UTF-8 text: with quotes, control characters, NUL and four-byte characters.
 rc::Gen<std::string> AnyText();
-// UTF-8 without control characters.
+// UTF-8 text without control characters.
 rc::Gen<std::string> PlainText();
 
 rc::Gen<TrainingJob> RandomJobRecord(rc::Gen<std::string> text);

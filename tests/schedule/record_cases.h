@@ -9,12 +9,13 @@
 
 namespace horizon {
 
-// What every file format made of a record (common/documents/record.h) must refuse, tried on all its
-// fields. `written` is the record with its defaults as JSON; from it come the names and kinds of
-// the fields, so that a new field is tried without a change here. `read` parses and reads a text.
+// Checks what every file format of a record (common/documents/record.h) must refuse, for all its
+// fields. `written` is the record with its default values as JSON. The names and kinds of the
+// fields are taken from it, so that a new field is tested without a change here. `read` parses a
+// text and reads the record.
 using ReadText = std::function<absl::Status(std::string_view text)>;
 
-// A number's field with JSON literals on both sides of both ends of its range.
+// A numeric field, with JSON literals at both ends of its range and just beyond them.
 struct FieldRange {
   std::string_view name;
   std::string_view below;  // refused
@@ -23,14 +24,15 @@ struct FieldRange {
   std::string_view above;  // refused
 };
 
-// Both ends of every numeric field; fails when a numeric field has no entry in `ranges`.
+// Tries both ends of every numeric field. Fails if a numeric field has no entry in `ranges`.
 void ExpectRangesKept(std::string_view written, std::span<const FieldRange> ranges,
                       const ReadText& read);
-// A value of every other kind in every field. Reals must stand in `written` with a fraction.
+// Tries a value of every other kind in every field. Real numbers must have a fraction in `written`.
 void ExpectWrongTypesRefused(std::string_view written, const ReadText& read);
-// Every name with a letter too many is unknown, and the message suggests the right one.
+// Adds a letter to every name: it must be unknown, and the message must suggest the right name.
 void ExpectMisspellingsSuggested(std::string_view written, const ReadText& read);
-// Versions that are not 1; texts that are empty, no object, too large or too deep.
+// Tries versions other than 1, and texts that are empty, not an object, too large or nested too
+// deeply.
 void ExpectHostileTextsRefused(const ReadText& read);
 
 }  // namespace horizon

@@ -59,7 +59,7 @@ TEST_P(EveryPass, JsonSumsAgreeWithTheSchedule) {
   EXPECT_EQ(*json.root.Find("strategy")->As<std::string>(), "horizon");
   EXPECT_EQ(At(json, {"parameters"}), static_cast<int64_t>(schedule.chunks.parameters));
   EXPECT_EQ(At(json, {"chunks"}), static_cast<int64_t>(schedule.chunks.chunks.size()));
-  EXPECT_EQ(At(json, {"blocks"}), static_cast<int64_t>(schedule.chunks.blocks.size()));
+  EXPECT_EQ(At(json, {"blocks"}), static_cast<int64_t>(schedule.chunks.recompute_blocks.size()));
   EXPECT_EQ(At(json, {"operations", "first"}),
             static_cast<int64_t>(schedule.first.operations.size()));
   EXPECT_EQ(At(json, {"operations", "steady"}),

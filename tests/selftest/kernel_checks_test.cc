@@ -33,17 +33,17 @@ std::vector<std::string> FindingsOf(const KernelCheck& check, DeviceKind kind,
   {
     absl::StatusOr<ComputeDevice> device =
         OpenComputeDevice({.name = {.kind = kind},
-                           .capacity = KernelWorld::DeviceBytes(kind, kThreads),
+                           .capacity = KernelCheckEnvironment::DeviceBytes(kind, kThreads),
                            .clock = clock,
                            .log = &log});
     EXPECT_TRUE(device.ok()) << device.status();
     KernelTable table = *device->kernels;
     if (change != nullptr) change(table);
     device->kernels = &table;
-    const absl::StatusOr<std::unique_ptr<KernelWorld>> world =
-        KernelWorld::Create(*device, kind, kThreads);
-    EXPECT_TRUE(world.ok()) << world.status();
-    check.run(**world, findings);
+    const absl::StatusOr<std::unique_ptr<KernelCheckEnvironment>> environment =
+        KernelCheckEnvironment::Create(*device, kind, kThreads);
+    EXPECT_TRUE(environment.ok()) << environment.status();
+    check.run(**environment, findings);
   }
   const bool leaks = kind == DeviceKind::kCuda && !fake_cuda::Leaks().empty();
   EXPECT_FALSE(leaks);
@@ -76,7 +76,7 @@ void Fail(KernelTable& table) {
 
 // A kernel that gives up when one of its gradients is left out.
 absl::Status NormWithBothGradients(const KernelContext& context, const RmsNormBackward& args) {
-  if (args.x_gradient == nullptr || !args.weight_gradient.wanted()) return absl::OkStatus();
+  if (args.x_gradient == nullptr || !args.weight_gradient.is_needed()) return absl::OkStatus();
   return RmsNormBackwardHost(context, args);
 }
 absl::Status HeadWithBothGradients(const KernelContext& context, const HeadLoss& args) {
@@ -98,8 +98,8 @@ TEST(KernelChecks, AKernelThatDoesNothingIsFoundByTheCheckThatNamesIt) {
       {"rms_norm", Skip<&KernelTable::rms_norm_backward, RmsNormBackward>},
       {"rms_norm", [](KernelTable& table) { table.rms_norm_backward = NormWithBothGradients; }},
       {"rms_norm, weight offset", Skip<&KernelTable::rms_norm_forward, RmsNormForward>},
-      {"rotary", Skip<&KernelTable::rotary, Rotary>},
-      {"rotary, partial", Skip<&KernelTable::rotary, Rotary>},
+      {"rotary", Skip<&KernelTable::apply_rotary, ApplyRotary>},
+      {"rotary, partial", Skip<&KernelTable::apply_rotary, ApplyRotary>},
       {"residual", Skip<&KernelTable::residual_add, ResidualAdd>},
       {"embedding", Skip<&KernelTable::embed_forward, EmbedForward>},
       {"embedding", Skip<&KernelTable::embed_backward, EmbedBackward>},

@@ -8,7 +8,7 @@
 
 namespace horizon {
 
-// Schedules and costs made by hand, for timelines that are worked out in a comment.
+// Small schedules with costs made by hand, for tests that work out the timeline in a comment.
 
 struct HandOperation {
   Lane lane = Lane::kCompute;
@@ -23,9 +23,9 @@ struct HandMade {
   CostTable costs;
 };
 
-// One step, with capacity {8 cores, 10 bytes/ns of DRAM, 10 bytes/ns of link}.
+// A schedule of one step, on a machine of 8 cores with 10 bytes/ns of DRAM and 10 bytes/ns of link.
 HandMade OneStep(const std::vector<HandOperation>& first);
-// A first step and one that repeats; both are all body.
+// A schedule with a first step and a step that repeats. Both have a body and no prologue.
 HandMade Repeating(const std::vector<HandOperation>& first,
                    const std::vector<HandOperation>& steady);
 

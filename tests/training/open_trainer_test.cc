@@ -21,7 +21,7 @@ TEST(OpenTrainer, TheDeviceHasExactlyTheBytesOfTheSchedule) {
   const absl::StatusOr<OpenedTrainer> opened =
       OpenTrainer(run.model().config.spec, *std::move(schedule), {.clock = clock});
   ASSERT_TRUE(opened.ok()) << opened.status();
-  EXPECT_EQ(opened->on().high_water(), bytes);
+  EXPECT_EQ(opened->device().high_water(), bytes);
 }
 
 // Nothing runs that is not proven, whoever has built it.

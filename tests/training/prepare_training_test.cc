@@ -20,7 +20,7 @@ class PrepareTrainingTest : public testing::Test {
         PrepareTraining(run_.Context(), run_.settings, run_.model()).status();
     EXPECT_EQ(status.code(), code) << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr(message));
-    EXPECT_EQ(run_.asked_for_machine, machines);
+    EXPECT_EQ(run_.machine_requests, machines);
   }
 
   SmallRun run_;
@@ -31,7 +31,7 @@ TEST_F(PrepareTrainingTest, ANewRunIsPlannedAndWritesOnlyTheTokenisedData) {
   EXPECT_FALSE(prepared.lock.has_value());
   EXPECT_FALSE(prepared.resume.has_value());
   ASSERT_FALSE(prepared.complete());
-  EXPECT_EQ(run_.asked_for_machine, 1);
+  EXPECT_EQ(run_.machine_requests, 1);
   EXPECT_GT(prepared.planned->plan.prediction.step_seconds, 0);
   EXPECT_FALSE(FileExists(run_.io(), run_.settings.folder));
 }
@@ -81,7 +81,7 @@ TEST_F(PrepareTrainingTest, ErrorsOfTheMachineArePassedOn) {
 
 TEST_F(PrepareTrainingTest, AnotherJobThanTheCheckpointsIsRefused) {
   ASSERT_TRUE(run_.Train().status.ok());
-  run_.asked_for_machine = 0;
+  run_.machine_requests = 0;
   run_.settings.resume = "auto";
   run_.settings.job.learning_rate *= 2;
   ExpectRefused(absl::StatusCode::kInvalidArgument, "learning_rate");
@@ -89,12 +89,12 @@ TEST_F(PrepareTrainingTest, AnotherJobThanTheCheckpointsIsRefused) {
 
 TEST_F(PrepareTrainingTest, ARunWhoseStepsAreDoneIsCompleteAndNeedsNoMachine) {
   ASSERT_TRUE(run_.Train().status.ok());
-  run_.asked_for_machine = 0;
+  run_.machine_requests = 0;
   run_.settings.resume = "auto";
   const PreparedTraining prepared = run_.Prepare();
   EXPECT_TRUE(prepared.complete());
   EXPECT_TRUE(prepared.lock.has_value());
-  EXPECT_EQ(run_.asked_for_machine, 0);
+  EXPECT_EQ(run_.machine_requests, 0);
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ SmallRun::~SmallRun() { std::fclose(log_file_); }
 
 TrainingContext SmallRun::Context(Io& io) {
   return {.io = io, .clock = clock_, .log = log_, .machine = [this] {
-            ++asked_for_machine;
+            ++machine_requests;
             return LoadMachine(*io_, "cpu-desktop");
           }};
 }

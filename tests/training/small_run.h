@@ -18,28 +18,33 @@
 
 namespace horizon {
 
-// A training of a model of two layers on data of token ids, in a folder of the test's own: what
-// `train` would be told, ready to be changed. One thread.
+// A small training run for tests: a model of two layers, data of token ids, and a temporary folder.
+// A test changes `settings` as needed and then calls the steps:
+//   SmallRun run;
+//   run.settings.job.steps = 5;
+//   const FinishedTraining finished = run.Train();
+// One thread uses it.
 class SmallRun {
  public:
   SmallRun();
   ~SmallRun();
 
-  // Through `io`, which may be one that fails.
+  // The context of the run; all file access goes through `io`, which may be a FaultingIo.
   TrainingContext Context(Io& io);
   TrainingContext Context() { return Context(*io_); }
   Io& io() { return *io_; }
   const LoadedModel& model() const { return model_; }
   TrainingSettings settings;
-  int asked_for_machine = 0;
+  int machine_requests = 0;  // how often the run has asked for the machine's profile
   std::string Path(const std::string& name) const { return folder_ + "/" + name; }
-  std::string LogText();
+  std::string LogText();  // everything logged so far
 
-  // The steps one after the other; an error fails the test.
+  // Each runs the steps of a training up to its own: prepare, begin, or all of them. An error fails
+  // the test.
   PreparedTraining Prepare();
   BegunTraining Begin();
   FinishedTraining Train(const std::function<bool()>& stop_requested = {});
-  // The steps and the end of it through `io`.
+  // The same, with TrainSteps and FinishTraining through `io`.
   FinishedTraining Train(Io& io, const std::function<bool()>& stop_requested = {});
 
  private:

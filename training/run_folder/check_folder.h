@@ -6,11 +6,12 @@
 
 namespace horizon {
 
-// Whether somebody has deleted, moved or emptied a run folder while the run went on. What is
-// written there is lost then, so the run ends at the next step instead of at its end, hours later.
+// Checks whether somebody deleted, moved or emptied a run folder while the run goes on. Everything
+// written there would be lost, so the run ends at the next step instead of hours later at its end.
 //
-// OK while `folder` is at its path and holds job.json, which every run has. Else an I/O error
-// (errno ESTALE) that says what happened, such as where the folder is now. A few system calls.
+// OK if `folder` is still at its path and holds job.json, which every run has. Otherwise an I/O
+// error (errno ESTALE) that says what happened, such as where the folder is now. It costs a few
+// system calls.
 absl::Status CheckRunFolder(Io& io, const OpenFolder& folder);
 
 }  // namespace horizon

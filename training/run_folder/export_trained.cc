@@ -16,12 +16,13 @@ absl::Status ExportInto(const TrainingContext& context, const TrainingSettings& 
   ExportOptions to{
       .folder = place.folder, .dtype = settings.export_type, .config_text = model.config_text};
   if (!place.base.empty()) {
-    ASSIGN_OR_RETURN(const std::string warning, TakeModelFiles(io, place.base, spec, to));
+    ASSIGN_OR_RETURN(const std::string warning, AddModelFiles(io, place.base, spec, to));
     if (!warning.empty()) context.log.Warning(warning);
   }
-  ASSIGN_OR_RETURN(
-      to.frozen, OpenFrozen(io, settings.initial_weights, spec,
-                            {.path = settings.folder, .job = settings.job, .began = place.frozen}));
+  ASSIGN_OR_RETURN(to.frozen, OpenFrozen(io, settings.initial_weights, spec,
+                                         {.path = settings.folder,
+                                          .job = settings.job,
+                                          .initial_checksums = place.frozen}));
   return ExportModel(io, spec, values, to);
 }
 

@@ -12,21 +12,21 @@
 
 namespace horizon {
 
-// Writes the trained model into RUN/model, with what the run has kept of the model it began with.
-// The model of a run that was trained further takes the place of the older one, which stays if
-// writing fails. `frozen`: the checksums of the tensors that `values` lacks; they come from the
-// weights that the run began with.
+// Exports the trained model to RUN/model, with the files that the run kept from its initial model
+// (RUN/base). If the folder holds an older export, the new one replaces it; the older one stays if
+// writing fails. `frozen` has the checksums of the tensors that are not in `values`; they are read
+// from the weights that the run began with.
 absl::Status ExportTrained(const TrainingContext& context, const TrainingSettings& settings,
                            const LoadedModel& model, ModelValues& values,
                            const std::vector<FrozenTensor>& frozen);
 
-// The same into a new folder anywhere. `base` is a folder with the files that belong to the model
-// (RUN/base or the model's own), or empty: then there are none.
+// Where ExportInto writes a model, and where it finds the files that go with it.
 struct ExportPlace {
   const std::string& folder;
-  std::string base;
+  std::string base;  // the folder with the model's other files (RUN/base or a model folder), or ""
   const std::vector<FrozenTensor>& frozen;
 };
+// The same into a new folder anywhere. If `place.base` is empty, no other files are exported.
 absl::Status ExportInto(const TrainingContext& context, const TrainingSettings& settings,
                         const LoadedModel& model, ModelValues& values, const ExportPlace& place);
 

@@ -9,10 +9,10 @@
 
 namespace horizon {
 
-// For a run whose folder was deleted or moved (check_folder.h), which ended with
-// `summary.folder_lost`: exports the model, as it is after the last step, into a new folder beside
-// where the run folder was (RUN-rescued), and returns the I/O error that the run ends with: what
-// happened, what is lost, where the model is, and how to go on.
+// Saves the model of a run whose folder was deleted or moved (check_folder.h) and that therefore
+// ended with `summary.folder_lost`. It exports the model after the last step to a new folder beside
+// the lost one (RUN-rescued), and returns the I/O error that the run ends with: what happened, what
+// is lost, where the model is, and how to resume.
 absl::Status RescueTrained(const TrainingContext& context, const TrainingSettings& settings,
                            const LoadedModel& model, BegunTraining& begun,
                            const RunSummary& summary);

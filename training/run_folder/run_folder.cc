@@ -94,38 +94,38 @@ absl::StatusOr<std::optional<Checkpoint>> FindResume(Io& io,
   return newest;
 }
 
-absl::Status KeepModelFiles(Io& io, const std::string& run_folder, const BeganWith& began) {
+absl::Status SaveModelFiles(Io& io, const std::string& run_folder, const InitialModel& initial) {
   const std::string base = JoinPath(run_folder, kBaseFolder);
   if (io.Info(base + "/config.json").ok()) return absl::OkStatus();
   absl::Status made = io.MakeDirectory(base);
   if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
-  if (IsModelFolder(io, began.model)) {
-    ASSIGN_OR_RETURN(const std::vector<std::string> companions, CompanionFiles(io, began.model));
+  if (IsModelFolder(io, initial.model)) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> companions, CompanionFiles(io, initial.model));
     for (const std::string& path : companions) {
       const std::string name = CompanionName(path);
-      if (began.chat_template.has_value() && IsChatTemplate(name)) continue;
+      if (initial.chat_template.has_value() && IsChatTemplate(name)) continue;
       if (name.find('/') != std::string::npos) {
         made = io.MakeDirectory(ParentFolder(JoinPath(base, name)));
         if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
       }
       RETURN_IF_ERROR(CopyFileAtomically(io, path, JoinPath(base, name)));
     }
-    if (!began.spec.wrapper.empty()) {
+    if (!initial.spec.wrapper.empty()) {
       ASSIGN_OR_RETURN(const std::optional<CarriedTensors> carried,
-                       FindCarried(io, began.model, began.spec));
+                       FindCarried(io, initial.model, initial.spec));
       if (carried.has_value()) {
         RETURN_IF_ERROR(SaveCarriedTensors(io, JoinPath(base, kCarriedFile), *carried));
       }
     }
   }
-  if (began.chat_template.has_value()) {
-    RETURN_IF_ERROR(WriteTextFile(io, JoinPath(base, kChatTemplateFile), *began.chat_template));
+  if (initial.chat_template.has_value()) {
+    RETURN_IF_ERROR(WriteTextFile(io, JoinPath(base, kChatTemplateFile), *initial.chat_template));
   }
-  return WriteTextFile(io, base + "/config.json", began.config_text);
+  return WriteTextFile(io, base + "/config.json", initial.config_text);
 }
 
-absl::StatusOr<std::string> TakeModelFiles(Io& io, const std::string& base, const ModelSpec& spec,
-                                           ExportOptions& options) {
+absl::StatusOr<std::string> AddModelFiles(Io& io, const std::string& base, const ModelSpec& spec,
+                                          ExportOptions& options) {
   ASSIGN_OR_RETURN(options.copies, CompanionFiles(io, base));
   if (spec.wrapper.empty()) return std::string();
   ASSIGN_OR_RETURN(options.carried, FindCarried(io, base, spec));

@@ -12,49 +12,55 @@
 
 namespace horizon {
 
-// A run folder, `--output` of train:
-//   job.json, plan.json, train.yaml   what was asked for, and how it is done
-//   base/                             config.json and tokenizer files of the model it began with,
-//                                     and the tensors of a multimodal model's other parts
-//   metrics.jsonl, eval.jsonl         a line a step, a line an evaluation
+// The files of a run folder, `--output` of train:
+//   job.json, train.yaml, plan.json   the job, the options, and the plan that executes it
+//   base/                             config.json and tokenizer files of the initial model, and the
+//                                     tensors of a multimodal model's other parts
+//   metrics.jsonl, eval.jsonl         one line for each step; one line for each evaluation
 //   timeline.json                     the last step, for ui.perfetto.dev
-//   machine.json, prediction.json     what was predicted before the first step, and from what
+//   machine.json, prediction.json     the machine's profile, and the prediction made from it before
+//                                     the first step
 //   timelines.json                    a steady step, predicted and measured; kept up to date
-//   run.json                          what it came to, written when it ends or is stopped
+//   run.json                          the results, written when the run ends or is stopped
 //   checkpoints/step-N/               see runtime/checkpoint/
 //   model/                            the trained model
-//   lock                              held while a process works here
+//   lock                              locked while a process works in the folder
 inline constexpr char kBaseFolder[] = "base";
 
-// The folder that a path lies in, and the run that a checkpoint RUN/checkpoints/step-N belongs to.
+// The folder that contains `path`.
 std::string ParentFolder(const std::string& path);
+// The run folder of a checkpoint: RUN for RUN/checkpoints/step-N.
 std::string RunOfCheckpoint(const std::string& checkpoint);
 
-// Which checkpoint a run begins from. `resume` is --resume: nothing, "auto" (the newest of the run
-// folder, or none) or the path of a run or of one checkpoint. InvalidArgument when the run folder
-// holds steps or anything else (HoldsNoRun) and nothing was said about resuming; NotFound, with
-// what is there, when a path names no checkpoint; errors of the newest checkpoint itself as
-// OpenNewestCheckpoint has them.
+// Finds the checkpoint that a run resumes from; nullopt for a run that starts from its initial
+// weights. `resume` is the value of --resume: nothing, "auto" (the newest checkpoint of the run
+// folder, if it has one) or the path of a run or of one checkpoint. InvalidArgument if the run
+// folder holds a run or other files (HoldsNoRun) and --resume is not given, or if it holds files
+// but no run and --resume is "auto"; NotFound if a path names no checkpoint; errors of the newest
+// checkpoint as in OpenNewestCheckpoint.
 absl::StatusOr<std::optional<Checkpoint>> FindResume(Io& io,
                                                      const std::optional<std::string>& resume,
                                                      const std::string& run_folder);
 
-// Keeps what an export needs besides the trained weights in RUN/base: `config_text` and, when
-// `model` is a folder, the files beside it that belong to the model and the tensors of a multimodal
-// model's other parts. What is there already stays; config.json comes last.
-struct BeganWith {
+// The model that a run begins with.
+struct InitialModel {
   const std::string& config_text;
-  const std::string& model;  // as it was named
+  const std::string& model;  // as the user named it
   const ModelSpec& spec;
-  // The chat template that the run is told to use in place of the model's own.
+  // The chat template that replaces the model's own; none: the model's own is kept.
   std::optional<std::string> chat_template = std::nullopt;
 };
-absl::Status KeepModelFiles(Io& io, const std::string& run_folder, const BeganWith& model);
+// Writes what an export needs besides the trained weights to RUN/base: the model's config.json and,
+// if `model.model` is a folder, the other files of the model and the tensors of a multimodal
+// model's other parts. Nothing is written if RUN/base is complete; config.json, which marks it
+// complete, is written last.
+absl::Status SaveModelFiles(Io& io, const std::string& run_folder, const InitialModel& model);
 
-// Takes what KeepModelFiles kept in `base` into an export of `spec`: files to copy and carried
-// tensors. `base` may also be a model folder. The answer is a warning for people, or empty: a
-// multimodal model whose other parts are not there is exported as a text model.
-absl::StatusOr<std::string> TakeModelFiles(Io& io, const std::string& base, const ModelSpec& spec,
-                                           ExportOptions& options);
+// Adds the files that SaveModelFiles wrote to `base` to the options of an export of `spec`: files
+// to copy, and tensors of other parts to carry over. `base` may also be a model folder. Returns a
+// warning for the user, or "": if the other parts of a multimodal model are missing, it is exported
+// as a text model.
+absl::StatusOr<std::string> AddModelFiles(Io& io, const std::string& base, const ModelSpec& spec,
+                                          ExportOptions& options);
 
 }  // namespace horizon

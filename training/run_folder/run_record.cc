@@ -60,9 +60,9 @@ void TimelineRecorder::Write(const MeasuredStep& step) {
   timelines_.median_ns = step.durations.Median();
   const absl::Status written = WriteTextFile(io_, path_, WriteTimelines(timelines_));
   const Nanoseconds end = clock_.Now();
-  next_ = end + std::max(kEvery, kShare * (end - begin));
-  if (written.ok() || told_) return;
-  told_ = true;
+  next_ = end + std::max(kMinInterval, kIntervalPerWriteTime * (end - begin));
+  if (written.ok() || warned_) return;
+  warned_ = true;
   log_.Warning(
       StrCat("timelines are not kept: ", std::string(written.message()), "; training goes on"));
 }

@@ -13,24 +13,26 @@
 
 namespace horizon {
 
-// What a run leaves in its folder so that it can be shown, followed and learnt from (run_folder.h
-// has the list): what was predicted before the first step, and timelines while it goes on.
+// The files from which a run can be displayed, followed while it runs, and used to refit the
+// machine's profile (run_folder.h has the list): the prediction, written before the first step, and
+// the timelines, written while the run goes on.
 
-// Writes plan.json, machine.json and timelines.json (its predicted half) and, last,
-// prediction.json. Of a run that goes on, those and run.json are removed first: what stands there
-// is of one run.
+// Writes plan.json, machine.json, timelines.json (its predicted half, unless it has too many
+// operations) and, last, prediction.json. It first removes the old prediction.json, run.json and
+// timelines.json of a run that is resumed, so that all files belong to one run.
 absl::Status WriteRunRecord(Io& io, const std::string& folder, const ModelSpec& spec,
                             const TrainingPlan& planned);
 
-// Keeps timelines.json up to date: at the first measured step, then at most every kEvery and so
-// seldom that writing takes no more than kShare of the time, and at the end. A file that cannot be
-// written is told in the log, once, and never ends a run. One thread.
+// Keeps timelines.json up to date. It writes the file at the first measured step, then at intervals
+// of at least kMinInterval and of kIntervalPerWriteTime times what the last write took (so that
+// writing takes at most about one percent of the time), and at the end. If the file cannot be
+// written, the log says so once; that never ends a run. One thread uses it.
 class TimelineRecorder {
  public:
-  static constexpr Nanoseconds kEvery = std::chrono::seconds(5);
-  static constexpr int64_t kShare = 100;  // one part in so many
+  static constexpr Nanoseconds kMinInterval = std::chrono::seconds(5);
+  static constexpr int64_t kIntervalPerWriteTime = 100;
 
-  // `schedule` and the others outlive the recorder.
+  // The arguments passed by reference must outlive the recorder, except for `folder`.
   TimelineRecorder(Io& io, Clock& clock, Log& log, const std::string& folder,
                    const Schedule& schedule, StepTimelines predicted);
   void Record(const MeasuredStep& step);
@@ -44,8 +46,8 @@ class TimelineRecorder {
   const std::string path_;
   const Schedule& schedule_;
   StepTimelines timelines_;
-  Nanoseconds next_{0};  // not before this time
-  bool told_ = false;
+  Nanoseconds next_{0};  // the earliest time of the next write
+  bool warned_ = false;
 };
 
 }  // namespace horizon

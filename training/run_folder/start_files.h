@@ -8,23 +8,25 @@
 
 namespace horizon {
 
-// What a start writes into a run folder before its first step: job.json, train.yaml, the plan and
-// what was predicted, base/. None of it is worth keeping when the start fails or is killed, and it
-// must not be in the way of the next one.
+// Start files are the files that a run writes into its folder before its first step: job.json,
+// train.yaml, the plan, the prediction and base/. They are worthless if the start fails or is
+// killed, and must not block the next start.
 
-// Whether nothing in `folder` would be lost by a new run in it: it is missing or empty, or holds
-// start files only, of a run that did no step. Anything else in it, of ours or of others, is kept.
+// Whether a new run in `folder` would lose nothing: the folder is missing or empty, or holds only
+// start files of a run that did no step. False if it holds any other file, ours or not.
 absl::StatusOr<bool> HoldsNoRun(Io& io, const std::string& folder);
 
-// Removes the start files of a folder that holds no run, but for its lock. For the lock's holder.
+// Removes the start files of a folder that holds no run, except for its lock. The caller must hold
+// the lock.
 absl::Status RemoveStartFiles(Io& io, const std::string& folder);
 
-// Takes a start back when it fails: removes the start files when it is destroyed, and the folder
-// too where the start had made it, unless Keep was called. Destroy it while the folder is locked.
+// Undoes a start that fails: unless Keep was called, its destructor removes the start files and the
+// lock file, and also the folder if the start had created it. Destroy it while the folder is
+// locked.
 class StartGuard {
  public:
   enum class Folder { kMade, kWasThere };
-  // `io` outlives it.
+  // `was` says whether this start created the folder. `io` must outlive the guard.
   StartGuard(Io& io, std::string folder, Folder was);
   ~StartGuard();
   StartGuard(const StartGuard&) = delete;

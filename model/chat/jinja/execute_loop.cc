@@ -82,7 +82,7 @@ JinjaFlow RunLoop(JinjaRun& run, const JinjaScopePtr& scope, const JinjaStatemen
   const auto loop = std::make_shared<LoopObject>(
       statement, scope, Selected(run, scope, statement, TakeItems(run, iterable)), depth);
   if (run.failed()) return JinjaFlow::kBreak;
-  if (loop->items().empty()) return Execute(run, InnerScope(scope), statement.otherwise);
+  if (loop->items().empty()) return Execute(run, InnerScope(scope), statement.else_body);
   const JinjaValue loop_value = JinjaValue::Object(loop);
   const int32_t message = run.message;
   for (size_t i = 0; i < loop->items().size() && run.Step(statement.line); ++i) {
@@ -97,7 +97,7 @@ JinjaFlow RunLoop(JinjaRun& run, const JinjaScopePtr& scope, const JinjaStatemen
     if (flow == JinjaFlow::kBreak) break;
   }
   loop->Release();
-  return JinjaFlow::kOn;
+  return JinjaFlow::kNormal;
 }
 
 JinjaValue LoopObject::Call(JinjaRun& run, const JinjaArguments& arguments) {

@@ -28,13 +28,13 @@ JinjaFlow ExecuteSetBlock(JinjaRun& run, const JinjaScopePtr& scope,
   TracedText text;
   const JinjaScopePtr inner = InnerScope(scope);
   const JinjaFlow flow = ExecuteInto(run, inner, statement.body, text);
-  if (flow != JinjaFlow::kOn) return flow;
+  if (flow != JinjaFlow::kNormal) return flow;
   JinjaValue value = run.MakeString(std::move(text));
   if (statement.expressions[0] != nullptr) {
     value = EvaluateFilters(run, inner, *statement.expressions[0], value);
   }
   Assign(run, scope, *statement.targets[0], value);
-  return JinjaFlow::kOn;
+  return JinjaFlow::kNormal;
 }
 
 JinjaFlow ExecuteFilterBlock(JinjaRun& run, const JinjaScopePtr& scope,
@@ -42,10 +42,10 @@ JinjaFlow ExecuteFilterBlock(JinjaRun& run, const JinjaScopePtr& scope,
   TracedText text;
   const JinjaScopePtr inner = InnerScope(scope);
   const JinjaFlow flow = ExecuteInto(run, inner, statement.body, text);
-  if (flow != JinjaFlow::kOn) return flow;
+  if (flow != JinjaFlow::kNormal) return flow;
   const JinjaValue value = run.MakeString(std::move(text));
   run.Write(PythonStr(run, EvaluateFilters(run, inner, *statement.expressions[0], value)));
-  return JinjaFlow::kOn;
+  return JinjaFlow::kNormal;
 }
 
 void ExecuteCallBlock(JinjaRun& run, const JinjaScopePtr& scope, const JinjaStatement& statement) {
@@ -79,31 +79,31 @@ JinjaFlow ExecuteStatement(JinjaRun& run, const JinjaScopePtr& scope,
   switch (statement.kind) {
     case Kind::kOutput:
       ExecuteOutput(run, scope, statement);
-      return JinjaFlow::kOn;
+      return JinjaFlow::kNormal;
     case Kind::kFor:
       return ExecuteFor(run, scope, statement);
     case Kind::kIf: {
       const bool holds = PythonTruth(run, Evaluate(run, scope, *statement.expressions[0]));
-      return Execute(run, scope, holds ? statement.body : statement.otherwise);
+      return Execute(run, scope, holds ? statement.body : statement.else_body);
     }
     case Kind::kSet:
       Assign(run, scope, *statement.targets[0], Evaluate(run, scope, *statement.expressions[0]));
-      return JinjaFlow::kOn;
+      return JinjaFlow::kNormal;
     case Kind::kSetBlock:
       return ExecuteSetBlock(run, scope, statement);
     case Kind::kMacro:
       scope->Set(statement.name, MakeMacro(run, scope, statement, statement.name));
-      return JinjaFlow::kOn;
+      return JinjaFlow::kNormal;
     case Kind::kCallBlock:
       ExecuteCallBlock(run, scope, statement);
-      return JinjaFlow::kOn;
+      return JinjaFlow::kNormal;
     case Kind::kFilterBlock:
       return ExecuteFilterBlock(run, scope, statement);
     case Kind::kWith:
       return ExecuteWith(run, scope, statement);
     case Kind::kGeneration:
       ExecuteGeneration(run, scope, statement);
-      return JinjaFlow::kOn;
+      return JinjaFlow::kNormal;
     case Kind::kBreak:
       return JinjaFlow::kBreak;
     default:
@@ -159,9 +159,9 @@ JinjaFlow Execute(JinjaRun& run, const JinjaScopePtr& scope, const JinjaStatemen
     const JinjaFlow flow =
         run.Enter() ? ExecuteStatement(run, scope, statement) : JinjaFlow::kBreak;
     run.Leave();
-    if (flow != JinjaFlow::kOn) return flow;
+    if (flow != JinjaFlow::kNormal) return flow;
   }
-  return JinjaFlow::kOn;
+  return JinjaFlow::kNormal;
 }
 
 JinjaFlow ExecuteInto(JinjaRun& run, const JinjaScopePtr& scope, const JinjaStatements& statements,

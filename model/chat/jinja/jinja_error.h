@@ -7,7 +7,7 @@
 
 namespace horizon {
 
-// InvalidArgument "NAME:LINE: REASON".
+// Returns InvalidArgument "NAME:LINE: REASON", where NAME is the name of the template.
 inline absl::Status JinjaError(std::string_view name, int line, std::string_view reason) {
   return absl::InvalidArgumentError(StrCat(name, ":", line, ": ", reason));
 }

@@ -140,7 +140,7 @@ bool IsRow(const JinjaValue& value) { return value.is(Kind::kList) || value.is(K
 JinjaValue Repeat(JinjaRun& run, const JinjaValue& value, int64_t times) {
   const uint64_t count = times < 0 ? 0 : static_cast<uint64_t>(times);
   const size_t size = value.is(Kind::kString) ? value.string().size() : value.items().items.size();
-  if (size > 0 && count > run.most_text() / size) {
+  if (size > 0 && count > run.max_text_bytes() / size) {
     return run.Exhaust(StrCat("repeating ", size, " bytes or items ", count,
                               " times makes more than ", ToString(run.options().limits.output)));
   }

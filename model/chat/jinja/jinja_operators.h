@@ -5,13 +5,13 @@
 
 namespace horizon {
 
-// left + right and so on: numbers, texts, lists and tuples as in Python. Integers are 64 bits wide,
-// and what does not fit fails.
+// left + right and the other binary operators, for numbers, texts, lists and tuples as in Python.
+// Integers have 64 bits; a result that does not fit fails.
 JinjaValue ApplyBinary(JinjaRun& run, JinjaOperator operation, const JinjaValue& left,
                        const JinjaValue& right);
 // -value or +value.
 JinjaValue ApplyUnary(JinjaRun& run, JinjaOperator operation, const JinjaValue& value);
-// One link of a chain of comparisons.
+// One comparison of a chain such as a < b < c.
 bool Compare(JinjaRun& run, JinjaOperator operation, const JinjaValue& left,
              const JinjaValue& right);
 

@@ -25,7 +25,7 @@ JinjaRun::JinjaRun(const JinjaVariables& variables, const JinjaOptions& options,
     : variables_(variables),
       options_(options),
       name_(name),
-      most_text_(static_cast<size_t>(options.limits.output.value())) {}
+      max_text_bytes_(static_cast<size_t>(options.limits.output.value())) {}
 
 JinjaRun::~JinjaRun() {
   for (const std::shared_ptr<JinjaScope>& scope : scopes_) scope->variables.clear();
@@ -53,7 +53,7 @@ bool JinjaRun::Work(size_t size) {
   steps_ += 1 + static_cast<int64_t>(size / kBytesPerStep);
   if (steps_ > options_.limits.steps) {
     Exhaust(StrCat("the template takes more than ", options_.limits.steps, " steps"));
-  } else if (*memory_ > kTextsInMemory * static_cast<int64_t>(most_text_)) {
+  } else if (*memory_ > kTextsInMemory * static_cast<int64_t>(max_text_bytes_)) {
     Exhaust(StrCat("the template holds more than ",
                    ToString(options_.limits.output * static_cast<uint64_t>(kTextsInMemory)),
                    " in its variables"));
@@ -72,14 +72,14 @@ bool JinjaRun::Enter() {
 
 bool JinjaTextBuilder::Fits(size_t more) {
   if (run_.failed()) return false;
-  if (more <= run_.most_text() && text_.size() <= run_.most_text() - more) return true;
+  if (more <= run_.max_text_bytes() && text_.size() <= run_.max_text_bytes() - more) return true;
   run_.Exhaust(StrCat("a text becomes longer than ", ToString(run_.options().limits.output)));
   return false;
 }
 
 JinjaValue JinjaRun::MakeString(TracedText text) {
   if (failed()) return {};
-  if (text.size() > most_text_) {
+  if (text.size() > max_text_bytes_) {
     return Exhaust(StrCat("a text becomes longer than ", ToString(options_.limits.output)));
   }
   const size_t bytes = text.size() + text.runs().size() * sizeof(TextRun);
@@ -133,7 +133,7 @@ void JinjaRun::Keep(std::shared_ptr<JinjaScope> scope) {
 
 void JinjaRun::Write(const TracedText& text) {
   if (failed() || output_ == nullptr) return;
-  if (text.size() > most_text_ || output_->size() > most_text_ - text.size()) {
+  if (text.size() > max_text_bytes_ || output_->size() > max_text_bytes_ - text.size()) {
     Exhaust(StrCat("a text becomes longer than ", ToString(options_.limits.output)));
     return;
   }

@@ -10,8 +10,8 @@
 
 namespace horizon {
 
-// Variables that a template set, from the innermost block outwards. Macros keep the scope that they
-// were made in.
+// The variables that a template has set in one scope, and the enclosing scopes. A macro keeps the
+// scope in which it was defined.
 struct JinjaScope {
   std::shared_ptr<JinjaScope> parent;
   std::vector<std::pair<std::string, JinjaValue>> variables;
@@ -26,7 +26,7 @@ struct JinjaScope {
     variables.emplace_back(std::string(name), std::move(value));
   }
 
-  // nullptr if neither this scope nor one around it has the name.
+  // Returns nullptr if neither this scope nor an enclosing one has the name.
   const JinjaValue* Find(std::string_view name) const {
     for (const JinjaScope* scope = this; scope != nullptr; scope = scope->parent.get()) {
       for (const auto& [known, value] : scope->variables) {
@@ -37,6 +37,7 @@ struct JinjaScope {
   }
 };
 
+// Makes an empty scope inside `parent`.
 inline std::shared_ptr<JinjaScope> InnerScope(std::shared_ptr<JinjaScope> parent) {
   auto scope = std::make_shared<JinjaScope>();
   scope->parent = std::move(parent);

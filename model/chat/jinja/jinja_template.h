@@ -13,42 +13,45 @@
 
 namespace horizon {
 
-// Bounds on what a template may do, so that a hostile or broken one ends with a message.
+// Limits for a rendering, so that a hostile or broken template ends with a message.
 struct JinjaLimits {
-  int64_t steps = 20'000'000;  // expressions and statements evaluated
+  int64_t steps = 20'000'000;  // evaluated expressions and statements
   int depth = 200;             // nested statements, expressions, macro calls and values
-  Bytes output = 64_MiB;       // of the text, and of any one string on the way
+  Bytes output = 64_MiB;       // size of the rendered text, and of any single string
 };
 
 struct JinjaOptions {
   JinjaLimits limits;
-  // What strftime_now(format) gives. Empty: the function is undefined.
+  // Implements strftime_now(format). If it is empty, the function is undefined.
   std::function<std::string(std::string_view format)> strftime_now;
 };
 
-// A chat template as transformers renders it: Jinja with trim_blocks and lstrip_blocks, loop
-// controls, {% generation %}, and the functions and filters that transformers adds. Not a general
-// Jinja: no files are included, nothing is escaped, and no attribute of Python's is reachable.
+// A chat template in Jinja, rendered as transformers does: with trim_blocks and lstrip_blocks, loop
+// controls, {% generation %}, and the functions and filters that transformers adds. It is not a
+// general Jinja: it includes no files, escapes nothing, and gives no access to attributes of
+// Python.
 //
-//   ASSIGN_OR_RETURN(JinjaTemplate greeting, JinjaTemplate::Parse("Hello {{ name }}!",
-//   "greeting")); ASSIGN_OR_RETURN(TracedText text, greeting.Render({{"name",
-//   JinjaValue::Quoted("Ada", -1)}}, {}));
+//   ASSIGN_OR_RETURN(JinjaTemplate greeting,
+//                    JinjaTemplate::Parse("Hello {{ name }}!", "greeting"));
+//   ASSIGN_OR_RETURN(TracedText text,
+//                    greeting.Render({{"name", JinjaValue::Quoted("Ada", -1)}}, {}));
 //
-// Never changed once made: any number of threads may render one at the same time.
+// Immutable: any number of threads may render one at the same time.
 class JinjaTemplate {
  public:
-  // InvalidArgument "NAME:LINE: ..." for what is no template or uses something unknown (the tag,
-  // filter, test or function by its name).
+  // Returns InvalidArgument "NAME:LINE: ..." if the source is not a template or uses an unknown
+  // tag, filter, test or function (the message names it).
   static absl::StatusOr<JinjaTemplate> Parse(std::string_view source, std::string name);
 
-  // InvalidArgument "NAME:LINE: ..." for what Jinja raises, with the text of raise_exception;
-  // ResourceExhausted, with line and limit, for a template that goes past `limits`.
+  // Returns InvalidArgument "NAME:LINE: ..." for errors that Jinja would raise, with the text of
+  // raise_exception; ResourceExhausted, with line and limit, for a template that exceeds the limits
+  // of `options`.
   absl::StatusOr<TracedText> Render(const JinjaVariables& variables,
                                     const JinjaOptions& options) const;
 
-  // Whether {% generation %} stands anywhere in it.
+  // Whether the template contains {% generation %}.
   bool has_generation() const;
-  // The text of the template as it was given.
+  // The source text of the template.
   const std::string& source() const;
 
  private:

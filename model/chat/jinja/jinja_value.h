@@ -19,8 +19,9 @@ class JinjaObject;
 struct JinjaDict;
 struct JinjaSequence;
 
-// Memory that values of one rendering hold, so that it can be bounded. Counted when a value is made
-// and given back when the last copy of it is gone.
+// Counts the memory that one value holds against a counter of its rendering, so that the total can
+// be limited. The bytes are added when the value is made and subtracted when its last copy is
+// destroyed.
 class JinjaMemoryCharge {
  public:
   JinjaMemoryCharge() = default;
@@ -34,15 +35,14 @@ class JinjaMemoryCharge {
   int64_t bytes_ = 0;
 };
 
-// A value of a template: what Python would hold in a variable. Cheap to copy, since texts, lists
-// and dicts are shared and never change once made (the sandbox of transformers refuses to change
-// them, too).
+// A value in a template, like a Python object in a variable. Cheap to copy, because texts, lists
+// and dicts are shared and immutable (the sandbox of transformers refuses to change them, too).
 //
 //   JinjaValue::Dict({{JinjaValue::Template("role"), JinjaValue::Quoted("user", 0)}})
 class JinjaValue {
  public:
   enum class Kind : uint8_t {
-    kUndefined,  // Jinja's: prints nothing, is false, and raises when something is asked of it
+    kUndefined,  // as in Jinja: prints nothing, is false, and raises on most other uses
     kNone,
     kBool,
     kInteger,
@@ -51,16 +51,16 @@ class JinjaValue {
     kList,
     kTuple,
     kRange,     // range(...)
-    kView,      // dict.keys(), .values(), .items(): has a length and no items by number
-    kIterator,  // what filters such as map give: can be walked through once
+    kView,      // dict.keys(), .values(), .items(): has a length but no index
+    kIterator,  // the result of filters such as map: can be iterated once
     kDict,
     kObject,  // functions, macros, namespaces, loop, ...
   };
   using Entries = std::vector<std::pair<JinjaValue, JinjaValue>>;
 
-  JinjaValue() = default;  // undefined, with no name
+  JinjaValue() = default;  // undefined, without a hint
 
-  // An undefined value whose use raises `hint`, such as "'x' is undefined".
+  // An undefined value. Using it raises `hint`, such as "'x' is undefined".
   static JinjaValue Undefined(std::string hint);
   static JinjaValue None() { return JinjaValue(Kind::kNone); }
   static JinjaValue Bool(bool value);
@@ -68,21 +68,25 @@ class JinjaValue {
   static JinjaValue Float(double value);
   static JinjaValue String(TracedText text);
   static JinjaValue String(TracedText text, JinjaMemoryCharge charge);
-  // Words of a record, which never count as markup; `message`: -1 if they belong to none.
+  // Text that is quoted from a record and therefore never counts as markup. `message` is the number
+  // of its message; -1: none.
   static JinjaValue Quoted(std::string_view text, int32_t message);
-  // Text that counts as the template's own, such as bos_token.
+  // Text that counts as written by the template itself, such as bos_token.
   static JinjaValue Template(std::string_view text);
-  // The same string as Markup, of which Jinja's filters `safe` and `escape` make their results:
-  // what is added to one with + is escaped for HTML first.
+  // The same string as Markup, the type that the filters `safe` and `escape` of Jinja return: a
+  // string that is added to it with + is escaped for HTML first.
   JinjaValue AsMarkup() const;
   static JinjaValue List(std::vector<JinjaValue> items);
   static JinjaValue Tuple(std::vector<JinjaValue> items);
-  // In this order; of equal keys the last value and the first place stay, as in Python.
+  // Keeps the order of the entries. Of equal keys, the first position and the last value are kept,
+  // as in Python.
   static JinjaValue Dict(Entries entries);
-  // A dict that is message number `message` of the conversation: loops over it (in slices, filtered
-  // or reversed lists of messages as well) give text that is written to that message.
+  // The dict of message number `message` of the conversation. When a loop visits it (also through
+  // slices, filtered or reversed lists of messages), the text written meanwhile belongs to that
+  // message.
   static JinjaValue Message(Entries entries, int32_t message);
-  // Every string, key or value, is Quoted with `message`. An object is a Message if `message` >= 0.
+  // Converts a parsed document. Every string, key or value, becomes Quoted with `message`. An
+  // object becomes a Message if `message` >= 0.
   static JinjaValue FromDocument(const Value& value, int32_t message);
 
   Kind kind() const { return kind_; }
@@ -92,7 +96,7 @@ class JinjaValue {
   bool is_markup() const { return kind_ == Kind::kString && integer_ != 0; }
   bool is_sequence() const;  // list, tuple, range, view or iterator
 
-  // Each of these only for the kinds that have it (CHECK).
+  // Each accessor may only be called for the kinds that have it (CHECK).
   const std::string& hint() const;     // undefined
   int64_t integer() const;             // bool, integer
   double real() const;                 // bool, integer, float
@@ -102,14 +106,14 @@ class JinjaValue {
   JinjaObject& object() const;         // object
   std::shared_ptr<JinjaObject> shared_object() const;
 
-  // The number of the message that this dict is; -1 for everything else.
+  // The number of the message that this dict is; -1 for every other value.
   int32_t message() const;
-  // How deep lists and dicts are nested in it; 0 for what holds no others.
+  // How deep lists and dicts are nested in it; 0 for a value that holds no others.
   int depth() const;
-  // Python's `is`.
+  // The operator `is` of Python.
   bool SameAs(const JinjaValue& other) const;
 
-  // For what the interpreter makes itself.
+  // For the interpreter itself.
   static JinjaValue Sequence(Kind kind, JinjaSequence sequence);
   static JinjaValue Dict(JinjaDict dict);
   static JinjaValue Object(std::shared_ptr<JinjaObject> object);
@@ -121,7 +125,7 @@ class JinjaValue {
   static JinjaValue Shared(Kind kind, T payload);
 
   Kind kind_ = Kind::kUndefined;
-  int64_t integer_ = 0;  // of a string: 1 for Markup
+  int64_t integer_ = 0;  // for a string: 1 if it is Markup
   double real_ = 0;
   // std::string (a hint), Text, JinjaSequence, JinjaDict or JinjaObject, as kind_ says.
   std::shared_ptr<void> payload_;
@@ -132,23 +136,24 @@ using JinjaVariables = std::map<std::string, JinjaValue, std::less<>>;
 
 struct JinjaSequence {
   std::vector<JinjaValue> items;
-  // "dict_items" and so on, for views and iterators; "group" for what groupby makes of tuples.
+  // The Python type of a view or iterator, such as "dict_items"; "group" for the tuples that
+  // groupby makes.
   std::string_view type;
-  // Of a range.
+  // The bounds of a range.
   int64_t start = 0;
   int64_t stop = 0;
   int64_t step = 1;
-  // Of an iterator: how many items were taken from it.
+  // How many items were taken from an iterator.
   mutable size_t taken = 0;
   int depth = 1;  // set by JinjaValue
   JinjaMemoryCharge charge;
 };
 
 struct JinjaDict {
-  JinjaValue::Entries entries;  // keys differ
+  JinjaValue::Entries entries;  // keys are unique
   int32_t message = -1;
   int depth = 1;                                         // set by JinjaValue
-  std::unordered_map<std::string_view, size_t> by_text;  // of keys that are strings, into entries
+  std::unordered_map<std::string_view, size_t> by_text;  // string keys -> index in entries
   JinjaMemoryCharge charge;
 
   // The value of a key, or nullptr.

@@ -9,29 +9,31 @@
 
 namespace horizon {
 
-// Where a part of a rendered text comes from.
+// The origin of a part of a rendered text.
 struct TextOrigin {
-  // Copied from a variable that the caller gave (a record's words), not spelled in the template.
+  // Whether it was copied from a variable of the caller (text of a record) and not written in the
+  // template.
   bool quoted = false;
-  // The message it belongs to, by its number in the conversation; -1: none. In what a template
-  // renders: the message that the innermost loop over messages was at when the text was written;
-  // outside of such loops the message that the text was copied from.
+  // The number of the message that it belongs to; -1: none. In rendered text this is the message
+  // that the innermost loop over messages was at when the text was written. Outside of such loops
+  // it is the message that the text was copied from.
   int32_t message = -1;
-  // Written inside {% generation %} ... {% endgeneration %}.
+  // Whether it was written inside {% generation %} ... {% endgeneration %}.
   bool generation = false;
   friend bool operator==(const TextOrigin&, const TextOrigin&) = default;
 };
 
-// The bytes of a text up to `end` (not included) that no earlier run covers.
+// A run of bytes of one origin: from the end of the previous run to `end` (exclusive).
 struct TextRun {
   size_t end = 0;
   TextOrigin origin;
   friend bool operator==(const TextRun&, const TextRun&) = default;
 };
 
-// A text of which every byte knows its origin. For example '<|im_start|>' + message.role has two
-// runs: 12 bytes of the template, then those of the role, which are quoted. Neighbouring runs have
-// different origins and none is empty, so two texts are equal when text and runs are.
+// A text that knows the origin of every byte. For example, '<|im_start|>' + message.role has two
+// runs: 12 bytes of the template, then the bytes of the role, which are quoted. Neighbouring runs
+// have different origins and no run is empty, so two texts are equal exactly if their bytes and
+// runs are.
 class TracedText {
  public:
   TracedText() = default;
@@ -44,9 +46,9 @@ class TracedText {
 
   void Append(std::string_view text, TextOrigin origin);
   void Append(const TracedText& other);
-  // Bytes [begin, end), which lie within the text (CHECK).
+  // Bytes [begin, end), which must be within the text (CHECK).
   TracedText Slice(size_t begin, size_t end) const;
-  // The origin of a byte of the text (CHECK).
+  // The origin of one byte of the text (CHECK).
   TextOrigin OriginAt(size_t byte) const;
   friend bool operator==(const TracedText&, const TracedText&) = default;
 

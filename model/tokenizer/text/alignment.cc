@@ -79,7 +79,7 @@ void Alignment::Finish() {
   next_.clear();
 }
 
-void Alignment::GiveBack(size_t kept) {
+void Alignment::ReleaseMemoryAbove(size_t kept) {
   ShrinkTo(kept, ranges_);
   ShrinkTo(kept, next_);
 }

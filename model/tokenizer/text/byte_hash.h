@@ -6,8 +6,8 @@
 
 namespace horizon {
 
-// A well mixed hash of some bytes, the same in every process. Not for keys an adversary chooses,
-// unless a collision only costs time or is looked at.
+// A well mixed hash of some bytes, the same in every process. Use it for keys that an adversary can
+// choose only if a collision merely costs time or is checked for.
 inline uint64_t HashBytes(std::string_view bytes, uint64_t seed = 0) {
   constexpr uint64_t kMultiplier = 0x9FB21C651E98DF25ULL;
   const auto mix = [](uint64_t x) {

@@ -10,17 +10,19 @@
 
 namespace horizon {
 
-// SentencePiece's table of characters and what is written for them ("precompiled_charsmap"): the
-// size of a trie in bytes (4 bytes, little endian), the trie as a double array of 32-bit units
-// (darts-clone), and the replacements, each with a zero byte behind it. Never changed once made.
+// SentencePiece's table of characters and their replacements ("precompiled_charsmap" of a
+// tokenizer.json). The format is the size of a trie in bytes (4 bytes, little endian), the trie as
+// a double array of 32-bit units (darts-clone), and the replacements, each followed by a zero byte.
+// Immutable.
 class CharacterMap {
  public:
-  // From base64. InvalidArgument: no base64, cut off, replacements that are not UTF-8. A trie that
-  // points anywhere is read without harm.
+  // Parses the table from base64. Returns InvalidArgument if it is not base64, is truncated, or has
+  // replacements that are not UTF-8. A corrupt trie with wild offsets is read safely.
   static absl::StatusOr<CharacterMap> Parse(std::string_view base64);
 
-  // What stands in place of `chunk`: the replacement of the shortest beginning of it that the table
-  // has, for the whole of it, as the Hugging Face library does; nothing if there is none.
+  // The replacement of the whole of `chunk`. Like the Hugging Face library, it takes the
+  // replacement of the shortest prefix of `chunk` that is in the table. Returns nothing if there is
+  // none.
   std::optional<std::string_view> Find(std::string_view chunk) const;
 
  private:

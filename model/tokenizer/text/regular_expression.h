@@ -10,11 +10,11 @@
 
 namespace horizon {
 
-// Regular expressions as tokenizer.json has them, run by PCRE2 (regular_expression.cc is the only
-// file that includes it).
+// The regular expressions of a tokenizer.json, run by PCRE2. Only regular_expression.cc includes
+// PCRE2.
 
-// What a match needs of memory, for one thread at a time; any expression may use it. Allocates when
-// it is first needed.
+// Working memory of a match. One thread at a time; any expression may use it. It is allocated on
+// first use.
 class MatchMemory {
  private:
   friend class RegularExpression;
@@ -25,7 +25,7 @@ class MatchMemory {
   std::unique_ptr<Parts, Free> parts_;
 };
 
-// Never changed once made; any number of threads may use one.
+// A compiled expression. Immutable: any number of threads may use one.
 class RegularExpression {
  public:
   struct Match {
@@ -33,11 +33,13 @@ class RegularExpression {
     size_t end = 0;
   };
 
-  // InvalidArgument with the expression and the reason. `expression` is in Oniguruma's syntax.
+  // Compiles an expression in Oniguruma's syntax. Returns InvalidArgument with the expression and
+  // the reason.
   static absl::StatusOr<RegularExpression> Compile(std::string_view expression);
 
-  // The first match that begins at or after `from`; look-behind sees what is before. `text` is
-  // UTF-8. ResourceExhausted when the search takes more steps or memory than any sane expression.
+  // Finds the first match that begins at or after `from`; look-behind can see the text before it.
+  // `text` must be UTF-8. Returns ResourceExhausted if the search takes more steps or memory than
+  // any sane expression needs.
   absl::StatusOr<std::optional<Match>> Find(std::string_view text, size_t from,
                                             MatchMemory& memory) const;
 

@@ -5,10 +5,11 @@
 
 namespace horizon {
 
-// The value of a JSON number as serde_json, which Hugging Face's library reads files with, rounds
-// it: the digits as an integer, times or divided by a power of ten. That is the nearest double or
-// one beside it. Scores are read so: of two ways to cut a word whose sums differ in the last bit
-// only, the library's choice depends on it. Nothing where the value is beyond double.
+// Parses a JSON number with the rounding of serde_json, which the Hugging Face library uses: the
+// digits as an integer, multiplied or divided by a power of ten. The result is the nearest double
+// or a neighbour of it. The scores of a Unigram vocabulary are read this way, because the library's
+// choice between two ways to split a word can depend on the last bit of their sums. Returns nothing
+// if the value does not fit a double.
 std::optional<double> ReadLikeSerde(std::string_view literal);
 
 }  // namespace horizon

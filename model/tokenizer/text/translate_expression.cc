@@ -25,11 +25,11 @@ bool IsHexadecimal(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-class Translator {
+class ExpressionTranslator {
  public:
-  explicit Translator(std::string_view expression) : in_(expression) {}
+  explicit ExpressionTranslator(std::string_view expression) : in_(expression) {}
 
-  absl::StatusOr<std::string> Run() {
+  absl::StatusOr<std::string> Translate() {
     while (at_ < in_.size()) RETURN_IF_ERROR(Next());
     if (in_class_) return Refuse("a class is not closed");
     return std::move(out_);
@@ -172,7 +172,7 @@ class Translator {
 }  // namespace
 
 absl::StatusOr<std::string> TranslateExpression(std::string_view expression) {
-  return Translator(expression).Run();
+  return ExpressionTranslator(expression).Translate();
 }
 
 }  // namespace horizon

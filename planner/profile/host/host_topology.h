@@ -8,13 +8,13 @@
 
 namespace horizon {
 
-// How this machine is built: hwloc's word, or where it has none what /sys says. Takes some
-// milliseconds. Errors as ReadSysTopology.
+// Reads how this machine is built (sockets, cores, caches, NUMA nodes): from hwloc or, where hwloc
+// finds nothing, from /sys. Takes some milliseconds. Errors as ReadSysTopology.
 absl::StatusOr<HostTopology> ReadHostTopology(Io& io);
 
-// The topology from /sys and /proc below `root` ("" is the machine's own). What the kernel does not
-// tell is counted as one (sockets, nodes), as one a hardware thread (cores), or is 0 (caches).
-// InvalidArgument when not even the processors are told; Io's errors.
+// Reads the topology from /sys and /proc below `root` ("" for this machine). Where the kernel does
+// not report something, there is one socket or node, one core for each hardware thread, and 0 for
+// caches. InvalidArgument if not even the processors are reported; otherwise errors of Io.
 absl::StatusOr<HostTopology> ReadSysTopology(Io& io, const std::string& root = "");
 
 }  // namespace horizon

@@ -7,10 +7,11 @@
 
 namespace horizon {
 
-// The topology of this machine as hwloc finds it: everything there is, not only what this process
-// may use. Needs no root. `synthetic` (hwloc's words, "pack:2 core:4 pu:2") describes a made-up
-// machine instead; InvalidArgument when it does not. Unavailable where hwloc finds nothing, or was
-// told by its own environment variables (HWLOC_XMLFILE, ...) to look at another machine.
+// Reads the topology of this machine with hwloc: everything there is, not only what this process
+// may use. It needs no root privileges. For tests, `synthetic` describes another machine in hwloc's
+// syntax ("pack:2 core:4 pu:2"); InvalidArgument if it is not valid. Unavailable where hwloc finds
+// nothing, or where its environment variables (HWLOC_XMLFILE, ...) make it describe another
+// machine.
 absl::StatusOr<HostTopology> ReadHwlocTopology(const std::string& synthetic = "");
 
 }  // namespace horizon

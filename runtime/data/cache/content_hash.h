@@ -9,7 +9,8 @@ struct XXH3_state_s;
 
 namespace horizon {
 
-// 128 bits that name a content. Not for secrets: whoever wants two contents of one hash finds them.
+// A 128-bit hash that identifies a content. It is not cryptographic: someone who wants two contents
+// with the same hash can find them.
 struct Hash128 {
   uint64_t high = 0;
   uint64_t low = 0;
@@ -18,15 +19,16 @@ struct Hash128 {
 // 32 hexadecimal digits.
 std::string ToString(const Hash128& hash);
 
-// XXH3 over bytes as they come: how they are cut into pieces does not matter. One thread.
+// Computes XXH3 over bytes as they are added; how they are divided into calls does not matter. Used
+// by one thread.
 class ContentHash {
  public:
   ContentHash();
   void Add(std::string_view bytes);
-  // A text with its length before it, so that ("ab", "c") and ("a", "bc") differ.
+  // Adds a text preceded by its length, so that ("ab", "c") and ("a", "bc") differ.
   void AddField(std::string_view text);
   void AddField(uint64_t number);
-  // Of all bytes so far; more may follow.
+  // The hash of all bytes so far; more may be added.
   Hash128 Get() const;
 
  private:
@@ -36,7 +38,7 @@ class ContentHash {
   std::unique_ptr<XXH3_state_s, Free> state_;
 };
 
-// 64 bits of `bytes` in one go.
+// A 64-bit hash of `bytes` in one call.
 uint64_t HashBytes(std::string_view bytes, uint64_t seed);
 
 }  // namespace horizon

@@ -15,23 +15,25 @@
 
 namespace horizon {
 
-// The name of what TokeniseFiles makes of files with this content: a hash of the content and of
-// everything else that decides ids and labels. Paths and threads are no part of it.
+// The key of the token cache for files with this content: a hash of the content and of everything
+// else that decides ids and labels. Paths (except the file name extension) and the number of
+// threads do not change it.
 Hash128 TokenCacheKey(const DataFiles& files, const std::vector<Hash128>& contents);
 
-// Tokenises files into a cache at `path`, through a temporary name beside it: afterwards the cache
-// is there whole or not at all. TokeniseFiles' errors, Io's; InvalidArgument when the files hold
-// nothing to learn; DataLoss when their content is not `contents`, for which `key` stands.
+// Tokenises files into a cache at `path`, written through a temporary name beside it: afterwards
+// the cache is complete or not there at all. `key` is TokenCacheKey(files, contents). Errors are
+// TokeniseFiles' and Io's; InvalidArgument when the files hold nothing to train on; DataLoss when
+// their content is no longer `contents`.
 absl::StatusOr<TokenisedFiles> WriteTokenCache(Io& io, const std::string& path, const Hash128& key,
                                                const DataFiles& files,
                                                const std::vector<Hash128>& contents, int threads,
                                                const DataProgress& progress = nullptr);
 
-// The samples of a cache file, read as they are asked for (pread): memory is 8 bytes for every
-// 1024 samples. May be used by several threads, each with a scratch of its own; `io` outlives it.
+// Reads samples of a cache file on demand (pread). It needs 8 bytes of memory for every 1024
+// samples. Several threads may use it, each with a scratch string of its own; `io` outlives it.
 class TokenCache {
  public:
-  // DataLoss, naming the file and the reason, when it is not a whole cache of this key. Io's
+  // DataLoss, naming the file and the reason, when it is not a complete cache of this key; Io's
   // errors.
   static absl::StatusOr<std::unique_ptr<TokenCache>> Open(Io& io, const std::string& path,
                                                           const Hash128& key);
@@ -42,10 +44,11 @@ class TokenCache {
   const Hash128& key() const { return header_.key; }
   const std::string& path() const { return path_; }
 
-  // Where sample `sample` (0 to samples() - 1) lies; its tokens are at most a sequence. DataLoss
-  // for a place that cannot be; Io's errors.
+  // Finds where sample `sample` (0 to samples() - 1) is stored; it has at most sequence() tokens.
+  // DataLoss for an impossible place; Io's errors.
   absl::StatusOr<SamplePlace> PlaceOf(int64_t sample) const;
-  // The sample there. DataLoss when its bytes have changed or an id is not below the vocabulary.
+  // Reads the sample at that place. DataLoss when its bytes have changed or an id is not below the
+  // vocabulary size.
   absl::Status Read(int64_t sample, const SamplePlace& place, std::string& scratch,
                     TokenLine& line) const;
 
@@ -57,7 +60,7 @@ class TokenCache {
   std::string path_;
   std::unique_ptr<File> file_;
   CacheHeader header_;
-  std::vector<uint64_t> index_;  // where the places of each block begin
+  std::vector<uint64_t> index_;  // where the places of each cache block begin
 };
 
 }  // namespace horizon

@@ -193,11 +193,11 @@ void EncodeSample(std::span<const int32_t> ids, std::span<const int32_t> labels,
   for (size_t i = 0; i < ids.size(); ++i)
     are_ids = are_ids && (labels[i] < 0 || labels[i] == ids[i]);
   out.push_back(static_cast<char>(are_ids ? Labels::kAreIds : Labels::kAreStored));
-  // Runs in turn: not learnt, learnt, not learnt, ...; together as long as the sample.
-  bool learnt = false;
-  for (size_t i = 0; i < labels.size(); learnt = !learnt) {
+  // Runs in turn: not trained, trained, not trained, ...; together as long as the sample.
+  bool trained = false;
+  for (size_t i = 0; i < labels.size(); trained = !trained) {
     const size_t begin = i;
-    while (i < labels.size() && (labels[i] >= 0) == learnt) ++i;
+    while (i < labels.size() && (labels[i] >= 0) == trained) ++i;
     PutNumber(i - begin, out);
   }
   const size_t width = IdBytes(vocab);
@@ -220,13 +220,13 @@ absl::Status DecodeSample(std::string_view bytes, uint32_t tokens, int64_t vocab
     return Broken("a sample begins with an unknown byte");
   }
   bytes.remove_prefix(1);
-  for (bool learnt = false; line.labels.size() < tokens; learnt = !learnt) {
+  for (bool trained = false; line.labels.size() < tokens; trained = !trained) {
     uint64_t run = 0;
     if (!TakeNumber(bytes, run) || run > tokens - line.labels.size() ||
-        (run == 0 && (learnt || !line.labels.empty()))) {
+        (run == 0 && (trained || !line.labels.empty()))) {
       return Broken("the runs of a sample do not fit it");
     }
-    line.labels.insert(line.labels.end(), run, learnt ? 0 : -100);
+    line.labels.insert(line.labels.end(), run, trained ? 0 : -100);
   }
   line.ids.resize(tokens);
   for (int32_t& id : line.ids) {

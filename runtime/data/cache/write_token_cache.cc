@@ -14,7 +14,8 @@ namespace {
 
 constexpr size_t kWriteBytes = size_t{1} << 20;
 
-// Writes samples, places and index one behind the other, and the header over the hole left for it.
+// Writes samples, places and index one after the other, and at last the header into the space left
+// for it.
 class Writer {
  public:
   Writer(File& file, int64_t vocab)
@@ -63,10 +64,10 @@ class Writer {
 
   File& file_;
   const int64_t vocab_;
-  std::string held_;  // what comes next in the file
+  std::string held_;  // bytes to be written next
   uint64_t written_ = 0;
   int64_t samples_ = 0;
-  std::string places_;  // of the block under way
+  std::string places_;  // of the present cache block
   std::vector<uint64_t> index_;
 };
 

@@ -32,7 +32,7 @@ absl::StatusOr<std::string> Required(const Value& record, std::string_view key) 
   const Value* value = record.Find(key);
   if (value == nullptr) return Refuse(StrCat(Quoted(key), " is missing"));
   std::string words;
-  RETURN_IF_ERROR(ReadWords(*value, key, words));
+  RETURN_IF_ERROR(ReadTextParts(*value, key, words));
   return words;
 }
 
@@ -68,7 +68,7 @@ absl::Status AddHistory(const Value& record, std::vector<ChatMessage>& messages)
     }
     for (size_t j = 0; j < 2; ++j) {
       std::string words;
-      RETURN_IF_ERROR(ReadWords((*round)[j], StrCat("history[", i, "][", j, "]"), words));
+      RETURN_IF_ERROR(ReadTextParts((*round)[j], StrCat("history[", i, "][", j, "]"), words));
       messages.push_back(TextMessage(j == 0 ? "user" : "assistant", words));
     }
   }
@@ -109,7 +109,7 @@ absl::StatusOr<Value> ReadObjects(const Value& record, std::string_view key) {
   return list;
 }
 
-// What stands beside the messages, and whether something is learnt.
+// What stands beside the messages, and whether something is trained.
 absl::Status Finish(const Value& record, Conversation& conversation) {
   ASSIGN_OR_RETURN(conversation.tools, ReadObjects(record, "tools"));
   ASSIGN_OR_RETURN(conversation.documents, ReadObjects(record, "documents"));
@@ -134,10 +134,10 @@ absl::Status WrongType(std::string_view what, const Value& value, std::string_vi
   return Refuse(StrCat(what, " is ", value.KindName(), "; it must be ", needed));
 }
 
-absl::Status ReadWords(const Value& value, std::string_view what, std::string& words) {
-  words.clear();
+absl::Status ReadTextParts(const Value& value, std::string_view what, std::string& joined) {
+  joined.clear();
   if (const auto* text = value.As<std::string>()) {
-    words = *text;
+    joined = *text;
     return absl::OkStatus();
   }
   const auto* parts = value.As<Value::Array>();
@@ -157,7 +157,7 @@ absl::Status ReadWords(const Value& value, std::string_view what, std::string& w
     if (text == nullptr || text->As<std::string>() == nullptr) {
       return Refuse(StrCat(place, ".text must be a string"));
     }
-    words += *text->As<std::string>();
+    joined += *text->As<std::string>();
   }
   return absl::OkStatus();
 }

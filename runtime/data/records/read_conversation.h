@@ -9,32 +9,34 @@
 
 namespace horizon {
 
-// Records to conversations. A record may also have "tools" (a list, or a text that is one in JSON),
-// "documents" (a list), "chat_template_kwargs" (an object) and, but for messages of two lists,
-// "system" (a text, the first message). The messages of the assistant are learnt, unless one says
-// "weight": 0 or "train": false. InvalidArgument, with the place in the record: a wrong type, a
-// message without role or content, content that is no text, another key of other programs that says
-// what is learnt ("loss", "mask", ...; it would be passed over), nothing to learn.
+// Read records of various formats into conversations. A record may also have "tools" (a list, or a
+// string that holds one in JSON), "documents" (a list), "chat_template_kwargs" (an object) and,
+// except with two lists of messages, "system" (a string: the first message). The assistant's
+// messages are trained on, except those with "weight": 0 or "train": false. InvalidArgument, with
+// the place in the record, for a wrong type; a message without role or content; content that is not
+// text; a key by which other programs say what is trained on ("loss", "mask", ...), since it would
+// be ignored; and a record with nothing to train on.
 
-// {KEY: [{"role", "content", ...}]}. Roles and further keys are passed to the template, which
-// decides. Messages {"from", "value"} are read as well: human is user, gpt assistant, observation
-// tool, and function_call an assistant's tool_calls.
+// Reads {KEY: [{"role", "content", ...}]}. Roles and further keys are passed to the chat template,
+// which decides what they mean. Messages {"from", "value"} are read as well: human is user, gpt is
+// assistant, observation is tool, and function_call is an assistant's tool_calls.
 absl::Status ReadMessages(const Value& record, std::string_view key, Conversation& conversation);
 
-// {"instruction", "input", "output"}, also "history": [[question, answer]].
+// Reads {"instruction", "input", "output"}, also "history": [[question, answer]].
 absl::Status ReadAlpaca(const Value& record, Conversation& conversation);
 
-// {"query", "response"}, {"question", "answer"}, {"prompt", "completion"} or {"prompt",
-// "response"}: what a user says and the assistant answers.
+// Reads {"query", "response"}, {"question", "answer"}, {"prompt", "completion"} or {"prompt",
+// "response"}: a message of the user and the assistant's answer.
 absl::Status ReadQuestion(const Value& record, Conversation& conversation);
 
-// {"prompt": [message, ...], "completion": [message, ...]}: of the prompt nothing is learnt.
+// Reads {"prompt": [message, ...], "completion": [message, ...]}; the prompt is not trained on.
 absl::Status ReadPromptMessages(const Value& record, Conversation& conversation);
 
-// A text, or the text parts of a list [{"type": "text", "text"}] joined.
-absl::Status ReadWords(const Value& value, std::string_view what, std::string& words);
+// Reads a string, or the joined text parts of a list [{"type": "text", "text"}]. `what` names the
+// value in errors.
+absl::Status ReadTextParts(const Value& value, std::string_view what, std::string& joined);
 
-// InvalidArgument "WHAT is an integer; it must be NEEDED".
+// The error for a value of a wrong type: InvalidArgument "WHAT is an integer; it must be NEEDED".
 absl::Status WrongType(std::string_view what, const Value& value, std::string_view needed);
 
 }  // namespace horizon

@@ -35,7 +35,7 @@ constexpr std::array<RoleWord, 13> kRoles = {{{"human", "user"},
                                               {"function_response", "tool"},
                                               {"function_call", kAssistant}}};
 
-// Keys by which other programs say what is learnt of a message: ms-swift, xtuner, axolotl, NeMo.
+// Keys by which other programs say what is trained of a message: ms-swift, xtuner, axolotl, NeMo.
 constexpr std::array<std::string_view, 16> kOtherTrainingKeys = {
     "loss",    "loss_mask", "loss_scale",      "loss_weight",   "mask",     "masked",
     "learn",   "learnable", "train_detail",    "train_on_turn", "train_on", "trainable",
@@ -51,7 +51,7 @@ absl::Status Refuse(std::string_view reason) {
 
 bool IsTrainingKey(std::string_view key) { return key == "weight" || key == "train"; }
 
-// Whether "weight" or "train" says that a message is learnt: true or false, 1 or 0.
+// Whether "weight" or "train" says that a message is trained: true or false, 1 or 0.
 absl::StatusOr<bool> ReadTrained(const Value& value, std::string_view place) {
   if (const bool* truth = value.As<bool>()) return *truth;
   std::optional<double> number;

@@ -8,8 +8,8 @@
 
 namespace horizon {
 
-// One message of a record, {"role", "content", ...} or {"from", "value", ...}; see
-// read_conversation.h for what is understood. `place` ("messages[2]") names it in errors.
+// Reads one message of a record, {"role", "content", ...} or {"from", "value", ...};
+// read_conversation.h says what is supported. `place` ("messages[2]") names it in errors.
 absl::StatusOr<ChatMessage> ReadMessage(const Value& value, std::string_view place);
 
 }  // namespace horizon

@@ -13,58 +13,62 @@
 
 namespace horizon {
 
-// How the records of a data file lie in it.
+// How the records of a data file are laid out in it.
 enum class DataLayout {
-  kLines,  // JSON lines: a record a line
-  kArray,  // one JSON array: a record an element, laid out in any way
-  kText,   // plain text: one document, given in pieces
+  kLines,  // JSON Lines: one record per line
+  kArray,  // one JSON array: one record per element, with any white space
+  kText,   // plain text: one document, returned in pieces
 };
 
-// By the name's ending, and by the first bytes (up to 4 KiB, without a byte order mark) where that
-// says nothing. `.jsonl`, `.ndjson`: lines. `.json`: an array, or lines when it begins with '{'.
-// `.txt`, `.md`: text. Others: what they look like. InvalidArgument, with what to do, for what can
-// only be converted: Parquet, Arrow, CSV, compressed and other binary files, UTF-16.
+// Recognises the layout by the file name's extension and, where that does not decide, by the first
+// bytes (up to 4 KiB, without a byte order mark). `.jsonl`, `.ndjson`: lines. `.json`: an array, or
+// lines when it begins with '{'. `.txt`, `.md`: text. Others: by what they look like.
+// InvalidArgument, with what to do, for files that must be converted first: Parquet, Arrow, CSV,
+// compressed and other binary files, UTF-16.
 absl::StatusOr<DataLayout> RecogniseLayout(const std::string& path, std::string_view head);
 
+// One record of a data file.
 struct DataRecord {
-  // JSON of one value, in which bytes that are not UTF-8 have become U+FFFD; or a piece of text.
+  // The JSON text of one value, in which bytes that are not UTF-8 are replaced by U+FFFD; or a
+  // piece of plain text.
   std::string text;
   int64_t line = 0;        // where it begins, from 1
-  int64_t element = 0;     // kArray: its number, from 1
-  bool continues = false;  // kText: another piece came before
-  std::string problem;     // not empty: why the record cannot be given; the text is empty then
+  int64_t element = 0;     // kArray: the element's number, from 1
+  bool continues = false;  // kText: not the first piece
+  std::string problem;     // not empty: why the record cannot be read; then `text` is empty
 };
 
-// The records of a data file one after the other, in memory for the longest record (at most
-// `longest`) and a read, however large the file is. Blank lines and a byte order mark are skipped,
-// a last line needs no newline. One thread; `io` outlives it.
+// Reads the records of a data file one after the other. However large the file is, it needs memory
+// only for the longest record (at most `longest`) and one read. Blank lines and a byte order mark
+// are skipped; the last line needs no newline. Used by one thread; `io` outlives it.
 class RecordStream {
  public:
   struct Options {
     Bytes longest = 64_MiB;
-    // Text is cut into pieces of at most this many bytes (>= 4; PieceLength says where).
+    // Plain text is divided into pieces of at most this many bytes (>= 4; PieceLength decides
+    // where).
     Bytes piece_bytes = 1_MiB;
     Bytes read_bytes = SequentialReader::kReadBytes;
   };
 
-  // RecogniseLayout's and Io's errors.
+  // Errors are RecogniseLayout's and Io's.
   static absl::StatusOr<RecordStream> Open(Io& io, const std::string& path, const Options& options);
   static absl::StatusOr<RecordStream> Open(Io& io, const std::string& path);
 
-  // The next record into `record`, whose text is used again; false after the last one. A record
-  // longer than `longest` is a problem of its own and the next call goes on behind it.
-  // InvalidArgument "FILE:LINE: REASON" where an array ends too early or cannot be followed
-  // further; Io's errors, DataLoss when the file shrinks.
+  // Reads the next record into `record`, reusing the memory of its text; false after the last one.
+  // A record longer than `longest` is returned with a `problem`, and the next call continues after
+  // it. InvalidArgument "FILE:LINE: REASON" where an array ends too early or cannot be parsed
+  // further; Io's errors; DataLoss when the file becomes shorter.
   absl::StatusOr<bool> Next(DataRecord& record);
 
-  // "FILE:LINE", with the element's number where the file is an array.
+  // The place of a record, "FILE:LINE", with the element's number where the file is an array.
   std::string Where(const DataRecord& record) const;
 
   DataLayout layout() const { return layout_; }
   const std::string& path() const { return reader_.path(); }
   uint64_t size() const { return reader_.size(); }
   uint64_t taken() const { return reader_.taken(); }
-  // Of the file's bytes, once Next gave false.
+  // The hash of the file's bytes, once Next has returned false.
   Hash128 hash() const { return reader_.hash(); }
 
  private:
@@ -82,13 +86,13 @@ class RecordStream {
   SequentialReader reader_;
   Options options_;
   DataLayout layout_ = DataLayout::kLines;
-  int64_t line_ = 1;  // of the byte that comes next
-  // kArray
+  int64_t line_ = 1;  // line of the next byte
+  // The rest is for kArray only, except too_long_.
   enum class Place { kBefore, kInside, kAfter };
   Place place_ = Place::kBefore;
   int64_t elements_ = 0;
-  bool owes_element_ = false;  // a comma stands before
-  bool too_long_ = false;      // of the record being read
+  bool owes_element_ = false;  // after a comma an element must follow
+  bool too_long_ = false;      // the present record is longer than options_.longest
 };
 
 }  // namespace horizon

@@ -33,7 +33,7 @@ TEST(DataEndToEnd, CheckShowsCountsBadLinesAndASampleWithItsMaskedPart) {
   EXPECT_THAT(result.out, HasSubstr("q.jsonl: qa\n"));
   EXPECT_THAT(result.out, HasSubstr("records    3, and 1 bad lines"));
   EXPECT_THAT(result.out, HasSubstr("samples    2 of at most 16 tokens; 0 truncated, 1 dropped"));
-  // "1+1?\n2" and its end are 7 tokens, 2 of them learnt.
+  // "1+1?\n2" and its end are 7 tokens, 2 of them trained.
   EXPECT_THAT(result.out, HasSubstr("tokens     14, 4 of them learnt (28.6 %)"));
   EXPECT_THAT(result.out, HasSubstr("lengths    shortest 7, median 7, 95 % 37, longest 37"));
   EXPECT_THAT(result.out, HasSubstr("packed     1 rows, 87.5 % full"));

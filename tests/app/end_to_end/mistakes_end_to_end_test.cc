@@ -156,6 +156,28 @@ TEST_F(AStart, FromAnotherFolderOrOfAMovedRunGoesOn) {
   EXPECT_EQ(RunShell("wc -l <moved/metrics.jsonl").out, "6\n");
 }
 
+// --lr-schedule was called --schedule once, on the command line and in train.yaml.
+TEST_F(AStart, WithAnOldTrainYamlGoesOn) {
+  const ProcessResult begun =
+      RunShell(StrCat(kTrain, kShort, "--steps 4 --save-every 2 --lr-schedule cosine ",
+                      "--learning-rate 0.01 --output run --model model"));
+  ASSERT_EQ(begun.exit_code, 0) << begun.err;
+  // As it was after two steps, with the file that an earlier version wrote. With another schedule
+  // than the saved one the run would be refused.
+  const ProcessResult resumed = RunShell(
+      "set -e; cut -d, -f1-3 run/metrics.jsonl >whole; "
+      "rm -r run/model run/checkpoints/step-00000004; "
+      "grep -c '^lr-schedule: \"cosine\"$' run/train.yaml; "
+      "sed -i 's/^lr-schedule:/schedule:/' run/train.yaml; "
+      "\"$horizon\" train --config run/train.yaml --resume auto >answer; "
+      "cut -d, -f1-3 run/metrics.jsonl | cmp whole -");
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(resumed.out, "1\n");
+  // The run that went on has written the file anew.
+  EXPECT_EQ(RunShell("grep -c '^lr-schedule:' run/train.yaml").out, "1\n");
+  EXPECT_EQ(RunShell("grep -c '^schedule:' run/train.yaml").out, "0\n");
+}
+
 TEST_F(AStart, OfACompleteRunSaysThatItsCheckpointIsDamaged) {
   const std::string train = StrCat(kTrain, kShort, "--output run --model model --save-every 1 ");
   ASSERT_EQ(RunShell(train + "--steps 2").exit_code, 0);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "common/text/str_cat.h"
+#include "tests/app/support/measured_profile.h"
 #include "tests/app/support/run_program.h"
 #include "tests/app/support/watched_run.h"
 
@@ -101,6 +102,7 @@ rm -f run/metrics.jsonl; rm -rf run/checkpoints  # as if it had been before its 
 
 TEST(Signals, ADemoThatWasStoppedBeforeItsFirstStepCanBeStartedAgain) {
   PrepareWatchedRun();
+  UseMeasuredProfile();
   const ProcessResult result = Watch(R"sh(
 mkfifo messages; "$horizon" demo --output demo --steps 2 2>messages >/dev/null & pid=$!
 exec 3<messages; : >err; await 'wrote'; kill -TERM $pid; finish; echo "code $code"

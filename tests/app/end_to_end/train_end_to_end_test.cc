@@ -12,6 +12,7 @@
 #include "common/documents/json.h"
 #include "common/text/str_cat.h"
 #include "tests/app/support/golden_run.h"
+#include "tests/app/support/measured_profile.h"
 #include "tests/app/support/run_program.h"
 
 namespace horizon {
@@ -201,7 +202,7 @@ TEST(TrainCommand, PeakMemoryIsWhatWasPredicted) {
   for (const Size size :
        {Size{64, 2, ""}, Size{512, 8, "--state bf16-moments"},
         Size{512, 12, "--optimizer-place in_backward --clip-norm 0"},
-        Size{768, 12, "--compute fp32"}, Size{768, 12, "--train 'model.layers.11.*'"},
+        Size{768, 12, "--compute fp32"}, Size{512, 12, "--train 'model.layers.11.*'"},
         Size{512, 12, "--compute fp32 --freeze '*mlp*'"}}) {
     SCOPED_TRACE(size.hidden);
     WriteFile("config.json",
@@ -283,6 +284,7 @@ TEST(TrainCommand, AnInterruptFinishesTheStepAndWritesTheModel) {
 }
 
 TEST(DemoCommand, TrainsAndShowsPredictionAndMeasurement) {
+  UseMeasuredProfile();
   const ProcessResult result = RunShell("\"$horizon\" demo --output demo --steps 2");
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, AllOf(HasSubstr("trained 2 steps"), HasSubstr("predicted"),

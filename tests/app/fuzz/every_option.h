@@ -11,7 +11,7 @@
 
 namespace horizon {
 
-// An option of every kind there is, with bounds and choices, and the values they were given.
+// The targets of one option of every kind, with bounds, choices and a former name.
 struct EveryOption {
   bool help = false;
   std::string config;
@@ -32,8 +32,8 @@ struct EveryOption {
   friend bool operator==(const EveryOption&, const EveryOption&) = default;
 };
 
-// The declarations of `values`, which outlives them. No default-constructed EveryOption is at fault
-// here: nothing is required but the first argument.
+// Declares the options of `values`, which outlives the list. Only the first argument is required,
+// so a default-constructed EveryOption is valid.
 inline OptionList DeclareEveryOption(EveryOption& values) {
   OptionList list;
   list.options = {
@@ -45,7 +45,8 @@ inline OptionList DeclareEveryOption(EveryOption& values) {
        .unit = "things",
        .help = "a count",
        .minimum = 1,
-       .maximum = 1000},
+       .maximum = 1000,
+       .former_name = "number"},
       {.name = "rate",
        .value = &values.rate,
        .unit = "share",
@@ -75,7 +76,7 @@ inline OptionList DeclareEveryOption(EveryOption& values) {
   return list;
 }
 
-// What was read is within what was declared.
+// Checks that the values are within the declared bounds and choices.
 inline void CheckBounds(const EveryOption& values) {
   CHECK(values.count >= 1 && values.count <= 1000);
   CHECK(values.rate >= 0 && values.rate <= 1);

@@ -19,7 +19,9 @@
 namespace horizon {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 ModelSpec Spec() {
   ModelSpec spec;
@@ -85,7 +87,7 @@ TEST(TrainJobOptions, EveryOptionSetsItsField) {
                                           "--micro-batch=2",
                                           "--accumulate=3",
                                           "--learning-rate=0.5",
-                                          "--schedule=cosine",
+                                          "--lr-schedule=cosine",
                                           "--warmup=4",
                                           "--beta1=0.5",
                                           "--beta2=0.75",
@@ -111,6 +113,65 @@ TEST(TrainJobOptions, EveryOptionSetsItsField) {
   EXPECT_EQ(words.size() - 1, list.options.size());
 }
 
+TEST(TrainJobOptions, TheFormerNameOfTheLearningRateScheduleIsStillRead) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"--schedule=cosine"}, {"--schedule", "cosine"}, {"--lr-schedule", "cosine"}}) {
+    const absl::StatusOr<TrainingJob> job = TrainJob(words);
+    ASSERT_TRUE(job.ok()) << job.status();
+    EXPECT_EQ(job->learning_rate_schedule, LearningRateSchedule::kCosine);
+  }
+  EXPECT_EQ(TrainJob({"--schedule=cosine", "--lr-schedule=linear"}).status(),
+            absl::InvalidArgumentError("--lr-schedule is given more than once"));
+  EXPECT_THAT(TrainJob({"--schedule=cosin"}).status().message(),
+              HasSubstr("--lr-schedule: 'cosin' is none of"));
+}
+
+TEST(TrainJobOptions, OnlyTheNameOfTheLearningRateScheduleIsShown) {
+  TrainJobOptions options;
+  OptionList list;
+  options.AddTo(list);
+  for (const std::string& text : {UsageOf("train", list), ExplainOptions(list)}) {
+    EXPECT_THAT(text, AllOf(HasSubstr("--lr-schedule KIND"), Not(HasSubstr("--schedule"))));
+  }
+  EXPECT_THAT(TrainJob({"--scheduled=cosine"}).status().message(),
+              AllOf(HasSubstr("unknown option '--scheduled"), Not(HasSubstr("'--schedule'"))));
+}
+
+TEST(TrainJobOptions, AFileWithTheFormerNameOfTheLearningRateScheduleIsStillRead) {
+  const std::unique_ptr<Io> io = MakePosixIo();
+  const std::string path = JoinPath(MakeTestFolder(*io), "train.yaml");
+  const auto read = [&](const std::string& text) -> absl::StatusOr<TrainingJob> {
+    WriteBytes(*io, path, text);
+    TrainJobOptions options;
+    OptionList list;
+    options.AddTo(list);
+    const absl::Status status = ReadConfigFile(*io, path, list.options);
+    if (!status.ok()) return status;
+    // What is written again has the new name.
+    EXPECT_THAT(ConfigFileText(list.options), HasSubstr("\nlr-schedule: \"cosine\"\n"));
+    EXPECT_THAT(ConfigFileText(list.options), Not(HasSubstr("\nschedule:")));
+    return options.ToJob(Spec(), DeviceKind::kHost);
+  };
+  for (const std::string key : {"schedule", "lr-schedule", "lr_schedule"}) {
+    SCOPED_TRACE(key);
+    const absl::StatusOr<TrainingJob> job = read("steps: 3\n" + key + ": cosine\nwarmup: 1\n");
+    ASSERT_TRUE(job.ok()) << job.status();
+    EXPECT_EQ(job->learning_rate_schedule, LearningRateSchedule::kCosine);
+    EXPECT_EQ(job->warmup_steps, 1);
+  }
+  for (const std::string key : {"lr-schedule", "lr_schedule"}) {
+    for (const std::string& both :
+         {"schedule: cosine\n" + key + ": linear\n", key + ": linear\nschedule: cosine\n"}) {
+      EXPECT_THAT(read(both).status().message(),
+                  HasSubstr("\"" + key + "\" is given twice, once with another spelling"));
+    }
+  }
+  EXPECT_THAT(read("schedule: cosin\n").status().message(),
+              HasSubstr("train.yaml:1: lr-schedule: 'cosin' is none of"));
+  EXPECT_THAT(read("schedule: cosine\nscheduled: linear\n").status().message(),
+              AllOf(HasSubstr("unknown key \"scheduled\""), Not(HasSubstr("'schedule'"))));
+}
+
 TEST(TrainJobOptions, GradientsAreAsComputeWhereNothingIsSaid) {
   EXPECT_EQ(TrainJob({"--compute=fp32"})->gradient_type, NumberType::kFp32);
   EXPECT_EQ(TrainJob({"--compute=bf16"})->gradient_type, NumberType::kBf16);
@@ -123,7 +184,7 @@ TEST(TrainJobOptions, ValuesThatWereSetInCodeHoldWithAndWithoutDeclaring) {
             LearningRateSchedule::kCosine);
   OptionList list;
   options.AddTo(list);
-  EXPECT_THAT(ConfigFileText(list.options), HasSubstr("schedule: \"cosine\"\n"));
+  EXPECT_THAT(ConfigFileText(list.options), HasSubstr("\nlr-schedule: \"cosine\"\n"));
   EXPECT_EQ(options.ToJob(Spec(), DeviceKind::kHost)->learning_rate_schedule,
             LearningRateSchedule::kCosine);
 }

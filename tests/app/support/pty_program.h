@@ -6,11 +6,10 @@
 
 namespace horizon {
 
-// The program on a terminal of its own, as a person has it before them. Its folder is the one of
-// RunShell.
+// Runs the program on a pseudo-terminal of its own, in the folder of RunShell.
 class PtyProgram {
  public:
-  // `environment` is all it gets: {"TERM=xterm", "LANG=C.UTF-8"}.
+  // `environment` is its whole environment: {"TERM=xterm", "LANG=C.UTF-8"}.
   PtyProgram(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
              int columns, int rows);
   ~PtyProgram();
@@ -20,15 +19,16 @@ class PtyProgram {
   void Type(const std::string& keys);
   void Resize(int columns, int rows);
   void Signal(int number);
-  // Reads what the program writes until `done` is content with text(), or the program ends, or a
-  // minute has passed (which fails the test).
+  // Reads the output until `done` returns true (it checks text()), the program ends, or a minute
+  // has passed, which fails the test.
   void ReadUntil(const std::function<bool()>& done);
-  // Reads until it ends; its exit code, 128 + the signal's number when one ended it.
+  // Reads until the program ends. Returns its exit code, or 128 + the number of the signal that
+  // ended it.
   int AwaitEnd();
-  // Everything it has written; Forget begins anew.
+  // Everything the program has written since the start or the last Forget().
   const std::string& text() const { return text_; }
   void Forget() { text_.clear(); }
-  // Whether the terminal echoes what is typed, as one at a shell's prompt does.
+  // Whether the terminal echoes typed keys, as it does at a shell prompt.
   bool Echoes() const;
 
  private:

@@ -16,22 +16,22 @@
 
 namespace horizon {
 
-// Files and directories in memory, by number; number 0 is the root directory.
+// Files and directories in memory. Each has a number, its node; node 0 is the root directory.
 struct MemoryTree {
-  std::map<int, std::string> files;
-  std::map<int, std::map<std::string, int>> folders = {{0, {}}};
+  std::map<int, std::string> files;                               // node to contents
+  std::map<int, std::map<std::string, int>> folders = {{0, {}}};  // node to names and their nodes
 };
 
-// A change of a tree, or the promise that earlier ones will survive a power cut.
+// A change of a tree, or a sync, which promises that earlier changes survive a power cut.
 struct MemoryChange {
   enum class Kind {
-    kWrite,       // `bytes` at `offset` of file `node`
+    kWrite,       // writes `bytes` at `offset` of file `node`
     kSyncFile,    // the writes to `node` so far are safe
-    kAddName,     // `name` in folder `node` becomes `target`
-    kRemoveName,  // `name` in folder `node` goes
+    kAddName,     // adds `name` for node `target` to folder `node`
+    kRemoveName,  // removes `name` from folder `node`
     kRename,      // `name` in folder `node` becomes `to_name` in folder `to_node`
     kSyncFolder,  // the names of folder `node` so far are safe
-    kMark,        // nothing; `name` is for the test
+    kMark,        // changes nothing; `name` is a note of the test
   };
   Kind kind = Kind::kMark;
   int node = 0;
@@ -44,24 +44,26 @@ struct MemoryChange {
   std::string bytes;
 };
 
-// A file system in memory that keeps a list of its changes, so that a test can ask what a power cut
-// at any moment would leave (power_cut.h). Absolute paths, no links. Its files live no longer than
-// it. One thread.
+// A file system in memory that records its changes, so that a test can compute what a power cut at
+// any moment would leave (power_cut.h). It takes absolute paths and has no links. It must outlive
+// its files. One thread uses it.
 class MemoryIo final : public Io {
  public:
   explicit MemoryIo(MemoryTree tree = {});
 
-  // The tree when recording began, the changes since, and the tree now.
+  // The tree when recording began, the changes since then, and the tree now.
   const MemoryTree& start() const { return start_; }
   const std::vector<MemoryChange>& changes() const { return changes_; }
   const MemoryTree& tree() const { return tree_; }
-  // Forgets the changes: everything there is has reached the disk.
+  // Restarts recording from the tree as it is now, as if everything had reached the disk.
   void Settle();
+  // Records a kMark with this text.
   void Mark(std::string text);
 
-  // Writing past this many bytes of all files is ENOSPC, after the bytes that still fit.
+  // The size of the disk: a write that makes all files together larger writes what still fits and
+  // then fails with ENOSPC.
   uint64_t capacity = std::numeric_limits<uint64_t>::max();
-  // What FreeSpace answers.
+  // The result of FreeSpace.
   Bytes free_space = 1024_GiB;
 
   absl::StatusOr<std::unique_ptr<File>> Open(const std::string& path, OpenMode mode) override;
@@ -82,10 +84,10 @@ class MemoryIo final : public Io {
   struct Place {
     int folder = 0;
     std::string name;
-    int node = -1;  // -1: there is nothing of that name
+    int node = -1;  // -1: the name does not exist
   };
   absl::StatusOr<Place> Find(const std::string& path, std::string_view attempted) const;
-  // As Find, and NotFound where there is nothing.
+  // Like Find, but NotFound if the name does not exist.
   absl::StatusOr<Place> FindExisting(const std::string& path, std::string_view attempted) const;
   void Change(MemoryChange change);
   uint64_t UsedBytes() const;
@@ -97,7 +99,7 @@ class MemoryIo final : public Io {
   std::set<std::string> locked_;
 };
 
-// Makes a change in a tree. Names that are not there are not removed.
+// Applies a change to a tree. Removing a name that does not exist does nothing.
 void ApplyChange(const MemoryChange& change, MemoryTree& tree);
 
 }  // namespace horizon

@@ -7,26 +7,27 @@
 
 namespace horizon {
 
-// What a power cut does to changes that were not synced. `some` and `torn` follow from the seed.
+// What a power cut does to changes that were not synced. The seed decides which changes survive
+// with kSome and kTorn.
 struct PowerCut {
   enum class Writes {
-    kAll,    // every one is on the disk
-    kNone,   // none is
-    kSome,   // some are, in whatever order
-    kTorn,   // of each, some of the blocks of 4 KiB are
-    kZeros,  // the file has its length, and zeros where the bytes were to be
+    kAll,    // every write is on the disk
+    kNone,   // no write is
+    kSome,   // some writes are, others, even earlier ones, are not
+    kTorn,   // of each write, some 4 KiB disk blocks are
+    kZeros,  // the file has its new length, but zeros in place of the written bytes
   };
   enum class Names { kKept, kLost, kSome };
 
-  size_t changes = 0;  // how many were made before the cut
+  size_t changes = 0;  // the cut happens after so many changes of the MemoryIo
   Writes writes = Writes::kNone;
-  Names names = Names::kKept;
+  Names names = Names::kKept;  // what happens to created, removed and renamed names
   uint64_t seed = 0;
 };
 
-// The tree found after the cut. A file's sync saves what was written to it, a folder's sync the
-// names in it; neither saves the other, nor the name of what is synced. A rename is kept or lost as
-// a whole.
+// The tree that is found after the cut. Syncing a file saves what was written to it; syncing a
+// folder saves the names in it. Neither saves the other, nor the name of the synced file or folder
+// itself. A rename survives or is lost as a whole.
 MemoryTree AfterPowerCut(const MemoryIo& io, const PowerCut& cut);
 
 }  // namespace horizon

@@ -6,9 +6,10 @@
 
 namespace horizon {
 
-// One of the corpus's texts with one to eight random changes: bits flipped, bytes replaced, pieces
-// removed, repeated, moved in from another text, or tokens that parsers stumble over put in. A pure
-// function of its arguments, the same on every machine. The corpus is not empty.
+// Returns one of the corpus texts with one to eight random changes: flips bits, replaces bytes,
+// removes, repeats or splices in pieces of another text, or inserts tokens that parsers often
+// mishandle. It is a pure function of its arguments, the same on every machine. The corpus must not
+// be empty.
 std::string Mutated(const std::vector<std::string>& corpus, uint64_t number);
 
 }  // namespace horizon

@@ -1,5 +1,6 @@
 // The part of cublasLt that the project calls, with NVIDIA's names, values and meanings:
-//   D = alpha op(A) op(B) + beta C [+ bias], a batch of them; see tests/fake_cuda/README.md.
+//   D = alpha op(A) op(B) + beta C [+ bias], for each matrix of a batch.
+// See tests/fake_cuda/README.md.
 #pragma once
 
 #include <cstddef>
@@ -124,7 +125,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle,
                                               cublasLtMatmulPreference_t preference, int most,
                                               cublasLtMatmulHeuristicResult_t results[],
                                               int* count);
-// Whether the algorithm serves this product, with its workspace in `result`.
+// Whether the algorithm serves this GEMM; `result` gets the workspace that it needs.
 cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t handle, cublasLtMatmulDesc_t description,
                                        cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
                                        cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,

@@ -1,5 +1,5 @@
-// What nvcc's own header gives device code, for a C++ compiler: qualifiers that say nothing, the
-// index of the thread, barriers, shuffles, atomics and arithmetic.
+// Lets a C++ compiler compile device code: it defines what nvcc's header of this name provides,
+// that is qualifiers (empty here), thread indices, barriers, shuffles, atomics and arithmetic.
 #pragma once
 
 #include <cmath>
@@ -13,8 +13,8 @@
 #define __forceinline__ inline
 #define __noinline__
 #define __launch_bounds__(...)
-// A kernel's static shared memory: blocks run one after the other, so one copy is enough. Lint asks
-// that it is a Shared<T, N>, which knows when a block begins.
+// A kernel's static shared memory. Thread blocks run one after the other, so one copy is enough.
+// Lint requires that it is a Shared<T, N>, which detects when a thread block begins.
 #define __shared__ static
 #define __constant__ static
 

@@ -1,5 +1,6 @@
-// Arithmetic that device code calls by NVIDIA's names. One rounding each, to nearest even, as
-// documented for _rn; functions of a few ulp on a GPU (expf, rsqrtf) are the C library's here.
+// Types and arithmetic that device code uses by NVIDIA's names. Each _rn function rounds once, to
+// nearest even, as documented. Functions with an error of a few ulp on a GPU (expf, rsqrtf) are
+// those of the C library here.
 #pragma once
 
 #include <math.h>
@@ -95,7 +96,7 @@ T __ldg(const T* pointer) {
   return *pointer;
 }
 
-// The overloads that device code has without std::.
+// The overloads of min and max that device code may call without std::.
 inline int min(int a, int b) { return a < b ? a : b; }
 inline int max(int a, int b) { return a > b ? a : b; }
 inline unsigned min(unsigned a, unsigned b) { return a < b ? a : b; }

@@ -1,5 +1,5 @@
-// A launch without <<<>>>: the kernel's arguments are copied now, its threads run when a call that
-// waits needs them.
+// Launches a kernel without <<<>>>. Launch copies the kernel's arguments at once; the threads run
+// later, when a call that waits needs their results.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace fake_cuda {
 
-// A place in the sources; std::source_location, which clang-tidy 14 does not know.
+// A place in the sources, like std::source_location, which clang-tidy 14 does not know.
 struct CodePlace {
   const char* file = "";
   unsigned line = 0;
@@ -29,14 +29,15 @@ struct KernelLaunch {
   dim3 grid;
   dim3 block;
   CodePlace where;                    // for messages
-  std::function<void()> thread;       // what one thread does, the index variables set
-  std::vector<const void*> pointers;  // among the arguments, none of which may be the host's
+  std::function<void()> thread;       // runs one thread; threadIdx and blockIdx are set
+  std::vector<const void*> pointers;  // those among the arguments; none may point to host memory
 };
 
-// As every runtime call: counted, may be made to fail, leaves its error for cudaGetLastError.
+// Appends the launch to the stream's queue. Like every runtime call it is counted, can be made to
+// fail, and leaves its error for cudaGetLastError.
 void Enqueue(KernelLaunch launch, CUstream_st* stream);
 
-// A pointer among the arguments; those inside of structs are not looked for.
+// Appends `argument` if it is a pointer. Pointers inside structs are not found.
 template <typename T>
 void AddPointers(const T& argument, std::vector<const void*>& pointers) {
   if constexpr (std::is_pointer_v<T>) pointers.push_back(argument);

@@ -1,7 +1,8 @@
-// Shared memory whose every cell knows who touched it last. Caught: an index outside, a read of a
-// cell that nobody wrote in this block, two threads touching a cell, one of them writing, without a
-// barrier between. __syncwarp of a whole warp orders its lanes; shuffles and __syncwarp of a part
-// order nothing, for NVIDIA does not promise it or we do not keep book of it.
+// Shared memory that detects races: every cell records its last accesses. It reports an index
+// outside the array, a read of a cell that no thread of this thread block has written, and two
+// threads that access a cell, at least one of them writing, without a barrier between them.
+// __syncwarp of a whole warp orders the accesses of its warp lanes. Shuffles and __syncwarp of a
+// part of a warp order nothing: NVIDIA does not promise it, or we do not record it.
 #pragma once
 
 #include <concepts>
@@ -12,35 +13,36 @@
 
 namespace fake_cuda {
 
-// What orders accesses: `now` grows by one at every block's begin, barrier and __syncwarp, for
-// ever.
-struct BlockTime {
+// The logical clock that orders accesses. `now` grows by one whenever a thread block begins or
+// passes a barrier and at every __syncwarp of a whole warp; it is never reset.
+struct ThreadBlockTime {
   uint64_t now = 1;
-  uint64_t begin = 1;         // of the block
-  uint64_t barrier = 1;       // the last one of the block
-  uint64_t warp_barrier = 1;  // the last one of the warp that runs
-  unsigned thread = 0;        // that runs, counted over the block
+  uint64_t begin = 1;         // when the thread block began
+  uint64_t barrier = 1;       // when it passed its last barrier
+  uint64_t warp_barrier = 1;  // when the running warp passed its last __syncwarp
+  unsigned thread = 0;        // index of the running thread in its thread block
 };
-extern BlockTime block_time;
+extern ThreadBlockTime thread_block_time;
 
-// When, and by which thread. Zero is never.
-class Touch {
+// When a cell was accessed, by which thread, and whether atomically. All bits zero: never.
+class Access {
  public:
-  Touch() = default;
-  static Touch Now(bool atomic) {
-    Touch touch;
-    touch.bits_ = block_time.now << 12 | (atomic ? 1u << 11 : 0u) | block_time.thread;
-    return touch;
+  Access() = default;
+  static Access Now(bool atomic) {
+    Access access;
+    access.bits_ =
+        thread_block_time.now << 12 | (atomic ? 1u << 11 : 0u) | thread_block_time.thread;
+    return access;
   }
   uint64_t when() const { return bits_ >> 12; }
   unsigned thread() const { return bits_ & 0x7FF; }
   bool is_atomic() const { return (bits_ >> 11 & 1) != 0; }
-  bool of_block() const { return when() >= block_time.begin; }
-  bool same_warp() const { return thread() / 32 == block_time.thread / 32; }
-  // No barrier stands between it and the running thread, which is another one.
+  bool of_block() const { return when() >= thread_block_time.begin; }
+  bool same_warp() const { return thread() / 32 == thread_block_time.thread / 32; }
+  // Whether another thread than the running one made this access, with no barrier since.
   bool races() const {
-    return when() >= block_time.barrier && thread() != block_time.thread &&
-           !(same_warp() && when() < block_time.warp_barrier);
+    return when() >= thread_block_time.barrier && thread() != thread_block_time.thread &&
+           !(same_warp() && when() < thread_block_time.warp_barrier);
   }
 
  private:
@@ -51,53 +53,54 @@ enum class SharedFault { kUnwritten, kReadAfterWrite, kWriteAfterRead, kWriteAft
 void ReportShared(SharedFault fault, int64_t cell, unsigned other_thread);
 void ReportIndex(int64_t index, int64_t size);
 
-// The book of one cell. Of the reads since the last barrier it keeps the last one, the last one by
-// another thread, and the last one by another warp than the last: enough to find for any writer a
-// reader that it races with, if there is one.
-struct CellBook {
-  Touch write;
-  Touch read;
-  Touch read_by_other;
-  Touch read_by_other_warp;
+// The recorded accesses of one cell. Of the reads since the last barrier it keeps the last one, the
+// last one by another thread, and the last one by another warp. That is enough to find, for any
+// writer, a reader that it races with, if there is one.
+struct AccessRecord {
+  Access write;
+  Access read;
+  Access read_by_other;
+  Access read_by_other_warp;
 
-  void NoteRead(int64_t cell, bool atomic) {
+  void RecordRead(int64_t cell, bool atomic) {
     if (!write.of_block()) ReportShared(SharedFault::kUnwritten, cell, 0);
     if (write.races() && !(atomic && write.is_atomic())) {
       ReportShared(SharedFault::kReadAfterWrite, cell, write.thread());
     }
     if (atomic) return;
-    if (read.thread() != block_time.thread) read_by_other = read;
+    if (read.thread() != thread_block_time.thread) read_by_other = read;
     if (!read.same_warp()) read_by_other_warp = read;
-    read = Touch::Now(false);
+    read = Access::Now(false);
   }
-  void NoteWrite(int64_t cell, bool atomic) {
+  void RecordWrite(int64_t cell, bool atomic) {
     if (write.of_block() && write.races() && !(atomic && write.is_atomic())) {
       ReportShared(SharedFault::kWriteAfterWrite, cell, write.thread());
     }
-    for (const Touch& touch : {read, read_by_other, read_by_other_warp}) {
-      if (touch.of_block() && touch.races()) {
-        ReportShared(SharedFault::kWriteAfterRead, cell, touch.thread());
+    for (const Access& access : {read, read_by_other, read_by_other_warp}) {
+      if (access.of_block() && access.races()) {
+        ReportShared(SharedFault::kWriteAfterRead, cell, access.thread());
         break;
       }
     }
-    write = Touch::Now(atomic);
+    write = Access::Now(atomic);
   }
 };
 
-// Reads as a T and is assigned a T. It has no copy, so `auto x = tile[i]` does not compile: write
-// the type, as templates that take it need too.
+// One element of shared memory, which converts to T and is assigned a T. It cannot be copied, so
+// `auto x = tile[i]` does not compile: write the type of x. Templates that take an element need the
+// type too.
 template <typename T>
 class Cell {
  public:
   Cell() = default;
   Cell(const Cell&) = delete;
   operator T() const {
-    book_.NoteRead(index_, false);
+    accesses_.RecordRead(index_, false);
     return value_;
   }
   Cell& operator=(const Cell& other) { return *this = static_cast<T>(other); }
   Cell& operator=(const T& value) {
-    book_.NoteWrite(index_, false);
+    accesses_.RecordWrite(index_, false);
     value_ = value;
     return *this;
   }
@@ -107,8 +110,8 @@ class Cell {
 
   template <typename Change>
   T ChangeAtomically(const Change& change) {
-    book_.NoteRead(index_, true);
-    book_.NoteWrite(index_, true);
+    accesses_.RecordRead(index_, true);
+    accesses_.RecordWrite(index_, true);
     const T before = value_;
     value_ = change(before);
     return before;
@@ -119,10 +122,11 @@ class Cell {
   friend class Shared;
   T value_;
   int64_t index_;
-  mutable CellBook book_;
+  mutable AccessRecord accesses_;
 };
 
-// For `__shared__` variables only: they begin as zeros, which the books need.
+// An array in shared memory. Use it for `__shared__` variables only: they are static and so start
+// as zeros, as AccessRecord requires.
 template <typename T, int N>
 class Shared {
  public:

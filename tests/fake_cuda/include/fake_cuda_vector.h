@@ -1,4 +1,5 @@
-// Vector accesses, which a GPU refuses with "misaligned address" and an x86 forgives.
+// Vector loads and stores that check alignment: a GPU refuses a misaligned one ("misaligned
+// address"), an x86 processor does not.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +7,7 @@
 
 namespace fake_cuda {
 
-// A fault unless the address is a multiple of `bytes`.
+// Reports a fault unless the address is a multiple of `bytes`.
 void CheckVectorAccess(const void* pointer, size_t bytes);
 
 template <typename Vector>

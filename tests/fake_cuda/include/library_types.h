@@ -1,4 +1,4 @@
-// Types of numbers, as NVIDIA's libraries name them.
+// NVIDIA's names and values for the number types of its libraries.
 #pragma once
 
 enum cudaDataType_t {

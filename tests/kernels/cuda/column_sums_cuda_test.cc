@@ -37,7 +37,7 @@ std::vector<T> OnCuda(const Bias& bias, GradientOut storing, int64_t offset, uin
   const DeviceArray<uint16_t> gradients(stream, bias.gradients, offset);
   const DeviceArray<T> out(stream, std::vector<T>(static_cast<size_t>(bias.width), T{5}), offset);
   if constexpr (sizeof(T) == 2) {
-    storing.leaving = out.data();
+    storing.bf16 = out.data();
   } else {
     storing.sum = out.data();
   }
@@ -54,7 +54,7 @@ std::vector<T> OnHost(const Bias& bias, GradientOut storing, decltype(&BiasGradi
   const std::vector<float> gradients = Widened(bias.gradients);
   std::vector<T> out(static_cast<size_t>(bias.width), T{5});
   if constexpr (sizeof(T) == 2) {
-    storing.leaving = out.data();
+    storing.bf16 = out.data();
   } else {
     storing.sum = out.data();
   }

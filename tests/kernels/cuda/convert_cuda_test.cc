@@ -39,7 +39,7 @@ std::vector<T> Stored(const std::vector<float>& sums, GradientOut storing, int64
   const DeviceArray<float> sum(stream, sums, offset);
   const DeviceArray<T> out(stream, std::vector<T>(sums.size(), T{3}), offset);
   if constexpr (sizeof(T) == 2) {
-    storing.leaving = out.data();
+    storing.bf16 = out.data();
   } else {
     storing.sum = out.data();
   }
@@ -54,7 +54,7 @@ template <typename T>
 std::vector<T> StoredOnHost(const std::vector<float>& sums, GradientOut storing) {
   std::vector<T> out(sums.size(), T{3});
   if constexpr (sizeof(T) == 2) {
-    storing.leaving = out.data();
+    storing.bf16 = out.data();
   } else {
     storing.sum = out.data();
   }

@@ -129,7 +129,7 @@ template <typename T>
 GradientOut OutOf(T* array, Storing storing) {
   GradientOut out = {.add = storing.add, .rounded = storing.rounded};
   if constexpr (sizeof(T) == 2) {
-    out.leaving = array;
+    out.bf16 = array;
   } else {
     out.sum = array;
   }

@@ -54,13 +54,13 @@ std::vector<absl::Status> CallAll(const KernelContext& context, ValueType type) 
                                         .y_gradient = values,
                                         .x_gradient = values,
                                         .weight_gradient = gradient}),
-          RotaryCuda(context, {.tokens = 1,
-                               .heads = 1,
-                               .head_dim = 2,
-                               .rotary_dim = 2,
-                               .records = records,
-                               .table = floats,
-                               .x = values}),
+          ApplyRotaryCuda(context, {.tokens = 1,
+                                    .heads = 1,
+                                    .head_dim = 2,
+                                    .rotary_dim = 2,
+                                    .records = records,
+                                    .table = floats,
+                                    .x = values}),
           GluForwardCuda(context, {.count = 1, .gate = values, .up = values, .output = values}),
           GluBackwardCuda(context, {.count = 1,
                                     .gate = values,
@@ -173,9 +173,10 @@ TEST(CudaBodies, NothingToDoNeedsNoArrays) {
   for (const absl::Status& status :
        {GluForwardCuda(context, {}), GluBackwardCuda(context, {}), ResidualAddCuda(context, {}),
         RmsNormForwardCuda(context, {}), RmsNormRecomputeCuda(context, {}),
-        RmsNormBackwardCuda(context, {}), RotaryCuda(context, {}), EmbedForwardCuda(context, {}),
-        EmbedBackwardCuda(context, {}), BiasGradientCuda(context, {}),
-        StoreGradientCuda(context, {}), CopyBytesCuda(context, {}), SquaredNormCuda(context, {})}) {
+        RmsNormBackwardCuda(context, {}), ApplyRotaryCuda(context, {}),
+        EmbedForwardCuda(context, {}), EmbedBackwardCuda(context, {}),
+        BiasGradientCuda(context, {}), StoreGradientCuda(context, {}), CopyBytesCuda(context, {}),
+        SquaredNormCuda(context, {})}) {
     EXPECT_TRUE(status.ok()) << status;
   }
 }

@@ -319,7 +319,7 @@ LeavingBackward BackwardWithout(LeftOut left_out, const Norm& norm, int64_t offs
                           .y_gradient = y_gradient.data(),
                           .residual_gradient = residual.data(),
                           .x_gradient = x_gradient.data(),
-                          .weight_gradient = {.leaving = weight_gradient.data()}};
+                          .weight_gradient = {.bf16 = weight_gradient.data()}};
   if (left_out == LeftOut::kWeightGradient) args.weight_gradient = {};
   if (left_out == LeftOut::kInputGradient) {
     args.weight = nullptr;

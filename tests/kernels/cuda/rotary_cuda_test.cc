@@ -38,7 +38,7 @@ struct Heads {
     }
     FillRotaryTable(frequencies, 1.25f, shape.sequence, table);
   }
-  Rotary Args(RotaryDirection direction) const {
+  ApplyRotary Args(RotaryDirection direction) const {
     return {.direction = direction,
             .tokens = shape.rows * shape.sequence,
             .heads = shape.heads,
@@ -58,19 +58,19 @@ std::vector<uint16_t> OnCuda(const Heads& heads, RotaryDirection direction, int6
   const DeviceArray<TokenRecord> records(stream, heads.records, 0);
   const DeviceArray<float> table(stream, heads.table, offset);
   const DeviceArray<uint16_t> x(stream, heads.x, offset);
-  Rotary args = heads.Args(direction);
+  ApplyRotary args = heads.Args(direction);
   args.records = records.data();
   args.table = table.data();
   args.x = x.data();
-  EXPECT_TRUE(RotaryCuda(stream.context(), args).ok());
+  EXPECT_TRUE(ApplyRotaryCuda(stream.context(), args).ok());
   return x.Read();
 }
 
 std::vector<float> OnHost(const Heads& heads, RotaryDirection direction,
-                          decltype(&RotaryHost) body) {
+                          decltype(&ApplyRotaryHost) body) {
   std::vector<float> x = Widened(heads.x);
   KernelLane lane(1);
-  Rotary args = heads.Args(direction);
+  ApplyRotary args = heads.Args(direction);
   args.records = heads.records.data();
   args.table = heads.table.data();
   args.x = x.data();
@@ -89,9 +89,9 @@ TEST_P(RotaryCudaTest, HasTheHostsBitsRoundedOnceInAnyOrderAndPlace) {
     const Heads heads(shape, 1);
     for (const auto direction : {RotaryDirection::kForward, RotaryDirection::kBackward}) {
       const std::vector<uint16_t> first = OnCuda(heads, direction, offset(), 1);
-      EXPECT_EQ(first, Narrowed(OnHost(heads, direction, &RotaryHost)));
+      EXPECT_EQ(first, Narrowed(OnHost(heads, direction, &ApplyRotaryHost)));
       EXPECT_EQ(OnCuda(heads, direction, 0, 2), first);
-      const std::vector<float> reference = OnHost(heads, direction, &RotaryReference);
+      const std::vector<float> reference = OnHost(heads, direction, &ApplyRotaryReference);
       // Two products and a sum of numbers of up to 3 x 1.25, and the rounding to bf16.
       ExpectNear("x", Widened(first), reference, [&](size_t i) {
         return std::fabs(reference[i]) * kBf16Unit + 3 * 3.75 * 2 * kFp32Unit;
@@ -103,7 +103,7 @@ TEST_P(RotaryCudaTest, HasTheHostsBitsRoundedOnceInAnyOrderAndPlace) {
 TEST_P(RotaryCudaTest, RefusesToTurnAnOddNumberOfValuesOrMoreThanThereAre) {
   const CudaStream stream;
   for (const int64_t rotary_dim : {0, 1, 3, 10, -2}) {
-    EXPECT_TRUE(absl::IsInvalidArgument(RotaryCuda(
+    EXPECT_TRUE(absl::IsInvalidArgument(ApplyRotaryCuda(
         stream.context(), {.tokens = 1, .heads = 1, .head_dim = 8, .rotary_dim = rotary_dim})))
         << rotary_dim;
   }

@@ -92,7 +92,7 @@ TEST(Convert, GradientsAreStoredAsGradientOutSays) {
         count, leaving, [&](const KernelContext& context, bool host, std::vector<uint16_t>& out) {
           return (host ? StoreGradientHost : StoreGradientReference)(
               context,
-              {.count = count, .sum = sum.data() + 2, .gradient = {.leaving = out.data() + 1}});
+              {.count = count, .sum = sum.data() + 2, .gradient = {.bf16 = out.data() + 1}});
         });
     const std::vector<float> begin = RandomNumbers(count + kRoom, 4);
     for (const bool add : {false, true}) {
@@ -174,14 +174,14 @@ TEST(Convert, AnyCutGivesTheSameBits) {
   std::vector<uint16_t> whole(kCount);
   ASSERT_TRUE(
       StoreGradientHost(lane.context(),
-                        {.count = kCount, .sum = sum.data(), .gradient = {.leaving = whole.data()}})
+                        {.count = kCount, .sum = sum.data(), .gradient = {.bf16 = whole.data()}})
           .ok());
   std::mt19937 random(10);
   for (int repeat = 0; repeat < 5; ++repeat) {
     std::vector<uint16_t> cut(kCount);
     for (int64_t first = 0; first < kCount;) {
       const auto count = std::min<int64_t>(kCount - first, static_cast<int64_t>(random() % 9999));
-      const GradientOut out = GradientOut{.leaving = cut.data()}.From(first);
+      const GradientOut out = GradientOut{.bf16 = cut.data()}.From(first);
       ASSERT_TRUE(StoreGradientHost(lane.context(),
                                     {.count = count, .sum = sum.data() + first, .gradient = out})
                       .ok());

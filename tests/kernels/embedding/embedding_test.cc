@@ -194,7 +194,7 @@ TEST(Embedding, BackwardSumsAnIdsRowsInOrderForAllWorkersAndTargets) {
           here.gradient = {.sum = sum.data(), .add = add, .rounded = rounded};
           ASSERT_TRUE(EmbedBackwardHost(context, here).ok());
           std::vector<uint16_t> leaving(static_cast<size_t>(sum.size()) + 1, 0xABCD);
-          here.gradient = {.leaving = leaving.data() + 1};
+          here.gradient = {.bf16 = leaving.data() + 1};
           ASSERT_TRUE(EmbedBackwardHost(context, here).ok());
           for (int64_t row = 0; row < shard.rows; ++row) {
             const auto sums = SumsOf(records, gradient, shape.hidden, shard.first_row + row, scale);

@@ -310,7 +310,7 @@ float Widened(uint16_t half) { return std::bit_cast<float>(uint32_t{half} << 16)
 template <typename Kernel>
 void ExpectStoredEveryWay(const GuardedFloats& sums, const Kernel& kernel) {
   std::vector<uint16_t> leaving(static_cast<size_t>(sums.size()) + 1, 0xABCD);
-  kernel(GradientOut{.leaving = leaving.data()});
+  kernel(GradientOut{.bf16 = leaving.data()});
   for (int64_t i = 0; i < sums.size(); ++i) {
     ASSERT_EQ(leaving[static_cast<size_t>(i)], NearestBf16(sums[i])) << i;
   }
@@ -392,7 +392,7 @@ TEST(WeightGradient, TiesAndTheirNeighboursAreRoundedToEven) {
                                         .output_stride = 1,
                                         .input = values.data(),
                                         .input_stride = static_cast<int64_t>(values.size()),
-                                        .gradient = {.leaving = leaving.data()}})
+                                        .gradient = {.bf16 = leaving.data()}})
                     .ok());
     EXPECT_EQ(leaving, expected);
   }

@@ -201,7 +201,7 @@ TEST(SimdMath, EveryUpperHalfWithLowerHalvesAroundTheTieIsRoundedToNearestEven) 
   std::vector<uint16_t> halves(values.size());
   ForEachTarget([&](const char* target) {
     HWY_DYNAMIC_DISPATCH(StoreHere)
-    (GradientOut{.leaving = halves.data()}, values.data(), static_cast<int64_t>(values.size()));
+    (GradientOut{.bf16 = halves.data()}, values.data(), static_cast<int64_t>(values.size()));
     for (size_t i = 0; i < values.size(); ++i) {
       if (std::isnan(values[i])) {
         ASSERT_GT(halves[i] & 0x7FFF, 0x7F80) << target << " " << i;

@@ -358,7 +358,7 @@ TEST(RmsNorm, AGradientThatLeavesRoundedIsNotTakenForALeftOutOne) {
     GuardedFloats sum(19);
     std::vector<uint16_t> leaving(19, 0xFFFF);
     for (const GradientOut gradient :
-         {GradientOut{.sum = sum.data(), .rounded = true}, {.leaving = leaving.data()}}) {
+         {GradientOut{.sum = sum.data(), .rounded = true}, {.bf16 = leaving.data()}}) {
       RmsNormBackward backward = norm.Backward(x_gradient, gradient);
       backward.x_gradient = nullptr;
       ASSERT_TRUE(body(lane.context(), backward).ok());

@@ -12,20 +12,20 @@ namespace horizon {
 namespace {
 
 // Constants that make m the gradient, v its square, and leave the master alone.
-constexpr AdamConstants kTakeGradient = {.rate = 0.0f,
-                                         .keep = 1.0f,
+constexpr AdamConstants kTakeGradient = {.step_size = 0.0f,
+                                         .decay_factor = 1.0f,
                                          .one_minus_beta1 = 1.0f,
                                          .beta2 = 0.0f,
                                          .one_minus_beta2 = 1.0f,
-                                         .inverse_root_correction2 = 1.0f,
+                                         .inverse_sqrt_bias_correction2 = 1.0f,
                                          .epsilon = 1.0f};
 // Those that leave moments and masters alone.
-constexpr AdamConstants kKeep = {.rate = 0.0f,
-                                 .keep = 1.0f,
+constexpr AdamConstants kKeep = {.step_size = 0.0f,
+                                 .decay_factor = 1.0f,
                                  .one_minus_beta1 = 0.0f,
                                  .beta2 = 1.0f,
                                  .one_minus_beta2 = 0.0f,
-                                 .inverse_root_correction2 = 1.0f,
+                                 .inverse_sqrt_bias_correction2 = 1.0f,
                                  .epsilon = 1.0f};
 
 void Update(AdamState& state, const AdamConstants& constants, uint64_t key, int64_t step = 1) {

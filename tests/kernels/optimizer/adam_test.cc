@@ -218,15 +218,15 @@ TEST(Adam, TenStepsEqualTorchWithinAFewUnits) {
 
 TEST(Adam, ConstantsComeFromTheStepInDouble) {
   const AdamConstants first = AdamConstantsOf({.learning_rate = 0.5, .weight_decay = 0.25});
-  EXPECT_EQ(first.rate, 5.0f);
-  EXPECT_EQ(first.keep, 0.875f);
+  EXPECT_EQ(first.step_size, 5.0f);
+  EXPECT_EQ(first.decay_factor, 0.875f);
   EXPECT_EQ(first.one_minus_beta1, static_cast<float>(1.0 - 0.9));
   EXPECT_EQ(first.beta2, 0.999f);
   EXPECT_EQ(first.one_minus_beta2, static_cast<float>(1.0 - 0.999));
-  EXPECT_NEAR(first.inverse_root_correction2, 31.6227766, 4e-6);
+  EXPECT_NEAR(first.inverse_sqrt_bias_correction2, 31.6227766, 4e-6);
   const AdamConstants late = AdamConstantsOf({.learning_rate = 0.5, .step = 1'000'000});
-  EXPECT_EQ(late.rate, 0.5f);
-  EXPECT_EQ(late.inverse_root_correction2, 1.0f);
+  EXPECT_EQ(late.step_size, 0.5f);
+  EXPECT_EQ(late.inverse_sqrt_bias_correction2, 1.0f);
 }
 
 TEST_P(AdamTest, AMasterThatOverflowsBf16IsOutOfRangeNamingTheLowestNumber) {
@@ -292,12 +292,12 @@ TEST(Adam, WeightsWithoutALowHalfAreRounded) {
   AdamUpdate args = state.Args();
   args.lo = nullptr;
   // The first step moves by the rate: 1 + 2^-8, a tie, to 1 + 2^-7; 1 - 2^-8 has a bf16.
-  args.constants = {.rate = 0x1p-8f,
-                    .keep = 1.0f,
+  args.constants = {.step_size = 0x1p-8f,
+                    .decay_factor = 1.0f,
                     .one_minus_beta1 = 1.0f,
                     .beta2 = 0.0f,
                     .one_minus_beta2 = 1.0f,
-                    .inverse_root_correction2 = 1.0f,
+                    .inverse_sqrt_bias_correction2 = 1.0f,
                     .epsilon = 0.0f};
   KernelLane lane(1);
   ASSERT_TRUE(AdamUpdateHost(lane.context(), args).ok());

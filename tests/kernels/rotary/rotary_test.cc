@@ -57,9 +57,9 @@ std::vector<TokenRecord> RecordsOf(const Shape& shape) {
   return PackedRows(shape.batch, shape.sequence, shape.sequence, random);
 }
 
-Rotary ArgsOf(const Shape& shape, RotaryDirection direction,
-              const std::vector<TokenRecord>& records, const std::vector<float>& table,
-              GuardedFloats& x) {
+ApplyRotary ArgsOf(const Shape& shape, RotaryDirection direction,
+                   const std::vector<TokenRecord>& records, const std::vector<float>& table,
+                   GuardedFloats& x) {
   return {.direction = direction,
           .tokens = shape.batch * shape.sequence,
           .heads = shape.heads,
@@ -88,7 +88,7 @@ TEST(RotaryTable, HasCosinesThenSinesOfTheFp32Angle) {
 TEST(Rotary, TurnsAPairByHand) {
   // A quarter turn at position 1: (3, 5) becomes (-5, 3), and back.
   const std::vector<float> table = {1.0f, 0.0f, 0.0f, 1.0f};
-  for (const auto body : {&RotaryHost, &RotaryReference}) {
+  for (const auto body : {&ApplyRotaryHost, &ApplyRotaryReference}) {
     GuardedFloats x(4);
     x[0] = x[2] = 3.0f;
     x[1] = x[3] = 5.0f;
@@ -110,7 +110,7 @@ TEST(Rotary, TurnsAPairByHand) {
 TEST(Rotary, LeavesWhatLiesBehindTheTurnedValues) {
   const std::vector<float> table = {0.0f, 1.0f, 1.0f, 0.0f};
   const std::vector<TokenRecord> records = WholeRows(1, 1);
-  for (const auto body : {&RotaryHost, &RotaryReference}) {
+  for (const auto body : {&ApplyRotaryHost, &ApplyRotaryReference}) {
     GuardedFloats x(10);
     for (int64_t i = 0; i < 10; ++i) x[i] = static_cast<float>(i + 1);
     KernelLane lane(1);
@@ -129,10 +129,11 @@ TEST(RotaryDeathTest, TurnsAnEvenNumberOfAHeadsValues) {
   GuardedFloats x(8);
   KernelLane lane(1);
   for (const int64_t rotary_dim : {0, 1, 3, 10}) {
-    EXPECT_DEATH(RotaryHost(lane.context(), ArgsOf({1, 1, 1, 8, rotary_dim},
-                                                   RotaryDirection::kForward, records, table, x))
-                     .IgnoreError(),
-                 "rotary_dim");
+    EXPECT_DEATH(
+        ApplyRotaryHost(lane.context(), ArgsOf({1, 1, 1, 8, rotary_dim}, RotaryDirection::kForward,
+                                               records, table, x))
+            .IgnoreError(),
+        "rotary_dim");
   }
 }
 
@@ -147,8 +148,10 @@ TEST(Rotary, EqualsTheReferenceWithTheSameBitsForAllWorkersAndTargets) {
       GuardedFloats one = x;
       KernelLane lane(1);
       ASSERT_TRUE(
-          RotaryReference(lane.context(), ArgsOf(shape, direction, records, table, expected)).ok());
-      ASSERT_TRUE(RotaryHost(lane.context(), ArgsOf(shape, direction, records, table, one)).ok());
+          ApplyRotaryReference(lane.context(), ArgsOf(shape, direction, records, table, expected))
+              .ok());
+      ASSERT_TRUE(
+          ApplyRotaryHost(lane.context(), ArgsOf(shape, direction, records, table, one)).ok());
       // Two products and a sum of magnitudes of at most 4 x 1.25 each, and the reference's
       // rounding.
       for (int64_t i = 0; i < x.size(); ++i) ASSERT_NEAR(one[i], expected[i], 10.0 * 3 * kUnit);
@@ -157,13 +160,13 @@ TEST(Rotary, EqualsTheReferenceWithTheSameBitsForAllWorkersAndTargets) {
         KernelLane many(workers);
         GuardedFloats here = x;
         ASSERT_TRUE(
-            RotaryHost(many.context(), ArgsOf(shape, direction, records, table, here)).ok());
+            ApplyRotaryHost(many.context(), ArgsOf(shape, direction, records, table, here)).ok());
         EXPECT_TRUE(SameBits(here, one));
       }
       ForEachTarget([&](const char* target) {
         GuardedFloats here = x;
         ASSERT_TRUE(
-            RotaryHost(lane.context(), ArgsOf(shape, direction, records, table, here)).ok());
+            ApplyRotaryHost(lane.context(), ArgsOf(shape, direction, records, table, here)).ok());
         EXPECT_TRUE(SameBits(here, one)) << target;
       });
     }
@@ -179,7 +182,7 @@ TEST(Rotary, BackwardIsForwardTransposed) {
     const GuardedFloats g = RandomFloats(random, shape.values());
     const std::vector<float> table = TableOf(shape);
     const std::vector<TokenRecord> records = RecordsOf(shape);
-    for (const auto body : {&RotaryHost, &RotaryReference}) {
+    for (const auto body : {&ApplyRotaryHost, &ApplyRotaryReference}) {
       GuardedFloats forward = x;
       GuardedFloats backward = g;
       KernelLane lane(2);

@@ -12,12 +12,15 @@
 
 namespace horizon {
 
+// bf16 numbers for tests, and a comparison that reports the worst element.
+
 // The largest relative errors of one rounding to fp32 and to bf16.
 inline constexpr double kFp32Unit = 0x1p-24;
 inline constexpr double kBf16Unit = 0x1p-8;
 
+// The value of a bf16.
 inline float Widened(uint16_t half) { return std::bit_cast<float>(uint32_t{half} << 16); }
-// The nearest bf16 of a number that is not NaN, ties to even.
+// The nearest bf16 of a number that is not NaN; ties to even.
 inline uint16_t Narrowed(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   return static_cast<uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
@@ -34,7 +37,7 @@ inline std::vector<uint16_t> Narrowed(const std::vector<float>& values) {
   return halves;
 }
 
-// Uniform in -scale .. scale.
+// Uniformly distributed random numbers in -scale .. scale.
 inline std::vector<uint16_t> RandomBf16(std::mt19937& random, int64_t count, float scale = 1.0f) {
   std::uniform_real_distribution<float> uniform(-scale, scale);
   std::vector<uint16_t> halves(static_cast<size_t>(count));
@@ -42,7 +45,8 @@ inline std::vector<uint16_t> RandomBf16(std::mt19937& random, int64_t count, flo
   return halves;
 }
 
-// Every element within bound(index) of what is expected; names the one that is farthest out.
+// Expects every element to be within bound(index) of the expected one. A failure names the element
+// that is farthest out, relative to its bound.
 inline void ExpectNear(std::string_view what, const std::vector<float>& actual,
                        const std::vector<float>& expected,
                        const std::function<double(size_t index)>& bound) {

@@ -6,16 +6,19 @@ struct CUstream_st;
 
 namespace horizon {
 
-// A little device memory and a stream for tests of CUDA kernels: neither CUDA nor Abseil in the
-// header. All pointers are to device memory; the functions wait and say whether all went well.
+// Device memory and streams for tests of CUDA kernels. The header includes neither CUDA nor Abseil,
+// so that it can be linked with a CUDA device, with the fake CUDA, or with a stub. Arrays are in
+// device memory. The functions wait until their work is done.
 
 // 0 without a driver, without a device, and in a build without CUDA.
 int CudaDeviceCount();
+// Null on failure.
 CUstream_st* CreateStream();
 void DestroyStream(CUstream_st* stream);
-// Null on failure. `from` may be null: the memory is then left as it is.
+// Allocates `bytes` and copies `from` there. Null on failure. If `from` is null, the memory is not
+// initialised.
 void* UploadArray(const void* from, size_t bytes);
-// Waits for the stream first.
+// Waits for the stream, then copies. False on failure.
 bool DownloadArray(void* into, const void* from, size_t bytes, CUstream_st* stream);
 void FreeArray(void* array);
 

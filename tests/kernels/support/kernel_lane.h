@@ -14,7 +14,10 @@
 
 namespace horizon {
 
-// Workers and their scratch, for tests of host kernels. The scratch begins as NaN.
+// What a lane of the schedule gives to host kernels: workers and their scratch. For tests:
+//   KernelLane lane(/*workers=*/4);
+//   EXPECT_TRUE(GemmHost(lane.context(), gemm).ok());
+// The scratch starts as NaN, and a guard follows it.
 class KernelLane {
  public:
   explicit KernelLane(int workers)
@@ -28,7 +31,7 @@ class KernelLane {
     return {.workers = workers_.get(), .scratch = std::span(scratch_.get(), bytes_)};
   }
 
-  // Nothing was written behind the scratch.
+  // Whether nothing was written past the end of the scratch.
   bool guard_holds() const {
     for (size_t i = bytes_; i < bytes_ + kGuardBytes; ++i) {
       if (scratch_[i] != std::byte{0xFF}) return false;
@@ -46,7 +49,8 @@ class KernelLane {
   std::unique_ptr<std::byte[], Free> scratch_;
 };
 
-// Floats one behind an aligned place, with guards on both sides that a kernel may not touch.
+// An array of floats that is not aligned for vectors, with guards on both sides that a kernel must
+// not touch.
 class GuardedFloats {
  public:
   explicit GuardedFloats(int64_t size, float value = 0.0f)
@@ -75,7 +79,7 @@ class GuardedFloats {
   std::vector<float> values_;
 };
 
-// Uniform in -scale .. scale.
+// Uniformly distributed random numbers in -scale .. scale.
 inline GuardedFloats RandomFloats(std::mt19937& random, int64_t size, float scale = 1.0f) {
   GuardedFloats floats(size);
   std::uniform_real_distribution<float> uniform(-scale, scale);

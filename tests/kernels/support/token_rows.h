@@ -8,7 +8,8 @@
 
 namespace horizon {
 
-// Records of rows x sequence tokens with positions alone: every row one sample ...
+// Token records of rows x sequence tokens, in which only the positions are set: every row is one
+// sample ...
 inline std::vector<TokenRecord> WholeRows(int64_t rows, int64_t sequence) {
   std::vector<TokenRecord> records;
   for (int64_t i = 0; i < rows * sequence; ++i) {
@@ -17,7 +18,7 @@ inline std::vector<TokenRecord> WholeRows(int64_t rows, int64_t sequence) {
   return records;
 }
 
-// ... or several, of 1 to `longest` tokens.
+// ... or every row holds several samples of 1 to `longest` tokens.
 inline std::vector<TokenRecord> PackedRows(int64_t rows, int64_t sequence, int64_t longest,
                                            std::mt19937& random) {
   std::vector<TokenRecord> records = WholeRows(rows, sequence);

@@ -24,17 +24,17 @@ constexpr std::string_view kChatMl =
     "{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' }}"
     "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
 
-// The spelled tokens, those that are learnt between '{' and '}'; or "error: ...".
+// The spelled tokens, those that are trained between '{' and '}'; or "error: ...".
 std::string Marked(const FakeChat& chat, const Conversation& conversation) {
   if (!chat.status().ok()) return StrCat("error: ", chat.status().message());
   const absl::StatusOr<ChatTokens> tokens = chat.encoder().EncodeForTraining(conversation);
   if (!tokens.ok()) return StrCat("error: ", tokens.status().message());
   std::string text;
-  bool learnt = false;
+  bool trained = false;
   for (size_t i = 0; i <= tokens->ids.size(); ++i) {
     const bool now = i < tokens->ids.size() && tokens->mask.trained[i];
-    if (now != learnt) text += now ? '{' : '}';
-    learnt = now;
+    if (now != trained) text += now ? '{' : '}';
+    trained = now;
     if (i == tokens->ids.size()) break;
     const int32_t id = tokens->ids[i];
     text += id < 256 ? std::string(1, static_cast<char>(id))
@@ -110,9 +110,9 @@ TEST(ChatEncoder, GenerationBlocksDecideAlone) {
   EXPECT_EQ(Marked(kGenerates, chat),
             "<|im_start|>user\nU<|im_end|><|im_start|>assistant\n{A}<|im_end|>");
   EXPECT_FALSE(FakeChat(kGenerates).encoder().EncodeForTraining(chat)->mask.last_end.has_value());
-  Conversation not_learnt = chat;
-  not_learnt.messages[1].trained = false;
-  EXPECT_EQ(Marked(kGenerates, not_learnt),
+  Conversation not_trained = chat;
+  not_trained.messages[1].trained = false;
+  EXPECT_EQ(Marked(kGenerates, not_trained),
             "<|im_start|>user\nU<|im_end|><|im_start|>assistant\nA<|im_end|>");
 }
 

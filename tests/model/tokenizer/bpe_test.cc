@@ -159,7 +159,7 @@ TEST(Bpe, IgnoresMergesForWordsOfTheVocabulary) {
 TEST(Bpe, ReadsBytesOnlyWithAllOfThem) {
   const Model model({"a", "b"}, {});
   Bpe bpe = model.Make();
-  EXPECT_FALSE(bpe.ReadBytes());
+  EXPECT_FALSE(bpe.UseRawBytes());
   EXPECT_THAT(Encode(bpe, "ab"), ElementsAre(0, 1));
 }
 
@@ -167,7 +167,7 @@ TEST(WordCache, KeepsWhatFitsAndNeverAnswersForAnotherWord) {
   WordCache cache;
   const std::vector<int32_t> ids = {1, 2, 3, 4, 5, 6, 7};
   EXPECT_TRUE(cache.Find("word").empty());
-  const std::string longest(WordCache::kLongestWord, 'x');
+  const std::string longest(WordCache::kMaxWordBytes, 'x');
   cache.Put(longest, ids);
   EXPECT_EQ(cache.Find(longest).size(), 7);
   EXPECT_TRUE(cache.Find(longest.substr(1)).empty());

@@ -56,7 +56,7 @@ HardwareProfile WithPack() {
 
 TEST(DeviceRates, OfTheHostFitExactlyIntoWhatIsAskedFor) {
   RealClock clock;
-  const DeviceRates rates{.time = Seconds{0.5}, .matrix_bytes = kLeastMatrixBytes};
+  const DeviceRateOptions rates{.time = Seconds{0.5}, .matrix_bytes = kLeastMatrixBytes};
   const absl::StatusOr<std::unique_ptr<HostDevice>> device =
       HostDevice::Create({.capacity = HostRatingBytes(rates, 2), .clock = &clock});
   ASSERT_TRUE(device.ok()) << device.status();
@@ -76,7 +76,7 @@ TEST(DeviceRates, OfACudaDeviceMakeAProfile) {
   fake_cuda::Reset();
   RealClock clock;
   const std::unique_ptr<Io> io = MakePosixIo();
-  const DeviceRates rates{.time = Seconds{0.5}, .matrix_bytes = kLeastMatrixBytes};
+  const DeviceRateOptions rates{.time = Seconds{0.5}, .matrix_bytes = kLeastMatrixBytes};
   {
     const absl::StatusOr<std::unique_ptr<Device>> device =
         MakeCudaDevice({.capacity = CudaRatingBytes(rates), .clock = &clock});
@@ -107,7 +107,7 @@ TEST(DeviceRates, OfACudaDeviceMakeAProfile) {
 // Time that is over leaves one point of each curve.
 TEST(DeviceRates, WithoutTimeEveryCurveHasOnePoint) {
   RealClock clock;
-  const DeviceRates rates{.time = Seconds{1e-9}, .matrix_bytes = 4 * kLeastMatrixBytes};
+  const DeviceRateOptions rates{.time = Seconds{1e-9}, .matrix_bytes = 4 * kLeastMatrixBytes};
   const absl::StatusOr<std::unique_ptr<HostDevice>> device =
       HostDevice::Create({.capacity = HostRatingBytes(rates, 1), .clock = &clock});
   ASSERT_TRUE(device.ok()) << device.status();
@@ -122,7 +122,7 @@ TEST(DeviceRates, WithoutTimeEveryCurveHasOnePoint) {
 
 TEST(DeviceRates, TheErrorOfADeviceIsTold) {
   RealClock clock;
-  const DeviceRates rates{.time = Seconds{0.1}, .matrix_bytes = kLeastMatrixBytes};
+  const DeviceRateOptions rates{.time = Seconds{0.1}, .matrix_bytes = kLeastMatrixBytes};
   const absl::StatusOr<std::unique_ptr<HostDevice>> device =
       HostDevice::Create({.capacity = HostRatingBytes(rates, 1) - 1_B, .clock = &clock});
   ASSERT_TRUE(device.ok()) << device.status();

@@ -42,7 +42,7 @@ TEST(MachineSpeed, IsOneWhereAProfileHasNoYardsticks) {
   TickingClock clock;
   const absl::StatusOr<MachineSpeed> speed = MeasureSpeed(clock, HardwareProfile(), 1);
   ASSERT_TRUE(speed.ok());
-  EXPECT_EQ(speed->products, 1);
+  EXPECT_EQ(speed->gemm, 1);
   EXPECT_EQ(speed->memory, 1);
 }
 
@@ -57,7 +57,7 @@ TEST(MachineSpeed, IsAShareOfTheProfiles) {
   const absl::StatusOr<MachineSpeed> speed =
       MeasureSpeed(clock, profile, 2, {.time = Seconds{0.01}});
   ASSERT_TRUE(speed.ok()) << speed.status();
-  EXPECT_NEAR(speed->products, 1000, 1e-6);
+  EXPECT_NEAR(speed->gemm, 1000, 1e-6);
   EXPECT_NEAR(speed->memory, 1000, 1e-6);
 }
 
@@ -65,19 +65,19 @@ TEST(MachineSpeed, OfProductsStandsForBothWhereMemoryMayNotBeTaken) {
   TickingClock clock;
   HardwareProfile profile = Measured(DeviceKind::kHost);
   profile.host.yardstick_flops_per_second->value = Yardstick::kFlops;
-  const absl::StatusOr<MachineSpeed> speed =
-      MeasureSpeed(clock, profile, 2, {.time = Seconds{0.01}, .may_take = kMemorySpeedBytes - 1});
+  const absl::StatusOr<MachineSpeed> speed = MeasureSpeed(
+      clock, profile, 2, {.time = Seconds{0.01}, .max_extra_bytes = kMemorySpeedBytes - 1});
   ASSERT_TRUE(speed.ok()) << speed.status();
-  EXPECT_NEAR(speed->products, 1000, 1e-6);
-  EXPECT_EQ(speed->memory, speed->products);
+  EXPECT_NEAR(speed->gemm, 1000, 1e-6);
+  EXPECT_EQ(speed->memory, speed->gemm);
 }
 
 TEST(MachineSpeed, IsNotLookedAtWithoutMemoryForIt) {
   TickingClock clock;
   const absl::StatusOr<MachineSpeed> speed =
-      MeasureSpeed(clock, Measured(DeviceKind::kHost), 2, {.may_take = kGemmSpeedBytes - 1});
+      MeasureSpeed(clock, Measured(DeviceKind::kHost), 2, {.max_extra_bytes = kGemmSpeedBytes - 1});
   ASSERT_TRUE(speed.ok()) << speed.status();
-  EXPECT_EQ(speed->products, 1);
+  EXPECT_EQ(speed->gemm, 1);
   EXPECT_EQ(speed->memory, 1);
 }
 
@@ -93,7 +93,7 @@ TEST(MachineSpeed, IsFoundInMemoryThatIsThereAlready) {
   std::byte& behind = memory->data()[Yardstick::kMemoryBytes.value()];
   const absl::StatusOr<MachineSpeed> speed = MeasureSpeed(
       clock, profile, 2,
-      {.time = Seconds{0.01}, .borrowed = memory->span(), .may_take = kGemmSpeedBytes});
+      {.time = Seconds{0.01}, .borrowed = memory->span(), .max_extra_bytes = kGemmSpeedBytes});
   ASSERT_TRUE(speed.ok()) << speed.status();
   EXPECT_NEAR(speed->memory, 1000, 1e-6);
   EXPECT_NE(memory->data()[3], std::byte{0}) << "it was used";
@@ -101,8 +101,7 @@ TEST(MachineSpeed, IsFoundInMemoryThatIsThereAlready) {
 }
 
 TEST(MachineSpeed, SetsEveryRateOfTheHostDevice) {
-  const HardwareProfile now =
-      AtSpeed(Measured(DeviceKind::kHost), {.products = 0.5, .memory = 0.25});
+  const HardwareProfile now = AtSpeed(Measured(DeviceKind::kHost), {.gemm = 0.5, .memory = 0.25});
   EXPECT_EQ(now.device.gemm_fp32.At(1), 4);
   EXPECT_EQ(now.device.element_bytes_per_second.value, 4);
   EXPECT_EQ(now.device.launch_seconds.value, 16);
@@ -117,8 +116,7 @@ TEST(MachineSpeed, SetsEveryRateOfTheHostDevice) {
 }
 
 TEST(MachineSpeed, LeavesAGpuAndItsLinkAlone) {
-  const HardwareProfile now =
-      AtSpeed(Measured(DeviceKind::kCuda), {.products = 0.5, .memory = 0.25});
+  const HardwareProfile now = AtSpeed(Measured(DeviceKind::kCuda), {.gemm = 0.5, .memory = 0.25});
   EXPECT_EQ(now.device.gemm_fp32.At(1), 8);
   EXPECT_EQ(now.link.h2d_pinned.At(1), 8);
   EXPECT_EQ(now.host.dram.At(1), 2);

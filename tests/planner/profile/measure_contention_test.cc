@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "common/text/str_cat.h"
-#include "planner/profile/host_lane_works.h"
+#include "planner/profile/host_lane_workloads.h"
 
 namespace horizon {
 namespace {
@@ -35,7 +35,7 @@ class Slowed {
  public:
   explicit Slowed(std::map<std::pair<Lane, Lane>, double> times) : times_(std::move(times)) {}
 
-  LaneWork Of(Lane lane) {
+  LaneWorkload Of(Lane lane) {
     return {.lane = lane, .what = std::string(ToString(lane)), .piece = [this, lane] {
               double milliseconds = 1;
               if (std::this_thread::get_id() != home_) {
@@ -64,12 +64,12 @@ TEST(MeasureContention, FindsWhatEachKeepsBesideEachOther) {
       {{Lane::kCompute, Lane::kH2d}, 1},          {{Lane::kH2d, Lane::kCompute}, 4},
       {{Lane::kH2d, Lane::kOptimizer}, 5},        {{Lane::kOptimizer, Lane::kH2d}, 1.5}};
   Slowed slowed(times);
-  const std::vector<LaneWork> works = {slowed.Of(Lane::kCompute), slowed.Of(Lane::kOptimizer),
-                                       slowed.Of(Lane::kH2d)};
+  const std::vector<LaneWorkload> workloads = {slowed.Of(Lane::kCompute),
+                                               slowed.Of(Lane::kOptimizer), slowed.Of(Lane::kH2d)};
   ThreadClock clock;
   std::vector<int64_t> told;
   const absl::StatusOr<std::vector<LaneContention>> matrix = MeasureContention(
-      clock, works,
+      clock, workloads,
       {.time = {1}, .rounds = 4, .when = "2026-11-17", .on_measured = [&](int64_t done) {
          told.push_back(done);
        }});
@@ -96,7 +96,7 @@ TEST(MeasureCrowdedWeight, IsWhatCrowdedWorkKeepsBesideWhatTheOthersKeep) {
                  {{Lane::kOptimizer, Lane::kCompute}, 1.25},
                  {{Lane::kCompute, Lane::kH2d}, 4},
                  {{Lane::kH2d, Lane::kCompute}, 1}});
-  const std::vector<LaneWork> others = {slowed.Of(Lane::kOptimizer), slowed.Of(Lane::kH2d)};
+  const std::vector<LaneWorkload> others = {slowed.Of(Lane::kOptimizer), slowed.Of(Lane::kH2d)};
   ThreadClock clock;
   std::vector<int64_t> told;
   const absl::StatusOr<Figure> weight = MeasureCrowdedWeight(
@@ -115,8 +115,9 @@ TEST(MeasureCrowdedWeight, IsWhatCrowdedWorkKeepsBesideWhatTheOthersKeep) {
 TEST(MeasureContention, OneLaneHasNobodyBesideIt) {
   Slowed slowed({});
   ThreadClock clock;
-  const std::vector<LaneWork> works = {slowed.Of(Lane::kCompute)};
-  const absl::StatusOr<std::vector<LaneContention>> matrix = MeasureContention(clock, works, {});
+  const std::vector<LaneWorkload> workloads = {slowed.Of(Lane::kCompute)};
+  const absl::StatusOr<std::vector<LaneContention>> matrix =
+      MeasureContention(clock, workloads, {});
   ASSERT_TRUE(matrix.ok()) << matrix.status();
   EXPECT_TRUE(matrix->empty());
 }
@@ -132,16 +133,16 @@ TEST(MeasureContention, AnyPieceMayFail) {
   for (const size_t failing : {0, 1}) {
     for (int64_t call = 1; call <= 40; ++call) {
       std::array<std::atomic<int64_t>, 2> calls{};
-      std::vector<LaneWork> works;
+      std::vector<LaneWorkload> workloads;
       for (const size_t i : {0, 1}) {
-        works.push_back(
+        workloads.push_back(
             {.lane = i == 0 ? Lane::kH2d : Lane::kHost, .what = "work", .piece = [&, i] {
                return ++calls[i] == call && i == failing ? absl::UnavailableError("gone")
                                                          : absl::OkStatus();
              }});
       }
       const absl::StatusOr<std::vector<LaneContention>> matrix =
-          MeasureContention(clock, works, {.time = {0}, .rounds = 1});
+          MeasureContention(clock, workloads, {.time = {0}, .rounds = 1});
       // Whether a later call is ever made depends on how the threads run.
       if (calls[failing] >= call) {
         EXPECT_EQ(matrix.status().message(), "gone") << "call " << call;
@@ -152,22 +153,22 @@ TEST(MeasureContention, AnyPieceMayFail) {
   }
 }
 
-TEST(HostLaneWorks, EveryLaneWorksAloneAndBesideTheOthers) {
-  const absl::StatusOr<std::unique_ptr<HostLaneWorks>> lanes =
-      HostLaneWorks::Create(2, kLeastLaneBytes);
+TEST(HostLaneWorkloads, EveryLaneWorksAloneAndBesideTheOthers) {
+  const absl::StatusOr<std::unique_ptr<HostLaneWorkloads>> lanes =
+      HostLaneWorkloads::Create(2, kLeastLaneBytes);
   ASSERT_TRUE(lanes.ok()) << lanes.status();
-  const std::vector<LaneWork>& works = (*lanes)->works();
-  ASSERT_EQ(works.size(), HostLaneWorks::kWorks);
+  const std::vector<LaneWorkload>& workloads = (*lanes)->workloads();
+  ASSERT_EQ(workloads.size(), HostLaneWorkloads::kWorkloads);
   // Through all its memory and round again.
-  for (const LaneWork& work : works) {
+  for (const LaneWorkload& work : workloads) {
     for (int i = 0; i < 10; ++i) EXPECT_TRUE(work.piece().ok()) << work.what;
   }
-  EXPECT_NE(works[1].what.find("2 threads"), std::string::npos) << works[1].what;
+  EXPECT_NE(workloads[1].what.find("2 threads"), std::string::npos) << workloads[1].what;
   RealClock clock;
   const absl::StatusOr<std::vector<LaneContention>> matrix =
-      MeasureContention(clock, works, {.time = {0.01}, .rounds = 1});
+      MeasureContention(clock, workloads, {.time = {0.01}, .rounds = 1});
   ASSERT_TRUE(matrix.ok()) << matrix.status();
-  EXPECT_EQ(static_cast<int64_t>(matrix->size()), 2 * ContentionPairs(works.size()));
+  EXPECT_EQ(static_cast<int64_t>(matrix->size()), 2 * ContentionPairs(workloads.size()));
   for (const LaneContention& pair : *matrix) EXPECT_GT(pair.speed.value, 0);
 }
 

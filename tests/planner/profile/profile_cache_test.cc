@@ -28,7 +28,7 @@ class ProfileCache : public testing::Test {
     return *profile;
   }
   absl::Status Find(const ProfiledHardware& hardware) {
-    return FindKeptProfile(*io_, folder_, hardware).status();
+    return FindCachedProfile(*io_, folder_, hardware).status();
   }
 
   const std::unique_ptr<Io> io_ = MakePosixIo();
@@ -44,9 +44,9 @@ class ProfileCache : public testing::Test {
 TEST_F(ProfileCache, WhatIsKeptIsFoundAgainForTheSameHardwareOnly) {
   EXPECT_TRUE(absl::IsNotFound(Find(hardware_)));
   HardwareProfile profile = Profile();
-  const absl::StatusOr<std::string> path = KeepProfile(*io_, folder_, profile);
+  const absl::StatusOr<std::string> path = CacheProfile(*io_, folder_, profile);
   ASSERT_TRUE(path.ok()) << path.status();
-  const absl::StatusOr<KeptProfile> found = FindKeptProfile(*io_, folder_, hardware_);
+  const absl::StatusOr<CachedProfile> found = FindCachedProfile(*io_, folder_, hardware_);
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(WriteProfile(found->profile), WriteProfile(profile));
   EXPECT_EQ(found->profile.measured_on, profile.measured_on);
@@ -56,10 +56,10 @@ TEST_F(ProfileCache, WhatIsKeptIsFoundAgainForTheSameHardwareOnly) {
   ProfiledHardware other = hardware_;
   other.cores = 13;
   EXPECT_TRUE(absl::IsNotFound(Find(other)));
-  EXPECT_TRUE(absl::IsNotFound(FindKeptProfile(*io_, "", hardware_).status()));
+  EXPECT_TRUE(absl::IsNotFound(FindCachedProfile(*io_, "", hardware_).status()));
   // A file of another hardware that has this one's name is not taken for it.
   profile.measured_on->hardware.processor = "Another";
-  const absl::StatusOr<std::string> elsewhere = KeepProfile(*io_, folder_, profile);
+  const absl::StatusOr<std::string> elsewhere = CacheProfile(*io_, folder_, profile);
   ASSERT_TRUE(elsewhere.ok());
   ASSERT_TRUE(io_->Rename(*elsewhere, *path).ok());
   const absl::Status status = Find(hardware_);
@@ -68,7 +68,7 @@ TEST_F(ProfileCache, WhatIsKeptIsFoundAgainForTheSameHardwareOnly) {
 }
 
 TEST_F(ProfileCache, AFileThatIsTornOrOfAnotherVersionIsSaidToBeSo) {
-  const absl::StatusOr<std::string> path = KeepProfile(*io_, folder_, Profile());
+  const absl::StatusOr<std::string> path = CacheProfile(*io_, folder_, Profile());
   ASSERT_TRUE(path.ok()) << path.status();
   const absl::StatusOr<std::string> text = ReadTextFile(*io_, *path, 4_MiB);
   ASSERT_TRUE(text.ok());

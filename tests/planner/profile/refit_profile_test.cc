@@ -118,7 +118,7 @@ TEST(RefitProfile, ASlowMomentOfTheMachineIsNotAFaultOfItsProfile) {
   HardwareProfile base = Machine();
   base.device.kind = DeviceKind::kHost;
   base.device.gemm_fp32 = base.device.gemm_bf16;
-  const HardwareProfile then = AtSpeed(base, {.products = 0.5, .memory = 0.5});
+  const HardwareProfile then = AtSpeed(base, {.gemm = 0.5, .memory = 0.5});
   MadeRun run(2, then, then);
   const Refit refit = RefitProfile(base, {{run.Evidence()}});
   for (const GroupFit& fit : refit.groups)
@@ -130,11 +130,11 @@ TEST(RefitProfile, AMachineThatSlowedDownDuringTheRunIsNotAFaultOfItsProfile) {
   HardwareProfile base = Machine();
   base.device.kind = DeviceKind::kHost;
   base.device.gemm_fp32 = base.device.gemm_bf16;
-  const HardwareProfile meanwhile = AtSpeed(base, {.products = 0.75, .memory = 0.75});
+  const HardwareProfile meanwhile = AtSpeed(base, {.gemm = 0.75, .memory = 0.75});
   MadeRun run(2, base, meanwhile);
   RunEvidence evidence = run.Evidence();
   EXPECT_GT(RefitProfile(base, {{evidence}}).groups[0].ratio, 1.2);
-  evidence.speed_change = MachineSpeed{.products = 0.5, .memory = 0.5};
+  evidence.speed_change = MachineSpeed{.gemm = 0.5, .memory = 0.5};
   const Refit refit = RefitProfile(base, {{evidence}});
   for (const GroupFit& fit : refit.groups)
     EXPECT_NEAR(fit.ratio, 1, 1e-6) << DescribeGroup(fit.group);

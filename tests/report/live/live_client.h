@@ -8,8 +8,8 @@
 
 namespace horizon {
 
-// A client on this machine for tests that serve and ask in one thread: it never blocks; whoever
-// waits for it lets the server run meanwhile.
+// An HTTP client for tests that run server and client in one thread. It never blocks; a test that
+// waits for an answer runs the server meanwhile (ServeUntil).
 class LiveClient {
  public:
   explicit LiveClient(uint16_t port);
@@ -18,9 +18,9 @@ class LiveClient {
   LiveClient(const LiveClient&) = delete;
   LiveClient& operator=(const LiveClient&) = delete;
 
-  // Sends all of it; what the socket does not take fails the test.
+  // Sends all of the text; the test fails if the socket does not take it at once.
   void Send(const std::string& text);
-  // Takes what has arrived into text(); true while the other side has not closed.
+  // Appends what has arrived to text(). Returns false once the server has closed the connection.
   bool Receive();
   const std::string& text() const { return text_; }
 
@@ -29,13 +29,15 @@ class LiveClient {
   std::string text_;
 };
 
-// "GET /data HTTP/1.1" to localhost with these further lines, each ended by \r\n.
+// The text of a request such as "GET /data HTTP/1.1" to localhost. `more` has further header lines,
+// each ended by \r\n.
 std::string Get(const std::string& target, uint16_t port, const std::string& more = "");
 
-// Lets the server run until `done` says so, or fails the test after a minute.
+// Runs the server until `done` returns true; the test fails after a minute.
 void ServeUntil(HttpServer& server, const std::function<bool()>& done);
 
-// Serves until the server has closed the connection; all that it sent.
+// Sends the request and runs the server until it has closed the connection. Returns all that it
+// sent.
 std::string AnswerTo(HttpServer& server, const std::string& request);
 
 }  // namespace horizon

@@ -13,7 +13,7 @@
 #include "model/tokenizer/load_tokenizer.h"
 #include "model/tokenizer/tokenizer.h"
 #include "runtime/data/training_data.h"
-#include "runtime/loop/process_memory.h"
+#include "common/process_memory.h"
 #include "tests/model/test_files.h"
 
 namespace horizon {

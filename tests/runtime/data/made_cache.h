@@ -16,7 +16,7 @@ std::unique_ptr<TokenCache> MakeCache(Io& io, const std::string& folder,
                                       const std::vector<TokenLine>& samples, int64_t sequence);
 
 // `count` samples of lengths 2 to `sequence` that differ by seed; sample i's ids are all i, so that
-// a token says whose it is. Some labels are not learnt, never all.
+// a token says whose it is. Some labels are not trained, never all.
 std::vector<TokenLine> NumberedSamples(int count, int64_t sequence, uint32_t seed);
 
 }  // namespace horizon

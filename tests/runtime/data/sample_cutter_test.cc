@@ -48,7 +48,7 @@ TEST(SampleCutter, ASampleWithNothingLeftToLearnIsDropped) {
   Kept kept;
   SampleCutter cutter(3, kept.sink());
   ASSERT_TRUE(cutter.AddSample({.ids = {1, 2, 3, 4}, .labels = {-100, -100, -100, 4}}).ok());
-  // The first token cannot be learnt: nothing stands before it.
+  // The first token cannot be trained: nothing stands before it.
   ASSERT_TRUE(cutter.AddSample({.ids = {1, 2}, .labels = {1, -100}}).ok());
   ASSERT_TRUE(cutter.AddSample({.ids = {1}, .labels = {1}}).ok());
   ASSERT_TRUE(cutter.AddSample({}).ok());
@@ -73,7 +73,7 @@ TEST(SampleCutter, EveryTokenOfADocumentIsLearntOnceHoweverItComes) {
           ASSERT_TRUE(cutter.AddToDocument(piece).ok());
         }
         ASSERT_TRUE(cutter.EndDocument().ok());
-        Ids learnt;
+        Ids trained;
         for (size_t i = 0; i < kept.ids.size(); ++i) {
           EXPECT_EQ(kept.labels[i], kept.ids[i]);
           EXPECT_GE(kept.ids[i].size(), 2u);
@@ -82,12 +82,12 @@ TEST(SampleCutter, EveryTokenOfADocumentIsLearntOnceHoweverItComes) {
           if (i + 1 < kept.ids.size()) {
             EXPECT_EQ(static_cast<int64_t>(kept.ids[i].size()), sequence);
           }
-          EXPECT_EQ(kept.ids[i].front(), i == 0 ? 0 : learnt.back());
-          learnt.insert(learnt.end(), kept.ids[i].begin() + 1, kept.ids[i].end());
+          EXPECT_EQ(kept.ids[i].front(), i == 0 ? 0 : trained.back());
+          trained.insert(trained.end(), kept.ids[i].begin() + 1, kept.ids[i].end());
         }
         Ids expected = document;
         if (!expected.empty()) expected.erase(expected.begin());
-        EXPECT_EQ(learnt, expected) << sequence << " " << length;
+        EXPECT_EQ(trained, expected) << sequence << " " << length;
         EXPECT_EQ(cutter.statistics().trained_tokens, static_cast<int64_t>(expected.size()));
         EXPECT_EQ(cutter.statistics().dropped, length < 2 ? 1 : 0);
         EXPECT_EQ(cutter.statistics().lengths.longest(), length);

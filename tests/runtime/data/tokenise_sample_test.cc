@@ -45,18 +45,18 @@ TokenLine Tokenise(const Sample& sample, const TokeniseOptions& options) {
   return line;
 }
 
-// The text of all tokens, and of those that are learnt.
+// The text of all tokens, and of those that are trained.
 std::string Spell(const std::vector<int32_t>& ids) {
   return FakeTokenizer().Decode(ids, Tokens::kSpell);
 }
-std::string Learnt(const TokenLine& line) {
+std::string Trained(const TokenLine& line) {
   EXPECT_EQ(line.labels.size(), line.ids.size());
-  std::vector<int32_t> learnt;
+  std::vector<int32_t> trained;
   for (size_t i = 0; i < line.labels.size(); ++i) {
     EXPECT_TRUE(line.labels[i] == -100 || line.labels[i] == line.ids[i]);
-    if (line.labels[i] >= 0) learnt.push_back(line.labels[i]);
+    if (line.labels[i] >= 0) trained.push_back(line.labels[i]);
   }
-  return Spell(learnt);
+  return Spell(trained);
 }
 
 TEST(TokeniseSample, ADocumentHasPrefixTextAndEnd) {
@@ -89,7 +89,7 @@ TEST(TokeniseSample, OnlyAnswersAndTheirEndsAreLearntUnlessAllIs) {
   const Sample sample = Chat({{"user", "U"}, {"assistant", "A"}});
   const TokenLine line = Tokenise(sample, options);
   EXPECT_EQ(Spell(line.ids), "<|im_start|>user\nU<|im_end|>\n<|im_start|>assistant\nA<|im_end|>\n");
-  EXPECT_EQ(Learnt(line), "A<|im_end|>");
+  EXPECT_EQ(Trained(line), "A<|im_end|>");
   EXPECT_EQ(line.last_end, static_cast<int64_t>(line.ids.size()) - 2);
   options.train_on_prompt = true;
   const TokenLine whole = Tokenise(sample, options);
@@ -101,7 +101,7 @@ TEST(TokeniseSample, AChatWithoutAnEndSaysSo) {
   const FakeChat chat("{% for m in messages %}{{ m.content }}{% endfor %}");
   const TokenLine line = Tokenise(Chat({{"user", "U"}, {"assistant", "A"}}), OptionsFor(chat));
   EXPECT_EQ(line.last_end, TokenLine::kNoEnd);
-  EXPECT_EQ(Learnt(line), "A");
+  EXPECT_EQ(Trained(line), "A");
 }
 
 TEST(TokeniseSample, PromptAndCompletionAreOneTextAsItIs) {
@@ -110,14 +110,14 @@ TEST(TokeniseSample, PromptAndCompletionAreOneTextAsItIs) {
   TokenLine line = Tokenise(Completion("Q:", " A"), options);
   EXPECT_THAT(line.ids,
               ElementsAre(258, FakeTokenizer::kStartMark, 'Q', ':', ' ', 'A', FakeTokenizer::kEnd));
-  EXPECT_EQ(Learnt(line), " A<|end|>");
+  EXPECT_EQ(Trained(line), " A<|end|>");
   EXPECT_EQ(line.last_end, 6);
   // A completion that brings its end has one, and a prompt's is not the completion's.
   line = Tokenise(Completion("Q", "A<|end|>"), options);
   EXPECT_EQ(Spell(line.ids), "<|begin_of_text|>QA<|end|>");
   line = Tokenise(Completion("Q<|end|>", ""), options);
   EXPECT_EQ(Spell(line.ids), "<|begin_of_text|>Q<|end|><|end|>");
-  EXPECT_EQ(Learnt(line), "<|end|>");
+  EXPECT_EQ(Trained(line), "<|end|>");
   options.train_on_prompt = true;
   line = Tokenise(Completion("Q", "A"), options);
   EXPECT_EQ(line.labels, line.ids);
@@ -130,11 +130,11 @@ TEST(TokeniseSample, PromptAndCompletionOfMessagesNeedATemplate) {
   TokeniseOptions options = OptionsFor(chat);
   Sample sample = Chat({{"user", "U"}, {"assistant", "A"}});
   sample.kind = DataKind::kPromptCompletion;
-  EXPECT_EQ(Learnt(Tokenise(sample, options)), "A<|im_end|>");
+  EXPECT_EQ(Trained(Tokenise(sample, options)), "A<|im_end|>");
   options.chat = absl::InvalidArgumentError("no template");
   TokenLine line;
   EXPECT_EQ(TokeniseSample(sample, options, line).message(), "no template");
-  EXPECT_EQ(Learnt(Tokenise(Completion("Q", "A"), options)), "A<|end|>");
+  EXPECT_EQ(Trained(Tokenise(Completion("Q", "A"), options)), "A<|end|>");
 }
 
 TEST(TokeniseSample, ARecordThatTheTemplateRefusesIsRefused) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "gmock/gmock.h"
-#include "selftest/conformance/chain.h"
+#include "selftest/conformance/pipeline.h"
 #include "tests/runtime/device/conformance.h"
 #include "tests/runtime/device/shorthand.h"
 
@@ -45,24 +45,24 @@ class AdversarialDeviceTest : public testing::Test {
 };
 
 bool Right(const absl::StatusOr<std::vector<uint32_t>>& arrived) {
-  if (!arrived.ok() || arrived->size() != kChainItems) return false;
-  for (int item = 0; item < kChainItems; ++item) {
-    if ((*arrived)[item] != ChainResult(item)) return false;
+  if (!arrived.ok() || arrived->size() != kPipelineItems) return false;
+  for (int item = 0; item < kPipelineItems; ++item) {
+    if ((*arrived)[item] != PipelineResult(item)) return false;
   }
   return true;
 }
 
 TEST_F(AdversarialDeviceTest, EveryForgottenWaitIsSeenByMostSeeds) {
   constexpr int kSeeds = 100;
-  for (const Forgotten forgotten :
-       {Forgotten::kLoaded, Forgotten::kSlotFree, Forgotten::kComputed, Forgotten::kResultFree,
-        Forgotten::kSourceFree, Forgotten::kStored}) {
+  for (const OmittedWait omitted :
+       {OmittedWait::kLoaded, OmittedWait::kSlotFree, OmittedWait::kComputed,
+        OmittedWait::kResultFree, OmittedWait::kSourceFree, OmittedWait::kStored}) {
     int wrong = 0;
     for (int seed = 0; seed < kSeeds; ++seed) {
-      wrong += !Right(RunChain(*Make(seed), forgotten));
+      wrong += !Right(RunPipeline(*Make(seed), omitted));
     }
     // Far from a matter of luck: a test that tries a few seeds sees each.
-    EXPECT_GE(wrong, kSeeds / 3) << "forgotten wait " << static_cast<int>(forgotten);
+    EXPECT_GE(wrong, kSeeds / 3) << "forgotten wait " << static_cast<int>(omitted);
   }
 }
 
@@ -75,7 +75,7 @@ TEST_F(AdversarialDeviceTest, EveryCallMayFailAndTheErrorComesOutOnce) {
       const auto device = Make(call);
       const absl::Status planted = absl::UnavailableError("planted " + std::to_string(call));
       device->FailCall(call, planted, fault);
-      const auto arrived = RunChain(*device, Forgotten::kNothing);
+      const auto arrived = RunPipeline(*device, OmittedWait::kNothing);
       reached = device->calls() >= call;
       if (reached) {
         EXPECT_EQ(arrived.status(), planted) << device->history()[call - 1];
@@ -91,7 +91,8 @@ TEST_F(AdversarialDeviceTest, EveryCallMayFailAndTheErrorComesOutOnce) {
 TEST_F(AdversarialDeviceTest, CallsAreCountedAndNamed) {
   const auto device = Make();
   const StreamRef stream = NewStream(*device, "compute");
-  EXPECT_TRUE(device->Launch(stream, {.name = "forward 3"}, Returning(absl::OkStatus())).ok());
+  EXPECT_TRUE(
+      device->Launch(stream, {.name = "forward 3"}, KernelReturning(absl::OkStatus())).ok());
   EXPECT_EQ(device->Allocate(Bytes(1 << 20)).status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(device->calls(), 3);
   EXPECT_THAT(device->history(),
@@ -104,7 +105,7 @@ TEST_F(AdversarialDeviceTest, WorkWaitsUntilSomebodyAwaitsIt) {
   const EventRef event = NewEvent(*device);
   auto calls = std::make_shared<int>(0);
   for (int i = 0; i < 60; ++i) {
-    EXPECT_TRUE(device->Launch(stream, {}, Returning(absl::OkStatus(), calls)).ok());
+    EXPECT_TRUE(device->Launch(stream, {}, KernelReturning(absl::OkStatus(), calls)).ok());
   }
   EXPECT_TRUE(device->Record(stream, event).ok());
   EXPECT_EQ(*calls, 0);
@@ -120,7 +121,7 @@ TEST_F(AdversarialDeviceTest, AFullQueueMakesRoomByWorking) {
   const StreamRef stream = NewStream(*device);
   auto calls = std::make_shared<int>(0);
   for (int i = 0; i < 10; ++i) {
-    EXPECT_TRUE(device->Launch(stream, {}, Returning(absl::OkStatus(), calls)).ok());
+    EXPECT_TRUE(device->Launch(stream, {}, KernelReturning(absl::OkStatus(), calls)).ok());
     EXPECT_EQ(*calls, std::max(0, i + 1 - 4)) << "as late as possible";
   }
   EXPECT_TRUE(Finish(*device, stream).ok());
@@ -165,8 +166,8 @@ TEST_F(AdversarialDeviceTest, AStreamCanRunFarAheadAndCanBeLeftBehind) {
     const StreamRef awaited = NewStream(*device), other = NewStream(*device);
     auto others = std::make_shared<int>(0);
     for (int i = 0; i < 8; ++i) {
-      EXPECT_TRUE(device->Launch(awaited, {}, Returning(absl::OkStatus())).ok());
-      EXPECT_TRUE(device->Launch(other, {}, Returning(absl::OkStatus(), others)).ok());
+      EXPECT_TRUE(device->Launch(awaited, {}, KernelReturning(absl::OkStatus())).ok());
+      EXPECT_TRUE(device->Launch(other, {}, KernelReturning(absl::OkStatus(), others)).ok());
     }
     EXPECT_TRUE(Finish(*device, awaited).ok());
     ahead |= *others == 8;
@@ -275,7 +276,7 @@ TEST_F(AdversarialDeviceTest, ALateFaultIsKnownOnlyToTheMarksBehindIt) {
   auto calls = std::make_shared<int>(0);
   device->FailCall(5, absl::UnavailableError("lost"), DeviceFault::kLate);
   EXPECT_TRUE(device->Record(stream, before).ok());
-  EXPECT_TRUE(device->Launch(stream, {}, Returning(absl::OkStatus(), calls)).ok());
+  EXPECT_TRUE(device->Launch(stream, {}, KernelReturning(absl::OkStatus(), calls)).ok());
   EXPECT_TRUE(device->Record(stream, after).ok());
   EXPECT_TRUE(device->Await(before).ok());
   EXPECT_EQ(device->Await(after), absl::UnavailableError("lost"));

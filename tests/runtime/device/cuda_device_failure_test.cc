@@ -11,8 +11,8 @@
 #include "common/log.h"
 #include "runtime/device/cuda_device.h"
 #include "runtime/device/cuda_survey.h"
-#include "selftest/conformance/chain.h"
 #include "selftest/conformance/double_words_cuda.h"
+#include "selftest/conformance/pipeline.h"
 #include "tests/fake_cuda/fake_cuda_control.h"
 #include "tests/runtime/device/shorthand.h"
 
@@ -42,10 +42,10 @@ class CudaFailure : public testing::Test {
   absl::Status Live() {
     auto device = Make();
     if (!device.ok()) return device.status();
-    const auto arrived = RunChain(**device, Forgotten::kNothing, DoubleWordsOnCuda);
+    const auto arrived = RunPipeline(**device, OmittedWait::kNothing, DoubleWordsOnCuda);
     if (!arrived.ok()) return arrived.status();
-    for (int item = 0; item < kChainItems; ++item) {
-      if ((*arrived)[item] != ChainResult(item)) return absl::DataLossError("wrong numbers");
+    for (int item = 0; item < kPipelineItems; ++item) {
+      if ((*arrived)[item] != PipelineResult(item)) return absl::DataLossError("wrong numbers");
     }
     const auto stream = (*device)->CreateStream({.name = "last"});
     const auto event = (*device)->CreateEvent();
@@ -66,14 +66,15 @@ TEST_F(CudaFailure, EachCallThatFailsGivesOneClearErrorAndLeavesNothing) {
   ASSERT_TRUE(Live().ok());
   const uint64_t calls = fake_cuda::CallCount();
   ASSERT_GT(calls, 100);
-  for (const fake_cuda::Again again : {fake_cuda::Again::kOnce, fake_cuda::Again::kSticky}) {
-    const bool sticky = again == fake_cuda::Again::kSticky;
+  for (const fake_cuda::Persistence persistence :
+       {fake_cuda::Persistence::kOnce, fake_cuda::Persistence::kSticky}) {
+    const bool sticky = persistence == fake_cuda::Persistence::kSticky;
     uint64_t survived = 0;
     for (uint64_t call = 1; call <= calls; ++call) {
       SCOPED_TRACE(testing::Message() << (sticky ? "sticky at call " : "call ") << call);
       fake_cuda::Reset({.seed = call});
       fake_cuda::FailCall(call, sticky ? cudaErrorECCUncorrectable : cudaErrorLaunchOutOfResources,
-                          again);
+                          persistence);
       const absl::Status status = Live();
       EXPECT_THAT(fake_cuda::Leaks(), IsEmpty());
       if (status.ok()) {
@@ -119,7 +120,8 @@ TEST_F(CudaFailure, WorkThatFailsLateIsNamed) {
                   i < failing ? absl::OkStatus() : last)
             << "mark " << i;
       }
-      EXPECT_EQ((*device)->Launch(other, {.name = "next"}, Returning(absl::OkStatus())), last);
+      EXPECT_EQ((*device)->Launch(other, {.name = "next"}, KernelReturning(absl::OkStatus())),
+                last);
       EXPECT_EQ(Finish(**device, other), last) << "all streams are lost";
       EXPECT_EQ(Finish(**device, NewStream(**device)), last) << "later ones too";
       EXPECT_EQ((*device)->TimeOf(marks.front()).status(), last);

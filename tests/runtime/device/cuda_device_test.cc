@@ -31,7 +31,7 @@ DeviceFactory Factory(const std::string& name, const fake_cuda::Options& options
                                    .most_locked_piece_bytes = Bytes(most_piece_bytes)});
           },
           .double_words = DoubleWordsOnCuda,
-          .kernels_take_the_clocks_time = false};
+          .device_time_is_clock_time = false};
 }
 
 // A fault of use ends the process, so that every test here also says that there was none.

@@ -255,7 +255,7 @@ TEST(HostDevice, WorkIsDoneInsideTheCallAndItsErrorReturned) {
             broken);
   EXPECT_EQ(thread, std::this_thread::get_id());
   EXPECT_EQ(workers, 2);
-  EXPECT_EQ((*device)->Launch(*stream, {}, Returning(absl::OkStatus())), broken);
+  EXPECT_EQ((*device)->Launch(*stream, {}, KernelReturning(absl::OkStatus())), broken);
 }
 
 TEST(HostDevice, AStreamFedByTwoAtOnceIsNoticed) {
@@ -267,7 +267,8 @@ TEST(HostDevice, AStreamFedByTwoAtOnceIsNoticed) {
   EXPECT_TRUE((*device)
                   ->Launch(stream, {},
                            [&](const KernelContext&) {
-                             inner = (*device)->Launch(stream, {}, Returning(absl::OkStatus()));
+                             inner =
+                                 (*device)->Launch(stream, {}, KernelReturning(absl::OkStatus()));
                              return absl::OkStatus();
                            })
                   .ok());

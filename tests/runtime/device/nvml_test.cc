@@ -76,10 +76,10 @@ TEST(Nvml, TellsTheLinkAlone) {
 }
 
 TEST(Nvml, PlacesOnTheBusAreComparedWithoutRegardToCapitals) {
-  EXPECT_TRUE(SameBusPlace("00000000:AF:00.0", "00000000:af:00.0"));
-  EXPECT_FALSE(SameBusPlace("00000000:AF:00.0", "00000000:AE:00.0"));
-  EXPECT_FALSE(SameBusPlace("00000000:AF:00.0", "00000000:AF:00"));
-  EXPECT_FALSE(SameBusPlace("", ""));
+  EXPECT_TRUE(SameBusId("00000000:AF:00.0", "00000000:af:00.0"));
+  EXPECT_FALSE(SameBusId("00000000:AF:00.0", "00000000:AE:00.0"));
+  EXPECT_FALSE(SameBusId("00000000:AF:00.0", "00000000:AF:00"));
+  EXPECT_FALSE(SameBusId("", ""));
 }
 
 TEST(Nvml, WhatAnOldDriverCannotBeAskedIsMissingAndNoError) {

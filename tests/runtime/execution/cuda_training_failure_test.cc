@@ -124,13 +124,13 @@ class CudaTrainingFailure : public testing::TestWithParam<Case> {
   }
 
   // How many of the calls, each failing in a run of its own, made no difference.
-  void FailEach(uint64_t every, cudaError_t error, fake_cuda::Again again) {
+  void FailEach(uint64_t every, cudaError_t error, fake_cuda::Persistence persistence) {
     uint64_t tried = 0;
     uint64_t survived = 0;
     for (uint64_t call = 1 + calls_ % every; call <= calls_; call += every) {
       SCOPED_TRACE(testing::Message() << "call " << call << " of " << calls_);
       Begin(call);
-      fake_cuda::FailCall(call, error, again);
+      fake_cuda::FailCall(call, error, persistence);
       ++tried;
       if (Survives()) ++survived;
     }
@@ -148,11 +148,11 @@ class CudaTrainingFailure : public testing::TestWithParam<Case> {
 };
 
 TEST_P(CudaTrainingFailure, ACallThatFailsOnceEndsTheRunWithOneErrorOrChangesNothing) {
-  FailEach(GetParam().every, kOfACall, fake_cuda::Again::kOnce);
+  FailEach(GetParam().every, kOfACall, fake_cuda::Persistence::kOnce);
 }
 
 TEST_P(CudaTrainingFailure, ADeviceThatIsLostInACallEndsTheRunWithOneErrorOrChangesNothing) {
-  FailEach(GetParam().every_for_good, kOfTheDevice, fake_cuda::Again::kSticky);
+  FailEach(GetParam().every_for_good, kOfTheDevice, fake_cuda::Persistence::kSticky);
 }
 
 TEST_P(CudaTrainingFailure, WorkThatFailsLateEndsTheRunWithAnErrorThatNamesIt) {

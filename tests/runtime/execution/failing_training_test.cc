@@ -57,7 +57,7 @@ struct Made {
         1, steps, [&](int64_t number) { return Input(number); },
         [&](const Trainer::Report& report) {
           if (results != nullptr) results->push_back(report.result);
-          return Trainer::Next::kGoOn;
+          return Trainer::Next::kContinue;
         });
   }
 };
@@ -171,7 +171,7 @@ TEST(FailingTraining, AStepWithoutALabelledTokenChangesNothing) {
       },
       [&](const Trainer::Report& report) {
         results.push_back(report.result);
-        return Trainer::Next::kGoOn;
+        return Trainer::Next::kContinue;
       });
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_FALSE(results[0].applied);
@@ -242,7 +242,7 @@ TEST(FailingTraining, ATokenOutsideTheVocabularyIsNamed) {
           input.tokens[7].id = bad;
           return input;
         },
-        [](const Trainer::Report&) { return Trainer::Next::kGoOn; });
+        [](const Trainer::Report&) { return Trainer::Next::kContinue; });
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     EXPECT_NE(std::string(status.message()).find(StrCat("token 7 of micro-batch 0 has id ", bad)),
               std::string::npos)
@@ -263,7 +263,7 @@ TEST(FailingTraining, DataThatFailsEndsTheRunWithItsError) {
       },
       [&](const Trainer::Report&) {
         ++heard;
-        return Trainer::Next::kGoOn;
+        return Trainer::Next::kContinue;
       });
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
   EXPECT_GE(heard, 1);
@@ -279,7 +279,7 @@ TEST(FailingTraining, AStopIsHeardAndLeavesAWholeStep) {
                       [&](const Trainer::Report& report) {
                         heard.push_back(report.result.number);
                         return report.result.number == 3 ? Trainer::Next::kStop
-                                                         : Trainer::Next::kGoOn;
+                                                         : Trainer::Next::kContinue;
                       })
                   .ok());
   ASSERT_GE(heard.size(), 3u);

@@ -50,8 +50,8 @@ class StageRun {
     // Behind the activations a stage in shards has the weights of its norm.
     kept_.assign((layout.kept_bytes() + 4_B * spec.hidden).value(), kPoison);
     uint64_t workspace = 0;
-    for (const ScratchOf pass :
-         {ScratchOf::kForward, ScratchOf::kKeepingForward, ScratchOf::kBackward}) {
+    for (const ScratchPass pass :
+         {ScratchPass::kForward, ScratchPass::kKeepingForward, ScratchPass::kBackward}) {
       workspace = std::max(workspace, layout.ScratchOfPass(pass).bytes().value());
     }
     workspace_.assign(workspace, kPoison);
@@ -73,7 +73,7 @@ class StageRun {
     Floats output(static_cast<size_t>(values()), std::nanf(""));
     const KernelContext context = lane_.context();
     for (const UnitRange units : shards) {
-      absl::Status status = ForwardOfStage(
+      absl::Status status = RunStageForward(
           Shapes(),
           {.stage = stage_,
            .units = units,
@@ -101,16 +101,16 @@ class StageRun {
     std::reverse(shards.begin(), shards.end());
     for (const UnitRange units : shards) {
       const auto begin = static_cast<int64_t>(ParametersInUnits(stage_, {0, units.begin}));
-      absl::Status status = BackwardOfStage(Shapes(),
-                                            {.stage = stage_,
-                                             .units = units,
-                                             .weights = weights.data() + begin,
-                                             .kept = kept_,
-                                             .output_gradient = output_gradient.data(),
-                                             .input_gradient = gradients.input.data(),
-                                             .gradient = {.sum = gradients.weights.data() + begin},
-                                             .workspace = workspace_},
-                                            context);
+      absl::Status status = RunStageBackward(Shapes(),
+                                             {.stage = stage_,
+                                              .units = units,
+                                              .weights = weights.data() + begin,
+                                              .kept = kept_,
+                                              .output_gradient = output_gradient.data(),
+                                              .input_gradient = gradients.input.data(),
+                                              .gradient = {.sum = gradients.weights.data() + begin},
+                                              .workspace = workspace_},
+                                             context);
       if (!status.ok()) return status;
     }
     return gradients;
@@ -405,7 +405,7 @@ TEST_P(LayerTemplateOfBlocks, MemoryThatIsTooSmallIsNamedAndLeftAlone) {
     const Floats input = random.Draw(static_cast<uint64_t>(run.values()), 1.0);
     ASSERT_TRUE(run.Forward(weights, input, run.Whole(), StageRun::Keeps::kAll).ok());
     const StageTemplate layout(spec(), stage.kind, kBatch * kSequence, ValueType::kFp32);
-    const auto expect_refused = [&](ScratchOf pass, const auto& run_pass) {
+    const auto expect_refused = [&](ScratchPass pass, const auto& run_pass) {
       run.workspace().resize(layout.ScratchOfPass(pass).bytes().value() - 1);
       const absl::Status refused = run_pass();
       EXPECT_EQ(refused.code(), absl::StatusCode::kInternal) << refused;
@@ -413,9 +413,9 @@ TEST_P(LayerTemplateOfBlocks, MemoryThatIsTooSmallIsNamedAndLeftAlone) {
       EXPECT_NE(refused.message().find("workspace"), std::string::npos) << refused;
       for (const std::byte value : run.workspace()) ASSERT_EQ(value, kPoison);
     };
-    expect_refused(ScratchOf::kBackward,
+    expect_refused(ScratchPass::kBackward,
                    [&] { return run.Backward(weights, input, run.Whole()).status(); });
-    expect_refused(ScratchOf::kForward, [&] {
+    expect_refused(ScratchPass::kForward, [&] {
       return run.Forward(weights, input, run.Whole(), StageRun::Keeps::kNothing).status();
     });
   }
@@ -435,7 +435,7 @@ TEST(StageArrays, AnArrayThatWasNotLaidOutIsNamed) {
   const std::vector<Stage> stages = ListStages(spec);
   const StageTemplate layout(spec, StageKind::kFeedForward, 6, ValueType::kFp32);
   std::vector<std::byte> memory(100000);
-  StageArrays arrays(stages[2], layout, ScratchOf::kBackward, memory, memory, ValueType::kFp32);
+  StageArrays arrays(stages[2], layout, ScratchPass::kBackward, memory, memory, ValueType::kFp32);
   EXPECT_NE(arrays.Get(ArrayRole::kGate), nullptr);
   EXPECT_EQ(arrays.GetIfAny(ArrayRole::kQuery), nullptr);
   EXPECT_TRUE(arrays.status().ok());

@@ -157,8 +157,8 @@ class Resume : public testing::Test {
     }
     run.stop_requested = [&] { return stopping_; };
     run.check_folder = request.check_folder;
-    run.on_step = [&](const StepNews& news) {
-      stopping_ = news.step == request.stop_after;
+    run.on_step = [&](const StepProgress& progress) {
+      stopping_ = progress.step == request.stop_after;
       outcome.threads.push_back(io_->List("/proc/self/task")->size());
     };
     stopping_ = false;

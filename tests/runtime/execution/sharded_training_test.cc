@@ -140,7 +140,7 @@ int64_t ShardsOf(const ModelSpec& spec, const TrainingJob& job, const StreamPlan
   int64_t shards = 0;
   const absl::StatusOr<ChunkTable> table = CutIntoChunks(spec, job, plan);
   EXPECT_TRUE(table.ok()) << table.status();
-  for (const Chunk& chunk : table->chunks) shards += chunk.link >= 0 && chunk.shards > 1;
+  for (const Chunk& chunk : table->chunks) shards += chunk.group >= 0 && chunk.shards > 1;
   return shards;
 }
 

@@ -57,7 +57,7 @@ class Model {
           return input;
         },
         [](const Trainer::Report&) -> absl::StatusOr<Trainer::Next> {
-          return Trainer::Next::kGoOn;
+          return Trainer::Next::kContinue;
         });
     EXPECT_TRUE(trained.ok()) << trained;
   }

@@ -184,7 +184,7 @@ TEST(Evaluate, BesideATrainingChangesNothingOfIt) {
                             input.tokens = RandomTokens(spec, job, static_cast<uint64_t>(number));
                             return input;
                           },
-                          [](const Trainer::Report&) { return Trainer::Next::kGoOn; })
+                          [](const Trainer::Report&) { return Trainer::Next::kContinue; })
                       .ok());
     };
     Made plain;

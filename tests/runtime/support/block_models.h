@@ -8,16 +8,16 @@
 
 namespace horizon {
 
-// Tiny models (TinyShards' sizes) whose layers are made of other blocks than llama's: between them
-// they have every option of ModelSpec that can be trained, alone and together, beyond what any
-// family combines.
+// Tiny models (of TinyShards' sizes) whose transformer blocks differ from llama's. Together they
+// have every option of ModelSpec that can be trained, alone and in combinations that no real family
+// has.
 struct BlockModel {
   std::string name;
   ModelSpec spec;
   friend void PrintTo(const BlockModel& model, std::ostream* out) { *out << model.name; }
 };
 std::vector<BlockModel> BlockModels();
-// One of llama's blocks, of the same sizes.
+// A model with llama's transformer blocks, of the same sizes.
 ModelSpec TinyPlain();
 
 }  // namespace horizon

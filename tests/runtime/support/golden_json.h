@@ -7,10 +7,10 @@
 
 namespace horizon {
 
-// Readers of the JSON files of tests/goldens. These are our own files: what is missing or of
-// another kind ends the test.
+// Read the JSON files of tests/goldens. They are our own files, so a missing or mistyped value is a
+// CHECK that ends the test.
 
-// `file` below tests/goldens, such as "llama/expected.json".
+// Reads `file`, relative to tests/goldens, such as "llama/expected.json".
 Document ReadGoldenJson(const std::string& file);
 
 const Value& Member(const Value& object, const std::string& key);

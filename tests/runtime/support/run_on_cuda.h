@@ -8,12 +8,12 @@
 
 namespace horizon {
 
-// The job on a CUDA device, with bf16 throughout.
+// Returns the job for a CUDA device, with bf16 throughout.
 TrainingJob OnCuda(TrainingJob job);
 
-// The run on a fake CUDA device that is begun anew, whose streams, blocks and threads go on in an
-// order drawn from the seed. The request's device and kernels are set here. Internal when something
-// of the device is left behind.
+// Runs the request on a new fake CUDA device, which executes its streams, thread blocks and threads
+// in an order drawn from the seed. Sets the request's device and kernels. Internal when something
+// of the device is leaked.
 absl::StatusOr<TrainingCaseOutcome> RunOnCuda(RunRequest request, uint64_t seed);
 
 }  // namespace horizon

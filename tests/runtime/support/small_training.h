@@ -9,14 +9,15 @@
 
 namespace horizon {
 
-// A model of two layers and a job of 20 tokens: a step in a millisecond.
+// A model of three layers and a job of 20 tokens, so small that a step takes about a millisecond.
 ModelSpec TinyLlama();
 TrainingJob TinyJob();
-// The same with attention and feed-forward of matrices that a chunk of ShardedPlan holds one of, so
-// that under such a plan its layers are cut into four and three shards.
+// The same model with matrices of such sizes that a chunk of ShardedPlan holds one of them: under
+// that plan each attention stage is cut into four shards and each feed-forward stage into three.
 ModelSpec TinyShards();
 StreamPlan ShardedPlan(const ModelSpec& spec, const TrainingJob& job);
-// Trains TinyLlama (or `spec`) with batches drawn by step and micro-batch.
+// Trains `spec`, such as TinyLlama, from random weights. Every batch is drawn from its step and
+// micro-batch number.
 absl::StatusOr<TrainingCaseOutcome> TrainTiny(const ModelSpec& spec, const TrainingJob& job,
                                               const StreamPlan& plan, int64_t steps,
                                               const MakeDevice& device = OnHostDevice());

@@ -237,7 +237,7 @@ absl::StatusOr<TrainingCaseOutcome> RunTrainingCase(const RunRequest& request) {
       },
       [&](const Trainer::Report& report) -> absl::StatusOr<Trainer::Next> {
         outcome.steps.push_back(report.result);
-        return Trainer::Next::kGoOn;
+        return Trainer::Next::kContinue;
       }));
   ASSIGN_OR_RETURN(outcome.digest, trainer->store().Digest());
   for (const ParameterStore::Place& place : trainer->store().places()) {

@@ -184,7 +184,7 @@ TEST(BuildSchedule, AMicroBatchPassesTheShardsOfAStageOneAfterAnother) {
   plan.buffer_depth = 3;
   plan.chunk_bytes = Bytes(CheckedU64(kOneMatrix));
   const Schedule s = Build(WideModel(), job, plan);
-  ASSERT_EQ(s.chunks.links[1], (IndexRange{2, 5}));
+  ASSERT_EQ(s.chunks.groups[1], (IndexRange{2, 5}));
   EXPECT_EQ(LaneText(s.first, Lane::kCompute),
             "forward 1, forward 1 mb1, forward 2, forward 3, forward 4, forward 2 mb1, "
             "forward 3 mb1, forward 4 mb1, forward 5, forward 5 mb1, loss 6, head_gradient 6, "

@@ -19,12 +19,12 @@ TEST(Findings, WhatHoldsIsNoFinding) {
   Findings findings;
   int evaluated = 0;
   [&] {
-    WANT(findings, ++evaluated == 1) << "not evaluated " << ++evaluated;
-    WANT_EQ(findings, ++evaluated, 2);
-    WANT_OK(findings, absl::StatusOr<int>(3));
-    NEED(findings, ++evaluated == 3);
-    NEED_EQ(findings, ++evaluated, 4);
-    NEED_OK(findings, absl::OkStatus());
+    VERIFY(findings, ++evaluated == 1) << "not evaluated " << ++evaluated;
+    VERIFY_EQ(findings, ++evaluated, 2);
+    VERIFY_OK(findings, absl::StatusOr<int>(3));
+    REQUIRE(findings, ++evaluated == 3);
+    REQUIRE_EQ(findings, ++evaluated, 4);
+    REQUIRE_OK(findings, absl::OkStatus());
     ++evaluated;
   }();
   EXPECT_THAT(findings.lines(), IsEmpty());
@@ -35,9 +35,9 @@ TEST(Findings, WhatHoldsIsNoFinding) {
 TEST(Findings, ALineHasThePlaceTheExpectationAndWhatWasThere) {
   Findings findings;
   const int three = 3;
-  WANT(findings, three == 4) << "with " << three;
-  WANT_EQ(findings, three, 5) << "a sum";
-  WANT_OK(findings, absl::AbortedError("why")) << "at last";
+  VERIFY(findings, three == 4) << "with " << three;
+  VERIFY_EQ(findings, three, 5) << "a sum";
+  VERIFY_OK(findings, absl::AbortedError("why")) << "at last";
   EXPECT_THAT(findings.lines(),
               ElementsAre(AllOf(HasSubstr("findings_test.cc:"),
                                 HasSubstr("three == 4 does not hold: with 3")),
@@ -50,9 +50,9 @@ TEST(Findings, WhatIsNeededEndsTheFunction) {
   Findings findings;
   int reached = 0;
   const auto check = [&](int which) {
-    if (which == 0) NEED(findings, which == 1);
-    if (which == 1) NEED_EQ(findings, which, 2);
-    if (which == 2) NEED_OK(findings, absl::StatusOr<int>(absl::AbortedError("why")));
+    if (which == 0) REQUIRE(findings, which == 1);
+    if (which == 1) REQUIRE_EQ(findings, which, 2);
+    if (which == 2) REQUIRE_OK(findings, absl::StatusOr<int>(absl::AbortedError("why")));
     ++reached;
   };
   for (int which = 0; which < 3; ++which) check(which);
@@ -78,7 +78,7 @@ TEST(Findings, AnyThreadMayAdd) {
     threads.reserve(4);
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([&] {
-        for (int line = 0; line < 100; ++line) WANT(findings, line < 0);
+        for (int line = 0; line < 100; ++line) VERIFY(findings, line < 0);
       });
     }
   }

@@ -8,7 +8,7 @@
 
 namespace horizon {
 
-// Findings that fail the test when they die.
+// Findings for tests: the destructor makes every finding a failure of the test.
 class TestFindings : public Findings {
  public:
   ~TestFindings() {

@@ -10,12 +10,13 @@
 
 namespace horizon {
 
+// Whether a filter of this name exists.
 bool IsJinjaFilter(std::string_view name);
-// value|name(arguments).
+// Applies a filter: value|name(arguments).
 JinjaValue ApplyFilter(JinjaRun& run, std::string_view name, const JinjaValue& value,
                        const JinjaArguments& arguments);
 
-// Filters by subject, one file each; `self` of the functions is what is filtered.
+// The filters by subject, one file each. `self` of a function is the filtered value.
 using JinjaFilterTable = std::span<const std::pair<std::string_view, JinjaMethod>>;
 JinjaFilterTable TextFilters();      // text_filters.cc
 JinjaFilterTable LayoutFilters();    // layout_filters.cc
@@ -23,7 +24,8 @@ JinjaFilterTable NumberFilters();    // number_filters.cc
 JinjaFilterTable SequenceFilters();  // sequence_filters.cc
 JinjaFilterTable OrderFilters();     // order_filters.cc
 
-// item["a"]["b"] for the attribute "a.b", or item[3] for 3; `otherwise` where that is undefined.
+// The attribute that filters such as map and sort take: item["a"]["b"] for "a.b", or item[3] for 3.
+// Returns `otherwise` (if not null) when it is undefined.
 JinjaValue GetPath(JinjaRun& run, const JinjaValue& item, const JinjaValue& attribute,
                    const JinjaValue* otherwise);
 

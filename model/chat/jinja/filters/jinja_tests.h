@@ -6,8 +6,9 @@
 
 namespace horizon {
 
+// Whether a test of this name exists.
 bool IsJinjaTest(std::string_view name);
-// value is name(arguments).
+// Applies a test: value is name(arguments).
 bool ApplyTest(JinjaRun& run, std::string_view name, const JinjaValue& value,
                const JinjaArguments& arguments);
 

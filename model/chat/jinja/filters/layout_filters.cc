@@ -20,7 +20,8 @@ JinjaValue Indent(JinjaRun& run, const JinjaValue& value, const JinjaArguments& 
     indent = given[0].string();
   } else {
     const int64_t width = std::max<int64_t>(0, given.Integer(0, 4));
-    if (width > static_cast<int64_t>(run.most_text())) return run.Exhaust("an indent is too wide");
+    if (width > static_cast<int64_t>(run.max_text_bytes()))
+      return run.Exhaust("an indent is too wide");
     indent = TracedText(std::string(static_cast<size_t>(width), ' '), {});
   }
   if (value.is(Kind::kUndefined)) return run.Fail(value.hint());

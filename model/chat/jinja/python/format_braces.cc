@@ -81,12 +81,12 @@ FormatSpec ReadSpec(JinjaRun& run, const TracedText& written) {
   return spec;
 }
 
-class BraceFormat {
+class BraceFormatter {
  public:
-  BraceFormat(JinjaRun& run, const JinjaArguments& arguments, const JinjaValue* mapping)
+  BraceFormatter(JinjaRun& run, const JinjaArguments& arguments, const JinjaValue* mapping)
       : run_(run), arguments_(arguments), mapping_(mapping) {}
 
-  TracedText Run(const TracedText& format, int depth) {
+  TracedText FormatText(const TracedText& format, int depth) {
     if (depth < 0) {
       run_.Fail("Max string recursion exceeded");
       return {};
@@ -105,7 +105,7 @@ class BraceFormat {
       } else if (text[brace] == '}') {
         run_.Fail("Single '}' encountered in format string");
       } else {
-        at = Field(format, brace + 1, depth, out);
+        at = AppendField(format, brace + 1, depth, out);
       }
     }
     return out.Finish();
@@ -113,7 +113,7 @@ class BraceFormat {
 
  private:
   // A field that begins behind its brace; returns where the text behind it begins.
-  size_t Field(const TracedText& format, size_t begin, int depth, JinjaTextBuilder& out) {
+  size_t AppendField(const TracedText& format, size_t begin, int depth, JinjaTextBuilder& out) {
     const std::string& text = format.text();
     size_t end = begin;
     int open = 1;
@@ -143,13 +143,13 @@ class BraceFormat {
     if (mark != std::string::npos)
       value = Convert(value, text.substr(mark + 1, conversion_end - mark - 1));
     TracedText spec_text;
-    if (colon != std::string::npos) spec_text = Run(format.Slice(colon + 1, end), depth - 1);
+    if (colon != std::string::npos) spec_text = FormatText(format.Slice(colon + 1, end), depth - 1);
     if (run_.failed()) return end;
-    out.Append(Format(value, spec_text));
+    out.Append(FormatField(value, spec_text));
     return end + 1;
   }
 
-  TracedText Format(const JinjaValue& value, const TracedText& spec) {
+  TracedText FormatField(const JinjaValue& value, const TracedText& spec) {
     if (spec.empty()) return PythonStr(run_, value);
     if (!value.is_number() && !value.is(Kind::kString)) {
       run_.Fail(
@@ -234,7 +234,7 @@ class BraceFormat {
 }  // namespace
 
 JinjaValue CallFormat(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
-  return run.MakeString(BraceFormat(run, arguments, nullptr).Run(self.string(), 2));
+  return run.MakeString(BraceFormatter(run, arguments, nullptr).FormatText(self.string(), 2));
 }
 
 JinjaValue CallFormatMap(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments) {
@@ -244,7 +244,7 @@ JinjaValue CallFormatMap(JinjaRun& run, const JinjaValue& self, const JinjaArgum
   }
   const JinjaValue mapping = arguments.positional[0];
   const JinjaArguments none;
-  return run.MakeString(BraceFormat(run, none, &mapping).Run(self.string(), 2));
+  return run.MakeString(BraceFormatter(run, none, &mapping).FormatText(self.string(), 2));
 }
 
 }  // namespace horizon

@@ -14,14 +14,14 @@ namespace {
 using Kind = JinjaValue::Kind;
 
 // Widths and precisions beyond this are refused before anything is made.
-constexpr int64_t kMostWidth = int64_t{1} << 31;
+constexpr int64_t kMaxWidth = int64_t{1} << 31;
 
-class PercentFormat {
+class PercentFormatter {
  public:
-  PercentFormat(JinjaRun& run, const TracedText& format, const JinjaValue& values)
+  PercentFormatter(JinjaRun& run, const TracedText& format, const JinjaValue& values)
       : run_(run), format_(format), values_(values), out_(run) {}
 
-  JinjaValue Run() {
+  JinjaValue Format() {
     const std::string& text = format_.text();
     while (at_ < text.size() && !run_.failed()) {
       const size_t mark = std::min(text.find('%', at_), text.size());
@@ -66,7 +66,7 @@ class PercentFormat {
     while (Peek() >= '0' && Peek() <= '9') {
       number = number * 10 + (Peek() - '0');
       ++at_;
-      if (number > kMostWidth) {
+      if (number > kMaxWidth) {
         run_.Fail("width too big");
         return 0;
       }
@@ -192,7 +192,7 @@ class PercentFormat {
 }  // namespace
 
 JinjaValue FormatPercent(JinjaRun& run, const TracedText& format, const JinjaValue& values) {
-  return PercentFormat(run, format, values).Run();
+  return PercentFormatter(run, format, values).Format();
 }
 
 }  // namespace horizon

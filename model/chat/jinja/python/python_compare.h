@@ -7,17 +7,19 @@ namespace horizon {
 
 class JinjaRun;
 
-// Python's ==, which every two values have: 1 == 1.0 == True, lists and dicts by what they hold.
+// The operator == of Python, which any two values have: 1 == 1.0 == True; lists and dicts are
+// compared by content.
 bool PythonEquals(const JinjaValue& left, const JinjaValue& right);
 
-// Python's <, <=, > or >=; fails for values that have no order ("'<' not supported ...").
+// The operators <, <=, > and >= of Python. Fails for values that have no order ("'<' not supported
+// ...").
 bool PythonOrder(JinjaRun& run, JinjaOperator operation, const JinjaValue& left,
                  const JinjaValue& right);
 
-// Python's `item in container`.
+// `item in container` in Python.
 bool PythonContains(JinjaRun& run, const JinjaValue& container, const JinjaValue& item);
 
-// bool(value).
+// bool(value) in Python.
 bool PythonTruth(JinjaRun& run, const JinjaValue& value);
 
 }  // namespace horizon

@@ -6,15 +6,15 @@
 
 namespace horizon {
 
-// "text" % values.
+// "text" % values in Python.
 JinjaValue FormatPercent(JinjaRun& run, const TracedText& format, const JinjaValue& values);
 
-// "text".format(...) and .format_map(mapping); attributes and items in the fields as in the
-// sandbox.
+// "text".format(...) and "text".format_map(mapping). Attributes and items in the fields follow the
+// rules of the sandbox.
 JinjaValue CallFormat(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments);
 JinjaValue CallFormatMap(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments);
 
-// How one value is written: fill, alignment, sign, "#", width, grouping, precision, type.
+// A parsed format specification: fill, alignment, sign, "#", width, grouping, precision, type.
 struct FormatSpec {
   TracedText fill = TracedText(" ", {});
   char align = '\0';  // '<', '>', '^', '='
@@ -27,9 +27,9 @@ struct FormatSpec {
   char type = '\0';
 };
 
-// format(value, spec); `what` says whose type does not fit.
+// format(value, spec) in Python. Fails if the type does not fit the value.
 TracedText FormatValue(JinjaRun& run, const JinjaValue& value, const FormatSpec& spec);
-// Digits and sign of a number of type d, x, o, b, e, f, g, %, ...
+// The digits and sign of a number of type d, x, o, b, e, f, g, %, ...
 std::string NumberDigits(JinjaRun& run, const JinjaValue& value, const FormatSpec& spec);
 
 }  // namespace horizon

@@ -273,7 +273,8 @@ JinjaValue ExpandTabs(JinjaRun& run, const JinjaValue& self, const JinjaArgument
     const char32_t character = NextCharacter(text.text(), at);
     if (character == '\t') {
       const int64_t blanks = width > 0 ? width - column % width : 0;
-      if (blanks > static_cast<int64_t>(run.most_text())) return run.Exhaust("a tab is too wide");
+      if (blanks > static_cast<int64_t>(run.max_text_bytes()))
+        return run.Exhaust("a tab is too wide");
       out.Append(std::string(static_cast<size_t>(blanks), ' '), text.OriginAt(begin));
       column += blanks;
     } else {

@@ -185,7 +185,7 @@ TracedText PadText(JinjaRun& run, const TracedText& text, int64_t width, char si
   const auto size = static_cast<int64_t>(CountCharacters(text.text()));
   if (width <= size) return text;
   const int64_t missing = width - size;
-  if (missing > static_cast<int64_t>(run.most_text())) {
+  if (missing > static_cast<int64_t>(run.max_text_bytes())) {
     run.Exhaust(StrCat("a text is padded to ", width, " characters"));
     return {};
   }

@@ -8,23 +8,25 @@
 
 namespace horizon {
 
-// Texts taken apart and put together, as Python's str does it. Every part keeps its origin.
+// Splits, strips, replaces and pads texts like the methods of Python's str. Every part keeps its
+// origin.
 
+// The methods str.split, str.rsplit and str.splitlines.
 JinjaValue CallSplit(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments);
 JinjaValue CallRsplit(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments);
 JinjaValue CallSplitlines(JinjaRun& run, const JinjaValue& self, const JinjaArguments& arguments);
 
-// Lines at what str.splitlines takes for their end, which they keep if `keep_ends`.
+// Splits a text at the line ends of str.splitlines. The lines include their ends if `keep_ends`.
 std::vector<TracedText> SplitLines(const TracedText& text, bool keep_ends);
 
-// Without white space, or characters of `stripped`, on those sides.
+// Strips white space, or the characters in `stripped` if it is not null, from the chosen sides.
 TracedText StripText(const TracedText& text, bool left, bool right,
                      const std::string_view* stripped);
-// The first `count` times; all if it is negative.
+// Replaces the first `count` occurrences; all of them if `count` is negative.
 TracedText ReplaceText(JinjaRun& run, const TracedText& text, const TracedText& from,
                        const TracedText& to, int64_t count);
-// `fill` on the right ('<'), on the left ('>') or on both sides up to `width` characters; what
-// cannot be halved as str.center ('^') or as format ('=') does it.
+// Adds `fill` on the right ('<'), on the left ('>') or on both sides, up to `width` characters. An
+// odd number is divided like str.center ('^') or like format ('=').
 TracedText PadText(JinjaRun& run, const TracedText& text, int64_t width, char side,
                    const TracedText& fill);
 

@@ -28,7 +28,7 @@ class NameSearch {
         const bool conditional = conditional_;
         conditional_ = true;
         Visit(statement.body);
-        Visit(statement.otherwise);
+        Visit(statement.else_body);
         conditional_ = conditional;
         break;
       }

@@ -43,7 +43,7 @@ class Lexer {
  public:
   Lexer(std::string source, std::string_view name) : source_(std::move(source)), name_(name) {}
 
-  absl::StatusOr<std::vector<JinjaToken>> Run() {
+  absl::StatusOr<std::vector<JinjaToken>> ReadTokens() {
     while (at_ < source_.size()) RETURN_IF_ERROR(LexRoot());
     Add(Kind::kEnd, "");
     return std::move(tokens_);
@@ -335,7 +335,7 @@ absl::StatusOr<std::vector<JinjaToken>> LexJinja(std::string_view source, std::s
   if (WithValidUtf8(source, storage).data() != source.data()) {
     return JinjaError(name, 1, "the template is not UTF-8");
   }
-  return Lexer(NormalizeSource(source), name).Run();
+  return Lexer(NormalizeSource(source), name).ReadTokens();
 }
 
 }  // namespace horizon

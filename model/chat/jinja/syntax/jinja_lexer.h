@@ -9,15 +9,16 @@
 
 namespace horizon {
 
+// A token of the source text of a template.
 struct JinjaToken {
   enum class Kind : uint8_t {
-    kData,
+    kData,  // text outside of tags
     kVariableBegin,
     kVariableEnd,
     kBlockBegin,
     kBlockEnd,
     kName,
-    kString,   // without quotes and escapes
+    kString,   // quotes removed, escapes resolved
     kInteger,  // as written, without "_"
     kFloat,    // as written, without "_"
     kOperator,
@@ -34,10 +35,11 @@ struct JinjaToken {
   bool IsOperator(std::string_view sign) const { return Is(Kind::kOperator, sign); }
 };
 
-// The tokens of a template, comments left out, ended by kEnd. White space is removed as Jinja does
-// with trim_blocks and lstrip_blocks: a newline behind a block or comment, blanks before one that
-// begins its line, everything on the side where the tag has "-"; nothing where it has "+". One
-// newline at the end of the template is dropped. InvalidArgument "NAME:LINE: ...".
+// Splits a template into tokens, without comments; the last token is kEnd. White space is removed
+// like in Jinja with trim_blocks and lstrip_blocks: a newline after a block or comment, blanks
+// before one that begins its line, all white space on the side where the tag has "-", and none
+// where it has "+". One newline at the end of the template is dropped. Returns InvalidArgument
+// "NAME:LINE: ...".
 absl::StatusOr<std::vector<JinjaToken>> LexJinja(std::string_view source, std::string_view name);
 
 }  // namespace horizon

@@ -10,7 +10,7 @@
 
 namespace horizon {
 
-// The syntax tree of a template.
+// The nodes of the syntax tree of a template, which JinjaParser builds.
 
 enum class JinjaOperator : uint8_t {
   kAdd,
@@ -54,7 +54,7 @@ struct JinjaExpression {
     kItem,       // children[0][children[1]]
     kSlice,      // children: begin, end, step, each may be null; only below kItem
     kCall,       // children[0](arguments)
-    kFilter,     // children[0]|name(arguments); children[0] is null where a block is filtered
+    kFilter,     // children[0]|name(arguments); children[0] is null if a block is filtered
     kTest,       // children[0] is name(arguments)
     kNot,
     kAnd,
@@ -78,24 +78,24 @@ struct JinjaExpression {
 struct JinjaStatement;
 using JinjaStatements = std::vector<JinjaStatement>;
 
-// The parameters of a macro or call block; the last defaults.size() of them have defaults.
+// The parameters of a macro or call block. The last defaults.size() of them have defaults.
 struct JinjaSignature {
   std::vector<std::string> parameters;
   std::vector<JinjaExpressionPtr> defaults;
-  bool takes_caller = false;  // the body names caller, kwargs, varargs
-  bool takes_named = false;
-  bool takes_positional = false;
+  bool takes_caller = false;      // the body uses `caller`
+  bool takes_named = false;       // the body uses `kwargs`
+  bool takes_positional = false;  // the body uses `varargs`
 };
 
 struct JinjaStatement {
   enum class Kind : uint8_t {
     kOutput,       // expressions
-    kFor,          // target in expressions[0] if expressions[1] (may be null): body, else otherwise
-    kIf,           // if expressions[0]: body, else otherwise
+    kFor,          // target in expressions[0] if expressions[1] (may be null): body, else_body
+    kIf,           // if expressions[0]: body, else else_body
     kSet,          // target = expressions[0]
     kSetBlock,     // target = body, through the filters of expressions[0] (may be null)
     kMacro,        // name, signature, body
-    kCallBlock,    // expressions[0] is the call; signature and body are the caller's
+    kCallBlock,    // expressions[0] is the call; signature and body define `caller`
     kFilterBlock,  // body through the filters of expressions[0]
     kWith,         // targets = expressions: body
     kGeneration,   // body
@@ -110,7 +110,7 @@ struct JinjaStatement {
   std::vector<JinjaExpressionPtr> expressions;
   JinjaSignature signature;
   JinjaStatements body;
-  JinjaStatements otherwise;
+  JinjaStatements else_body;
 };
 
 }  // namespace horizon

@@ -12,17 +12,20 @@
 
 namespace horizon {
 
+// The parsed form of a template.
 struct JinjaSyntax {
   JinjaStatements statements;
   bool has_generation = false;
 };
 
-// InvalidArgument "NAME:LINE: ..." for what is no template, and for filters and tests that do not
-// exist (inside of {% if %} those are an error only when they are reached, as in Jinja).
+// Parses a template. Returns InvalidArgument "NAME:LINE: ..." if the source is not a template or
+// uses a filter or test that does not exist. Inside of {% if %} such a filter or test is an error
+// only when it is reached, as in Jinja.
 absl::StatusOr<JinjaSyntax> ParseJinja(std::string_view source, std::string_view name);
 
-// Reads tokens from the front. The first error is kept; from then on every token is the end, so
-// that all functions return soon and what they return does not matter.
+// A recursive-descent parser over the tokens of a template. The first error is kept; from then on
+// the current token is always the end, so that all functions return soon, and what they return does
+// not matter.
 class JinjaParser {
  public:
   JinjaParser(std::vector<JinjaToken> tokens, std::string_view name)
@@ -36,8 +39,9 @@ class JinjaParser {
   using Kind = JinjaToken::Kind;
   enum class TupleItems : uint8_t { kExpressions, kWithoutCondition, kTargets };
 
-  // Tokens.
+  // Tokens (jinja_parser.cc).
   const JinjaToken& current() const { return tokens_[at_]; }
+  // The token after the current one.
   const JinjaToken& Following() const;
   JinjaToken Take();
   bool SkipName(std::string_view name);
@@ -50,11 +54,12 @@ class JinjaParser {
   void FailAt(int line, std::string_view reason);
   bool failed() const { return !status_.ok(); }
   bool Enter();
-  // Whether a chain such as a + b + c, which makes a tree as deep as it is long, may go on.
-  bool StaysShort(int length);
+  // Fails if a chain such as a + b + c is too long, because its tree is as deep as the chain is
+  // long. Returns whether parsing may go on.
+  bool CheckChainLength(int length);
   void Leave() { --depth_; }
 
-  // Statements (jinja_parser.cc).
+  // Statements (parse_statement.cc).
   using Words = std::vector<std::string_view>;
   JinjaStatements ParseUntil(const Words& ends);
   JinjaStatements ParseBody(const Words& ends);
@@ -88,6 +93,7 @@ class JinjaParser {
   JinjaExpressionPtr ParseNumber();
   JinjaExpressionPtr ParseList();
   JinjaExpressionPtr ParseDict();
+  // What follows a primary expression (parse_postfix.cc): attributes, items, calls, filters, tests.
   JinjaExpressionPtr ParsePostfix(JinjaExpressionPtr node);
   JinjaExpressionPtr ParseSubscript(JinjaExpressionPtr node);
   JinjaExpressionPtr ParseSubscribed();
@@ -102,12 +108,14 @@ class JinjaParser {
   absl::Status status_;
   size_t at_ = 0;
   int depth_ = 0;
-  int loops_ = 0;             // around here, within the same macro
-  bool conditional_ = false;  // within {% if %} or an inline if of the same scope
+  int loops_ = 0;             // how many loops of the same macro enclose this place
+  bool conditional_ = false;  // inside {% if %} or an inline if of the same scope
   bool has_generation_ = false;
-  // Unknown filters and tests, by line, that no inline if around them excuses so far.
+  // Unknown filters and tests with their lines. They are an error unless an enclosing inline if
+  // excuses them.
   std::vector<std::pair<int, std::string>> unknown_;
-  std::map<std::string, int, std::less<>> specials_;  // how often caller, kwargs, varargs were read
+  // How often each name was read so far; shows whether a macro uses caller, kwargs or varargs.
+  std::map<std::string, int, std::less<>> specials_;
 };
 
 }  // namespace horizon

@@ -5,8 +5,9 @@
 
 namespace horizon {
 
-// Appends what the inside of a string literal stands for: "a\n" is an a and a newline, as in
-// Python. Returns why that is impossible, or nothing. `written` is UTF-8.
+// Appends to `text` the value of a string literal, given without its quotes (UTF-8): the letters
+// a\n become an a and a newline, as in Python. Returns the reason if an escape is invalid,
+// otherwise an empty string.
 std::string ReadEscapes(std::string_view written, std::string& text);
 
 }  // namespace horizon

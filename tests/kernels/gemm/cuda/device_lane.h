@@ -24,8 +24,8 @@ class DeviceLane {
   explicit DeviceLane(const fake_cuda::Options& options, uint64_t workspace_bytes = 0) {
     fake_cuda::Reset(options);
     EXPECT_EQ(cudaStreamCreateWithFlags(&context_.stream, cudaStreamNonBlocking), cudaSuccess);
-    products_ = *CublasGemm::Create();
-    context_.device_context = products_.get();
+    cublas_ = *CublasGemm::Create();
+    context_.device_context = cublas_.get();
     context_.gemm_workspace = {Allocate<std::byte>(kGemmWorkspaceBytes), kGemmWorkspaceBytes};
     if (workspace_bytes > 0) {
       context_.device_workspace = {Allocate<std::byte>(workspace_bytes), workspace_bytes};
@@ -35,7 +35,7 @@ class DeviceLane {
   DeviceLane& operator=(const DeviceLane&) = delete;
   ~DeviceLane() {
     EXPECT_EQ(cudaStreamSynchronize(context_.stream), cudaSuccess);
-    products_.reset();
+    cublas_.reset();
     for (void* pointer : allocated_) EXPECT_EQ(cudaFree(pointer), cudaSuccess);
     EXPECT_EQ(cudaStreamDestroy(context_.stream), cudaSuccess);
     EXPECT_EQ(fake_cuda::Leaks(), std::vector<std::string>());
@@ -68,7 +68,7 @@ class DeviceLane {
 
  private:
   KernelContext context_;
-  std::unique_ptr<CublasGemm> products_;
+  std::unique_ptr<CublasGemm> cublas_;
   std::vector<void*> allocated_;
 };
 

@@ -227,7 +227,7 @@ TEST_P(WeightGradientCudaTest, IsStoredAsGradientOutSays) {
       uint16_t* leaving = lane.Allocate<uint16_t>(leaves ? before.size() : 0);
       float* sum = lane.Upload(leaves ? std::vector<float>() : before);
       args.gradient.sum = leaves ? nullptr : sum;
-      args.gradient.leaving = leaves ? leaving : nullptr;
+      args.gradient.bf16 = leaves ? leaving : nullptr;
       EXPECT_EQ(WeightGradientCuda(lane.context(), args), absl::OkStatus());
       return leaves ? Widened(lane.Download(leaving, c.m * c.n)) : lane.Download(sum, c.m * c.n);
     };
@@ -260,21 +260,21 @@ INSTANTIATE_TEST_SUITE_P(Ways, WeightGradientCudaTest,
 TEST(CublasGemm, RefusesWhatItDoesNotPromise) {
   DeviceLane lane;
   uint16_t* memory = lane.Upload(std::vector<uint16_t>(4096));
-  const Product good = {.m = 8,
-                        .n = 8,
-                        .k = 8,
-                        .a = memory,
-                        .a_stride = 8,
-                        .b = memory + 64,
-                        .b_stride = 8,
-                        .c = memory + 128,
-                        .c_stride = 8};
+  const DeviceGemm good = {.m = 8,
+                           .n = 8,
+                           .k = 8,
+                           .a = memory,
+                           .a_stride = 8,
+                           .b = memory + 64,
+                           .b_stride = 8,
+                           .c = memory + 128,
+                           .c_stride = 8};
   EXPECT_EQ(MultiplyOnDevice(lane.context(), good), absl::OkStatus());
-  const auto code = [&](Product product) {
+  const auto code = [&](DeviceGemm product) {
     return MultiplyOnDevice(lane.context(), product).code();
   };
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-  Product bad = good;
+  DeviceGemm bad = good;
   bad.a = memory + 1;
   EXPECT_EQ(code(bad), kInvalid);
   bad = good;
@@ -301,7 +301,7 @@ TEST(CublasGemm, RefusesWhatItDoesNotPromise) {
 }
 
 // Eight rows by the algorithm of `chosen_for` rows.
-Product Part(DeviceLane& lane, int64_t chosen_for) {
+DeviceGemm Part(DeviceLane& lane, int64_t chosen_for) {
   constexpr size_t kM = 8, kN = 16, kK = 24;
   return {.m = kM,
           .n = kN,
@@ -317,8 +317,8 @@ Product Part(DeviceLane& lane, int64_t chosen_for) {
 
 TEST(CublasGemm, AnAlgorithmChosenForOtherSizesIsCheckedOnceAShape) {
   DeviceLane lane;
-  Product part = Part(lane, 64);
-  const auto calls = [&](const Product& product) {
+  DeviceGemm part = Part(lane, 64);
+  const auto calls = [&](const DeviceGemm& product) {
     const uint64_t before = fake_cuda::CallCount();
     EXPECT_EQ(MultiplyOnDevice(lane.context(), product), absl::OkStatus());
     return fake_cuda::CallCount() - before;
@@ -369,7 +369,7 @@ TEST(CublasGemm, AFailingCallIsAnErrorAndNothingLeaks) {
     DeviceLane lane;
     const uint16_t* ones = lane.Upload(std::vector<uint16_t>(64, 0x3F80));
     uint16_t* result = lane.Allocate<uint16_t>(64);
-    fake_cuda::FailCall(call, cudaErrorUnknown, fake_cuda::Again::kOnce);
+    fake_cuda::FailCall(call, cudaErrorUnknown, fake_cuda::Persistence::kOnce);
     const absl::Status status = MultiplyOnDevice(lane.context(), {.m = 8,
                                                                   .n = 8,
                                                                   .k = 8,
@@ -381,7 +381,7 @@ TEST(CublasGemm, AFailingCallIsAnErrorAndNothingLeaks) {
                                                                   .c_stride = 8,
                                                                   .bias = ones});
     const bool failed = fake_cuda::HasFailed();
-    fake_cuda::FailCall(0, cudaSuccess, fake_cuda::Again::kOnce);
+    fake_cuda::FailCall(0, cudaSuccess, fake_cuda::Persistence::kOnce);
     if (status.ok()) {
       EXPECT_EQ(Widened(lane.Download(result, 64)), std::vector<float>(64, 9.0f)) << call;
     } else {

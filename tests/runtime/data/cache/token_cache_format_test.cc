@@ -82,8 +82,8 @@ RC_GTEST_PROP(TokenCacheFormat, ASampleComesBack, ()) {
   for (size_t i = 0; i < size; ++i) {
     const auto id = [&] { return static_cast<int32_t>(*rc::gen::inRange<int64_t>(0, vocab)); };
     line.ids.push_back(id());
-    const bool learnt = mode == 0 || *rc::gen::inRange(0, 2) == 0;
-    line.labels.push_back(!learnt ? -100 : mode == 2 ? id() : line.ids.back());
+    const bool trained = mode == 0 || *rc::gen::inRange(0, 2) == 0;
+    line.labels.push_back(!trained ? -100 : mode == 2 ? id() : line.ids.back());
   }
   std::string bytes;
   EncodeSample(line.ids, line.labels, vocab, bytes);

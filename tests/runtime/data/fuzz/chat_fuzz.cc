@@ -1,6 +1,6 @@
 // Whatever is said in a conversation, its text is that of the template and no text of a record
-// becomes a special token: each message has as many as one that says "x". What is learnt lies in
-// what was written for the assistant, and each answer's end is learnt.
+// becomes a special token: each message has as many as one that says "x". What is trained lies in
+// what was written for the assistant, and each answer's end is trained.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -31,7 +31,8 @@ std::string Json(const Value& value) {
   return text;
 }
 
-// The messages without spaces, a line each, with '*' before those that are learnt; or "error: ...".
+// The messages without spaces, a line each, with '*' before those that are trained; or "error:
+// ...".
 std::string Read(Reader reader, std::string_view json, Conversation* kept = nullptr) {
   const absl::StatusOr<Document> document = ParseJson("record", json);
   EXPECT_TRUE(document.ok()) << document.status();

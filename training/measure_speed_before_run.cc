@@ -1,0 +1,66 @@
+#include "training/measure_speed_before_run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "common/status_macros.h"
+#include "common/text/str_cat.h"
+#include "model/stages.h"
+#include "planner/profile/host/host_limits.h"
+
+namespace horizon {
+namespace {
+
+constexpr int kMaxMeasurements = 3;
+constexpr double kBusyShare = 0.5;  // of the profile's speed; below it the machine counts as busy
+
+// Memory of every run besides its parameters (planner/process_estimate.h). A measurement may use as
+// much, since the run starts later.
+constexpr uint64_t kLeastRunBytes = uint64_t{32} << 20;
+
+// How much memory a measurement may take: at most half of the free memory, since other processes
+// need some and the figure is only that of this moment.
+uint64_t MeasuringMemoryBytes(const HostLimits& limits, const ModelSpec& spec) {
+  const uint64_t parameters = CountParameters(ListStages(spec)).total;
+  // A run holds each parameter at least in bf16.
+  return std::min(limits.free_memory().value() / 2, kLeastRunBytes + 2 * parameters);
+}
+
+std::string Percent(double share) { return StrCat(std::lround(100 * share), " %"); }
+
+}  // namespace
+
+absl::StatusOr<MachineSpeed> MeasureSpeedBeforeRun(Io& io, Clock& clock, Log& log,
+                                                   const ModelSpec& spec,
+                                                   const HardwareProfile& profile) {
+  if (!profile.host.yardstick_flops_per_second.has_value()) return MachineSpeed{};
+  ASSIGN_OR_RETURN(const HostLimits limits, ReadHostLimits(io));
+  const SpeedMeasurement measurement{.max_extra_bytes = MeasuringMemoryBytes(limits, spec)};
+  if (measurement.max_extra_bytes < kGemmSpeedBytes) {
+    log.Info(StrCat("too little memory is free (", ToString(limits.free_memory()),
+                    ") to look at this machine's speed: the plan is made from the profile"));
+    return MachineSpeed{};
+  }
+  MachineSpeed fastest{.gemm = 0, .memory = 0};
+  for (int i = 0; i < kMaxMeasurements; ++i) {
+    ASSIGN_OR_RETURN(const MachineSpeed now,
+                     MeasureSpeed(clock, profile, profile.host.cores, measurement));
+    fastest.gemm = std::max(fastest.gemm, now.gemm);
+    fastest.memory = std::max(fastest.memory, now.memory);
+    if (std::min(fastest.gemm, fastest.memory) >= kBusyShare) {
+      log.Info(StrCat("this machine now computes at ", Percent(fastest.gemm),
+                      " of the profile's speed, its memory is at ", Percent(fastest.memory)));
+      return fastest;
+    }
+  }
+  log.Warning(StrCat(
+      "this machine is busy: in ", kMaxMeasurements, " looks it computed at ",
+      Percent(fastest.gemm), " of the profile's speed and its memory was at ",
+      Percent(fastest.memory),
+      ", so the plan is made from the profile. Steps take longer than predicted while others use "
+      "the machine; if it has become slower for good, `horizon profile` measures it again"));
+  return MachineSpeed{};
+}
+
+}  // namespace horizon
