@@ -28,8 +28,8 @@ absl::Status ParseArguments(const OptionList& options, std::span<const std::stri
 absl::Status ReadValue(const Option& option, const std::string& text);
 
 // Returns the word given for the option `name`, which takes one word, without writing any target.
-// Returns nothing when the option is not given or not declared, or when an option that answers alone
-// is given (--help). Errors are those that ParseArguments returns before it reads values.
+// Returns nothing when the option is not given or not declared, or when an option that answers
+// alone is given (--help). Errors are those that ParseArguments returns before it reads values.
 absl::StatusOr<std::optional<std::string>> PeekOption(const OptionList& options,
                                                       const std::string& name,
                                                       std::span<const std::string> arguments);

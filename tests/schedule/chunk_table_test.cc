@@ -34,13 +34,13 @@ ChunkTable Cut(const ModelSpec& spec, const StreamPlan& plan, const TrainingJob&
   return table.ok() ? *std::move(table) : ChunkTable();
 }
 
-// "embedding 256, attention_0..feed_forward_0 656 link 0 block 0, ...": a * marks resident chunks.
+// "embedding 256, attention_0..feed_forward_0 656 group 0 block 0, ...": a * marks resident chunks.
 std::string Picture(const ChunkTable& table) {
   std::string text;
   for (int32_t c = 0; c < static_cast<int32_t>(table.chunks.size()); ++c) {
     const Chunk& chunk = table.chunks[c];
     text += StrCat(table.NameOf(c), chunk.resident ? "* " : " ", chunk.parameters);
-    if (chunk.group >= 0) text += StrCat(" link ", chunk.group, " block ", chunk.recompute_block);
+    if (chunk.group >= 0) text += StrCat(" group ", chunk.group, " block ", chunk.recompute_block);
     text += "\n";
   }
   return text;
@@ -50,8 +50,8 @@ TEST(ChunkTable, OneLayerAChunkWhenBlocksAreLayers) {
   const ChunkTable table = Cut(TinyModel(2), PlanOf(kHuge));
   EXPECT_EQ(Picture(table),
             "embedding 256\n"
-            "attention_0..feed_forward_0 656 link 0 block 0\n"
-            "attention_1..final_norm 664 link 1 block 1\n"
+            "attention_0..feed_forward_0 656 group 0 block 0\n"
+            "attention_1..final_norm 664 group 1 block 1\n"
             "head 256\n");
   EXPECT_EQ(table.embedding, (IndexRange{0, 1}));
   EXPECT_EQ(table.layers, (IndexRange{1, 3}));
@@ -65,21 +65,21 @@ TEST(ChunkTable, OneLayerAChunkWhenBlocksAreLayers) {
 TEST(ChunkTable, StagesPackWithinABlock) {
   EXPECT_EQ(Picture(Cut(TinyModel(4), PlanOf(kHuge, 2))),
             "embedding 256\n"
-            "attention_0..feed_forward_1 1312 link 0 block 0\n"
-            "attention_2..final_norm 1320 link 1 block 1\n"
+            "attention_0..feed_forward_1 1312 group 0 block 0\n"
+            "attention_2..final_norm 1320 group 1 block 1\n"
             "head 256\n");
   // 920 parameters: a layer and an attention.
   EXPECT_EQ(Picture(Cut(TinyModel(3), PlanOf(kLink * 920, 3))),
             "embedding 256\n"
-            "attention_0..attention_1 920 link 0 block 0\n"
-            "feed_forward_1..attention_2 656 link 1 block 0\n"
-            "feed_forward_2..final_norm 400 link 2 block 0\n"
+            "attention_0..attention_1 920 group 0 block 0\n"
+            "feed_forward_1..attention_2 656 group 1 block 0\n"
+            "feed_forward_2..final_norm 400 group 2 block 0\n"
             "head 256\n");
   // One byte less and the second attention has to go on its own way.
   EXPECT_EQ(Picture(Cut(TinyModel(2), PlanOf(kLink * 920 - 1, 2))),
             "embedding 256\n"
-            "attention_0..feed_forward_0 656 link 0 block 0\n"
-            "attention_1..final_norm 664 link 1 block 0\n"
+            "attention_0..feed_forward_0 656 group 0 block 0\n"
+            "attention_1..final_norm 664 group 1 block 0\n"
             "head 256\n");
 }
 
@@ -113,11 +113,11 @@ TEST(ChunkTable, LargeStagesAreCutIntoShards) {
             "embedding shard 1/3 4096\n"
             "embedding shard 2/3 4096\n"
             "embedding shard 3/3 1408\n"
-            "attention_0 264 link 0 block 0\n"
-            "feed_forward_0 shard 1/3 3080 link 1 block 0\n"
-            "feed_forward_0 shard 2/3 3072 link 1 block 0\n"
-            "feed_forward_0 shard 3/3 3072 link 1 block 0\n"
-            "final_norm 8 link 2 block 0\n"
+            "attention_0 264 group 0 block 0\n"
+            "feed_forward_0 shard 1/3 3080 group 1 block 0\n"
+            "feed_forward_0 shard 2/3 3072 group 1 block 0\n"
+            "feed_forward_0 shard 3/3 3072 group 1 block 0\n"
+            "final_norm 8 group 2 block 0\n"
             "head shard 1/3 4096\n"
             "head shard 2/3 4096\n"
             "head shard 3/3 1408\n");
@@ -132,10 +132,10 @@ TEST(ChunkTable, NoMoreShardsThanNeeded) {
   spec.intermediate = 384;
   EXPECT_EQ(Picture(Cut(spec, PlanOf(kLink * 6144))),
             "embedding 256\n"
-            "attention_0 264 link 0 block 0\n"
-            "feed_forward_0 shard 1/2 3080 link 1 block 0\n"
-            "feed_forward_0 shard 2/2 6144 link 1 block 0\n"
-            "final_norm 8 link 2 block 0\n"
+            "attention_0 264 group 0 block 0\n"
+            "feed_forward_0 shard 1/2 3080 group 1 block 0\n"
+            "feed_forward_0 shard 2/2 6144 group 1 block 0\n"
+            "final_norm 8 group 2 block 0\n"
             "head 256\n");
 }
 
@@ -166,18 +166,18 @@ TEST(ChunkTable, ShardsAreAsEvenAsMatricesAllow) {
   spec.kv_heads = 2;
   const std::string even =
       "embedding 256\n"
-      "attention_0 shard 1/2 648 link 0 block 0\n"
-      "attention_0 shard 2/2 640 link 0 block 0\n"
-      "feed_forward_0..final_norm 400 link 1 block 0\n"
+      "attention_0 shard 1/2 648 group 0 block 0\n"
+      "attention_0 shard 2/2 640 group 0 block 0\n"
+      "feed_forward_0..final_norm 400 group 1 block 0\n"
       "head 256\n";
   EXPECT_EQ(Picture(Cut(spec, PlanOf(kLink * 700))), even);
   EXPECT_EQ(Picture(Cut(spec, PlanOf(kLink * 648))), even);
   EXPECT_EQ(Picture(Cut(spec, PlanOf(kLink * 647))),
             "embedding 256\n"
-            "attention_0 shard 1/3 520 link 0 block 0\n"
-            "attention_0 shard 2/3 256 link 0 block 0\n"
-            "attention_0 shard 3/3 512 link 0 block 0\n"
-            "feed_forward_0..final_norm 400 link 1 block 0\n"
+            "attention_0 shard 1/3 520 group 0 block 0\n"
+            "attention_0 shard 2/3 256 group 0 block 0\n"
+            "attention_0 shard 3/3 512 group 0 block 0\n"
+            "feed_forward_0..final_norm 400 group 1 block 0\n"
             "head 256\n");
 }
 
@@ -189,10 +189,10 @@ TEST(ChunkTable, ExpertsAreCutBetweenExperts) {
   // Norm 8, router 4 * 8, and 3 * 128 for each expert: two experts fit beside norm and router.
   EXPECT_EQ(Picture(Cut(spec, PlanOf(kLink * (40 + 768)))),
             "embedding 256\n"
-            "attention_0 264 link 0 block 0\n"
-            "experts_0 shard 1/2 808 link 1 block 0\n"
-            "experts_0 shard 2/2 768 link 1 block 0\n"
-            "final_norm 8 link 2 block 0\n"
+            "attention_0 264 group 0 block 0\n"
+            "experts_0 shard 1/2 808 group 1 block 0\n"
+            "experts_0 shard 2/2 768 group 1 block 0\n"
+            "final_norm 8 group 2 block 0\n"
             "head 256\n");
 }
 
@@ -200,7 +200,7 @@ TEST(ChunkTable, ATiedTableIsOneRangeOfChunks) {
   ModelSpec spec = TinyModel(1);
   spec.tied = true;
   const ChunkTable table = Cut(spec, PlanOf(kHuge));
-  EXPECT_EQ(Picture(table), "embedding 256\nattention_0..final_norm 664 link 0 block 0\n");
+  EXPECT_EQ(Picture(table), "embedding 256\nattention_0..final_norm 664 group 0 block 0\n");
   EXPECT_TRUE(table.tied);
   EXPECT_EQ(table.head, table.embedding);
   EXPECT_EQ(table.parameters, 256u + 664);
@@ -211,15 +211,15 @@ TEST(ChunkTable, WithoutRecomputeAChunkHoldsNoMoreLayersThanABlockWould) {
   plan.recompute = false;
   EXPECT_EQ(Picture(Cut(TinyModel(2), plan)),
             "embedding 256\n"
-            "attention_0..feed_forward_0 656 link 0 block 0\n"
-            "attention_1..final_norm 664 link 1 block 1\n"
+            "attention_0..feed_forward_0 656 group 0 block 0\n"
+            "attention_1..final_norm 664 group 1 block 1\n"
             "head 256\n");
   plan = PlanOf(kLink * 1312, 4);
   plan.recompute = false;
   EXPECT_EQ(Picture(Cut(TinyModel(4), plan)),
             "embedding 256\n"
-            "attention_0..feed_forward_1 1312 link 0 block 0\n"
-            "attention_2..final_norm 1320 link 1 block 1\n"
+            "attention_0..feed_forward_1 1312 group 0 block 0\n"
+            "attention_2..final_norm 1320 group 1 block 1\n"
             "head 256\n");
 }
 
@@ -233,18 +233,18 @@ TEST(ChunkTable, AChunkBelowTheLowestTrainedTensorHoldsNoMoreLayersThanABlockWou
     plan.recompute = recompute;
     EXPECT_EQ(Picture(Cut(TinyModel(5), plan, job)),
               "embedding 256\n"
-              "attention_0..feed_forward_0 656 link 0 block -1\n"
-              "attention_1..feed_forward_1 656 link 1 block -1\n"
-              "attention_2..feed_forward_2 656 link 2 block -1\n"
-              "attention_3..feed_forward_3 656 link 3 block 0\n"
-              "attention_4..final_norm 664 link 4 block 1\n"
+              "attention_0..feed_forward_0 656 group 0 block -1\n"
+              "attention_1..feed_forward_1 656 group 1 block -1\n"
+              "attention_2..feed_forward_2 656 group 2 block -1\n"
+              "attention_3..feed_forward_3 656 group 3 block 0\n"
+              "attention_4..final_norm 664 group 4 block 1\n"
               "head 256\n");
   }
   EXPECT_EQ(Picture(Cut(TinyModel(5), PlanOf(kHuge, 2), job)),
             "embedding 256\n"
-            "attention_0..feed_forward_1 1312 link 0 block -1\n"
-            "attention_2..feed_forward_2 656 link 1 block -1\n"
-            "attention_3..final_norm 1320 link 2 block 0\n"
+            "attention_0..feed_forward_1 1312 group 0 block -1\n"
+            "attention_2..feed_forward_2 656 group 1 block -1\n"
+            "attention_3..final_norm 1320 group 2 block 0\n"
             "head 256\n");
 }
 
@@ -274,8 +274,8 @@ TEST(ChunkTable, ATiedTableOnTheDeviceIsNotCountedTwice) {
   plan.resident_chunks = 1;
   EXPECT_EQ(Picture(Cut(spec, plan)),
             "embedding* 256\n"
-            "attention_0..feed_forward_0 656 link 0 block 0\n"
-            "attention_1..final_norm* 664 link 1 block 1\n");
+            "attention_0..feed_forward_0 656 group 0 block 0\n"
+            "attention_1..final_norm* 664 group 1 block 1\n");
 }
 
 TEST(ChunkTable, OtherStrategiesTakeOneLayerAChunkWhateverItsSize) {
@@ -284,16 +284,16 @@ TEST(ChunkTable, OtherStrategiesTakeOneLayerAChunkWhateverItsSize) {
   plan.embedding_home = EmbeddingHome::kDevice;
   EXPECT_EQ(Picture(Cut(TinyModel(3), plan)),
             "embedding* 256\n"
-            "attention_0..feed_forward_0 656 link 0 block 0\n"
-            "attention_1..feed_forward_1 656 link 1 block 0\n"
-            "attention_2..final_norm 664 link 2 block 1\n"
+            "attention_0..feed_forward_0 656 group 0 block 0\n"
+            "attention_1..feed_forward_1 656 group 1 block 0\n"
+            "attention_2..final_norm 664 group 2 block 1\n"
             "head* 256\n");
   plan.strategy = Strategy::kResident;
   EXPECT_EQ(Picture(Cut(TinyModel(3), plan)),
             "embedding* 256\n"
-            "attention_0..feed_forward_0* 656 link 0 block 0\n"
-            "attention_1..feed_forward_1* 656 link 1 block 0\n"
-            "attention_2..final_norm* 664 link 2 block 1\n"
+            "attention_0..feed_forward_0* 656 group 0 block 0\n"
+            "attention_1..feed_forward_1* 656 group 1 block 0\n"
+            "attention_2..final_norm* 664 group 2 block 1\n"
             "head* 256\n");
 }
 

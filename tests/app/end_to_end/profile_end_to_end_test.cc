@@ -135,9 +135,9 @@ TEST(ProfileCommand, ACacheOrADiskThatCannotBeWrittenIsAWarning) {
   EXPECT_THAT(result.err, AllOf(HasSubstr("warning: the profile is not kept for later: "),
                                 HasSubstr("warning: the disk is not measured: "),
                                 HasSubstr("--folder names another place")));
-  EXPECT_THAT(result.out, AllOf(HasSubstr("device.gemm_fp32 at dimension 768"),
-                                HasSubstr("Where the figures come from"),
-                                Not(HasSubstr("\ndisk: "))));
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("device.gemm_fp32 at dimension 768"),
+                    HasSubstr("Where the figures come from"), Not(HasSubstr("\ndisk: "))));
 }
 
 TEST(ProfileCommand, MisuseIsNamed) {

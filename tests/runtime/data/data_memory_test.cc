@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "common/files/io.h"
+#include "common/process_memory.h"
 #include "common/text/str_cat.h"
 #include "model/chat/chat_encoder.h"
 #include "model/tokenizer/load_tokenizer.h"
 #include "model/tokenizer/tokenizer.h"
 #include "runtime/data/training_data.h"
-#include "common/process_memory.h"
 #include "tests/model/test_files.h"
 
 namespace horizon {

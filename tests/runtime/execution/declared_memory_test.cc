@@ -77,8 +77,8 @@ class GuardedRun {
       const OperationBodies::Call call{.phase = phase,
                                        .operation = operation,
                                        .input = input,
-                                       .previous = previous,
-                                       .before = step == 1 ? nullptr : &before_,
+                                       .previous_input = previous,
+                                       .previous_result = step == 1 ? nullptr : &before_,
                                        .result = result};
       RETURN_IF_ERROR(RunGuarded(call, kernels));
     }
