@@ -121,8 +121,7 @@ absl::StatusOr<std::optional<RowResult>> SimulateRow(Io& io, const PublishedRow&
   const std::optional<Strategy> strategy = StrategyOf(row.system);
   if (!strategy.has_value()) return std::nullopt;
   ASSIGN_OR_RETURN(const ModelSpec spec, SpecOf(io, row));
-  ASSIGN_OR_RETURN(HardwareProfile profile, LoadMachine(io, row.machine));
-  profile = WithCalibration(std::move(profile), calibration);
+  ASSIGN_OR_RETURN(const HardwareProfile profile, LoadMachine(io, row.machine));
   TrainingJob job = JobFor(profile, *strategy);
   if (*strategy == Strategy::kReference) job = AsPublished(job);
   job.sequence = row.sequence;
@@ -134,7 +133,7 @@ absl::StatusOr<std::optional<RowResult>> SimulateRow(Io& io, const PublishedRow&
                      : LargestBatch(spec, job, PlanOf(row, *strategy, 1, profile.host.cores),
                                     profile, fitted == nullptr ? none : *fitted);
   job.micro_batch = result.batch;
-  const Setting setting{.profile = profile, .software = calibration.SoftwareOf(*strategy)};
+  const Setting setting{.profile = profile, .software = calibration.SoftwareOf(*strategy, profile)};
   ASSIGN_OR_RETURN(
       result.prediction,
       Predict(spec, job, PlanOf(row, *strategy, result.batch, profile.host.cores), setting));
