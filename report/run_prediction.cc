@@ -52,7 +52,9 @@ absl::Status ReadSoftware(const Document& document, ObjectReader& fields, Softwa
   // Older runs do not have these two.
   for (const auto& [key, speed] : {std::pair{"gemm_speed", &software.gemm_speed},
                                    std::pair{"pack_speed", &software.pack_speed}}) {
-    if (value->Find(key) != nullptr) ReadAmount(reader, key, *speed);
+    if (value->Find(key) == nullptr) continue;
+    ReadAmount(reader, key, *speed);
+    if (reader.ok() && *speed == 0) reader.Fail(key, "needs a number above zero");
   }
   ReadAmount(reader, "adam_speed", software.adam_speed);
   reader.Required("process_bytes", &software.process_bytes);

@@ -38,6 +38,24 @@ TEST(RunPrediction, TheSimulationCanBeRepeatedFromWhatIsKept) {
   EXPECT_EQ(again.memory.host_bytes(), kept->prediction.memory.host_bytes());
 }
 
+// Runs that were made before a strategy's software had these speeds.
+TEST(RunPrediction, OlderRunsHaveNoSpeedsOfGemmsAndPacking) {
+  RunPrediction made = MadeView().prediction;
+  made.software.gemm_speed = 0.5;
+  made.software.pack_speed = 0.25;
+  std::string text = WriteRunPrediction(made);
+  EXPECT_EQ(ReadRunPrediction("p.json", text)->software, made.software);
+  for (const std::string field : {"\"gemm_speed\": 0.5,", "\"pack_speed\": 0.25,"}) {
+    const size_t at = text.find(field);
+    ASSERT_NE(at, text.npos) << field;
+    text.erase(at, field.size());
+  }
+  const absl::StatusOr<RunPrediction> older = ReadRunPrediction("p.json", text);
+  ASSERT_TRUE(older.ok()) << older.status();
+  EXPECT_EQ(older->software.gemm_speed, 1);
+  EXPECT_EQ(older->software.pack_speed, 1);
+}
+
 TEST(RunPrediction, RefusesWhatIsMissingNegativeOrBeyondAnyMachine) {
   const std::string text = WriteRunPrediction(MadeView().prediction);
   const auto with = [&](const std::string& from, const std::string& to) {
@@ -50,6 +68,8 @@ TEST(RunPrediction, RefusesWhatIsMissingNegativeOrBeyondAnyMachine) {
       {with("\"step_seconds\": ", "\"step_seconds\": -"), "step_seconds"},
       {with("\"step_seconds\"", "\"step\""), "step_seconds"},
       {with("\"link_share\": 1", "\"link_share\": \"1\""), "link_share"},
+      {with("\"gemm_speed\": 1", "\"gemm_speed\": 0"), "gemm_speed"},
+      {with("\"pack_speed\": 1", "\"pack_speed\": -1"), "pack_speed"},
       {with("\"bytes\": ", "\"bytes\": 9000000000000000000, \"x\": "), "memory[0]"},
       {with("\"lane\": \"", "\"lane\": \"no"), "needs one of"},
       {with("\"lanes\": {", "\"lanes\": 3, \"x\": {"), "lanes"},
