@@ -98,9 +98,10 @@ fill_stage() {
     take_license "$package"
   done < <(needed_libraries "$program")
   # What is inside the program itself.
-  for package in $(awk '$2 == "run" && $1 ~ /^lib.*-dev$/ { print $1 }' "$root/tools/packages.txt"); do
-    take_license "$package"
-  done
+  while read -r -a names; do
+    [[ $names == lib*-dev ]] || continue
+    take_license "$(installed_packages "${names[@]}" | head -n 1)"
+  done < <(wanted_packages run)
   take_nvidia_license
   if ((with_cublas)) && [[ -n $cublas ]]; then
     install -m 644 "$(find_in_toolkit "$cublas")" "$stage/lib/$cublas"
