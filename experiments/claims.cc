@@ -8,10 +8,10 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "common/least_squares.h"
 #include "common/text/percent.h"
 #include "common/text/str_cat.h"
 #include "common/units.h"
-#include "experiments/line_fit.h"
 
 namespace horizon {
 namespace {

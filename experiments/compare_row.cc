@@ -37,8 +37,7 @@ absl::StatusOr<ComparedRow> RowComparer::Compare(const PublishedRow& row) {
   compared.result = *std::move(result);
   ASSIGN_OR_RETURN(const ModelSpec spec, SpecOf(io_, row));
   compared.parameters = CountParameters(ListStages(spec)).total;
-  ASSIGN_OR_RETURN(HardwareProfile profile, LoadMachine(io_, row.machine));
-  profile = WithCalibration(std::move(profile), calibration_);
+  ASSIGN_OR_RETURN(const HardwareProfile profile, LoadMachine(io_, row.machine));
   compared.host_capacity = Available(profile, Limit::kHostMemory, 0);
   if (row.system != kPublishedSystem) return compared;
   for (const StateFormat format : kStateFormats) {

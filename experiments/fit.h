@@ -6,12 +6,13 @@
 
 namespace horizon {
 
-// Fits the calibration to the rows that are marked as fitted (least squares of log ratios). It
-// starts from the same values every time. For each machine it fits the GEMM rate, and the rates of
-// packing and Adam if more than one row is fitted; else these are the catalog's (for the A6000
-// those of the RTX 3090 in the same workstation). For the published system it fits the share of the
-// device that is left for buffers (from its one published batch), and for each baseline one link
-// share. Errors of Io, of the experiments and of SimulateRow.
+// Fits the calibration to the rows that are marked as fitted (least squares of log ratios, by
+// Levenberg-Marquardt). It starts from the same values every time. For each computer of the paper
+// it fits, all at once, the speed of GEMMs on each of its machines and, if there are more rows than
+// machines, the speeds of packing and Adam, as multiples of the catalog's rates; each with the
+// deviation that follows from the noise of published figures. For the published system it also
+// finds the share of the device that is left for buffers (from its one published batch), and for
+// each baseline one link share. Errors of Io, of the experiments and of SimulateRow.
 absl::StatusOr<Calibration> FitCalibration(Io& io);
 
 }  // namespace horizon

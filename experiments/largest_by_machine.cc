@@ -15,8 +15,7 @@ namespace {
 
 absl::StatusOr<MachineLargest> FindLargestOf(Io& io, const std::string& machine,
                                              const Calibration& calibration) {
-  ASSIGN_OR_RETURN(HardwareProfile profile, LoadMachine(io, machine));
-  profile = WithCalibration(std::move(profile), calibration);
+  ASSIGN_OR_RETURN(const HardwareProfile profile, LoadMachine(io, machine));
   LargestRequest request{.profile = profile,
                          .job = JobFor(profile, Strategy::kHorizon),
                          .software = calibration.SoftwareOf(Strategy::kHorizon)};

@@ -44,6 +44,7 @@ class RowReader {
     if (!value.has_value()) Keep(At(StrCat(name, ": must not be empty")));
     return value.value_or(1);
   }
+  bool Has(std::string_view name) const { return Column(table_, name).ok(); }
   std::optional<double> Number(std::string_view name) {
     const absl::StatusOr<int> column = Column(table_, name);
     if (!Keep(column.status())) return std::nullopt;
@@ -86,6 +87,14 @@ absl::StatusOr<PublishedRow> ReadRow(const CsvTable& table, size_t index) {
   row.ffn = read.Integer("ffn");
   row.sequence = read.Needed("sequence");
   row.batch = read.Integer("batch");
+  if (read.Has("accumulation")) row.accumulation = read.Needed("accumulation");
+  if (read.Has("recompute")) {
+    const std::string recompute = read.Text("recompute");
+    row.recompute = recompute == "yes";
+    if (!recompute.empty() && !row.recompute) {
+      read.Keep(read.At(StrCat("recompute: needs yes or nothing, found '", recompute, "'")));
+    }
+  }
   row.anchor_interval = read.Needed("anchor_interval");
   row.gradient_slabs = read.Needed("gradient_slabs");
   row.buffer_depth = read.Needed("buffer_depth");
@@ -120,6 +129,8 @@ std::span<const EnumWord<RowUse>> WordsOf(RowUse) { return kUseWords; }
 std::optional<Strategy> StrategyOf(const std::string& system) {
   if (system == "megatrain") return Strategy::kReference;
   if (system == "pytorch_native") return Strategy::kResident;
+  // They stream every layer twice and recompute, as we do.
+  if (system == "slideformer" || system == "llmq") return Strategy::kHorizon;
   const absl::StatusOr<Strategy> same = ParseWord<Strategy>(system);
   return same.ok() && IsSimulatedOnly(*same) ? std::optional(*same) : std::nullopt;
 }

@@ -34,6 +34,9 @@ struct PublishedRow {
   std::optional<int64_t> ffn;
   int64_t sequence = 1024;
   std::optional<int64_t> batch;  // empty: the largest that the memory model allows
+  int64_t accumulation = 1;      // micro-batches of an update; a column that may be missing
+  // Whether a baseline recomputed activations; a column that may be missing ("yes", or empty).
+  bool recompute = false;
   int64_t anchor_interval = 4;
   int64_t gradient_slabs = 12;
   int64_t buffer_depth = 2;

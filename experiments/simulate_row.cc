@@ -9,6 +9,7 @@
 #include "model/load_model_spec.h"
 #include "model/stages.h"
 #include "planner/machines/machine_catalog.h"
+#include "planner/make_plan.h"
 #include "planner/planned_job.h"
 #include "schedule/build/build_schedule.h"
 #include "schedule/lay_out_memory.h"
@@ -32,9 +33,24 @@ StreamPlan PlanOf(const PublishedRow& row, Strategy strategy, int64_t batch, int
     plan.buffer_depth = row.buffer_depth;
     plan.loss_chunk_tokens = std::min(row.sequence, kLossPositions) * batch;
   } else if (strategy != Strategy::kResident) {
-    plan.recompute = false;
+    plan.recompute = row.recompute;
   }
   return plan;
+}
+
+// Of other streaming systems only what they were run with is known: the plan is the best one found,
+// and the state the most exact one that fits.
+absl::StatusOr<Prediction> PredictSearched(const ModelSpec& spec, const TrainingJob& job,
+                                           const Setting& setting) {
+  ASSIGN_OR_RETURN(PlanAnswer answer, MakePlan({.spec = spec,
+                                                .job = job,
+                                                .fixed = PlanFor(Strategy::kHorizon),
+                                                .fixed_fields = {},
+                                                .setting = setting,
+                                                .propose_state = true,
+                                                .effort = SearchEffort::kQuick}));
+  if (answer.feasible) return std::move(answer.search.prediction);
+  return Predict(spec, answer.job, answer.search.nearest, setting);
 }
 
 double ValueOf(Metric metric, const RowResult& result) {
@@ -121,8 +137,7 @@ absl::StatusOr<std::optional<RowResult>> SimulateRow(Io& io, const PublishedRow&
   const std::optional<Strategy> strategy = StrategyOf(row.system);
   if (!strategy.has_value()) return std::nullopt;
   ASSIGN_OR_RETURN(const ModelSpec spec, SpecOf(io, row));
-  ASSIGN_OR_RETURN(HardwareProfile profile, LoadMachine(io, row.machine));
-  profile = WithCalibration(std::move(profile), calibration);
+  ASSIGN_OR_RETURN(const HardwareProfile profile, LoadMachine(io, row.machine));
   TrainingJob job = JobFor(profile, *strategy);
   if (*strategy == Strategy::kReference) job = AsPublished(job);
   job.sequence = row.sequence;
@@ -134,10 +149,13 @@ absl::StatusOr<std::optional<RowResult>> SimulateRow(Io& io, const PublishedRow&
                      : LargestBatch(spec, job, PlanOf(row, *strategy, 1, profile.host.cores),
                                     profile, fitted == nullptr ? none : *fitted);
   job.micro_batch = result.batch;
-  const Setting setting{.profile = profile, .software = calibration.SoftwareOf(*strategy)};
+  job.accumulation = row.accumulation;
+  const Setting setting{.profile = profile, .software = calibration.SoftwareOf(*strategy, profile)};
   ASSIGN_OR_RETURN(
       result.prediction,
-      Predict(spec, job, PlanOf(row, *strategy, result.batch, profile.host.cores), setting));
+      *strategy == Strategy::kHorizon
+          ? PredictSearched(spec, job, setting)
+          : Predict(spec, job, PlanOf(row, *strategy, result.batch, profile.host.cores), setting));
   result.fits = result.prediction.fits();
   const MemoryEstimate& memory = result.prediction.memory;
   // The paper sampled its own system when gradients were freed; of others it states the demand.

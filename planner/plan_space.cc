@@ -48,6 +48,13 @@ std::vector<Bytes> ChunkSizes(const ModelSpec& spec, const TrainingJob& job) {
   return sizes;
 }
 
+// The other systems give passes over tensors all cores; the published one packs with one thread.
+PlanThreads ThreadsOfPublished(Strategy strategy, const TrainingJob& job, int64_t cores) {
+  return {.compute = job.device == DeviceKind::kHost ? cores : 1,
+          .host = strategy == Strategy::kReference ? 1 : cores,
+          .optimizer = cores};
+}
+
 std::vector<PlanThreads> ThreadChoices(const TrainingJob& job, int64_t cores) {
   const auto some = [&](int64_t count) { return std::clamp<int64_t>(count, 1, cores); };
   std::vector<PlanThreads> choices;
@@ -76,8 +83,9 @@ std::vector<int64_t> LossChunks(const TrainingJob& job) {
 }
 
 // What strategies that are not ours leave to choose; the rest they decide by themselves.
-void NarrowTo(Strategy strategy, PlanSpace& space) {
+void NarrowTo(Strategy strategy, const TrainingJob& job, int64_t cores, PlanSpace& space) {
   if (strategy == Strategy::kHorizon) return;
+  if (strategy != Strategy::kResident) space.threads = {ThreadsOfPublished(strategy, job, cores)};
   space.chunk_bytes.resize(1);
   space.resident_chunks = {0};
   space.anchor_home = {AnchorHome::kDevice};
@@ -119,7 +127,7 @@ PlanSpace SpaceFor(const ModelSpec& spec, const TrainingJob& job, const Hardware
       .threads = ThreadChoices(job, profile.host.cores)};
   NameModel(spec, space.base);
   if (job.accumulation > 1) space.accumulation_order.push_back(AccumulationOrder::kChunkMajor);
-  NarrowTo(fixed.strategy, space);
+  NarrowTo(fixed.strategy, job, profile.host.cores, space);
   const auto fix = [&](std::string_view field, const auto& value, auto& values) {
     if (Contains(fixed_fields, field)) values = {value};
   };

@@ -49,6 +49,11 @@ absl::Status ReadSoftware(const Document& document, ObjectReader& fields, Softwa
   if (!fields.ok()) return absl::OkStatus();
   ObjectReader reader(document, *value, "software");
   ReadAmount(reader, "link_share", software.link_share);
+  // Older runs do not have these two.
+  for (const auto& [key, speed] : {std::pair{"gemm_speed", &software.gemm_speed},
+                                   std::pair{"pack_speed", &software.pack_speed}}) {
+    if (value->Find(key) != nullptr) ReadAmount(reader, key, *speed);
+  }
   ReadAmount(reader, "adam_speed", software.adam_speed);
   reader.Required("process_bytes", &software.process_bytes);
   return reader.Finish();
@@ -122,6 +127,8 @@ std::string WriteRunPrediction(const RunPrediction& run) {
   }
   json.EndArray().Key("software").BeginObject();
   json.Key("link_share").Number(run.software.link_share);
+  json.Key("gemm_speed").Number(run.software.gemm_speed);
+  json.Key("pack_speed").Number(run.software.pack_speed);
   json.Key("adam_speed").Number(run.software.adam_speed);
   json.Key("process_bytes").Unsigned(run.software.process_bytes).EndObject();
   json.EndObject();

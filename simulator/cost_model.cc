@@ -86,7 +86,8 @@ double CostModel::GemmSeconds(const GemmShape& gemm) const {
           static_cast<double>(activation_bytes_) +
       static_cast<double>(gemm.k) * static_cast<double>(gemm.n) * static_cast<double>(slot_bytes_);
   const std::optional<Curve>& share = profile_.device.gemm_share;
-  const double rate = curve.At(smallest) * (share.has_value() ? share->At(flops) : 1);
+  const double rate =
+      curve.At(smallest) * (share.has_value() ? share->At(flops) : 1) * software_.gemm_speed;
   const double seconds =
       std::max({flops / rate, bytes / profile_.device.memory_bytes_per_second.value,
                 profile_.device.launch_seconds.value});
@@ -168,8 +169,9 @@ OperationCost CostModel::ComputeCost(const Work& work, int64_t threads) const {
       static_cast<double>(work.element_values) * static_cast<double>(activation_bytes_);
   const double elements = std::max(bytes / device.element_bytes_per_second.value,
                                    static_cast<double>(work.kernels) * device.launch_seconds.value);
-  const double attention = static_cast<double>(work.attention_flops) /
-                           device.attention.At(static_cast<double>(batch_.sequence));
+  const double attention =
+      static_cast<double>(work.attention_flops) /
+      (device.attention.At(static_cast<double>(batch_.sequence)) * software_.gemm_speed);
   const double seconds =
       InRun(RateGroup::kCompute, (work.gemm_seconds + elements + attention) / share);
   return FinishCompute(seconds, threads, work.gemm_bytes + bytes);
@@ -263,16 +265,19 @@ OperationCost CostModel::PassAt(RateGroup group, const Curve& curve, Bytes bytes
 
 OperationCost CostModel::Pack(Bytes payload_bytes, int64_t threads) const {
   const auto size = static_cast<double>(payload_bytes);
-  return Finish(size / profile_.host.pack.At(static_cast<double>(threads)),
-                static_cast<double>(threads), 2 * size, 0);
+  const double rate = profile_.host.pack.At(static_cast<double>(threads)) * software_.pack_speed;
+  return Finish(size / rate, static_cast<double>(threads), 2 * size, 0);
 }
 
 OperationCost CostModel::Adam(uint64_t parameters, Bytes bytes, int64_t threads) const {
   const Curve& curve = profile_.host.adam[static_cast<size_t>(job_.state_format)];
-  return Finish(
-      InRun(RateGroup::kAdam, static_cast<double>(parameters) /
-                                  (curve.At(static_cast<double>(threads)) * software_.adam_speed)),
-      static_cast<double>(threads), static_cast<double>(bytes), 0);
+  const auto count = static_cast<double>(parameters);
+  const double profiled = curve.At(static_cast<double>(threads));
+  // Other software may be faster than the profile says, but not than memory.
+  const double carried = profile_.host.dram.Highest() / (static_cast<double>(bytes) / count);
+  const double rate = std::min(profiled * software_.adam_speed, std::max(profiled, carried));
+  return Finish(InRun(RateGroup::kAdam, count / rate), static_cast<double>(threads),
+                static_cast<double>(bytes), 0);
 }
 
 Bytes CostModel::hidden_bytes() const {

@@ -29,8 +29,12 @@ inline constexpr int64_t kLongestNanoseconds = int64_t{1} << 42;  // 73 minutes
 // How well the software of a strategy uses a machine, apart from its schedule.
 struct Software {
   double link_share = 1;  // the share of the link's rate that its copies reach
-  double adam_speed = 1;  // the speed of its Adam, as a multiple of the profile's
-  Bytes process_bytes;    // host memory of the program itself; 0: as in the profile
+  // The speed of its GEMMs and attention, of its packing and of its Adam, as multiples of the
+  // profile's. Adam is never faster than DRAM carries its bytes (or than the profile says).
+  double gemm_speed = 1;
+  double pack_speed = 1;
+  double adam_speed = 1;
+  Bytes process_bytes;  // host memory of the program itself; 0: as in the profile
   friend bool operator==(const Software&, const Software&) = default;
 };
 

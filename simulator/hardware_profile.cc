@@ -25,6 +25,10 @@ void VisitProfile(Profile& profile, Visitor& visit) {
   visit("version", profile.version, {.minimum = 1, .maximum = 1, .help = "version of this format"});
   visit("name", profile.name, {.help = "how `--machine` names it"});
   visit("summary", profile.summary, {.help = "one line for people"});
+  visit("device_class", profile.device_class,
+        {.help = "class whose shares of data sheets the rates are; missing: not of the catalog"});
+  visit("planned_only", profile.planned_only,
+        {.help = "why horizon plans for it but does not run on it; missing: it runs"});
   visit.Section("device", [&] {
     auto& device = profile.device;
     visit("kind", device.kind, {.help = "what computes"});
@@ -173,6 +177,11 @@ class ProfileReader {
     if (const Value* value = top().Take(name); value != nullptr) {
       TakeFigure(name, *value, figure.emplace());
     }
+  }
+  void operator()(std::string_view name, std::optional<std::string>& text, const FieldInfo&) {
+    if (!status_.ok() || top().Take(name) == nullptr) return;
+    top().Required(name, &text.emplace());
+    if (!top().ok()) status_ = top().Finish();
   }
   void operator()(std::string_view name, Curve& curve, const FieldInfo&) {
     if (const Value* value = Needed(name); value != nullptr) TakeCurve(name, *value, curve);
@@ -376,6 +385,7 @@ class ProfileTable {
     if constexpr (std::is_same_v<T, double>) kind = "number";
     if constexpr (std::is_same_v<T, bool>) kind = "true/false";
     if constexpr (std::is_same_v<T, Figure>) kind = "figure";
+    if constexpr (std::is_same_v<T, std::optional<std::string>>) kind = "text, may be missing";
     if constexpr (std::is_same_v<T, std::optional<Figure>>) kind = "figure, may be missing";
     if constexpr (std::is_same_v<T, Curve>) kind = "curve";
     if constexpr (std::is_same_v<T, std::optional<Curve>>) kind = "curve, may be missing";

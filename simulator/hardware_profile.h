@@ -111,6 +111,11 @@ struct HardwareProfile {
   // None: all of it.
   std::array<std::optional<Figure>, kRateGroupCount> in_runs;
   std::vector<DiskProfile> disks;
+  // The class whose shares of data sheets its rates are (planner/machines/machine_shares.h); none:
+  // it is not of the catalog.
+  std::optional<std::string> device_class;
+  // Why horizon can plan for this machine but not run on it ("AMD GPUs: ..."); none: it can.
+  std::optional<std::string> planned_only;
   std::optional<MeasuredOn> measured_on;  // none: the profile was not measured (the catalog's)
 
   // RAM that the process may use: the smaller of memory_bytes and cgroup_bytes.

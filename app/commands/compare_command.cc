@@ -51,16 +51,17 @@ class CompareCommand : public Command {
       ASSIGN_OR_RETURN(one.profile, OverrideOptions{}.Load(context, machine));
       ASSIGN_OR_RETURN(const TrainingJob job,
                        job_.Read(context.io, model_, &config.spec, one.profile));
-      ASSIGN_OR_RETURN(one.answer,
-                       MakePlan({.spec = config.spec,
-                                 .job = job,
-                                 .fixed = PlanFor(strategy),
-                                 .fixed_fields = {},
-                                 .setting = {.profile = one.profile,
-                                             .software = BuiltInCalibration().SoftwareOf(strategy),
-                                             .margin = job_.margin()},
-                                 .propose_batch = job_.proposes_batch(),
-                                 .propose_state = job_.proposes_state()}));
+      ASSIGN_OR_RETURN(
+          one.answer,
+          MakePlan({.spec = config.spec,
+                    .job = job,
+                    .fixed = PlanFor(strategy),
+                    .fixed_fields = {},
+                    .setting = {.profile = one.profile,
+                                .software = BuiltInCalibration().SoftwareOf(strategy, one.profile),
+                                .margin = job_.margin()},
+                    .propose_batch = job_.proposes_batch(),
+                    .propose_state = job_.proposes_state()}));
     }
     return context.output.Write(json_ ? Json(config.spec, all)
                                       : Text(config.spec, all, job_.proposes_state()));

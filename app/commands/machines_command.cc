@@ -18,7 +18,6 @@
 #include "common/text/text_table.h"
 #include "common/units.h"
 #include "planner/machines/machine_catalog.h"
-#include "planner/profile/calibration.h"
 #include "simulator/hardware_profile.h"
 
 namespace horizon {
@@ -100,7 +99,7 @@ class MachinesCommand : public Command {
     if (machine_.has_value()) return ShowOne(context);
     std::vector<HardwareProfile> machines;
     for (const std::string& name : MachineNames()) {
-      ASSIGN_OR_RETURN(machines.emplace_back(), LoadCalibratedMachine(context.io, name));
+      ASSIGN_OR_RETURN(machines.emplace_back(), LoadMachine(context.io, name));
     }
     return context.output.Write(json_ ? ListJson(machines) : ListText(machines));
   }
@@ -111,16 +110,11 @@ class MachinesCommand : public Command {
     if (!json_) {
       return context.output.Write(MachineText(machine, context.clock.UnixSeconds()));
     }
-    // The catalog's own text is laid out for people to read and edit; figures fitted to published
-    // runs are not in it.
-    const MachineEntry* entry = FindMachine(*machine_);
-    const bool as_in_catalog =
-        entry != nullptr && BuiltInCalibration().Find(machine.name) == nullptr;
-    return context.output.Write(as_in_catalog ? std::string(entry->json) : WriteProfile(machine));
+    return context.output.Write(WriteProfile(machine));
   }
 
   absl::StatusOr<HardwareProfile> LoadOne(const CommandContext& context) {
-    if (*machine_ != kThisMachine) return LoadCalibratedMachine(context.io, *machine_);
+    if (*machine_ != kThisMachine) return LoadMachine(context.io, *machine_);
     ASSIGN_OR_RETURN(const ChosenDevice device, ChooseDevice(context, "auto"));
     return ProfileOfThisMachine(context, device);
   }

@@ -49,7 +49,7 @@ class MaxModelCommand : public Command {
           "--state auto has no meaning here, since every format has its own largest model: name "
           "one");
     }
-    request.software = BuiltInCalibration().SoftwareOf(request.strategy);
+    request.software = BuiltInCalibration().SoftwareOf(request.strategy, request.profile);
     ASSIGN_OR_RETURN(const LargestModels largest, FindLargestModels(context.io, request));
     ASSIGN_OR_RETURN(const std::vector<Purchase> purchases,
                      ComparePurchases(context.io, request, largest));

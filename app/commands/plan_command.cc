@@ -70,7 +70,7 @@ class PlanCommand : public Command {
       RETURN_IF_ERROR(SetPlanField(assignment, fixed, fields));
     }
     const Setting setting{.profile = profile,
-                          .software = BuiltInCalibration().SoftwareOf(strategy),
+                          .software = BuiltInCalibration().SoftwareOf(strategy, profile),
                           .margin = job_.margin()};
     ASSIGN_OR_RETURN(const PlanAnswer answer, MakePlan({.spec = config.spec,
                                                         .job = job,

@@ -126,7 +126,7 @@ class ReportCommand : public Command {
     ASSIGN_OR_RETURN(const HardwareProfile profile, overrides_.Load(context, machine_));
     RETURN_IF_ERROR(CheckDevice(files.job, profile));
     return ViewOfPlan(path_, config.spec, files.job, files.plan, profile,
-                      BuiltInCalibration().SoftwareOf(files.plan.strategy));
+                      BuiltInCalibration().SoftwareOf(files.plan.strategy, profile));
   }
 
   std::string path_;

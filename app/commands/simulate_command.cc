@@ -70,9 +70,10 @@ class SimulateCommand : public Command {
     RETURN_IF_ERROR(CheckDevice(files.job, profile));
     ASSIGN_OR_RETURN(const Schedule schedule, BuildSchedule(config.spec, files.job, files.plan));
     RETURN_IF_ERROR(VerifySchedule(schedule));
-    const PredictedRun run = PredictRun(
-        config.spec, schedule,
-        {.profile = profile, .software = BuiltInCalibration().SoftwareOf(files.plan.strategy)});
+    const PredictedRun run =
+        PredictRun(config.spec, schedule,
+                   {.profile = profile,
+                    .software = BuiltInCalibration().SoftwareOf(files.plan.strategy, profile)});
     if (trace_.has_value()) {
       RETURN_IF_ERROR(WriteTrace(schedule, run.steady.simulation.timeline,
                                  StrCat(config.spec.name, " on ", profile.name, " (simulated)"),

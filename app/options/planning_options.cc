@@ -6,7 +6,6 @@
 #include "app/this_machine.h"
 #include "common/status_macros.h"
 #include "planner/machines/machine_catalog.h"
-#include "planner/profile/calibration.h"
 
 namespace horizon {
 
@@ -56,7 +55,7 @@ absl::StatusOr<HardwareProfile> OverrideOptions::Load(const CommandContext& cont
     ASSIGN_OR_RETURN(const ChosenDevice device, ChooseDevice(context, "auto"));
     ASSIGN_OR_RETURN(profile, ProfileOfThisMachine(context, device));
   } else {
-    ASSIGN_OR_RETURN(profile, LoadCalibratedMachine(context.io, machine));
+    ASSIGN_OR_RETURN(profile, LoadMachine(context.io, machine));
     LogProfileSource(context, machine, profile);
   }
   return WithOverrides(

@@ -41,9 +41,10 @@ std::vector<HtmlCell> CellsOf(const SummaryRow& row) {
   return cells;
 }
 
-std::string RateText(const std::optional<double>& value, double unit, std::string_view name) {
-  return value.has_value() ? absl::StrFormat("%.4g %s", *value / unit, std::string(name))
-                           : "as the machine's file has it";
+std::string SpeedText(const std::optional<FittedSpeed>& speed) {
+  return speed.has_value()
+             ? absl::StrFormat("x %.3g, within %.2g %%", speed->value, 100 * speed->deviation)
+             : "as the catalog has it";
 }
 
 }  // namespace
@@ -158,12 +159,9 @@ std::vector<HtmlTable> CalibrationTables(const Calibration& calibration) {
                      .header = Header({"machine"}, {"bf16 GEMM", "packing", "Adam"})};
   machines.header.push_back(TextCell("fitted on"));
   for (const MachineCalibration& entry : calibration.machines) {
-    machines.rows.push_back(
-        {TextCell(entry.machine),
-         NumberCell(RateText(entry.gemm_bf16_flops_per_second, 1e12, "TFLOPS")),
-         NumberCell(RateText(entry.pack_bytes_per_second, 1e9, "GB/s")),
-         NumberCell(RateText(entry.adam_parameters_per_second, 1e9, "G parameters/s")),
-         TextCell(absl::StrJoin(entry.fitted_on, "; "))});
+    machines.rows.push_back({TextCell(entry.machine), NumberCell(SpeedText(entry.gemm)),
+                             NumberCell(SpeedText(entry.pack)), NumberCell(SpeedText(entry.adam)),
+                             TextCell(absl::StrJoin(entry.fitted_on, "; "))});
   }
   HtmlTable strategies{
       .caption = "Strategies",

@@ -12,7 +12,9 @@
 #include "common/text/nearest_word.h"
 #include "common/text/quote.h"
 #include "common/text/str_cat.h"
+#include "planner/machines/derive_profile.h"
 #include "planner/machines/machine_catalog_data.h"
+#include "planner/machines/machine_description.h"
 
 namespace horizon {
 namespace {
@@ -85,7 +87,8 @@ absl::StatusOr<HardwareProfile> LoadMachine(Io& io, std::string_view name_or_fil
   if (const MachineEntry* entry = FindMachine(name_or_file)) {
     ASSIGN_OR_RETURN(const Document document,
                      ParseJson(StrCat("machines/", entry->name, ".json"), entry->json));
-    return ReadProfile(document);
+    ASSIGN_OR_RETURN(const MachineDescription machine, ReadMachineDescription(document));
+    return DeriveProfile(machine);
   }
   const std::string file(name_or_file);
   const absl::StatusOr<FileInfo> info = io.Info(file);

@@ -14,15 +14,15 @@
 
 namespace horizon {
 
-// The catalog of machines that are known by name. Their profiles (planner/machines/*.json) are
-// compiled into the program, so that a name works without any file.
+// The catalog of machines that are known by name. Their descriptions (planner/machines/*.json, see
+// machine_description.h) are compiled into the program, so that a name works without any file.
 struct MachineEntry {
   std::string_view name;  // in lower case: "gh200"; also the name of the file and of the profile
-  std::string_view json;  // the text of its profile
+  std::string_view json;  // the text of its description
 };
 
-// All entries: the machines of the paper first, the others by class. Valid as long as the program
-// runs.
+// All entries: the machines of the paper first, the others by class; those that can only be planned
+// for are near the end. Valid as long as the program runs.
 std::span<const MachineEntry> MachineCatalog();
 
 // The entry with this name, in upper or lower case, or nullptr.

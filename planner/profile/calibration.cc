@@ -1,6 +1,5 @@
 #include "planner/profile/calibration.h"
 
-#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -8,7 +7,6 @@
 #include "common/documents/json.h"
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
-#include "planner/machines/machine_catalog.h"
 #include "planner/profile/calibration_data.h"
 
 namespace horizon {
@@ -39,14 +37,30 @@ void ReadFittedOn(ObjectReader& reader, std::vector<std::string>& fitted_on) {
   }
 }
 
+absl::Status ReadSpeed(const Document& document, ObjectReader& machine, std::string_view key,
+                       std::optional<FittedSpeed>& speed) {
+  const Value* value = machine.Take(key);
+  if (value == nullptr) return absl::OkStatus();
+  ObjectReader reader(document, *value, machine.PathOf(key));
+  std::optional<double> number;
+  ReadPositive(reader, "value", number);
+  if (reader.ok() && !number.has_value()) reader.Fail("value", "required and missing");
+  speed = FittedSpeed{.value = number.value_or(1)};
+  reader.Required("deviation", &speed->deviation);
+  if (reader.ok() && !(speed->deviation >= 0)) {
+    reader.Fail("deviation", "needs a number of zero or more");
+  }
+  return reader.Finish();
+}
+
 absl::Status ReadMachine(const Document& document, const Value& value, const std::string& path,
                          Calibration& calibration) {
   MachineCalibration& machine = calibration.machines.emplace_back();
   ObjectReader reader(document, value, path);
   reader.Required("machine", &machine.machine);
-  ReadPositive(reader, "gemm_bf16_flops_per_second", machine.gemm_bf16_flops_per_second);
-  ReadPositive(reader, "pack_bytes_per_second", machine.pack_bytes_per_second);
-  ReadPositive(reader, "adam_parameters_per_second", machine.adam_parameters_per_second);
+  RETURN_IF_ERROR(ReadSpeed(document, reader, "gemm_speed", machine.gemm));
+  RETURN_IF_ERROR(ReadSpeed(document, reader, "pack_speed", machine.pack));
+  RETURN_IF_ERROR(ReadSpeed(document, reader, "adam_speed", machine.adam));
   ReadFittedOn(reader, machine.fitted_on);
   return reader.Finish();
 }
@@ -84,17 +98,8 @@ void WriteRows(JsonWriter& writer, const std::vector<std::string>& rows) {
   writer.EndArray();
 }
 
-// Read and written for each parameter: weights and moments both ways, and a bf16 gradient.
-double AdamBytes(StateFormat format) {
-  const double weights = format == StateFormat::kBf16Weights ? 2 : 4;
-  const double moments = static_cast<double>(MomentBytes(format, kMomentBlock)) / kMomentBlock;
-  return 2 + 2 * (weights + moments);
-}
-
-Origin FittedOn(const std::vector<std::string>& rows) {
-  std::string source = "fitted on ";
-  for (size_t i = 0; i < rows.size(); ++i) source += StrCat(i == 0 ? "" : "; ", rows[i]);
-  return {.kind = OriginKind::kFitted, .source = std::move(source)};
+double ValueOf(const std::optional<FittedSpeed>& speed) {
+  return speed.has_value() ? speed->value : 1;
 }
 
 }  // namespace
@@ -116,6 +121,17 @@ const StrategyCalibration* Calibration::Find(Strategy strategy) const {
 Software Calibration::SoftwareOf(Strategy strategy) const {
   const StrategyCalibration* entry = Find(strategy);
   return entry == nullptr ? Software{} : entry->software;
+}
+
+Software Calibration::SoftwareOf(Strategy strategy, const HardwareProfile& profile) const {
+  Software software = SoftwareOf(strategy);
+  const bool is_published = strategy == Strategy::kReference || IsSimulatedOnly(strategy);
+  const MachineCalibration* machine = Find(profile.name);
+  if (!is_published || machine == nullptr || profile.measured_on.has_value()) return software;
+  software.gemm_speed *= ValueOf(machine->gemm);
+  software.pack_speed *= ValueOf(machine->pack);
+  software.adam_speed *= ValueOf(machine->adam);
+  return software;
 }
 
 const Calibration& BuiltInCalibration() {
@@ -154,14 +170,16 @@ absl::StatusOr<Calibration> ReadCalibration(const Document& document) {
 std::string WriteCalibration(const Calibration& calibration) {
   JsonWriter writer;
   writer.BeginObject().Key("version").Integer(1).Key("machines").BeginArray();
-  const auto number = [&](std::string_view key, const std::optional<double>& value) {
-    if (value.has_value()) writer.Key(key).Number(*value);
+  const auto write_speed = [&](std::string_view key, const std::optional<FittedSpeed>& speed) {
+    if (!speed.has_value()) return;
+    writer.Key(key).BeginObject().Key("value").Number(speed->value);
+    writer.Key("deviation").Number(speed->deviation).EndObject();
   };
   for (const MachineCalibration& entry : calibration.machines) {
     writer.BeginObject().Key("machine").String(entry.machine);
-    number("gemm_bf16_flops_per_second", entry.gemm_bf16_flops_per_second);
-    number("pack_bytes_per_second", entry.pack_bytes_per_second);
-    number("adam_parameters_per_second", entry.adam_parameters_per_second);
+    write_speed("gemm_speed", entry.gemm);
+    write_speed("pack_speed", entry.pack);
+    write_speed("adam_speed", entry.adam);
     WriteRows(writer, entry.fitted_on);
     writer.EndObject();
   }
@@ -179,42 +197,6 @@ std::string WriteCalibration(const Calibration& calibration) {
   }
   writer.EndArray().EndObject();
   return std::move(writer).Finish();
-}
-
-HardwareProfile WithCalibration(HardwareProfile profile, const Calibration& calibration) {
-  const MachineCalibration* entry = calibration.Find(profile.name);
-  if (entry == nullptr) return profile;
-  const Origin origin = FittedOn(entry->fitted_on);
-  if (entry->gemm_bf16_flops_per_second.has_value()) {
-    const double factor = *entry->gemm_bf16_flops_per_second / profile.device.gemm_bf16.Highest();
-    for (Curve* curve : {&profile.device.gemm_bf16, &profile.device.attention}) {
-      *curve = Scaled(std::move(*curve), factor);
-      curve->origin = origin;
-    }
-  }
-  if (entry->pack_bytes_per_second.has_value()) {
-    profile.host.pack = {.points = {{1, *entry->pack_bytes_per_second}}, .origin = origin};
-  }
-  if (entry->adam_parameters_per_second.has_value()) {
-    const Curve& published = profile.host.adam[static_cast<size_t>(StateFormat::kBf16Weights)];
-    const double factor = *entry->adam_parameters_per_second / published.Highest();
-    for (size_t f = 0; f < profile.host.adam.size(); ++f) {
-      // The other formats scale alike, as far as DRAM can carry their bytes.
-      const auto format = static_cast<StateFormat>(f);
-      const double most = format == StateFormat::kBf16Weights
-                              ? *entry->adam_parameters_per_second
-                              : profile.host.dram.Highest() / AdamBytes(format);
-      Curve& curve = profile.host.adam[f];
-      curve = {.points = {{1, std::min(curve.Highest() * factor, most)}}, .origin = origin};
-    }
-  }
-  return profile;
-}
-
-absl::StatusOr<HardwareProfile> LoadCalibratedMachine(Io& io, std::string_view name_or_file) {
-  ASSIGN_OR_RETURN(HardwareProfile profile, LoadMachine(io, name_or_file));
-  if (FindMachine(name_or_file) == nullptr) return profile;
-  return WithCalibration(std::move(profile), BuiltInCalibration());
 }
 
 }  // namespace horizon

@@ -7,7 +7,6 @@
 
 #include "absl/status/statusor.h"
 #include "common/documents/document.h"
-#include "common/files/io.h"
 #include "schedule/stream_plan.h"
 #include "simulator/hardware_profile.h"
 #include "simulator/prediction.h"
@@ -18,14 +17,22 @@ namespace horizon {
 // in one file, planner/profile/calibration.json, together with the rows that each number was fitted
 // on. The accuracy of the simulator is judged on all other rows.
 
-// Fitted rates of one machine of the catalog. A missing rate stays as in its profile.
+// A speed as a multiple of what the catalog's profile says.
+struct FittedSpeed {
+  double value = 1;
+  double deviation = 0;  // its standard deviation, as a share of it
+  friend bool operator==(const FittedSpeed&, const FittedSpeed&) = default;
+};
+
+// How fast the published Python system is on one machine of the catalog. These speeds belong to
+// that software: to strategy `reference`, and to the baselines that the paper ran on the same
+// machine. Strategies that horizon runs itself never get them. A missing speed is 1.
 struct MachineCalibration {
-  std::string machine;  // its name in the catalog
-  // The highest rate of the GEMM curve; the attention curve is scaled by the same factor.
-  std::optional<double> gemm_bf16_flops_per_second;
-  std::optional<double> pack_bytes_per_second;       // for any number of threads
-  std::optional<double> adam_parameters_per_second;  // of bf16-weights, for any number of threads
-  std::vector<std::string> fitted_on;                // "experiment: row", or a reason
+  std::string machine;              // its name in the catalog
+  std::optional<FittedSpeed> gemm;  // of bf16 GEMMs and attention
+  std::optional<FittedSpeed> pack;
+  std::optional<FittedSpeed> adam;
+  std::vector<std::string> fitted_on;  // "experiment: row", or a reason
 };
 
 // Fitted numbers of one strategy's software.
@@ -48,19 +55,17 @@ struct Calibration {
   // The entry, or nullptr where there is none.
   const MachineCalibration* Find(std::string_view machine) const;
   const StrategyCalibration* Find(Strategy strategy) const;
-  Software SoftwareOf(Strategy strategy) const;  // defaults where there is no entry
+  // The strategy's own numbers; defaults where there is no entry. For machines that were measured,
+  // whose profile has every rate.
+  Software SoftwareOf(Strategy strategy) const;
+  // The same with the speeds of the published system on that machine, if the strategy is
+  // `reference` or simulated only and the machine is one of `machines`.
+  Software SoftwareOf(Strategy strategy, const HardwareProfile& profile) const;
 };
 
 // The calibration that is compiled into the program. (An invalid file is a bug: CHECK.)
 const Calibration& BuiltInCalibration();
 absl::StatusOr<Calibration> ReadCalibration(const Document& document);
 std::string WriteCalibration(const Calibration& calibration);
-
-// The profile with its figures replaced by the fitted ones, where there are any.
-HardwareProfile WithCalibration(HardwareProfile profile, const Calibration& calibration);
-
-// LoadMachine followed by WithCalibration if the name is in the catalog. A profile from a file is
-// not calibrated.
-absl::StatusOr<HardwareProfile> LoadCalibratedMachine(Io& io, std::string_view name_or_file);
 
 }  // namespace horizon

@@ -134,10 +134,25 @@ TEST(PublishedRow, SystemsAreSimulatedByTheirStrategy) {
   EXPECT_EQ(StrategyOf("zero3_offload"), Strategy::kZero3Offload);
   EXPECT_EQ(StrategyOf("fsdp_offload"), Strategy::kFsdpOffload);
   EXPECT_EQ(StrategyOf("gemini"), Strategy::kGemini);
+  EXPECT_EQ(StrategyOf("slideformer"), Strategy::kHorizon);
+  EXPECT_EQ(StrategyOf("llmq"), Strategy::kHorizon);
   EXPECT_EQ(StrategyOf("ratel_ssd"), std::nullopt);
   // Nobody published figures of ours.
   EXPECT_EQ(StrategyOf("horizon"), std::nullopt);
   EXPECT_EQ(StrategyOf(""), std::nullopt);
+}
+
+TEST(PublishedRow, ColumnsOfOtherSystemsMayBeMissing) {
+  const PublishedRow plain = Read({})->at(0);
+  EXPECT_EQ(plain.accumulation, 1);
+  EXPECT_FALSE(plain.recompute);
+  const PublishedRow given = Read({{"accumulation", "16"}, {"recompute", "yes"}})->at(0);
+  EXPECT_EQ(given.accumulation, 16);
+  EXPECT_TRUE(given.recompute);
+  EXPECT_FALSE(Read({{"recompute", ""}})->at(0).recompute);
+  ExpectRefused({{"accumulation", "0"}}, "accumulation");
+  ExpectRefused({{"accumulation", ""}}, "accumulation");
+  ExpectRefused({{"recompute", "no"}}, "recompute: needs yes or nothing");
 }
 
 }  // namespace

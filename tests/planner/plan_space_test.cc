@@ -91,6 +91,24 @@ TEST(PlanSpace, AnchorsAreNotVariedWithoutRecompute) {
   }
 }
 
+// The published system packs layers with one thread; its Adam uses all cores.
+TEST(PlanSpace, ThePublishedSystemPacksWithOneThread) {
+  const ModelSpec spec = SmallModel();
+  const HardwareProfile machine = CatalogMachine("gh200");
+  const auto threads_of = [&](Strategy strategy, const std::vector<std::string>& fields) {
+    StreamPlan fixed = PlanFor(strategy);
+    fixed.host_threads = 5;
+    return SpaceFor(spec, JobFor(machine, strategy), machine, fixed, fields).threads;
+  };
+  EXPECT_EQ(threads_of(Strategy::kReference, {}),
+            (std::vector<PlanThreads>{{.compute = 1, .host = 1, .optimizer = 72}}));
+  EXPECT_EQ(threads_of(Strategy::kZero3Offload, {}),
+            (std::vector<PlanThreads>{{.compute = 1, .host = 72, .optimizer = 72}}));
+  EXPECT_EQ(threads_of(Strategy::kReference, {"host_threads"}),
+            (std::vector<PlanThreads>{{.compute = 1, .host = 5, .optimizer = 72}}));
+  EXPECT_GT(threads_of(Strategy::kHorizon, {}).size(), 1U);
+}
+
 TEST(PlanSpace, WhatIsFixedStaysFixedAndTheRestIsSearched) {
   const ModelSpec spec = SmallModel();
   const HardwareProfile machine = CatalogMachine("gh200");

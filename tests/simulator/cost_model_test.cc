@@ -24,7 +24,6 @@
 namespace horizon {
 namespace {
 
-using Direction = CostModel::Direction;
 using Pages = CostModel::Pages;
 
 constexpr size_t kCores = static_cast<size_t>(Resource::kCores);
@@ -288,6 +287,33 @@ TEST(CostModel, SoftwareMayReachAShareOfTheLinkAndOfAdam) {
   made.software = {.link_share = 0.5, .adam_speed = 2, .process_bytes = 0_B};
   EXPECT_EQ(made->Copy(Lane::kH2d, 5000_B, Pages::kPinned, 1).nanoseconds, 1000 + 1000);
   EXPECT_EQ(made->Adam(1000, 0_B, 1).nanoseconds, 5000);
+}
+
+TEST(CostModel, SoftwareMayBeSlowerInEachKindOfWork) {
+  Made plain;
+  Made slow;
+  slow.software = {.gemm_speed = 0.5, .pack_speed = 0.25};
+  EXPECT_EQ(slow->Pack(4000_B, 2).nanoseconds, 4 * plain->Pack(4000_B, 2).nanoseconds);
+  const int64_t before = plain->Compute(1, Direction::kForward, 1).nanoseconds;
+  const int64_t after = slow->Compute(1, Direction::kForward, 1).nanoseconds;
+  EXPECT_GT(after, before);
+  EXPECT_LE(after, 2 * before) << "passes over elements are as fast as before";
+  EXPECT_EQ(slow->Elements(1'000'000_B, 1).nanoseconds,
+            plain->Elements(1'000'000_B, 1).nanoseconds);
+}
+
+// Adam of 1000 parameters takes 10 us by the profile; DRAM carries 1.6 bytes/ns.
+TEST(CostModel, SoftwareMakesAdamNoFasterThanMemory) {
+  Made made;
+  const double dram = made.profile.host.dram.Highest();
+  const int64_t profiled = made->Adam(1000, 1_B, 1).nanoseconds;
+  const auto half = static_cast<uint64_t>(dram * 1e-9 * static_cast<double>(profiled) / 2);
+  made.software = {.adam_speed = 100};
+  EXPECT_NEAR(made->Adam(1000, Bytes(half), 1).nanoseconds, profiled / 2, 2) << "memory's time";
+  EXPECT_EQ(made->Adam(1000, Bytes(8 * half), 1).nanoseconds, profiled)
+      << "what was measured is believed";
+  made.software = {.adam_speed = 0.5};
+  EXPECT_EQ(made->Adam(1000, Bytes(half), 1).nanoseconds, 2 * profiled);
 }
 
 // A copy within RAM: by our threads, read and written.

@@ -55,6 +55,7 @@ bool Equal(const HardwareProfile& a, const HardwareProfile& b) {
   return a.version == b.version && a.name == b.name && a.summary == b.summary &&
          Equal(a.device, b.device) && Equal(a.link, b.link) && Equal(a.host, b.host) &&
          a.measured_on == b.measured_on && a.in_runs == b.in_runs &&
+         a.device_class == b.device_class && a.planned_only == b.planned_only &&
          std::equal(a.contention.begin(), a.contention.end(), b.contention.begin(),
                     b.contention.end(),
                     [](const LaneContention& one, const LaneContention& other) {
@@ -132,6 +133,8 @@ RC_GTEST_PROP(HardwareProfile, AnyProfileIsReadBackAsItWasWritten, ()) {
   }
   if (*rc::gen::arbitrary<bool>()) AddFacts(profile);
   if (*rc::gen::arbitrary<bool>()) {
+    profile.device_class = "geforce";
+    profile.planned_only = "because \"so\"";
     profile.in_runs[*rc::gen::inRange<size_t>(0, kRateGroupCount)] = Figure{0.9, RandomOrigin()};
     profile.contention = {{Lane::kCompute, Lane::kHost, {0.75, RandomOrigin()}},
                           {Lane::kHost, Lane::kCompute, {1.0 / 3, RandomOrigin()}}};
@@ -145,9 +148,10 @@ RC_GTEST_PROP(HardwareProfile, AnyProfileIsReadBackAsItWasWritten, ()) {
 }
 
 TEST(HardwareProfile, EveryCatalogMachineIsReadBackAsItWasWritten) {
+  const std::unique_ptr<Io> io = MakePosixIo();
   ASSERT_FALSE(MachineCatalog().empty());
   for (const MachineEntry& machine : MachineCatalog()) {
-    const absl::StatusOr<HardwareProfile> first = Read(machine.json);
+    const absl::StatusOr<HardwareProfile> first = LoadMachine(*io, machine.name);
     ASSERT_TRUE(first.ok()) << machine.name << ": " << first.status();
     EXPECT_EQ(first->name, machine.name);
     const absl::StatusOr<HardwareProfile> second = Read(WriteProfile(*first));

@@ -28,9 +28,12 @@ class MachineCatalogTest : public testing::Test {
     return machine.ok() ? *std::move(machine) : HardwareProfile{};
   }
 
-  // The text of a catalog machine with one passage replaced, as a file.
+  // A profile as users have them: the format of files, laid out by hand.
+  std::string FileText() { return *ReadTextFile(*io_, "tests/planner/machines/profile_file.json"); }
+
+  // That profile with one passage replaced, as a file.
   std::string Edited(const std::string& from, const std::string& to) {
-    std::string text(FindMachine("t4")->json);
+    std::string text = FileText();
     const size_t at = text.find(from);
     EXPECT_NE(at, text.npos) << from;
     return File("edited.json", text.replace(at, from.size(), to));
@@ -55,18 +58,40 @@ class MachineCatalogTest : public testing::Test {
 };
 
 // Of the makers' data sheets: dense bf16 and fp32 peaks in TFLOPS, memory in decimal GB (the one
-// on the box), memory bandwidth in GB/s, nominal link a direction in GB/s.
+// on the box), memory bandwidth in GB/s, nominal link a direction in GB/s. Copied from them by hand
+// for this test, not from the catalog.
 struct DataSheet {
   std::string name;
   double bf16, fp32, memory, bandwidth, link;
 };
-const DataSheet kDataSheets[] = {
-    {"gh200", 989.5, 67, 96, 4000, 450},       {"h200", 989.5, 67, 141, 4800, 64},
-    {"a100-pcie", 312, 19.5, 80, 1935, 32},    {"a6000", 155, 38.7, 51.54, 768, 32},
-    {"rtx3090", 71.2, 35.6, 25.77, 936, 16},   {"b200", 2250, 80, 192, 8000, 64},
-    {"h100-sxm", 989.5, 67, 80, 3350, 64},     {"h100-pcie", 756.5, 51, 80, 2039, 64},
-    {"l40s", 366, 91.6, 51.54, 864, 32},       {"rtx5090", 209.5, 104.8, 34.36, 1792, 64},
-    {"rtx4090", 165.2, 82.6, 25.77, 1008, 32}, {"t4", 8.1, 8.1, 17.18, 320, 16}};
+const DataSheet kDataSheets[] = {{"gh200", 989.5, 67, 96, 4000, 450},
+                                 {"h200", 989.5, 67, 141, 4800, 64},
+                                 {"a100-pcie", 312, 19.5, 80, 1935, 32},
+                                 {"a6000", 155, 38.7, 51.54, 768, 32},
+                                 {"rtx3090", 71.2, 35.6, 25.77, 936, 16},
+                                 {"b200", 2250, 80, 192, 8000, 64},
+                                 {"h100-sxm", 989.5, 67, 80, 3350, 64},
+                                 {"h100-nvl", 835.5, 60, 94, 3938, 64},
+                                 {"h100-pcie", 756.5, 51, 80, 2039, 64},
+                                 {"a100-sxm", 312, 19.5, 80, 2039, 32},
+                                 {"l40s", 366, 91.6, 51.54, 864, 32},
+                                 {"rtx-pro-6000", 503.8, 126, 103.1, 1792, 64},
+                                 {"rtx5090", 209.5, 104.8, 34.36, 1792, 64},
+                                 {"rtx5080", 112.6, 56.3, 17.18, 960, 64},
+                                 {"rtx5060ti", 47.4, 23.7, 17.18, 448, 32},
+                                 {"rtx4090", 165.2, 82.6, 25.77, 1008, 32},
+                                 {"rtx4080", 97.5, 48.8, 17.18, 716.8, 32},
+                                 {"rtx4070ti", 80.2, 40.1, 12.89, 504.2, 32},
+                                 {"t4", 8.1, 8.1, 17.18, 320, 16},
+                                 {"mi300x", 1307.4, 163.4, 192, 5325, 64},
+                                 {"mi355x", 2516.6, 157.3, 288, 8000, 64}};
+// Machines whose CPU and GPU share one memory: all of it in GB, and its bandwidth in GB/s.
+struct SharedMemory {
+  std::string name;
+  double memory, bandwidth;
+};
+const SharedMemory kSharedMemories[] = {
+    {"gb10", 128, 273}, {"strix-halo", 128, 256}, {"m4-max", 128, 546}, {"m3-ultra", 512, 819}};
 
 void ExpectShare(double value, double peak, double least, std::string_view what) {
   EXPECT_LE(value, peak * 1.0001) << what;
@@ -75,7 +100,7 @@ void ExpectShare(double value, double peak, double least, std::string_view what)
 
 TEST_F(MachineCatalogTest, EveryMachineIsReadAndNamedAsItsFile) {
   // One machine has no GPU, and so no data sheet of one.
-  EXPECT_EQ(MachineNames().size(), std::size(kDataSheets) + 1);
+  EXPECT_EQ(MachineNames().size(), std::size(kDataSheets) + std::size(kSharedMemories) + 1);
   EXPECT_EQ(Machine("cpu-desktop").device.kind, DeviceKind::kHost);
   for (const MachineEntry& entry : MachineCatalog()) {
     const HardwareProfile machine = Machine(entry.name);
@@ -83,6 +108,70 @@ TEST_F(MachineCatalogTest, EveryMachineIsReadAndNamedAsItsFile) {
     EXPECT_NE(machine.summary, "");
     EXPECT_EQ(machine.disks.size(), 1u);
     EXPECT_FALSE(machine.host.cgroup_bytes.has_value()) << entry.name;
+    EXPECT_TRUE(machine.device_class.has_value()) << entry.name;
+    EXPECT_EQ(machine.summary.find("planned only") != std::string::npos,
+              machine.planned_only.has_value())
+        << entry.name;
+  }
+}
+
+TEST_F(MachineCatalogTest, MachinesThatCannotRunSayWhy) {
+  for (const char* name : {"mi300x", "mi355x", "gb10", "strix-halo", "m4-max", "m3-ultra"}) {
+    EXPECT_NE(Machine(name).planned_only.value_or(""), "") << name;
+  }
+  for (const char* name : {"gh200", "rtx4090", "cpu-desktop", "t4"}) {
+    EXPECT_FALSE(Machine(name).planned_only.has_value()) << name;
+  }
+}
+
+TEST_F(MachineCatalogTest, MemoryThatIsSharedIsGivenOutOnce) {
+  for (const SharedMemory& shared : kSharedMemories) {
+    const HardwareProfile machine = Machine(shared.name);
+    EXPECT_EQ(machine.device.memory_bytes.value + machine.host.memory_bytes.value,
+              shared.memory * 1e9)
+        << shared.name;
+    EXPECT_THAT(machine.summary, HasSubstr("shared by CPU and GPU")) << shared.name;
+    // A copy reads and writes the one memory.
+    EXPECT_LE(2 * machine.link.both_ways_bytes_per_second.value, shared.bandwidth * 1e9);
+    EXPECT_LE(machine.host.dram.Highest(), shared.bandwidth * 1e9);
+  }
+}
+
+// H200's DRAM used to be a third of the H100's.
+TEST_F(MachineCatalogTest, TheSameHostHasTheSameRates) {
+  EXPECT_EQ(Machine("h200").host.dram, Machine("h100-sxm").host.dram);
+  EXPECT_EQ(Machine("h200").host.adam, Machine("h100-sxm").host.adam);
+  EXPECT_EQ(Machine("b200").host.dram, Machine("mi300x").host.dram);
+  EXPECT_EQ(Machine("h100-pcie").host.dram, Machine("l40s").host.dram);
+  EXPECT_EQ(Machine("rtx4090").host.dram, Machine("cpu-desktop").host.dram);
+  EXPECT_EQ(Machine("rtx4090").host.pack, Machine("rtx5060ti").host.pack);
+}
+
+// 0.6 of peak for every device was wrong by up to 1.7 times.
+TEST_F(MachineCatalogTest, EveryClassReachesItsShareOfTheListedRate) {
+  const auto expect = [&](std::string_view name, double share, double listed) {
+    const HardwareProfile machine = Machine(name);
+    EXPECT_NEAR(machine.device.gemm_bf16.Highest(), share * listed * 1e12, listed * 1e9) << name;
+    EXPECT_THAT(machine.device.gemm_bf16.origin.source,
+                HasSubstr(StrCat("the share of class ", *machine.device_class, ": ")))
+        << name;
+  };
+  expect("rtx4090", 1, 165.2);
+  expect("rtx3090", 1, 71);
+  expect("a100-sxm", 0.7, 312);
+  expect("h100-sxm", 0.73, 989);
+  expect("h100-pcie", 0.62, 756);
+  expect("l40s", 0.7, 362.05);
+  expect("b200", 0.7, 2250);
+  expect("mi300x", 0.46, 1307.4);
+}
+
+TEST_F(MachineCatalogTest, GemmsGetFasterUpToEightThousandRows) {
+  for (const DataSheet& sheet : kDataSheets) {
+    const Curve gemm = Machine(sheet.name).device.gemm_bf16;
+    EXPECT_GT(gemm.At(4096), gemm.At(2048)) << sheet.name;
+    EXPECT_GT(gemm.At(8192), gemm.At(4096)) << sheet.name;
+    EXPECT_GT(gemm.At(2048), 0.9 * gemm.At(8192)) << sheet.name;
   }
 }
 
@@ -96,7 +185,7 @@ TEST_F(MachineCatalogTest, NoFigureOfADeviceIsAboveItsDataSheet) {
     ExpectShare(device.memory_bytes_per_second.value, sheet.bandwidth * 1e9, 0.95, "bandwidth");
     EXPECT_LT(device.element_bytes_per_second.value, device.memory_bytes_per_second.value);
     ExpectShare(device.gemm_bf16.Highest(), sheet.bf16 * 1e12, 0.4, "bf16");
-    ExpectShare(device.gemm_fp32.Highest(), sheet.fp32 * 1e12, 0.6, "fp32");
+    ExpectShare(device.gemm_fp32.Highest(), sheet.fp32 * 1e12, 0.5, "fp32");
     EXPECT_LE(device.attention.Highest(), device.gemm_bf16.Highest());
     EXPECT_LT(device.reserved_bytes.value, device.memory_bytes.value / 8);
   }
@@ -119,8 +208,13 @@ TEST_F(MachineCatalogTest, LinksAndHostsArePlausible) {
     EXPECT_LE(host.dram.Highest(), 0.8 * 717e9);
     EXPECT_LE(host.dram.points.back().x, static_cast<double>(host.cores));
     EXPECT_LT(host.pack.Highest(), host.dram.Highest());
-    // The fewer bytes of state, the faster; fp32 reads and writes 26 bytes a parameter.
-    EXPECT_LE(host.adam[0].Highest() * 26, host.dram.Highest());
+    // The fewer bytes of state, the faster. Read and written a parameter with a bf16 gradient:
+    constexpr double kBytes[] = {26, 18, 2 + 2 * (4 + 2 + 8.0 / 256), 22};
+    for (size_t f = 0; f < host.adam.size(); ++f) {
+      for (const Curve::Point& point : host.adam[f].points) {
+        EXPECT_LE(point.y * kBytes[f], host.dram.At(point.x)) << f << " " << point.x;
+      }
+    }
     EXPECT_LT(host.adam[0].Highest(), host.adam[1].Highest());
     EXPECT_LT(host.adam[1].Highest(), host.adam[2].Highest());
   }
@@ -157,9 +251,9 @@ TEST_F(MachineCatalogTest, PublishedMachinesHaveThePublishedSizes) {
   EXPECT_EQ(gh200.host.memory_bytes.value, 480e9);
   EXPECT_EQ(gh200.host.cores, 72);
   EXPECT_DOUBLE_EQ(gh200.host.dram.Highest(), 0.8 * 512e9);
-  EXPECT_DOUBLE_EQ(gh200.link.h2d_pageable.Highest(), 0.85 * 450e9);
+  EXPECT_DOUBLE_EQ(gh200.link.h2d_pageable.Highest(), 0.77 * 450e9);
   EXPECT_EQ(Machine("h200").host.memory_bytes.value, 1500e9);
-  EXPECT_EQ(Machine("a100-pcie").link.h2d_pinned.Highest(), 26e9);
+  EXPECT_DOUBLE_EQ(Machine("a100-pcie").link.h2d_pinned.Highest(), 0.81 * 32e9);
   EXPECT_EQ(Machine("rtx3090").device.memory_bytes.value, 25769803776.0);
   const double workstation = 251.0 * (1 << 30);
   EXPECT_EQ(Machine("rtx3090").host.memory_bytes.value, workstation);
@@ -172,6 +266,15 @@ TEST_F(MachineCatalogTest, WhatIsWrittenIsReadBack) {
     const std::string text = WriteProfile(Machine(name));
     EXPECT_EQ(WriteProfile(Machine(File("copy.json", text))), text) << name;
   }
+}
+
+TEST_F(MachineCatalogTest, FilesOfEarlierVersionsAreStillRead) {
+  const HardwareProfile machine = Machine(File("earlier.json", FileText()));
+  EXPECT_EQ(machine.name, "t4");
+  EXPECT_EQ(machine.device.gemm_bf16.Highest(), 0.6 * 8.1e12);
+  EXPECT_EQ(machine.device.gemm_bf16.points.back().x, 2048);
+  EXPECT_FALSE(machine.device_class.has_value());
+  EXPECT_FALSE(machine.planned_only.has_value());
 }
 
 TEST_F(MachineCatalogTest, NamesAreFoundInAnyCaseAndBeforeFiles) {
@@ -245,7 +348,7 @@ TEST_F(MachineCatalogTest, UnknownKeysOtherVersionsAndOtherFilesAreRefused) {
 }
 
 TEST_F(MachineCatalogTest, EveryFailingCallIsReported) {
-  const std::string file = File("good.json", FindMachine("t4")->json);
+  const std::string file = File("good.json", FileText());
   const uint64_t hits = ForEachFault(*io_, {.error_number = EIO}, [&](FaultingIo& io) {
     const absl::StatusOr<HardwareProfile> machine = LoadMachine(io, file);
     if (io.reached()) {

@@ -3,13 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <string>
-#include <vector>
+#include <string_view>
+#include <utility>
 
 #include "common/documents/json.h"
-#include "common/files/io.h"
 #include "planner/machines/machine_catalog.h"
+#include "planner/planned_job.h"
+#include "schedule/build/build_schedule.h"
+#include "simulator/cost_model.h"
 #include "tests/planner/small_cases.h"
 
 namespace horizon {
@@ -17,8 +19,6 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-
-constexpr auto kWeights = static_cast<size_t>(StateFormat::kBf16Weights);
 
 absl::StatusOr<Calibration> Read(const std::string& text) {
   absl::StatusOr<Document> document = ParseJson("fit.json", text);
@@ -49,9 +49,9 @@ TEST(Calibration, IsReadBackAsWritten) {
     const MachineCalibration& a = ours.machines[i];
     const MachineCalibration& b = again->machines[i];
     EXPECT_EQ(a.machine, b.machine);
-    EXPECT_EQ(a.gemm_bf16_flops_per_second, b.gemm_bf16_flops_per_second);
-    EXPECT_EQ(a.pack_bytes_per_second, b.pack_bytes_per_second);
-    EXPECT_EQ(a.adam_parameters_per_second, b.adam_parameters_per_second);
+    EXPECT_EQ(a.gemm, b.gemm);
+    EXPECT_EQ(a.pack, b.pack);
+    EXPECT_EQ(a.adam, b.adam);
     EXPECT_EQ(a.fitted_on, b.fitted_on);
   }
   ASSERT_EQ(again->strategies.size(), ours.strategies.size());
@@ -92,12 +92,15 @@ TEST(Calibration, BadFilesAreRefusedWithLineAndField) {
   EXPECT_THAT(RefusedMachine("\"machine\": \"t4\", \"fitted_on\": []"),
               HasSubstr("needs the rows these numbers were fitted on"));
   EXPECT_THAT(RefusedMachine("\"fitted_on\": [\"a\"]"), HasSubstr("machine"));
-  for (const char* const field :
-       {"gemm_bf16_flops_per_second", "pack_bytes_per_second", "adam_parameters_per_second"}) {
-    for (const char* const value : {"0", "-1", "\"fast\""}) {
+  for (const char* const field : {"gemm_speed", "pack_speed", "adam_speed"}) {
+    for (const char* const value :
+         {"0.5", "{}", "{\"value\": 0, \"deviation\": 0}", "{\"value\": -1, \"deviation\": 0}",
+          "{\"value\": \"fast\", \"deviation\": 0}", "{\"value\": 1}",
+          "{\"value\": 1, \"deviation\": -1}", "{\"value\": 1, \"deviation\": 0, \"x\": 1}"}) {
       EXPECT_THAT(RefusedMachine(std::string("\"machine\": \"t4\", \"fitted_on\": [\"a\"], \"") +
                                  field + "\": " + value),
-                  AllOf(HasSubstr("machines[0]"), HasSubstr(field)));
+                  AllOf(HasSubstr("machines[0]"), HasSubstr(field)))
+          << value;
     }
   }
   EXPECT_THAT(RefusedMachine("\"machine\": \"t4\", \"fitted_on\": [\"a\"], \"gemm\": 1"),
@@ -129,96 +132,76 @@ TEST(Calibration, WhatIsNotSaidHasNoEffect) {
   EXPECT_EQ(read->Find(Strategy::kGemini)->batch_reserve_bytes, 0);
 }
 
-class WithCalibrationTest : public testing::Test {
- protected:
-  static Calibration One(MachineCalibration entry) {
-    entry.machine = "t4";
-    entry.fitted_on = {"row one", "row two"};
-    return {.machines = {entry}};
-  }
-  static void ExpectFitted(const Origin& origin) {
-    EXPECT_EQ(origin.kind, OriginKind::kFitted);
-    EXPECT_EQ(origin.source, "fitted on row one; row two");
-  }
-
-  const HardwareProfile plain_ = CatalogMachine("t4");
-};
-
-TEST_F(WithCalibrationTest, GemmMovesItsCurveAndAttention) {
-  HardwareProfile fitted = WithCalibration(plain_, One({.gemm_bf16_flops_per_second = 5e12}));
-  EXPECT_DOUBLE_EQ(fitted.device.gemm_bf16.Highest(), 5e12);
-  const double factor = 5e12 / plain_.device.gemm_bf16.Highest();
-  ASSERT_EQ(fitted.device.gemm_bf16.points.size(), plain_.device.gemm_bf16.points.size());
-  for (size_t i = 0; i < plain_.device.gemm_bf16.points.size(); ++i) {
-    EXPECT_EQ(fitted.device.gemm_bf16.points[i].x, plain_.device.gemm_bf16.points[i].x);
-    EXPECT_DOUBLE_EQ(fitted.device.gemm_bf16.points[i].y,
-                     plain_.device.gemm_bf16.points[i].y * factor);
-  }
-  EXPECT_DOUBLE_EQ(fitted.device.attention.Highest(), plain_.device.attention.Highest() * factor);
-  ExpectFitted(fitted.device.gemm_bf16.origin);
-  ExpectFitted(fitted.device.attention.origin);
-  // And nothing else.
-  fitted.device.gemm_bf16 = plain_.device.gemm_bf16;
-  fitted.device.attention = plain_.device.attention;
-  EXPECT_EQ(WriteProfile(fitted), WriteProfile(plain_));
+Calibration OneMachine(std::string_view machine) {
+  return {.machines = {{.machine = std::string(machine),
+                        .gemm = FittedSpeed{.value = 0.5},
+                        .pack = FittedSpeed{.value = 0.25},
+                        .adam = FittedSpeed{.value = 2}}},
+          .strategies = {{.strategy = Strategy::kZero3Offload,
+                          .software = {.link_share = 0.3, .adam_speed = 3, .process_bytes = 7_B}}}};
 }
 
-TEST_F(WithCalibrationTest, PackingIsOneRateWhateverTheThreads) {
-  HardwareProfile fitted = WithCalibration(plain_, One({.pack_bytes_per_second = 3e9}));
-  EXPECT_EQ(fitted.host.pack.At(1), 3e9);
-  EXPECT_EQ(fitted.host.pack.At(64), 3e9);
-  ExpectFitted(fitted.host.pack.origin);
-  fitted.host.pack = plain_.host.pack;
-  EXPECT_EQ(WriteProfile(fitted), WriteProfile(plain_));
-}
-
-TEST_F(WithCalibrationTest, AdamMovesAllFormatsAlike) {
-  const double before = plain_.host.adam[kWeights].Highest();
-  HardwareProfile fitted = WithCalibration(plain_, One({.adam_parameters_per_second = before / 4}));
-  for (size_t f = 0; f < fitted.host.adam.size(); ++f) {
-    EXPECT_DOUBLE_EQ(fitted.host.adam[f].At(1), plain_.host.adam[f].Highest() / 4) << f;
-    EXPECT_EQ(fitted.host.adam[f].At(1), fitted.host.adam[f].At(100)) << f;
-    ExpectFitted(fitted.host.adam[f].origin);
+TEST(SoftwareOf, SpeedsOfThePublishedSystemBelongToItsStrategies) {
+  const Calibration calibration = OneMachine("t4");
+  const HardwareProfile t4 = CatalogMachine("t4");
+  EXPECT_EQ(calibration.SoftwareOf(Strategy::kReference, t4),
+            (Software{.gemm_speed = 0.5, .pack_speed = 0.25, .adam_speed = 2}));
+  EXPECT_EQ(calibration.SoftwareOf(Strategy::kZero3Offload, t4), (Software{.link_share = 0.3,
+                                                                           .gemm_speed = 0.5,
+                                                                           .pack_speed = 0.25,
+                                                                           .adam_speed = 6,
+                                                                           .process_bytes = 7_B}));
+  // What horizon runs itself is not slowed by what somebody else's software lost.
+  EXPECT_EQ(calibration.SoftwareOf(Strategy::kHorizon, t4), Software{});
+  EXPECT_EQ(calibration.SoftwareOf(Strategy::kResident, t4), Software{});
+  for (const MachineEntry& entry : MachineCatalog()) {
+    EXPECT_EQ(BuiltInCalibration().SoftwareOf(Strategy::kHorizon, CatalogMachine(entry.name)),
+              Software{})
+        << entry.name;
   }
-  fitted.host.adam = plain_.host.adam;
-  EXPECT_EQ(WriteProfile(fitted), WriteProfile(plain_));
 }
 
-TEST_F(WithCalibrationTest, DramCapsTheFormatsThatWereNotFitted) {
-  const HardwareProfile fitted = WithCalibration(plain_, One({.adam_parameters_per_second = 1e15}));
-  const double dram = plain_.host.dram.Highest();
-  const auto rate = [&](StateFormat format) {
-    return fitted.host.adam[static_cast<size_t>(format)].At(1);
-  };
-  // Published, and so believed.
-  EXPECT_DOUBLE_EQ(rate(StateFormat::kBf16Weights), 1e15);
-  // Weights and moments read and written, and a gradient of 2 bytes read.
-  EXPECT_DOUBLE_EQ(rate(StateFormat::kFp32), dram / (2 + 2 * (4 + 8)));
-  EXPECT_DOUBLE_EQ(rate(StateFormat::kBf16Moments), dram / (2 + 2 * (4 + 4)));
-  EXPECT_DOUBLE_EQ(rate(StateFormat::k8BitMoments), dram / (2 + 2 * (4 + 2 + 8.0 / 256)));
+TEST(SoftwareOf, OtherAndMeasuredMachinesHaveNoneOfIt) {
+  const Calibration calibration = OneMachine("t4");
+  EXPECT_EQ(calibration.SoftwareOf(Strategy::kReference, CatalogMachine("l40s")), Software{});
+  HardwareProfile measured = CatalogMachine("t4");
+  measured.measured_on.emplace();
+  EXPECT_EQ(calibration.SoftwareOf(Strategy::kReference, measured), Software{});
 }
 
-TEST_F(WithCalibrationTest, OtherMachinesStayAsTheyAre) {
-  const HardwareProfile other = CatalogMachine("l40s");
-  const Calibration calibration = One({.gemm_bf16_flops_per_second = 1});
-  EXPECT_EQ(WriteProfile(WithCalibration(other, calibration)), WriteProfile(other));
-}
-
-TEST(LoadCalibratedMachine, ANameIsCalibratedAndAFileIsNot) {
-  const std::unique_ptr<Io> io = MakePosixIo();
-  const HardwareProfile plain = CatalogMachine("gh200");
-  const std::string path = JoinPath(testing::TempDir(), "gh200.json");
-  ASSERT_TRUE(WriteTextFile(*io, path, WriteProfile(plain)).ok());
-  for (const char* const name : {"gh200", "GH200"}) {
-    const absl::StatusOr<HardwareProfile> named = LoadCalibratedMachine(*io, name);
-    ASSERT_TRUE(named.ok()) << named.status();
-    EXPECT_EQ(named->device.gemm_bf16.origin.kind, OriginKind::kFitted);
-    EXPECT_NE(WriteProfile(*named), WriteProfile(plain));
+// However fast a software's Adam is said to be, its bytes have to pass through DRAM.
+TEST(SoftwareOf, AdamIsNeverFasterThanDramOnAnyMachineInAnyFormat) {
+  const ModelSpec spec = SmallModel();
+  int updates = 0;
+  Calibration absurd;
+  for (const MachineEntry& entry : MachineCatalog()) {
+    absurd.machines.push_back(
+        {.machine = std::string(entry.name), .adam = FittedSpeed{.value = 100}});
   }
-  const absl::StatusOr<HardwareProfile> file = LoadCalibratedMachine(*io, path);
-  ASSERT_TRUE(file.ok()) << file.status();
-  EXPECT_EQ(WriteProfile(*file), WriteProfile(plain));
-  EXPECT_EQ(LoadCalibratedMachine(*io, "gh20").status().code(), absl::StatusCode::kNotFound);
+  for (const MachineEntry& entry : MachineCatalog()) {
+    const HardwareProfile machine = CatalogMachine(entry.name);
+    for (const EnumWord<StateFormat>& format : WordsOf(StateFormat{})) {
+      for (const EnumWord<Strategy>& strategy : WordsOf(Strategy{})) {
+        TrainingJob job = JobFor(machine, strategy.value);
+        job.state_format = format.value;
+        const absl::StatusOr<Schedule> schedule = BuildSchedule(spec, job, PlanFor(strategy.value));
+        if (!schedule.ok()) continue;  // a format that the strategy does not have
+        for (const Calibration* calibration : {&BuiltInCalibration(), &std::as_const(absurd)}) {
+          const CostModel model(spec, job, schedule->plan, schedule->chunks, machine,
+                                calibration->SoftwareOf(strategy.value, machine));
+          for (const Operation& op : schedule->steady.operations) {
+            if (op.kind != OperationKind::kAdam || op.lane == Lane::kCompute) continue;
+            ++updates;
+            const OperationCost cost = model.CostOf(*schedule, schedule->steady, op);
+            const double seconds = 1e-9 * (static_cast<double>(cost.nanoseconds) + 0.5);
+            EXPECT_LE(static_cast<double>(op.bytes) / seconds, machine.host.dram.Highest())
+                << entry.name << " " << format.word << " " << strategy.word;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(updates, 1000);
 }
 
 }  // namespace
