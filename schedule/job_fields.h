@@ -32,6 +32,12 @@ void VisitJobFields(Record& job, Visitor& visit) {
          .minimum = 1,
          .maximum = 1e12,
          .help = "length of the run; the learning-rate schedule ends there"});
+  visit("epochs", job.epochs,
+        {.unit = "passes",
+         .minimum = 0,
+         .maximum = 1e6,
+         .help = "the data ends after so many passes, whose number of steps `steps` is; 0: it "
+                 "repeats for as long as there are steps"});
   visit("learning_rate", job.learning_rate,
         {.minimum = 0, .maximum = 1e3, .help = "AdamW's largest learning rate"});
   visit("learning_rate_schedule", job.learning_rate_schedule,

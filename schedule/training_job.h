@@ -49,6 +49,8 @@ struct TrainingJob {
   int64_t micro_batch = 1;
   int64_t accumulation = 1;
   int64_t steps = 1000;
+  // The data ends after so many passes, and `steps` is their number of steps. 0: it never ends.
+  int64_t epochs = 0;
   double learning_rate = 1e-4;
   LearningRateSchedule learning_rate_schedule = LearningRateSchedule::kConstant;
   int64_t warmup_steps = 0;

@@ -94,6 +94,7 @@ absl::StatusOr<TrainingData> OpenJobData(Io& io, Clock& clock, Log& log,
                    DataOptionsFrom(io, settings, tokenizer, spec, job.sequence));
   options.files.paths = {job.data};
   options.seed = job.seed;
+  options.epochs = job.epochs;
   ASSIGN_OR_RETURN(TrainingData data, OpenTrainingData(io, options, LoggingListener(clock, log)));
   log.Info(Describe(data.statistics, job.sequence));
   return data;

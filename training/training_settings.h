@@ -33,7 +33,9 @@ struct SaveSettings {
 // All settings of a training run, except for the model itself. Only `job` changes the numbers that
 // training computes.
 struct TrainingSettings {
-  TrainingJob job;  // names the model and the data as the user did
+  // Names the model and the data as the user did. With epochs above 0 its steps are not read: the
+  // data has so many (PreparedTraining::job).
+  TrainingJob job;
   DeviceName device;
   WeightSource initial_weights;
   DataSettings data;

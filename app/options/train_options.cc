@@ -195,6 +195,7 @@ struct FromTheRoot {
 std::string TrainOptions::TextFor(Io& io, const DeviceName& on, const ChatChoice& chat) const {
   TrainOptions given = *this;
   given.device = ToString(on);  // its arithmetic is part of the run
+  if (!job.epochs.has_value()) given.job.steps = job.steps.value_or(job.values.steps);
   // A run that goes on another day has the same tokens.
   given.data_flags.chat.chat_date = DateText("%Y-%m-%d", chat.now);
   // These are names or paths.

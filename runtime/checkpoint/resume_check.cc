@@ -29,6 +29,7 @@ Value::Object FieldsOf(const TrainingJob& job) {
 bool MayDiffer(std::string_view field, const Manifest& saved, const AskedRun& asked) {
   if (field == "data" || field == "model") return true;    // the fingerprints are compared
   if (field == "train" || field == "freeze") return true;  // the sets of tensors are
+  if (field == "epochs") return true;  // what it changes of the steps to come is their number
   if (field != "steps") return false;
   return saved.facts.job.learning_rate_schedule == LearningRateSchedule::kConstant &&
          asked.job.learning_rate_schedule == LearningRateSchedule::kConstant &&

@@ -25,6 +25,7 @@ struct AskedRun {
 //   train, freeze as patterns, where they select the same tensors
 //   steps         with a constant learning rate, which does not depend on it; but not below the
 //                 checkpoint's own step
+//   epochs        as the steps they come to
 std::vector<std::string> DescribeDifferences(const Manifest& saved, const AskedRun& asked);
 
 // InvalidArgument with those lines, or when the checkpoint holds only weights. `path` is the

@@ -30,10 +30,9 @@ PackedSource::PackedSource(const TokenCache& cache, const SampleSplit& split,
   CHECK(split.count() >= 1);
 }
 
-absl::Status PackedSource::LoadWindow(DataPosition position) {
+absl::StatusOr<PackedSource::Window> PackedSource::WindowAt(DataPosition position) const {
   const int64_t number = position.index / kWindow;
   const DataPosition start = {.epoch = position.epoch, .index = number * kWindow};
-  if (window_.start == start) return absl::OkStatus();
   const int64_t end = std::min(start.index + kWindow, split_.count());
   const auto seed = static_cast<uint64_t>(options_.seed);
   const auto epoch = static_cast<uint64_t>(start.epoch);
@@ -60,8 +59,33 @@ absl::Status PackedSource::LoadWindow(DataPosition position) {
     for (uint64_t i = 0; i < shuffled.size(); ++i) shuffled[i] = std::move(window.rows[rows.At(i)]);
     window.rows = std::move(shuffled);
   }
-  window_ = std::move(window);
+  return window;
+}
+
+absl::Status PackedSource::LoadWindow(DataPosition position) {
+  const DataPosition start = {.epoch = position.epoch, .index = position.index / kWindow * kWindow};
+  if (window_.start == start) return absl::OkStatus();
+  ASSIGN_OR_RETURN(window_, WindowAt(position));
   return absl::OkStatus();
+}
+
+absl::StatusOr<int64_t> PackedSource::CountRows(DataPosition begin, int64_t epochs) const {
+  int64_t rows = 0;
+  int64_t skip = begin.index % kWindow;  // rows of the first window that come before
+  int64_t first = begin.index - skip;
+  for (int64_t epoch = begin.epoch; epoch < epochs; ++epoch) {
+    if (options_.packing) {
+      for (int64_t index = first; index < split_.count(); index += kWindow) {
+        ASSIGN_OR_RETURN(const Window window, WindowAt({.epoch = epoch, .index = index}));
+        rows += static_cast<int64_t>(window.rows.size());
+      }
+    } else {
+      rows += split_.count() - first;
+    }
+    rows -= std::exchange(skip, 0);
+    first = 0;
+  }
+  return rows;
 }
 
 // The position after a row of the loaded window.
@@ -102,7 +126,7 @@ absl::StatusOr<int64_t> PackedSource::Fill(std::span<TokenRecord> records) {
   DataPosition next = position_;
   for (size_t begin = 0; begin < records.size(); begin += sequence) {
     const std::span<TokenRecord> row = records.subspan(begin, sequence);
-    if (!options_.endless && next.epoch > 0) {
+    if (EndsBefore(next.epoch)) {
       Pad(row);
       continue;
     }
@@ -122,8 +146,8 @@ absl::Status PackedSource::Seek(DataPosition position) {
       "cannot go on at position ", position.index, " of epoch ", position.epoch,
       " of the data, which has ", split_.count(), " samples; is it the data the run began with?"));
   if (position.epoch < 0 || position.index < 0) return refused;
-  if (!options_.endless && position.epoch > 0) {
-    if (position != DataPosition{.epoch = 1}) return refused;
+  if (EndsBefore(position.epoch)) {
+    if (position != DataPosition{.epoch = options_.epochs}) return refused;
     position_ = position;
     return absl::OkStatus();
   }

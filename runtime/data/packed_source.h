@@ -25,9 +25,9 @@ class PackedSource final : public TokenSource {
     bool packing = true;  // several samples in a row; false: one row for each sample
     bool shuffle = true;  // false: samples and windows come in the cache's order
     int64_t seed = 0;
-    // false: there is one epoch, for evaluation, and the last micro-batch is filled up with rows
-    // without labels.
-    bool endless = true;
+    // The data ends after so many epochs, 1 for evaluation: what follows are rows of padding,
+    // without labels. 0: it never ends.
+    int64_t epochs = 0;
   };
   static constexpr int64_t kWindow = 1024;
 
@@ -42,9 +42,16 @@ class PackedSource final : public TokenSource {
   // Reads the places of one window, because they determine its rows.
   absl::Status Seek(DataPosition position) override;
 
-  // Whether every sample has been returned; never when endless. Seek({}) starts again.
-  bool at_end() const { return !options_.endless && position_.epoch > 0; }
+  // Whether every sample of every epoch has been returned. Seek({}) starts again.
+  bool at_end() const { return EndsBefore(position_.epoch); }
   int64_t samples() const { return split_.count(); }
+  int64_t sequence() const { return cache_.sequence(); }
+
+  // Counts the rows from `begin`, a position of this data, to the end of the epoch before `epochs`
+  // (CountRows({}, 3): of three epochs). It packs every window as Fill does, and reads no tokens:
+  // about a second for a million samples. It needs memory for one window and does not move the
+  // position. Errors are TokenCache::PlaceOf's.
+  absl::StatusOr<int64_t> CountRows(DataPosition begin, int64_t epochs) const;
 
  private:
   // The samples of a window, and which of them share a row, in the order of the rows.
@@ -54,7 +61,11 @@ class PackedSource final : public TokenSource {
     std::vector<SamplePlace> places;
     std::vector<std::vector<int32_t>> rows;
   };
+  // The window that holds a position.
+  absl::StatusOr<Window> WindowAt(DataPosition position) const;
   absl::Status LoadWindow(DataPosition position);
+  // Whether the data ends before this epoch, counted from 0.
+  bool EndsBefore(int64_t epoch) const { return options_.epochs > 0 && epoch >= options_.epochs; }
   absl::Status FillRow(const std::vector<int32_t>& samples, std::span<TokenRecord> row);
   DataPosition After(DataPosition position) const;
 

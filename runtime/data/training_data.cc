@@ -87,7 +87,7 @@ std::string FingerprintOf(const TokenCache& cache, const DataOptions& options) {
 absl::Status AddEvaluation(Io& io, const DataOptions& options, const DataListener& listener,
                            TrainingData& data) {
   const PackedSource::Options once = {
-      .packing = options.packing, .shuffle = false, .seed = options.seed, .endless = false};
+      .packing = options.packing, .shuffle = false, .seed = options.seed, .epochs = 1};
   if (options.eval_share > 0) {
     const TokenCache& cache = *data.caches.front();
     ASSIGN_OR_RETURN(const SampleSplit split,
@@ -123,10 +123,11 @@ absl::StatusOr<TrainingData> OpenTrainingData(Io& io, const DataOptions& options
   ASSIGN_OR_RETURN(const SampleSplit split,
                    SampleSplit::Create(cache.samples(), options.eval_share, options.seed,
                                        SampleSplit::Part::kTrain));
-  data.train = std::make_unique<PackedSource>(
-      cache, split,
-      PackedSource::Options{
-          .packing = options.packing, .shuffle = options.shuffle, .seed = options.seed});
+  data.train = std::make_unique<PackedSource>(cache, split,
+                                              PackedSource::Options{.packing = options.packing,
+                                                                    .shuffle = options.shuffle,
+                                                                    .seed = options.seed,
+                                                                    .epochs = options.epochs});
   data.fingerprint = FingerprintOf(cache, options);
   RETURN_IF_ERROR(AddEvaluation(io, options, listener, data));
   return data;

@@ -27,6 +27,7 @@ struct DataOptions {
   bool packing = true;
   bool shuffle = true;
   int64_t seed = 0;
+  int64_t epochs = 0;        // after so many the training data ends; 0: it never does
   std::string cache_folder;  // made if missing; any number of runs may share one
   int threads = 1;           // for tokenising
 };

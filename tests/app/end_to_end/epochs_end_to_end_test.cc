@@ -1,0 +1,104 @@
+// How long a run is, as a person says it: in epochs, from several files, and longer afterwards.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "common/text/str_cat.h"
+#include "tests/app/support/run_program.h"
+
+namespace horizon {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// Questions of `count` different lengths.
+std::string Questions(int count) {
+  std::string lines;
+  for (int i = 0; i < count; ++i) {
+    lines +=
+        StrCat(R"({"query": "What is )", i, " plus ", i % 7, i % 3 == 0 ? " and nothing else" : "",
+               R"(?", "response": "It is )", i + i % 7, ".\"}\n");
+  }
+  return lines;
+}
+
+// A model of two layers, and a profile of the catalog, so that nothing is measured.
+void Prepare() {
+  ASSERT_EQ(RunShell("rm -rf run whole again data").exit_code, 0);
+  WriteFile("config.json", R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama",
+    "hidden_size": 32, "intermediate_size": 80, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "vocab_size": 300, "max_position_embeddings": 256,
+    "rms_norm_eps": 1e-6, "rope_theta": 10000.0, "tie_word_embeddings": false})");
+  WriteFile("qa.jsonl", Questions(90));
+  WriteFile("job.yaml",
+            "machine: cpu-desktop\nthreads: 2\nmodel: config.json\ninit: random\n"
+            "data: qa.jsonl\ntokenizer: byte\nsequence: 64\nmicro-batch: 2\naccumulate: 2\n"
+            "learning-rate: 1e-3\ndevice-memory: 128MiB\nsave-every: 7\nkeep: 99\n");
+}
+
+// A flag wins over the file.
+std::string Train(const std::string& output, const std::string& more = "") {
+  return StrCat("\"$horizon\" train --config job.yaml --output ", output, " ", more);
+}
+
+constexpr char kSameEnd[] =
+    "a=$(ls -d whole/checkpoints/step-* | tail -1); b=run/checkpoints/$(basename $a); "
+    "cmp $a/model.safetensors $b/model.safetensors && cmp $a/low.safetensors $b/low.safetensors && "
+    "cmp $a/moments.safetensors $b/moments.safetensors && "
+    "cmp whole/model/model.safetensors run/model/model.safetensors && "
+    "diff <(cut -d, -f1-5 whole/metrics.jsonl) <(cut -d, -f1-5 run/metrics.jsonl)";
+
+TEST(TrainEpochs, AreCountedSaidAndKeptInTheFolder) {
+  Prepare();
+  ProcessResult result = RunShell(Train("whole", "--epochs 2"));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, AllOf(HasSubstr("2 epochs of 90 samples: "), HasSubstr(" rows in ")));
+  result = RunShell("grep -c . whole/metrics.jsonl; grep -E '^(steps|epochs)' whole/train.yaml");
+  EXPECT_THAT(result.out, AllOf(HasSubstr("epochs: 2\n"), Not(HasSubstr("steps"))));
+  // The same command again has nothing to do.
+  result = RunShell("\"$horizon\" train --config whole/train.yaml --resume auto");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("is complete"));
+}
+
+TEST(TrainEpochs, ARunKilledAtAnyMomentEndsLikeTheOneThatWasNot) {
+  Prepare();
+  ProcessResult result = RunShell(Train("whole", "--epochs 3 --save-every 2"));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  result = RunShell(
+      StrCat("code=137; tries=0; while [ $code -ne 0 ]; do\n"
+             "  tries=$((tries + 1)); [ $tries -lt 60 ] || exit 99\n  ",
+             Train("run", "--epochs 3 --save-every 2 --resume auto 2>>log"),
+             " &\n  pid=$!; ms=$((100 + RANDOM % 300 + tries * tries * 2))\n"
+             "  sleep $((ms / 1000)).$(printf %03d $((ms % 1000))); kill -9 $pid 2>/dev/null\n"
+             "  wait $pid; code=$?\n"
+             "  [ $code -eq 0 ] || [ $code -eq 137 ] || { tail -5 log; exit 98; }\ndone\n",
+             kSameEnd));
+  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+}
+
+TEST(TrainEpochs, AndStepsAreTwoWaysToSayOneThing) {
+  Prepare();
+  ProcessResult result = RunShell(Train("run", "--epochs 2 --steps 30"));
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("--steps 30"), HasSubstr("--epochs 2")));
+  // Of a file and a flag, the flag wins.
+  RunShell("echo 'steps: 30' >> job.yaml");
+  result = RunShell(Train("run", "--epochs 1"));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("1 epoch of 90 samples"));
+  // And the other way round, for a run that goes on.
+  result = RunShell(
+      "\"$horizon\" train --config run/train.yaml --steps 30 --resume auto && "
+      "grep -c . run/metrics.jsonl && grep -E '^(steps|epochs)' run/train.yaml");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("\n30\nsteps: 30\n"), Not(HasSubstr("epochs:"))));
+  RunShell("echo 'epochs: 2' >> job.yaml");
+  EXPECT_EQ(RunShell(Train("again")).exit_code, 2);
+}
+
+}  // namespace
+}  // namespace horizon
