@@ -15,8 +15,9 @@ namespace horizon {
 //   3 epochs of 700 rows, 2 x 8 rows a step: 2,100 rows, 132 steps, the last one of 4 rows
 struct CountedSteps {
   int64_t samples = 0;    // of one epoch
+  int64_t done = 0;       // steps that a run that goes on has done already
   int64_t rows = 0;       // that are left to train on, in all epochs
-  int64_t steps = 0;      // of the whole run, including those already done
+  int64_t steps = 0;      // of the whole run, including those done
   int64_t last_rows = 0;  // of the last step, 1 to `full_rows`; 0: no row is left
   int64_t full_rows = 0;  // of every other step
 };
@@ -30,7 +31,8 @@ absl::StatusOr<CountedSteps> CountSteps(const PackedSource& data, const Training
                                         int64_t epochs, DataPosition position = {},
                                         int64_t done = 0);
 
-// "3 epochs of 1,000 samples: 2,100 rows in 132 steps, the last one of 4 rows instead of 16".
+// "3 epochs of 1,000 samples: 2,100 rows in 132 steps, the last one of 4 rows instead of 16". Of a
+// run that goes on, the rows and steps that are left.
 std::string DescribeCount(const CountedSteps& counted, int64_t epochs);
 
 }  // namespace horizon

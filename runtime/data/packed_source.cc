@@ -141,6 +141,16 @@ absl::StatusOr<int64_t> PackedSource::Fill(std::span<TokenRecord> records) {
                        [](const TokenRecord& record) { return record.label >= 0; });
 }
 
+double PackedSource::passes() const {
+  int64_t taken = position_.index / kWindow * kWindow;
+  // Within a window, that window is loaded.
+  for (int64_t row = 0; row < position_.index % kWindow; ++row) {
+    taken += static_cast<int64_t>(window_.rows[static_cast<size_t>(row)].size());
+  }
+  return static_cast<double>(position_.epoch) +
+         static_cast<double>(taken) / static_cast<double>(split_.count());
+}
+
 absl::Status PackedSource::Seek(DataPosition position) {
   absl::Status refused = absl::InvalidArgumentError(StrCat(
       "cannot go on at position ", position.index, " of epoch ", position.epoch,

@@ -39,6 +39,8 @@ class PackedSource final : public TokenSource {
   // The position's index is 1024 times the window's number plus the row within the window. A window
   // has at most 1024 rows and often fewer, so not every index is a position.
   DataPosition position() const override { return position_; }
+  // By samples, not by rows.
+  double passes() const override;
   // Reads the places of one window, because they determine its rows.
   absl::Status Seek(DataPosition position) override;
 

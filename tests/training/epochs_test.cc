@@ -25,6 +25,8 @@ using testing::HasSubstr;
 struct Line {
   double loss = 0;
   double gradient_norm = 0;
+  double epoch = 0;
+  int64_t trained_tokens = 0;
   friend bool operator==(const Line&, const Line&) = default;
 };
 
@@ -68,9 +70,17 @@ class EpochsTest : public testing::Test {
       const absl::StatusOr<Document> json = ParseJson("metrics", line);
       EXPECT_TRUE(json.ok()) << json.status();
       lines.push_back({.loss = *json->root.Find("loss")->As<double>(),
-                       .gradient_norm = *json->root.Find("gradient_norm")->As<double>()});
+                       .gradient_norm = *json->root.Find("gradient_norm")->As<double>(),
+                       .epoch = Number(*json, "epoch"),
+                       .trained_tokens = *json->root.Find("trained_tokens")->As<int64_t>()});
     }
     return lines;
+  }
+  // JSON has whole numbers without a point.
+  static double Number(const Document& json, const char* key) {
+    const Value& value = *json.root.Find(key);
+    const auto* whole = value.As<int64_t>();
+    return whole == nullptr ? *value.As<double>() : static_cast<double>(*whole);
   }
   std::string Step(const std::string& folder, int64_t step) {
     return StrCat(folder, "/checkpoints/step-", std::string(step < 10 ? "0000000" : "000000"),
@@ -143,7 +153,7 @@ TEST_F(EpochsTest, AStepIsTheMeanOverItsOwnTokens) {
   std::vector<TokenRecord> row(32);
   for (size_t i = 0; i < rows.size(); ++i) counts.push_back(*source.Fill(row));
   EXPECT_TRUE(source.at_end());
-  double all = 0;
+  int64_t all = 0;
   for (size_t step = 0; step < steps.size(); ++step) {
     double sum = 0;
     int64_t tokens = 0;
@@ -152,9 +162,16 @@ TEST_F(EpochsTest, AStepIsTheMeanOverItsOwnTokens) {
       tokens += counts[i];
     }
     EXPECT_NEAR(steps[step].loss, sum / static_cast<double>(tokens), 1e-6) << step;
-    all += static_cast<double>(tokens);
+    all += tokens;
+    EXPECT_EQ(steps[step].trained_tokens, all);
+    EXPECT_EQ(steps[step].epoch, rows[std::min(rows.size(), 4 * step + 4) - 1].epoch);
   }
   EXPECT_EQ(all, job.epochs * Labels());
+  EXPECT_EQ(steps.back().epoch, job.epochs);
+  EXPECT_THAT(finished.answer->text,
+              AllOf(HasSubstr(StrCat(", ", job.epochs, " epochs")), HasSubstr("tokens trained")));
+  EXPECT_THAT(finished.answer->json, AllOf(HasSubstr(StrCat("\"epoch\": ", job.epochs, ",")),
+                                           HasSubstr(StrCat("\"trained_tokens\": ", all, ","))));
   // A last step of one row is that row's.
   ASSERT_EQ(rows.size() % 4, 1u);
   EXPECT_NEAR(steps.back().loss, rows.back().loss, 1e-7);
@@ -206,6 +223,7 @@ TEST_F(EpochsTest, MayBecomeMoreAndNotFewerThanAreBegun) {
   run_.settings.job.epochs = 1;
   ExpectRefused("is in epoch 3 of the data already; give at least 3 epochs");
   run_.settings.job.epochs = 3;
+  EXPECT_THAT(run_.LogText(), HasSubstr(StrCat("after step ", two.size(), ", 0 rows in 0 steps")));
   // The third epoch begins with a step of its own.
   const PreparedTraining third = run_.Prepare();
   const int64_t rows = *third.data.train->CountRows({.epoch = 2}, 3);

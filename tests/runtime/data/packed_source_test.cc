@@ -169,15 +169,22 @@ TEST_F(PackedSourceTest, SeekAtEveryPositionGivesTheRowsThatFollowed) {
     PackedSource source = Source(options);
     std::vector<DataPosition> positions;
     std::vector<std::vector<int32_t>> rows;
+    std::vector<double> passes;
+    double samples = 0;
     while (source.position().epoch < 2) {
       positions.push_back(source.position());
-      rows.push_back(Ids(NextRow(source)));
+      passes.push_back(source.passes());
+      EXPECT_DOUBLE_EQ(passes.back(), samples / 1500) << positions.size();
+      const Row row = NextRow(source);
+      for (const Found& found : SamplesOf(row)) samples += found.ids.front() == 0 ? 0 : 1;
+      rows.push_back(Ids(row));
     }
     PackedSource resumed = Source(options);
     // Backwards, so that nothing is left from the row before.
     for (size_t i = rows.size(); i-- > 0;) {
       ASSERT_TRUE(resumed.Seek(positions[i]).ok());
       EXPECT_EQ(resumed.position(), positions[i]);
+      EXPECT_EQ(resumed.passes(), passes[i]);
       ASSERT_EQ(Ids(NextRow(resumed)), rows[i]) << i;
       if (i + 1 < rows.size()) {
         EXPECT_EQ(resumed.position(), positions[i + 1]);
