@@ -9,16 +9,17 @@
 #include "absl/status/statusor.h"
 #include "kernels/arguments/token_record.h"
 #include "runtime/data/cache/token_cache.h"
+#include "runtime/data/sample_mix.h"
 #include "runtime/data/sample_split.h"
 #include "runtime/data/token_source.h"
 
 namespace horizon {
 
-// Makes rows for training or evaluation from a token cache. The samples of an epoch, in an order
-// drawn from seed and epoch, are taken in windows of 1024. The samples of a window are packed into
-// rows (pack_window.h), which are shuffled again. So rows are a pure function of the cache, the
-// options and the position; an epoch has every sample once; and it needs memory only for the places
-// of one window, however large the data is.
+// Makes rows for training or evaluation from token caches. The samples of an epoch, in an order
+// drawn from seed and epoch (sample_mix.h), are taken in windows of 1024. The samples of a window
+// are packed into rows (pack_window.h), which are shuffled again. So rows are a pure function of
+// the caches, the options and the position; without weights an epoch has every sample once; and it
+// needs memory only for the places of one window, however large the data is.
 class PackedSource final : public TokenSource {
  public:
   struct Options {
@@ -31,7 +32,10 @@ class PackedSource final : public TokenSource {
   };
   static constexpr int64_t kWindow = 1024;
 
-  // `cache` outlives the source. Rows have the cache's sequence.
+  // Part i of `mix` is of caches[i]. The caches have one sequence, which rows have too, and outlive
+  // the source. `mix` has the order of `options`.
+  PackedSource(std::vector<const TokenCache*> caches, SampleMix mix, const Options& options);
+  // One cache.
   PackedSource(const TokenCache& cache, const SampleSplit& split, const Options& options);
 
   // DataLoss when the cache file has changed since it was opened.
@@ -46,8 +50,8 @@ class PackedSource final : public TokenSource {
 
   // Whether every sample of every epoch has been returned. Seek({}) starts again.
   bool at_end() const { return EndsBefore(position_.epoch); }
-  int64_t samples() const { return split_.count(); }
-  int64_t sequence() const { return cache_.sequence(); }
+  int64_t samples() const { return mix_.count(); }  // of an epoch
+  int64_t sequence() const { return caches_.front()->sequence(); }
 
   // Counts the rows from `begin`, a position of this data, to the end of the epoch before `epochs`
   // (CountRows({}, 3): of three epochs). It packs every window as Fill does, and reads no tokens:
@@ -59,7 +63,7 @@ class PackedSource final : public TokenSource {
   // The samples of a window, and which of them share a row, in the order of the rows.
   struct Window {
     DataPosition start = {.epoch = -1};
-    std::vector<int64_t> samples;
+    std::vector<SampleMix::Sample> samples;
     std::vector<SamplePlace> places;
     std::vector<std::vector<int32_t>> rows;
   };
@@ -71,8 +75,8 @@ class PackedSource final : public TokenSource {
   absl::Status FillRow(const std::vector<int32_t>& samples, std::span<TokenRecord> row);
   DataPosition After(DataPosition position) const;
 
-  const TokenCache& cache_;
-  const SampleSplit split_;
+  const std::vector<const TokenCache*> caches_;
+  const SampleMix mix_;
   const Options options_;
   DataPosition position_;
   Window window_;
