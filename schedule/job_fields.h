@@ -44,6 +44,12 @@ void VisitJobFields(Record& job, Visitor& visit) {
         {.help = "how the learning rate goes on after the warm-up"});
   visit("warmup_steps", job.warmup_steps,
         {.unit = "steps", .minimum = 0, .maximum = 1e12, .help = "linear rise from 0"});
+  visit("schedule_start", job.schedule_start,
+        {.unit = "steps",
+         .minimum = 0,
+         .maximum = 1e12,
+         .help = "steps done before the learning-rate schedule begins: above 0 in a run that was "
+                 "extended with a new one"});
   visit("beta1", job.beta1,
         {.minimum = 0, .maximum = 0.999999999, .help = "decay of the first moment"});
   visit("beta2", job.beta2,

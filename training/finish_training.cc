@@ -123,6 +123,13 @@ TrainingReport ReportOf(const TrainingContext& context, const TrainingSettings& 
                         .speed = speed};
 }
 
+// What a person gives to extend a run that is complete.
+std::string HowToTrainOn(const TrainingJob& job) {
+  const bool constant = job.learning_rate_schedule == LearningRateSchedule::kConstant;
+  return StrCat("raise ", job.epochs > 0 ? "--epochs" : "--steps",
+                constant ? "" : " and give --restart-schedule", " to train on");
+}
+
 // timeline.json and run.json, which nothing depends on: what cannot be written is said.
 void WriteRecords(const TrainingContext& context, const TrainingSettings& settings,
                   const TrainingReport& report) {
@@ -205,7 +212,7 @@ absl::StatusOr<TrainingAnswer> FinishComplete(const TrainingContext& context,
   json.Key("model").String(exported).EndObject();
   return TrainingAnswer{.text = StrCat("the run in ", settings.folder, " is complete: step ", step,
                                        " of ", prepared.job.steps, " is saved and ", exported,
-                                       " is written; raise --steps to train on\n"),
+                                       " is written; ", HowToTrainOn(prepared.job), "\n"),
                         .json = std::move(json).Finish()};
 }
 

@@ -47,7 +47,10 @@ struct TrainingSettings {
   NumberType export_type = NumberType::kBf16;
   std::string folder;                 // the run folder (run_folder.h)
   std::optional<std::string> resume;  // "auto", or the folder of a run or a checkpoint
-  std::string options_text;           // written as train.yaml, to resume the run with
+  // Of a run that goes on with more steps or another learning-rate schedule: weights and moments
+  // stay, and the schedule begins anew after the checkpoint's step (TrainingJob::schedule_start).
+  bool restart_schedule = false;
+  std::string options_text;  // written as train.yaml, to resume the run with
 };
 
 }  // namespace horizon

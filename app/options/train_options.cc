@@ -131,6 +131,11 @@ void TrainOptions::AddTo(OptionList& list) {
        .value = &resume,
        .unit = "auto|folder",
        .help = "Go on from the newest checkpoint of --output (auto), of another run, or from one"});
+  add({.name = "restart-schedule",
+       .value = &restart_schedule,
+       .help =
+           "With --resume and more --steps or --epochs: keep weights and moments, and begin the "
+           "learning-rate schedule anew over the added steps"});
   add({.name = "export-dtype",
        .value = &export_dtype,
        .unit = "type",
@@ -163,7 +168,8 @@ absl::StatusOr<TrainingSettings> TrainOptions::ToSettings(const CommandContext& 
       .save = {.every = save_every, .keep = keep, .must_succeed = on_save_failure == "stop"},
       .log_gradient_norms = log_gradient_norms,
       .folder = output,
-      .resume = resume};
+      .resume = resume,
+      .restart_schedule = restart_schedule};
   ASSIGN_OR_RETURN(settings.job, job.ToJob(spec, on.kind));
   settings.job.model = model;
   settings.job.data = absl::StrJoin(data, ", ");

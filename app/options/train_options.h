@@ -45,6 +45,7 @@ struct TrainOptions {
   int64_t keep = 2;
   std::string on_save_failure = "continue";
   std::optional<std::string> resume;
+  bool restart_schedule = false;
   std::string export_dtype = "bf16";
   std::optional<std::string> config;
   bool json = false;

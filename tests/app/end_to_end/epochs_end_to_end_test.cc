@@ -168,5 +168,53 @@ TEST(TrainData, WeightsSayHowOftenAFileIsDrawn) {
   EXPECT_THAT(result.err, HasSubstr("1 epoch of 10 samples"));
 }
 
+TEST(ExtendRun, WhatTheProgramAdvisesWorks) {
+  Prepare();
+  const std::string cosine = "--lr-schedule cosine --warmup 2 ";
+  ProcessResult result = RunShell(Train("run", cosine + "--steps 8"));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  result = RunShell("\"$horizon\" train --config run/train.yaml --resume auto");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("raise --steps and give --restart-schedule to train on"));
+  result = RunShell("\"$horizon\" train --config run/train.yaml --resume auto --steps 30");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("with --restart-schedule weights and moments stay"));
+  RunShell("cp -r run whole; sed -i 's|/run\"|/whole\"|' whole/train.yaml");
+  const std::string extend =
+      "train.yaml --resume auto --steps 30 --restart-schedule --save-every 3";
+  result = RunShell("\"$horizon\" train --config whole/" + extend);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(
+      result.err,
+      HasSubstr("a new learning-rate schedule (cosine) begins after step 8, over 22 steps"));
+  EXPECT_EQ(RunShell("grep restart whole/train.yaml").exit_code, 1);
+  // Killed again and again; only the first start has the flag.
+  result = RunShell(
+      StrCat("code=137; tries=0; more='--steps 30 --restart-schedule --save-every 3'\n"
+             "while [ $code -ne 0 ]; do\n"
+             "  tries=$((tries + 1)); [ $tries -lt 60 ] || exit 99\n"
+             "  \"$horizon\" train --config run/train.yaml --resume auto $more 2>>log &\n"
+             "  pid=$!; ms=$((100 + RANDOM % 300 + tries * tries * 2))\n"
+             "  sleep $((ms / 1000)).$(printf %03d $((ms % 1000))); kill -9 $pid 2>/dev/null\n"
+             "  wait $pid; code=$?\n"
+             "  [ $code -eq 0 ] || [ $code -eq 137 ] || { tail -5 log; exit 98; }\n"
+             "  grep -q 'steps: 30' run/train.yaml && more=''\ndone\n",
+             kSameEnd));
+  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+}
+
+TEST(ExtendRun, WeightsAloneBecomeAModelToBeginWith) {
+  Prepare();
+  ProcessResult result = RunShell(Train("run", "--steps 8 --save weights"));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  result = RunShell(Train("again", "--steps 9 --resume run"));
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("--output FOLDER makes a model of it"));
+  result = RunShell(
+      "rm -rf made again; \"$horizon\" export run/checkpoints/step-00000008 --output made && " +
+      Train("again", "--model made --init weights --steps 2"));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+}
+
 }  // namespace
 }  // namespace horizon

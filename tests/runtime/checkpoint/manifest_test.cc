@@ -112,7 +112,8 @@ TEST(Manifest, OfVersion1HasNoFrozenTensors) {
 TEST(Manifest, OfVersion2HasWhatWasThere) {
   Manifest manifest = SmallManifest();
   std::string text = Replaced(WriteManifest(manifest), "\"version\": 3,", "\"version\": 2,");
-  for (const char* added : {"\"epochs\": 0, ", ", \"trained_tokens\": 0"}) {
+  for (const char* added :
+       {"\"epochs\": 0, ", "\"schedule_start\": 0, ", ", \"trained_tokens\": 0"}) {
     text = Replaced(text, added, "");
   }
   const absl::StatusOr<Manifest> read = ParseManifest("m.json", Sealed(text));
