@@ -117,6 +117,13 @@ class ViewWriter {
     loss("last", outcome_.has_value() ? outcome_->last_loss : std::nullopt);
     json_.EndObject();
     json_.Key("skipped").Integer(outcome_.has_value() ? outcome_->skipped : 0);
+    if (!view_.metrics.empty()) {
+      const StepMetrics& last = view_.metrics.lines().back();
+      if (last.epoch.has_value()) json_.Key("epoch").Number(*last.epoch);
+      if (last.trained_tokens.has_value()) {
+        json_.Key("trained_tokens").Integer(*last.trained_tokens);
+      }
+    }
   }
 
   void WriteFigures() {

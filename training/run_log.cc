@@ -40,12 +40,12 @@ void RunLog::OnStep(const StepProgress& progress) {
   last_line_ = clock_.Now();
   const double flops = flops_per_token_ * progress.tokens_per_second;
   const double left = static_cast<double>(progress.steps - progress.step) * progress.seconds;
-  log_.Info(StrCat("step ", progress.step, "/", progress.steps, "  loss ",
-                   ShortNumber(progress.loss), "  norm ", ShortNumber(progress.gradient_norm), "  ",
-                   ShortNumber(progress.tokens_per_second), " tokens/s (predicted ",
-                   ShortNumber(predicted_tokens_per_second_), ")  ",
-                   ShortNumber(100 * flops / peak_flops_), " % of peak  ",
-                   ToString(progress.host_bytes), "  ", DurationText(left), " left"));
+  log_.Info(StrCat(
+      "step ", progress.step, "/", progress.steps, "  epoch ", ShortNumber(progress.epoch),
+      "  loss ", ShortNumber(progress.loss), "  norm ", ShortNumber(progress.gradient_norm), "  ",
+      ShortNumber(progress.tokens_per_second), " tokens/s (predicted ",
+      ShortNumber(predicted_tokens_per_second_), ")  ", ShortNumber(100 * flops / peak_flops_),
+      " % of peak  ", ToString(progress.host_bytes), "  ", DurationText(left), " left"));
 }
 
 void RunLog::OnEvaluation(int64_t step, const Evaluation& evaluation) {

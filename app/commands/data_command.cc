@@ -68,7 +68,7 @@ class DataCommand : public Command {
     list.positionals = {{.name = "ACTION", .value = &action_, .help = "check"},
                         {.name = "FILE",
                          .value = &files_,
-                         .help = "Files to check (.jsonl, .ndjson, .json, .txt, .md)"}};
+                         .help = "Files or folders to check (.jsonl, .ndjson, .json, .txt, .md)"}};
     return list;
   }
 
@@ -83,7 +83,7 @@ class DataCommand : public Command {
                      TokenizerFor(context.io, settings.tokenizer, model_.value_or("")));
     ASSIGN_OR_RETURN(const int64_t vocab, VocabularyOf(context.io, tokenizer));
     ASSIGN_OR_RETURN(DataFiles files, DataFilesFrom(settings, tokenizer, vocab, sequence_));
-    files.paths = files_;
+    ASSIGN_OR_RETURN(files.paths, DataFilesOf(context.io, context.log, files_));
     const DataListener listener = LoggingListener(context.clock, context.log);
     const auto threads =
         threads_.value_or(std::clamp<int64_t>(std::thread::hardware_concurrency(), 1, 64));

@@ -77,7 +77,8 @@ class DemoCommand : public Command {
     TrainOptions train;
     train.model = output_ + "/config.json";
     train.init = "random";
-    train.data = output_ + "/stories.jsonl";
+    const std::string data = output_ + "/stories.jsonl";
+    train.data = {data};
     train.output = output_ + "/run";
     train.job.values.steps = steps_;
     train.job.sequence = 192;
@@ -97,7 +98,7 @@ class DemoCommand : public Command {
     RETURN_IF_ERROR(WriteTextFile(context.io, train.model, std::string(kConfig)));
     // A row has one problem or two.
     const StoryFile stories{.problems = 2 * steps_ * train.job.values.micro_batch};
-    RETURN_IF_ERROR(WriteStoryFile(context.io, train.data, stories));
+    RETURN_IF_ERROR(WriteStoryFile(context.io, data, stories));
     context.log.Info(StrCat("wrote ", stories.problems,
                             " word problems such as: ", MakeStoryProblem(0, 0).question));
     return TrainFromOptions(context, train, signals);

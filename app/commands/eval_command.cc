@@ -45,7 +45,7 @@ class EvalCommand : public Command {
          .required = true});
     add({.name = "data",
          .value = &files_,
-         .unit = "file",
+         .unit = "file or folder",
          .help = "Data to evaluate on; may be given several times",
          .required = true});
     add({.name = "sequence",
@@ -104,7 +104,7 @@ class EvalCommand : public Command {
     const int64_t sequence = sequence_.value_or(std::min<int64_t>(1024, spec.max_positions));
     ASSIGN_OR_RETURN(DataOptions options,
                      DataOptionsFrom(context.io, settings, tokenizer, spec, sequence));
-    options.files.paths = files_;
+    ASSIGN_OR_RETURN(options.files.paths, DataFilesOf(context.io, context.log, files_));
     std::optional<Questions> questions;
     if (exact_match_) {
       ASSIGN_OR_RETURN(questions, ReadQuestions(context.io, options.files, match_));

@@ -38,7 +38,10 @@ struct JobOption {
 };
 
 const JobOption kJobOptions[] = {
-    {"steps", "steps", "Updates to make", &TrainingJob::steps},
+    {"steps", "steps", "Updates to make", &TrainingJob::steps, "100, or as many as --epochs has"},
+    {"epochs", "passes",
+     "Train on every sample so many times, in place of --steps; the last step may be a short one",
+     &TrainingJob::epochs, "the data repeats for as long as there are --steps"},
     {"train", "pattern", "Train only tensors whose names match, such as 'model.layers.2[4-7].*'",
      &TrainingJob::train},
     {"freeze", "pattern", "Train no tensor whose name matches, such as '*embed*'",
@@ -191,8 +194,9 @@ void TrainJobOptions::AddTo(OptionList& list) {
                                      std::string(ToString(values.*field)))
                         .first->second;
           } else if constexpr (std::is_same_v<T, int64_t>) {
-            if (!declared.otherwise.empty()) return &sequence;
-            return &(values.*field);
+            if (declared.otherwise.empty()) return &(values.*field);
+            if (field == &TrainingJob::steps) return &steps;
+            return field == &TrainingJob::epochs ? &epochs : &sequence;
           } else {
             return &(values.*field);
           }
@@ -200,13 +204,27 @@ void TrainJobOptions::AddTo(OptionList& list) {
         declared.field);
   };
   for (const JobOption& declared : kJobOptions) {
-    list.options.push_back(Declare(declared, target_of(declared)));
+    Option option = Declare(declared, target_of(declared));
+    if (option.name == "steps") option.instead_of = "epochs";
+    if (option.name == "epochs") {
+      option.instead_of = "steps";
+      option.minimum = 1;  // in a job, 0 stands for none
+    }
+    list.options.push_back(std::move(option));
   }
 }
 
 absl::StatusOr<TrainingJob> TrainJobOptions::ToJob(const ModelSpec& spec, DeviceKind device) const {
+  if (steps.has_value() && epochs.has_value()) {
+    return absl::InvalidArgumentError(StrCat("--steps ", *steps, " and --epochs ", *epochs,
+                                             " both say how long to train: give one of them"));
+  }
   TrainingJob job = values;
   PlaceOn(device, job);
+  job.steps = steps.value_or(values.steps);
+  job.epochs = epochs.value_or(0);
+  // Until they are counted, no number of steps is too small for the warm-up.
+  if (epochs.has_value()) job.steps = std::max<int64_t>(1, job.warmup_steps);
   job.sequence = sequence.value_or(std::min<int64_t>(1024, spec.max_positions));
   // Choices were checked when the options were read.
   for (const auto& [name, word] : words) RETURN_IF_ERROR(SetWord(Find(name), word, job));

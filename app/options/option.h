@@ -43,6 +43,10 @@ struct Option {
   // that still use it are read as if they had the new name. Help, suggestions, messages and written
   // files have the new name only. Giving both is an error.
   std::string former_name = {};
+  // The name of another option that says the same in another way (steps, epochs), or empty. Given
+  // on the command line, this one empties the other, which a configuration file may have set. The
+  // other one's target is an optional.
+  std::string instead_of = {};
 };
 
 // An argument without a name. Arguments are filled in the order of declaration. A std::string is

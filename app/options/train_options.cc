@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "absl/strings/str_join.h"
 #include "app/options/config_file.h"
 #include "app/options/device_option.h"
 #include "common/documents/enum_words.h"
@@ -12,6 +13,7 @@
 #include "model/chat/date_text.h"
 #include "model/load_model_spec.h"
 #include "runtime/checkpoint/checkpoint_names.h"
+#include "training/data_settings.h"
 #include "training/run_folder/run_folder.h"
 
 namespace horizon {
@@ -35,15 +37,16 @@ void TrainOptions::AddTo(OptionList& list) {
        .choices = {"weights", "random"}});
   add({.name = "data",
        .value = &data,
-       .unit = "file",
+       .unit = "file or folder[:weight]",
        .help = "What to train on: text, .jsonl or .json of documents, conversations, questions "
-               "and answers, or token ids",
+               "and answers, or token ids; several times for several, with weights to draw from "
+               "them in proportion (a.jsonl:0.3)",
        .is_path = true,
        .required = true});
   data_flags.AddTo(list);
   add({.name = "eval-data",
        .value = &eval_data,
-       .unit = "file",
+       .unit = "file or folder",
        .help = "Held-out data, read as --data is, for loss and perplexity",
        .is_path = true});
   add({.name = "eval-share",
@@ -128,6 +131,11 @@ void TrainOptions::AddTo(OptionList& list) {
        .value = &resume,
        .unit = "auto|folder",
        .help = "Go on from the newest checkpoint of --output (auto), of another run, or from one"});
+  add({.name = "restart-schedule",
+       .value = &restart_schedule,
+       .help =
+           "With --resume and more --steps or --epochs: keep weights and moments, and begin the "
+           "learning-rate schedule anew over the added steps"});
   add({.name = "export-dtype",
        .value = &export_dtype,
        .unit = "type",
@@ -160,14 +168,18 @@ absl::StatusOr<TrainingSettings> TrainOptions::ToSettings(const CommandContext& 
       .save = {.every = save_every, .keep = keep, .must_succeed = on_save_failure == "stop"},
       .log_gradient_norms = log_gradient_norms,
       .folder = output,
-      .resume = resume};
+      .resume = resume,
+      .restart_schedule = restart_schedule};
   ASSIGN_OR_RETURN(settings.job, job.ToJob(spec, on.kind));
   settings.job.model = model;
-  settings.job.data = data;
+  settings.job.data = absl::StrJoin(data, ", ");
   settings.initial_weights = FolderWeights{.folder = model};
   if (init == "random") settings.initial_weights = RandomWeights{.seed = settings.job.seed};
   ASSIGN_OR_RETURN(settings.data, data_flags.ToSettings(context, output + ".tokens"));
   settings.data.shuffle = shuffle == "true";
+  for (const std::string& text : data) {
+    ASSIGN_OR_RETURN(settings.data.sources.emplace_back(), ReadWeightedData(context.io, text));
+  }
   settings.data.eval_file = eval_data;
   settings.data.eval_share = eval_share;
   if (plan != "auto") settings.plan.file = plan;
@@ -186,6 +198,9 @@ struct FromTheRoot {
   void operator()(std::optional<std::string>* path) const {
     if (path->has_value()) **path = AbsolutePath(**path);
   }
+  void operator()(std::vector<std::string>* paths) const {
+    for (std::string& path : *paths) path = AbsolutePath(path);
+  }
   template <typename T>
   void operator()(T*) const {}
 };
@@ -195,6 +210,7 @@ struct FromTheRoot {
 std::string TrainOptions::TextFor(Io& io, const DeviceName& on, const ChatChoice& chat) const {
   TrainOptions given = *this;
   given.device = ToString(on);  // its arithmetic is part of the run
+  if (!job.epochs.has_value()) given.job.steps = job.steps.value_or(job.values.steps);
   // A run that goes on another day has the same tokens.
   given.data_flags.chat.chat_date = DateText("%Y-%m-%d", chat.now);
   // These are names or paths.

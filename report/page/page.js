@@ -40,6 +40,7 @@ function renderSummary(data) {
     plainCard('state', element('span', {class: `state ${data.state}`}, data.state), planned ?
         `${data.steps_total.toLocaleString('en')} steps asked for` :
         `step ${data.steps_done.toLocaleString('en')} of ${data.steps_total.toLocaleString('en')}` +
+        (data.epoch === undefined ? '' : `, epoch ${short(data.epoch)}`) +
         (data.skipped ? `, ${data.skipped} skipped` : '')),
     plainCard('model', data.model.name, `${data.model.parameters.toLocaleString('en')} parameters; ` +
         `${job.micro_batch} × ${job.sequence} tokens` +

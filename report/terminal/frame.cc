@@ -151,7 +151,7 @@ class FrameWriter {
                                                : 0;
     StyledLine& line = Line();
     line.Add(StrCat("step ", WithCommas(static_cast<uint64_t>(view_.steps_done)), " of ",
-                    WithCommas(static_cast<uint64_t>(view_.steps_total)), "  "));
+                    WithCommas(static_cast<uint64_t>(view_.steps_total)), EpochText(), "  "));
     std::string after = "  " + Percent(std::floor(share * 100) / 100);
     const int64_t left = view_.steps_total - view_.steps_done;
     if (view_.state == RunState::kRunning && left > 0) {
@@ -165,6 +165,12 @@ class FrameWriter {
     }
     const int width = std::max(8, columns_ - line.width() - static_cast<int>(after.size()));
     line.Add(BarText(share, -1, width, style_), Tone::kGood).Add(after);
+  }
+
+  // ", epoch 1.5"; empty where the run does not say it.
+  std::string EpochText() const {
+    if (view_.metrics.empty() || !view_.metrics.lines().back().epoch.has_value()) return "";
+    return ", epoch " + ShortNumber(*view_.metrics.lines().back().epoch);
   }
 
   void AddFigures() {

@@ -20,7 +20,11 @@ std::string MetricsLine(const StepMetrics& metrics) {
   json.Key("loss").Number(metrics.loss);
   json.Key("gradient_norm").Number(metrics.gradient_norm);
   json.Key("learning_rate").Number(metrics.learning_rate);
+  if (metrics.epoch.has_value()) json.Key("epoch").Number(*metrics.epoch);
   json.Key("tokens").Integer(metrics.tokens);
+  if (metrics.trained_tokens.has_value()) {
+    json.Key("trained_tokens").Integer(*metrics.trained_tokens);
+  }
   json.Key("step_seconds").Number(metrics.step_time.value);
   json.Key("tokens_per_second").Number(metrics.tokens_per_second());
   json.Key("host_bytes").Unsigned(metrics.host_bytes.value());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,7 +18,13 @@ struct StepMetrics {
   double loss = 0;           // mean over the labelled tokens
   double gradient_norm = 0;  // before clipping
   double learning_rate = 0;
+  // Passes over the data after this step, 0.5 in the middle of the first. Empty: an older version
+  // wrote the line.
+  std::optional<double> epoch;
   int64_t tokens = 0;  // of the step, including padding
+  // Tokens with a label in all updates made so far. Empty: not known, because an older version
+  // wrote the line or the checkpoint that the run went on from.
+  std::optional<int64_t> trained_tokens;
   Seconds step_time;
   Bytes host_bytes;
   Bytes device_bytes;

@@ -46,6 +46,8 @@ class TrainingLoop {
     summary_.first_loss = counters_.first_loss.value_or(0);
     summary_.best_loss = counters_.best_loss.value_or(0);
     summary_.last_loss = counters_.last_loss.value_or(0);
+    summary_.epoch = run.data.passes();
+    summary_.trained_tokens = counters_.trained_tokens;
   }
 
   absl::StatusOr<RunSummary> Run() {
@@ -126,13 +128,16 @@ class TrainingLoop {
   absl::StatusOr<StepInput> Input(int64_t number) {
     ASSIGN_OR_RETURN(StepInput input, ReadStepInput(job_, number, run_.data));
     // A step begins before the one before it has ended, so both positions are needed.
-    positions_[number % 2] = run_.data.position();
+    places_[number % 2] = {.position = run_.data.position(), .passes = run_.data.passes()};
     if (SaveIsDue(number) && SavesWhileTraining()) run_.saving->saver.Begin(number);
     return input;
   }
 
   absl::StatusOr<Trainer::Next> OnStep(const Trainer::Report& report) {
     const StepResult& result = report.result;
+    if (result.applied && counters_.trained_tokens.has_value()) {
+      *counters_.trained_tokens += result.counted;
+    }
     ASSIGN_OR_RETURN(const ProcessMemory memory, ReadProcessMemory(run_.io));
     const StepProgress progress{
         .step = result.number,
@@ -140,6 +145,8 @@ class TrainingLoop {
         .loss = result.loss,
         .gradient_norm = result.gradient_norm,
         .learning_rate = LearningRateAt(job_, result.number),
+        .epoch = places_[result.number % 2].passes,
+        .trained_tokens = counters_.trained_tokens,
         .seconds = report.seconds,
         .tokens_per_second = static_cast<double>(summary_.tokens_per_step) / report.seconds,
         .host_bytes = memory.resident(),
@@ -196,7 +203,7 @@ class TrainingLoop {
             .model_fingerprint = run_.saving->model_fingerprint,
             .frozen = run_.saving->frozen,
             .data_fingerprint = run_.saving->data_fingerprint,
-            .data_position = positions_[step % 2],
+            .data_position = places_[step % 2].position,
             .generator_key = job_.seed,
             .counters = counters_,
             .metrics_lines = step};
@@ -272,7 +279,9 @@ class TrainingLoop {
                      .loss = progress.loss,
                      .gradient_norm = progress.gradient_norm,
                      .learning_rate = progress.learning_rate,
+                     .epoch = progress.epoch,
                      .tokens = summary_.tokens_per_step,
+                     .trained_tokens = progress.trained_tokens,
                      .step_time = Seconds{progress.seconds},
                      .host_bytes = progress.host_bytes,
                      .device_bytes = progress.device_bytes,
@@ -299,6 +308,8 @@ class TrainingLoop {
     summary_.first_loss = *counters_.first_loss;
     summary_.last_loss = progress.loss;
     summary_.best_loss = *counters_.best_loss;
+    summary_.epoch = progress.epoch;
+    summary_.trained_tokens = progress.trained_tokens;
     summary_.seconds += progress.seconds;
     seconds_.Add(progress.seconds);
   }
@@ -306,7 +317,12 @@ class TrainingLoop {
   const TrainingRun& run_;
   const TrainingJob& job_;
   RunCounters counters_;
-  DataPosition positions_[2];  // after the input of a step, by its number modulo 2
+  // Where the data stands after the input of a step, by its number modulo 2.
+  struct Place {
+    DataPosition position;
+    double passes = 0;
+  };
+  Place places_[2];
   RunSummary summary_;
   EvenSample seconds_{kSecondsToKeep};
   MedianDurations durations_{StepsToKeep()};

@@ -27,6 +27,8 @@ struct StepProgress {
   double loss = 0;
   double gradient_norm = 0;
   double learning_rate = 0;
+  double epoch = 0;                       // passes over the data so far
+  std::optional<int64_t> trained_tokens;  // StepMetrics::trained_tokens
   double seconds = 0;
   double tokens_per_second = 0;
   Bytes host_bytes;     // resident memory of the process now
@@ -102,6 +104,8 @@ struct RunSummary {
   double step_seconds = 0;
   double seconds = 0;  // sum over all steps
   int64_t tokens_per_step = 0;
+  double epoch = 0;                       // passes over the data
+  std::optional<int64_t> trained_tokens;  // StepMetrics::trained_tokens
   // For each operation of a steady step, the median duration over the last steps; empty when there
   // was no steady step.
   StepDurations durations;

@@ -70,6 +70,21 @@ TEST(ViewJson, ARunHasBothTimelinesAndItsFiguresUnrounded) {
   EXPECT_EQ(*At(root, {"plan", "buffer_depth"}).As<int64_t>(), view->plan.buffer_depth);
 }
 
+TEST(ViewJson, TheEpochIsThereWhereTheLastStepSaysIt) {
+  const std::unique_ptr<Io> io = MakePosixIo();
+  absl::StatusOr<RunView> view = ReadRun(*io, MadeRun(*io));
+  ASSERT_TRUE(view.ok()) << view.status();
+  EXPECT_EQ(Parse(*view).root.Find("epoch"), nullptr);
+  StepMetrics line = view->metrics.lines().back();
+  ++line.step;
+  line.epoch = 0.25;
+  line.trained_tokens = 170;
+  view->metrics.Add(line);
+  const Document document = Parse(*view);
+  EXPECT_EQ(Number(At(document.root, {"epoch"})), 0.25);
+  EXPECT_EQ(Number(At(document.root, {"trained_tokens"})), 170);
+}
+
 // What a memory holds never passes what is laid out for it, and something is always there.
 TEST(ViewJson, MemoryOverAStepStaysWithinTheLayout) {
   const RunView view = MadeView();

@@ -106,11 +106,26 @@ TEST(TrainJobOptions, EveryOptionSetsItsField) {
   const absl::StatusOr<TrainingJob> job = TrainJob(words);
   ASSERT_TRUE(job.ok()) << job.status();
   EXPECT_EQ(*job, wanted);
-  // None is left out above; one was given twice.
+  // None but --epochs is left out above; one was given twice.
   TrainJobOptions all;
   OptionList list;
   all.AddTo(list);
-  EXPECT_EQ(words.size() - 1, list.options.size());
+  EXPECT_EQ(words.size(), list.options.size());
+}
+
+TEST(TrainJobOptions, ARunIsAsLongAsItsStepsOrAsItsEpochs) {
+  absl::StatusOr<TrainingJob> job = TrainJob({});
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->steps, 100);
+  EXPECT_EQ(job->epochs, 0);
+  // How many steps that is depends on the data, so no warm-up is too long yet.
+  job = TrainJob({"--epochs=3", "--warmup=5000"});
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->epochs, 3);
+  EXPECT_THAT(std::string(TrainJob({"--epochs=3", "--steps=7"}).status().message()),
+              AllOf(HasSubstr("--steps 7"), HasSubstr("--epochs 3"), HasSubstr("one of them")));
+  EXPECT_FALSE(TrainJob({"--epochs=0"}).ok());
+  EXPECT_FALSE(TrainJob({"--epochs=1.5"}).ok());
 }
 
 TEST(TrainJobOptions, TheFormerNameOfTheLearningRateScheduleIsStillRead) {

@@ -150,6 +150,17 @@ TEST(DrawFrame, ARunThatHasJustBegunShowsWhatIsPredicted) {
             HasSubstr("no step has ended yet"), Not(HasSubstr("evaluated"))));
 }
 
+// Runs of older versions do not say it.
+TEST(DrawFrame, TheEpochIsShownWhereTheRunSaysIt) {
+  RunView view = SmallView();
+  EXPECT_THAT(Drawn(view, {.columns = 100}, {}), Not(HasSubstr("epoch")));
+  StepMetrics line = view.metrics.lines().back();
+  ++line.step;
+  line.epoch = 1.25;
+  view.metrics.Add(line);
+  EXPECT_THAT(Drawn(view, {.columns = 100}, {}), HasSubstr("step 30 of 40, epoch 1.25  "));
+}
+
 TEST(DrawFrame, LossesThatAreNotFiniteAreSaidAndLeftOut) {
   RunView view = SmallView();
   const std::vector<StepMetrics> lines = view.metrics.lines();

@@ -37,6 +37,16 @@ TEST(Metrics, ALineHoldsExactlyTheFieldsInTheirOrder) {
   EXPECT_EQ(MetricsLine(Example(1)), kExampleLine);
 }
 
+TEST(Metrics, EpochAndTrainedTokensAreWrittenWhereTheyAreKnown) {
+  StepMetrics metrics = Example(1);
+  metrics.epoch = 1.0 / 3.0;
+  metrics.trained_tokens = 700;
+  std::string expected(kExampleLine);
+  expected.replace(expected.find("\"tokens\": 1024,"), 15,
+                   "\"epoch\": 0.3333333333333333, \"tokens\": 1024, \"trained_tokens\": 700,");
+  EXPECT_EQ(MetricsLine(metrics), expected);
+}
+
 TEST(Metrics, GradientNormsAreAnObjectAtTheEnd) {
   StepMetrics metrics = Example(1);
   metrics.gradient_norms = {{"model.norm.weight", 0.25}, {"a \"b\"", 1}};
