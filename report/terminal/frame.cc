@@ -193,15 +193,18 @@ class FrameWriter {
                       " a step"));
       return;
     }
-    // Where the window is too narrow for all of it, the errors say enough, then the figures do.
-    for (const FigureDetail detail :
-         {FigureDetail::kPrediction, FigureDetail::kError, FigureDetail::kNone}) {
+    // A narrow window has less beside the figures, first of the second one.
+    using enum FigureDetail;
+    for (const auto& [speed, step] : {std::pair{kPrediction, kPrediction},
+                                      {kPrediction, kError},
+                                      {kError, kError},
+                                      {kNone, kNone}}) {
       line = StyledLine();
       AddCompared(line, outcome_->tokens_per_second, Rate(outcome_->tokens_per_second.measured),
-                  Rate(outcome_->tokens_per_second.predicted), " tokens/s", detail);
+                  Rate(outcome_->tokens_per_second.predicted), " tokens/s", speed);
       line.Add("   ");
       AddCompared(line, outcome_->step_seconds, ToString(Seconds{outcome_->step_seconds.measured}),
-                  ToString(Seconds{outcome_->step_seconds.predicted}), " a step", detail);
+                  ToString(Seconds{outcome_->step_seconds.predicted}), " a step", step);
       if (line.width() <= columns_) break;
     }
     AddLoss();
