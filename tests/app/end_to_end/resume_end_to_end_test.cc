@@ -117,6 +117,19 @@ TEST(ResumeCommand, ASignalSavesAndTheRunGoesOn) {
   }
 }
 
+// A run that goes on at a step with an evaluation evaluates it again, for its summary.
+TEST(ResumeCommand, AnEvaluationThatIsMadeAgainIsWrittenOnce) {
+  Prepare();
+  const ProcessResult result =
+      RunShell(StrCat(Train("run", "--metrics tensorboard --steps 20"), " && ",
+                      Train("run", "--metrics tensorboard --steps 40 --resume auto")));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  std::map<std::string, std::map<int64_t, float>> shown = ScalarsOf("run");
+  EXPECT_EQ(shown["eval/loss"], FiguresOf("run/eval.jsonl", "loss"));
+  EXPECT_EQ(shown["eval/loss"].size(), 2u);
+  EXPECT_EQ(shown["train/loss"].size(), 40u);
+}
+
 // As when it is killed between the two.
 TEST(ResumeCommand, ARunThatWasSavedAndNotEvaluatedMakesTheEvaluation) {
   Prepare();
