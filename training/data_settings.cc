@@ -11,6 +11,7 @@
 
 #include "common/check.h"
 #include "common/files/make_folders.h"
+#include "common/progress_line.h"
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
 #include "common/units.h"
@@ -185,12 +186,13 @@ absl::StatusOr<std::optional<std::string>> ChosenChatTemplate(Io& io, const Data
 }
 
 DataListener LoggingListener(Clock& clock, Log& log) {
-  auto last_logged = std::make_shared<Nanoseconds>(clock.Now());
+  auto line = std::make_shared<ProgressLine>(log, clock);
   return {.progress =
-              [&clock, &log, last_logged](std::string_view what, Bytes done, Bytes all) {
-                if (clock.Now() - *last_logged >= std::chrono::seconds(2) && all > 0_B) {
-                  *last_logged = clock.Now();
-                  log.Info(StrCat(what, " the data: ", ToString(done), " of ", ToString(all)));
+              [line](std::string_view what, Bytes done, Bytes all) {
+                if (all > 0_B && line->IsDue()) {
+                  const double share = static_cast<double>(done) / static_cast<double>(all);
+                  line->Show({{StrCat(what, " the data: ", ToString(done), " of ", ToString(all))},
+                              {StrCat(", ", static_cast<int>(100 * share), " %"), 1}});
                 }
                 return absl::OkStatus();
               },

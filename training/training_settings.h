@@ -3,11 +3,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/units.h"
 #include "runtime/checkpoint/state_part.h"
 #include "runtime/execution/compute_device.h"
 #include "runtime/execution/trainer.h"
+#include "runtime/loop/metrics_sink.h"
 #include "schedule/training_job.h"
 #include "training/data_settings.h"
 #include "training/initial_weights.h"
@@ -44,6 +46,7 @@ struct TrainingSettings {
   SaveSettings save;
   NonFinitePolicy non_finite = NonFinitePolicy::kStop;
   bool log_gradient_norms = false;
+  std::vector<MetricsFormat> metrics;  // written besides metrics.jsonl and eval.jsonl
   NumberType export_type = NumberType::kBf16;
   std::string folder;                 // the run folder (run_folder.h)
   std::optional<std::string> resume;  // "auto", or the folder of a run or a checkpoint

@@ -84,14 +84,7 @@ class DataCommand : public Command {
     ASSIGN_OR_RETURN(const int64_t vocab, VocabularyOf(context.io, tokenizer));
     ASSIGN_OR_RETURN(DataFiles files, DataFilesFrom(settings, tokenizer, vocab, sequence_));
     ASSIGN_OR_RETURN(files.paths, DataFilesOf(context.io, context.log, files_));
-    const DataListener listener = LoggingListener(context.clock, context.log);
-    const auto threads =
-        threads_.value_or(std::clamp<int64_t>(std::thread::hardware_concurrency(), 1, 64));
-    ASSIGN_OR_RETURN(
-        const DataCheck check,
-        CheckData(context.io, files, static_cast<int>(threads), [&](Bytes done, Bytes all) {
-          return listener.progress("tokenising", done, all);
-        }));
+    ASSIGN_OR_RETURN(const DataCheck check, Check(context, files));
     const MaskStyle style = context.output.has_colour() ? MaskStyle::kColour : MaskStyle::kBrackets;
     RETURN_IF_ERROR(json_ ? context.output.Write(DataCheckJson(files, check))
                           : context.output.WriteRaw(DataCheckText(files, check, style)));
@@ -101,6 +94,15 @@ class DataCommand : public Command {
   }
 
  private:
+  absl::StatusOr<DataCheck> Check(const CommandContext& context, const DataFiles& files) const {
+    const DataListener listener = LoggingListener(context.clock, context.log);
+    const auto threads =
+        threads_.value_or(std::clamp<int64_t>(std::thread::hardware_concurrency(), 1, 64));
+    return CheckData(context.io, files, static_cast<int>(threads), [&](Bytes done, Bytes all) {
+      return listener.progress("tokenising", done, all);
+    });
+  }
+
   // The model's where its config.json says; else what the tokenizer can give.
   absl::StatusOr<int64_t> VocabularyOf(Io& io, const ModelTokenizer& tokenizer) const {
     if (model_.has_value()) {

@@ -9,6 +9,7 @@
 #include "app/version.h"
 #include "common/documents/json.h"
 #include "common/failure_source.h"
+#include "common/progress_line.h"
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
 #include "planner/profile/host/host_limits.h"
@@ -51,6 +52,7 @@ class SelftestCommand : public Command {
   absl::Status Run(const CommandContext& context) override {
     ASSIGN_OR_RETURN(const ChosenDevice device, ChooseDevice(context, device_));
     ASSIGN_OR_RETURN(const HostLimits host, ReadHostLimits(context.io));
+    std::optional<ProgressLine> line(std::in_place, context.log, context.clock);
     const SelftestReport report =
         RunSelftest({.device = device.name,
                      .threads = static_cast<int>(threads_.value_or(host.cores)),
@@ -58,8 +60,9 @@ class SelftestCommand : public Command {
                      .clock = context.clock,
                      .log = context.log,
                      .on_begin = [&](const std::string& section) {
-                       context.log.Info(StrCat("checking: ", section));
+                       line->Show({{StrCat("checking: ", section)}});
                      }});
+    line.reset();
     const std::string where = Describe(device, host);
     RETURN_IF_ERROR(
         context.output.Write(json_ ? Json(report, device, where) : Text(report, where)));

@@ -7,6 +7,7 @@
 #include "app/commands/commands.h"
 #include "app/options/device_option.h"
 #include "app/this_machine.h"
+#include "common/progress_line.h"
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
 #include "experiments/measured/plan_ranks.h"
@@ -81,9 +82,11 @@ class ValidateCommand : public Command {
     std::vector<MeasuredCase> cases = ValidationCases(
         quick_ ? ValidationSize::kQuick : ValidationSize::kFull, profile.host.cores);
     RETURN_IF_ERROR(KeepNamed(cases));
+    std::optional<ProgressLine> line(std::in_place, context.log, context.clock);
     ASSIGN_OR_RETURN(Validation validation, Validate(cases, options, [&](const std::string& name) {
-                       context.log.Info(StrCat("running: ", name));
+                       line->Show({{StrCat("running: ", name)}});
                      }));
+    line.reset();
     validation.other = beside_.value_or("");
     return context.output.Write(json_ ? validation.Json() : validation.Text());
   }
@@ -108,13 +111,15 @@ class ValidateCommand : public Command {
   }
 
   absl::Status CompareRanks(const CommandContext& context, const MeasuredOptions& options) const {
+    std::optional<ProgressLine> line(std::in_place, context.log, context.clock);
     const auto on_case = [&](const std::string& name) {
-      context.log.Info(StrCat("running the plans of: ", name));
+      line->Show({{StrCat("running the plans of: ", name)}});
     };
     std::vector<RankLimits> cases = RankCases(quick_ ? RankSize::kQuick : RankSize::kFull);
     RETURN_IF_ERROR(KeepNamed(cases));
     ASSIGN_OR_RETURN(const PlanRanks ranks,
                      MeasurePlanRanks(cases, {.measured = options, .on_case = on_case}));
+    line.reset();
     return context.output.Write(json_ ? ranks.Json() : ranks.Text());
   }
 

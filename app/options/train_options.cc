@@ -13,6 +13,7 @@
 #include "model/chat/date_text.h"
 #include "model/load_model_spec.h"
 #include "runtime/checkpoint/checkpoint_names.h"
+#include "runtime/loop/metrics_sink.h"
 #include "training/data_settings.h"
 #include "training/run_folder/run_folder.h"
 
@@ -97,6 +98,12 @@ void TrainOptions::AddTo(OptionList& list) {
        .value = &machine,
        .unit = "name or file",
        .help = "Plan with this profile instead of the one measured here (`horizon profile`)"});
+  add({.name = "metrics",
+       .value = &metrics,
+       .unit = "format",
+       .help =
+           "Also write the figures of each step for TensorBoard; metrics.jsonl is always written",
+       .choices = AllWords<MetricsFormat>()});
   add({.name = "log-gradient-norms",
        .value = &log_gradient_norms,
        .help = "Add the norm of every tensor's gradient to metrics.jsonl"});
@@ -184,6 +191,10 @@ absl::StatusOr<TrainingSettings> TrainOptions::ToSettings(const CommandContext& 
   settings.data.eval_share = eval_share;
   if (plan != "auto") settings.plan.file = plan;
   ASSIGN_OR_RETURN(settings.save.mode, ReadSaveMode(save));
+  for (const std::string& word : metrics) {
+    ASSIGN_OR_RETURN(const MetricsFormat format, ParseWord<MetricsFormat>(word));
+    settings.metrics.push_back(format);
+  }
   ASSIGN_OR_RETURN(settings.non_finite, ParseWord<NonFinitePolicy>(on_non_finite));
   ASSIGN_OR_RETURN(settings.export_type, ParseWord<NumberType>(export_dtype));
   settings.options_text = TextFor(context.io, on, settings.data.chat);

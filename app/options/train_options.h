@@ -38,6 +38,7 @@ struct TrainOptions {
   std::optional<BytesPerSecond> link;
   std::optional<int64_t> threads;
   std::optional<std::string> machine;
+  std::vector<std::string> metrics = {"jsonl"};
   bool log_gradient_norms = false;
   std::string on_non_finite = "stop";
   std::string save = "full";

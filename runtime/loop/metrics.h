@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "common/files/io.h"
 #include "common/units.h"
 
@@ -51,6 +52,10 @@ struct EvaluationLine {
 };
 // Formats the line, without a newline.
 std::string EvaluationText(const EvaluationLine& line);
+
+// The step of the last complete line of such a file, or 0 if it has none or is missing. DataLoss
+// where a line has no step.
+absl::StatusOr<int64_t> LastStep(Io& io, const std::string& path);
 
 // Truncates a file of lines that begin with {"step": N to the steps up to `last`, for a run that
 // resumes after that step. An incomplete line at the end is removed too; a missing file is no

@@ -191,7 +191,7 @@ TEST(Horizon, WritesNoColourToAFile) {
 
 TEST(Horizon, ColoursATerminalUnlessToldNotTo) {
   // `script` gives the program a terminal.
-  const ProcessResult colour = RunShell("script -qec \"'$horizon' modle\" /dev/null");
+  const ProcessResult colour = RunShell("TERM=xterm script -qec \"'$horizon' modle\" /dev/null");
   EXPECT_THAT(colour.out, HasSubstr("error:\x1b[0m "));
   const ProcessResult plain = RunShell("NO_COLOR=1 script -qec \"'$horizon' modle\" /dev/null");
   EXPECT_THAT(plain.out, HasSubstr("did you mean"));
