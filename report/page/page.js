@@ -337,8 +337,10 @@ function fieldText(name, value) {
   return /^[a-z0-9_-]+$/.test(value) && name !== 'model' && name !== 'data' ? spaced(value) : String(value);
 }
 
+const reasonText = (text) => spaced(text).replace(/\bfalse\b/g, 'no').replace(/\btrue\b/g, 'yes');
+
 function renderPlan(data) {
-  const reasons = Object.fromEntries(data.reasons.map(({field, text}) => [field, spaced(text)]));
+  const reasons = Object.fromEntries(data.reasons.map(({field, text}) => [field, reasonText(text)]));
   const hidden = new Set(['version', 'model_fingerprint', 'model']);
   const rows = Object.entries(data.plan).filter(([name]) => !hidden.has(name)).map(
       ([name, value]) => [fieldCell(name), fieldText(name, value), reasons[name] || '']);
@@ -370,7 +372,8 @@ function machineFormat(name) {
 
 // "device.gemm_bf16" is "device: gemm bf16"; the unit stands with the value.
 const machineName = (path) => spaced(path.replace(/_?(bytes|flops|parameters)_per_second$/, ' rate')
-    .replace(/_?seconds$/, '').replace(/_?bytes$/, '')).replaceAll('.', ': ');
+    .replace(/_?seconds$/, '').replace(/_?bytes$/, '').replace(/h2d/g, 'to device')
+    .replace(/d2h/g, 'from device')).replaceAll('.', ': ');
 
 function machineRows(prefix, value, rows) {
   for (const [name, field] of Object.entries(value)) {
@@ -388,8 +391,8 @@ function machineRows(prefix, value, rows) {
     const format = machineFormat(path);
     const text = 'value' in field ? format(field.value) : curveText(field.points, format);
     rows.push([{text: machineName(path), title: path}, text, field.origin, field.spread === undefined ? '' :
-        `${number(2).format(100 * field.spread)} % in ${field.repeats} runs`,
-    field.source + (field.when ? ` (${field.when})` : '')]);
+        `${number(2).format(100 * field.spread)} % in ${field.repeats} ${field.repeats === 1 ? 'run' : 'runs'}`,
+    plainText(field.source) + (field.when ? ` (${field.when})` : '')]);
   }
 }
 
@@ -419,7 +422,7 @@ function renderMachine(data) {
   machineRows('', figures, rows);
   fill('machine', element('p', {}, `${machine.name}: ${plainText(machine.summary)}. The device is ` +
       `${machine.device.name}, the host ${machine.host.name}.`),
-  table('What the prediction rests on', [['figure', 'text'], ['value', 'number'],
+  table('What the prediction rests on', [['figure', 'text'], ['value', 'text'],
     ['origin', 'text'], ['spread', 'number'], ['source', 'text']], rows),
   contentionTable(contention));
 }
