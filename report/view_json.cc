@@ -10,6 +10,7 @@
 
 #include "common/documents/json.h"
 #include "model/stages.h"
+#include "report/operation_family.h"
 #include "schedule/timeline/memory_use.h"
 
 namespace horizon {
@@ -199,6 +200,12 @@ class ViewWriter {
               [&](const EnumWord<Lane>& lane) { json_.String(lane.word); });
     WriteList("kinds", WordsOf(OperationKind{}), json_,
               [&](const EnumWord<OperationKind>& kind) { json_.String(kind.word); });
+    WriteList("families", WordsOf(OperationFamily{}), json_,
+              [&](const EnumWord<OperationFamily>& family) { json_.String(family.word); });
+    WriteList("family_of_kind", WordsOf(OperationKind{}), json_,
+              [&](const EnumWord<OperationKind>& kind) {
+                json_.Integer(static_cast<int64_t>(FamilyOf(kind.value)));
+              });
     WriteOperations();
     json_.Key("predicted").BeginObject();
     WriteTimes(timelines.predicted, timelines.awaited, view_.prediction.prediction.step_seconds);

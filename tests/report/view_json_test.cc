@@ -57,6 +57,10 @@ TEST(ViewJson, ARunHasBothTimelinesAndItsFiguresUnrounded) {
   for (const char* key : {"name", "lane", "kind", "bytes"}) {
     EXPECT_EQ(Length(At(root, {"timelines", "operations", key})), operations) << key;
   }
+  // A family for each kind, and a name for each family.
+  EXPECT_EQ(Length(At(root, {"timelines", "families"})), 6u);
+  EXPECT_EQ(Length(At(root, {"timelines", "family_of_kind"})),
+            Length(At(root, {"timelines", "kinds"})));
   for (const char* half : {"predicted", "measured"}) {
     for (const char* key : {"start_ns", "end_ns", "awaited"}) {
       EXPECT_EQ(Length(At(root, {"timelines", half, key})), operations) << half << key;
