@@ -58,6 +58,7 @@ rule 'sockets stay in report/live/http_server.cc' \
 rule 'terminals are asked in report/terminal/screen.cc' \
   "$(call 'ioctl|tcgetattr|tcsetattr|openpty|forkpty')|$(include 'termios\.h|pty\.h|poll\.h|curses\.h')" "$terminal"
 rule 'Boost.JSON stays in common/documents/json.cc' "$(include 'boost/json')" 'common/documents/json\.cc'
+rule 'Eigen stays in common/least_squares.cc' "$(include '(eigen3/|unsupported/)?Eigen/')" 'common/least_squares\.cc'
 rule 'yaml-cpp stays in common/documents/yaml.cc' "$(include 'yaml-cpp')" 'common/documents/yaml\.cc'
 rule 'Boost.Program_options stays in app/options/command_line.cc' "$(include 'boost/program_options')" \
   'app/options/command_line\.cc'
@@ -77,7 +78,7 @@ rule 'nothing waits for a whole CUDA device' \
 rule 'a .cu file does not include Abseil' "$(include 'absl/')" '.*\.(cc|h|cuh)'
 rule 'libraries do not print' \
   "std::(cout|cerr|clog)|$(call 'printf|fprintf|puts|fputs|putchar|perror')|$(include 'iostream')" \
-  'common/(log|progress)\.cc|common/check\.h|experiments/fit_calibration\.cc'
+  'common/(log|progress)\.cc|common/check\.h|experiments/(fit_calibration|prediction_errors)\.cc'
 rule 'errors are Status, not exceptions' '(^|[^A-Za-z0-9_])throw([^A-Za-z0-9_]|$)' \
   'common/documents/yaml\.cc'
 rule 'bad input is no assertion' "$(call 'assert')|$(include 'cassert|assert\.h')" '-'

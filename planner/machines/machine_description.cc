@@ -115,8 +115,7 @@ double DescribedLink::nominal_bytes_per_second() const {
 }
 
 std::string DescribedLink::Text() const {
-  const std::string nominal =
-      absl::StrFormat("%.4g GB/s nominal", nominal_bytes_per_second() / 1e9);
+  std::string nominal = absl::StrFormat("%.4g GB/s nominal", nominal_bytes_per_second() / 1e9);
   switch (kind) {
     case LinkKind::kPcie:
       return StrCat("PCIe ", generation, " x", lanes, ": ", nominal);

@@ -24,6 +24,7 @@
 namespace horizon {
 namespace {
 
+using Direction = CostModel::Direction;
 using Pages = CostModel::Pages;
 
 constexpr size_t kCores = static_cast<size_t>(Resource::kCores);

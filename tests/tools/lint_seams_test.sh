@@ -105,6 +105,7 @@ refused runtime/device/cuda_device.cc 'cudaDeviceSynchronize();'
 refused runtime/device/cuda_device.cc 'cudaMemcpy(to, from, bytes, kind);'
 refused runtime/cuda_kernels.cc 'cudaMalloc(&memory, bytes);'
 refused common/documents/json.cc '#include <yaml-cpp/yaml.h>'
+refused experiments/fit.cc '#include <eigen3/Eigen/Dense>'
 refused app/commands/model_command.cc '#include <boost/program_options.hpp>'
 refused common/a.h 'inline void F() { ::unlink("x"); }'
 refused runtime/device/a.cc 'void* p = mmap(nullptr, 1, 0, 0, -1, 0);'
@@ -128,6 +129,7 @@ accepted report/live/access_token.cc '#include <sys/random.h>' 'getrandom(p, 16,
 accepted report/terminal/screen.cc '#include <termios.h>' '#include <unistd.h>' \
   'ioctl(1, TIOCGWINSZ, &window);' '::read(STDIN_FILENO, &key, 1);'
 accepted common/documents/yaml.cc '#include <yaml-cpp/yaml.h>'
+accepted common/least_squares.cc '#include <eigen3/Eigen/Dense>'
 accepted app/options/command_line.cc '#include <boost/program_options.hpp>'
 accepted app/main.cc 'std::getenv("NO_COLOR");'
 accepted kernels/scale.cu '#include <cuda_runtime.h>' '__shared__ Shared<float, 256> tile;' \
