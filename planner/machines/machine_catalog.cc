@@ -13,6 +13,8 @@
 #include "common/text/quote.h"
 #include "common/text/str_cat.h"
 #include "planner/machines/machine_catalog_data.h"
+#include "planner/machines/machine_names.h"
+#include "planner/machines/scale_dram.h"
 
 namespace horizon {
 namespace {
@@ -26,9 +28,9 @@ absl::Status NoSuchMachine(std::string_view name_or_file) {
              DidYouMean(name_or_file, names), " (known names: ", absl::StrJoin(names, ", "), ")"));
 }
 
-Origin GivenByHand() {
-  return {.kind = OriginKind::kAssumed, .source = "given on the command line"};
-}
+constexpr char kGiven[] = "given on the command line";
+
+Origin GivenByHand() { return {.kind = OriginKind::kAssumed, .source = kGiven}; }
 
 Figure GivenFigure(double value) {
   CHECK(value > 0);
@@ -81,17 +83,44 @@ std::vector<std::string> MachineNames() {
   return names;
 }
 
-absl::StatusOr<HardwareProfile> LoadMachine(Io& io, std::string_view name_or_file) {
-  if (const MachineEntry* entry = FindMachine(name_or_file)) {
-    ASSIGN_OR_RETURN(const Document document,
-                     ParseJson(StrCat("machines/", entry->name, ".json"), entry->json));
-    return ReadProfile(document);
+namespace {
+
+absl::StatusOr<HardwareProfile> ReadEntry(const MachineEntry& entry) {
+  ASSIGN_OR_RETURN(const Document document,
+                   ParseJson(StrCat("machines/", entry.name, ".json"), entry.json));
+  return ReadProfile(document);
+}
+
+absl::StatusOr<std::vector<NamedMachine>> NamedMachines() {
+  std::vector<NamedMachine> machines;
+  for (const MachineEntry& entry : MachineCatalog()) {
+    ASSIGN_OR_RETURN(const HardwareProfile profile, ReadEntry(entry));
+    machines.push_back({.name = std::string(entry.name),
+                        .device = profile.device.name,
+                        .memory_bytes = profile.device.memory_bytes.value});
   }
-  const std::string file(name_or_file);
-  const absl::StatusOr<FileInfo> info = io.Info(file);
-  if (absl::IsNotFound(info.status())) return NoSuchMachine(name_or_file);
-  if (!info.ok()) return info.status();
-  return LoadProfile(io, file);
+  return machines;
+}
+
+}  // namespace
+
+absl::StatusOr<const MachineEntry*> FindTypedMachine(Io& io, std::string_view name_or_file) {
+  if (const MachineEntry* entry = FindMachine(name_or_file)) return entry;
+  const absl::StatusOr<FileInfo> info = io.Info(std::string(name_or_file));
+  if (info.ok()) return nullptr;
+  if (!absl::IsNotFound(info.status())) return info.status();
+  ASSIGN_OR_RETURN(const std::vector<NamedMachine> machines, NamedMachines());
+  const std::vector<std::string> called = MachinesCalled(name_or_file, machines);
+  if (called.empty()) return NoSuchMachine(name_or_file);
+  if (called.size() == 1) return FindMachine(called.front());
+  return absl::InvalidArgumentError(StrCat("several machines are called ", Quoted(name_or_file),
+                                           ": ", absl::StrJoin(called, ", "),
+                                           "; name one of them"));
+}
+
+absl::StatusOr<HardwareProfile> LoadMachine(Io& io, std::string_view name_or_file) {
+  ASSIGN_OR_RETURN(const MachineEntry* const entry, FindTypedMachine(io, name_or_file));
+  return entry == nullptr ? LoadProfile(io, std::string(name_or_file)) : ReadEntry(*entry);
 }
 
 namespace {
@@ -108,6 +137,7 @@ std::string OverridesText(const MachineOverrides& overrides) {
       [&] { return StrCat(ToString(*overrides.host_memory), " of host memory"); });
   add(overrides.device_memory.has_value(),
       [&] { return StrCat(ToString(*overrides.device_memory), " of device memory"); });
+  add(overrides.dram.has_value(), [&] { return StrCat("DRAM of ", ToString(*overrides.dram)); });
   add(overrides.link.has_value(), [&] { return StrCat("a link of ", ToString(*overrides.link)); });
   add(overrides.link_limit.has_value(),
       [&] { return StrCat("copies held to ", ToString(*overrides.link_limit)); });
@@ -138,6 +168,9 @@ HardwareProfile WithOverrides(HardwareProfile machine, const MachineOverrides& o
   if (overrides.device_memory.has_value()) {
     machine.device.memory_bytes =
         GivenFigure(static_cast<double>(overrides.device_memory->value()));
+  }
+  if (overrides.dram.has_value()) {
+    machine = WithDram(std::move(machine), *overrides.dram, kGiven);
   }
   if (overrides.link.has_value()) SetLink(machine.link, *overrides.link);
   if (overrides.link_limit.has_value()) {

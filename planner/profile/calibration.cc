@@ -212,8 +212,9 @@ HardwareProfile WithCalibration(HardwareProfile profile, const Calibration& cali
 }
 
 absl::StatusOr<HardwareProfile> LoadCalibratedMachine(Io& io, std::string_view name_or_file) {
+  ASSIGN_OR_RETURN(const MachineEntry* const entry, FindTypedMachine(io, name_or_file));
   ASSIGN_OR_RETURN(HardwareProfile profile, LoadMachine(io, name_or_file));
-  if (FindMachine(name_or_file) == nullptr) return profile;
+  if (entry == nullptr) return profile;
   return WithCalibration(std::move(profile), BuiltInCalibration());
 }
 

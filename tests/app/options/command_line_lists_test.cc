@@ -153,15 +153,15 @@ TEST(Rate, OthersAreRefusedWithWhatWouldBeRight) {
 }
 
 TEST(Size, KeepsToItsBounds) {
-  for (const char* good : {"1KiB", "4096"}) {
+  for (const char* good : {"1KiB", "4096B"}) {
     Targets targets;
     EXPECT_EQ(Parse(targets, {"--memory", good}), absl::OkStatus());
   }
-  EXPECT_EQ(ErrorOf({"--memory", "1023"}),
-            "--memory: '1023' is not a size from 1024 to 4096 bytes");
-  EXPECT_EQ(ErrorOf({"--memory", "0"}), "--memory: '0' is not a size from 1024 to 4096 bytes");
-  EXPECT_EQ(ErrorOf({"--memory", "4097"}),
-            "--memory: '4097' is not a size from 1024 to 4096 bytes");
+  EXPECT_EQ(ErrorOf({"--memory", "1023B"}),
+            "--memory: '1023B' is not a size from 1024 to 4096 bytes");
+  EXPECT_EQ(ErrorOf({"--memory", "0B"}), "--memory: '0B' is not a size from 1024 to 4096 bytes");
+  EXPECT_EQ(ErrorOf({"--memory", "4097B"}),
+            "--memory: '4097B' is not a size from 1024 to 4096 bytes");
 }
 
 TEST(Help, TellsWhatMayBeRepeated) {
