@@ -28,30 +28,26 @@ absl::Status NoSuchMachine(std::string_view name_or_file) {
              DidYouMean(name_or_file, names), " (known names: ", absl::StrJoin(names, ", "), ")"));
 }
 
-constexpr char kGiven[] = "given on the command line";
-
-Origin GivenByHand() { return {.kind = OriginKind::kAssumed, .source = kGiven}; }
-
-Figure GivenFigure(double value) {
+Figure Given(double value, const std::string& because) {
   CHECK(value > 0);
-  return {.value = value, .origin = GivenByHand()};
+  return {.value = value, .origin = {.kind = OriginKind::kAssumed, .source = because}};
 }
 
-void ScaleByHand(Curve& curve, double factor) {
+void ScaleByHand(double factor, const std::string& because, Curve& curve) {
   curve = Scaled(std::move(curve), factor);
-  curve.origin = GivenByHand();
+  curve.origin = {.kind = OriginKind::kAssumed, .source = because};
 }
 
-void SetLink(LinkProfile& link, BytesPerSecond rate) {
+void SetLink(BytesPerSecond rate, const std::string& because, LinkProfile& link) {
   CHECK(rate.value > 0);
   const double h2d = link.h2d_pinned.Highest();
   const double d2h = link.d2h_pinned.Highest();
-  ScaleByHand(link.h2d_pinned, rate.value / h2d);
-  ScaleByHand(link.h2d_pageable, rate.value / h2d);
-  ScaleByHand(link.d2h_pinned, rate.value / d2h);
-  ScaleByHand(link.d2h_pageable, rate.value / d2h);
+  ScaleByHand(rate.value / h2d, because, link.h2d_pinned);
+  ScaleByHand(rate.value / h2d, because, link.h2d_pageable);
+  ScaleByHand(rate.value / d2h, because, link.d2h_pinned);
+  ScaleByHand(rate.value / d2h, because, link.d2h_pageable);
   link.both_ways_bytes_per_second =
-      GivenFigure(link.both_ways_bytes_per_second.value * 2 * rate.value / (h2d + d2h));
+      Given(link.both_ways_bytes_per_second.value * 2 * rate.value / (h2d + d2h), because);
 }
 
 void ScaleThreads(Curve& curve, double factor) {
@@ -127,7 +123,8 @@ namespace {
 
 constexpr std::string_view kAsIfWith = "; as if with ";
 
-// "768 GiB of host memory, 3 cores", for people; empty where nothing is changed.
+}  // namespace
+
 std::string OverridesText(const MachineOverrides& overrides) {
   std::vector<std::string> parts;
   const auto add = [&](bool given, auto text) {
@@ -146,8 +143,6 @@ std::string OverridesText(const MachineOverrides& overrides) {
   return absl::StrJoin(parts, ", ");
 }
 
-}  // namespace
-
 std::string MachineHeading(const HardwareProfile& machine) {
   const size_t overrides = std::min(machine.summary.find(kAsIfWith), machine.summary.size());
   std::string text = StrCat(machine.name, " (", machine.summary.substr(0, overrides), ")");
@@ -161,26 +156,39 @@ HardwareProfile WithOverrides(HardwareProfile machine, const MachineOverrides& o
   if (const std::string given = OverridesText(overrides); !given.empty()) {
     machine.summary += StrCat(kAsIfWith, given);
   }
+  const std::string& because = overrides.because;
   if (overrides.host_memory.has_value()) {
-    machine.host.memory_bytes = GivenFigure(static_cast<double>(overrides.host_memory->value()));
+    const auto bytes = static_cast<double>(*overrides.host_memory);
+    machine.host.memory_bytes = Given(bytes, because);
     machine.host.cgroup_bytes.reset();
   }
   if (overrides.device_memory.has_value()) {
-    machine.device.memory_bytes =
-        GivenFigure(static_cast<double>(overrides.device_memory->value()));
+    const auto bytes = static_cast<double>(*overrides.device_memory);
+    machine.device.memory_bytes = Given(bytes, because);
   }
   if (overrides.dram.has_value()) {
-    machine = WithDram(std::move(machine), *overrides.dram, kGiven);
+    machine = WithDram(std::move(machine), *overrides.dram, because);
   }
-  if (overrides.link.has_value()) SetLink(machine.link, *overrides.link);
+  if (overrides.link.has_value()) SetLink(*overrides.link, because, machine.link);
   if (overrides.link_limit.has_value()) {
-    machine.link.limit_bytes_per_second = GivenFigure(overrides.link_limit->value);
+    machine.link.limit_bytes_per_second = Given(overrides.link_limit->value, because);
   }
   if (overrides.cores.has_value()) {
     CHECK(*overrides.cores > 0);
     machine.host.cores = *overrides.cores;
   }
   return machine;
+}
+
+HardwareProfile OwnMachine(const HardwareProfile& base, const MachineOverrides& changes,
+                           const std::string& name) {
+  HardwareProfile own = WithOverrides(base, changes);
+  const std::string given = OverridesText(changes);
+  own.name = name;
+  own.summary =
+      StrCat("from ", base.name, ": ", base.summary, given.empty() ? "" : "; with ", given);
+  own.measured_on.reset();
+  return own;
 }
 
 HardwareProfile ScaledHost(HardwareProfile machine, double factor) {

@@ -55,11 +55,15 @@ struct MachineOverrides {
   // A limit for copies of any size in each direction, like --link of device `host`.
   std::optional<BytesPerSecond> link_limit;
   std::optional<int64_t> cores;
+  std::string because = "given on the command line";  // the source of the changed figures
 };
 
+// "256 GiB of host memory, 3 cores"; empty where nothing is changed.
+std::string OverridesText(const MachineOverrides& overrides);
+
 // The machine with these figures replaced. They are marked as assumed and "given on the command
-// line", and the summary, which is shown above every answer, mentions them ("...; as if with 24 GiB
-// of device memory").
+// line" (`because`), and the summary, which is shown above every answer, mentions them ("...; as if
+// with 24 GiB of device memory").
 //  - host_memory is what the process may use; a cgroup limit of the profile is dropped.
 //  - dram scales the DRAM curve and all that is bound by it (scale_dram.h), also the link of a
 //    machine whose device is the host, unless `link` is given too.
@@ -71,6 +75,11 @@ struct MachineOverrides {
 HardwareProfile WithOverrides(HardwareProfile machine, const MachineOverrides& overrides);
 // The first line of an answer, "rtx4090 (RTX 4090 with 24 GB ...)"; overrides are on a second line.
 std::string MachineHeading(const HardwareProfile& machine);
+
+// A machine of one's own: `base` with another name and the figures that `changes` replaces. Its
+// summary says from which machine it was made. It counts as not measured.
+HardwareProfile OwnMachine(const HardwareProfile& base, const MachineOverrides& changes,
+                           const std::string& name);
 
 // The machine with `factor` (above zero) times the processors and memory channels, as with a second
 // socket or half of one. It scales the cores (rounded, at least one) and both axes of the curves by

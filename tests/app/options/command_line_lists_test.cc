@@ -16,7 +16,6 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 
 struct Targets {
   std::vector<std::string> fields;
@@ -162,21 +161,6 @@ TEST(Size, KeepsToItsBounds) {
   EXPECT_EQ(ErrorOf({"--memory", "0B"}), "--memory: '0B' is not a size from 1024 to 4096 bytes");
   EXPECT_EQ(ErrorOf({"--memory", "4097B"}),
             "--memory: '4097B' is not a size from 1024 to 4096 bytes");
-}
-
-TEST(Help, TellsWhatMayBeRepeated) {
-  Targets targets;
-  EXPECT_EQ(UsageOf("verb", targets.List()),
-            "Usage: horizon verb MODEL [NAME...] [--set FIELD=VALUE]... [--show PART]... "
-            "--machine NAME...\n"
-            "                    [--link RATE] [--memory BYTES] [--help]");
-  const std::string text = ExplainOptions(targets.List());
-  EXPECT_THAT(text, HasSubstr("  NAME...  Any number\n"));
-  EXPECT_THAT(text, HasSubstr("  MODEL  The model\n"));
-  EXPECT_THAT(text, HasSubstr("Fix one; may be repeated"));
-  EXPECT_THAT(text, HasSubstr("--show PART (=step, lanes)"));
-  EXPECT_THAT(text, Not(HasSubstr("How fast; may be repeated")));
-  EXPECT_THAT(text, Not(HasSubstr("--set FIELD=VALUE (=")));
 }
 
 TEST(ParseArguments, ListsNeverLoseAWord) {
