@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "app/commands/commands.h"
 #include "app/output.h"
 #include "app/program.h"
@@ -13,6 +14,7 @@
 #include "common/heap.h"
 #include "common/log.h"
 #include "common/signal_flag.h"
+#include "report/terminal/screen.h"
 
 namespace {
 
@@ -23,6 +25,14 @@ std::string CacheFolder() {
   const char* home = std::getenv("HOME");
   if (home != nullptr && home[0] == '/') return std::string(home) + "/.cache/horizon";
   return "";
+}
+
+// As shells and most programs have it: COLUMNS wins, then the terminal's own size, else 80.
+int Columns() {
+  const char* columns = std::getenv("COLUMNS");
+  int given = 0;
+  if (columns != nullptr && absl::SimpleAtoi(columns, &given) && given > 0) return given;
+  return horizon::OutputSize().columns;
 }
 
 // As POSIX has it: the first of these that is set and not empty names the locale.
@@ -39,6 +49,7 @@ horizon::TerminalTraits Terminal() {
     break;
   }
   const char* term = std::getenv("TERM");
+  traits.columns = Columns();
   traits.dumb = term == nullptr || term[0] == '\0' || std::string(term) == "dumb";
   return traits;
 }

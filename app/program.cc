@@ -77,8 +77,9 @@ absl::StatusOr<Command*> ReadCommandLine(Io& io, std::span<const std::string> ar
 absl::Status RunCommand(Command* command, const GlobalOptions& global,
                         const CommandContext& context) {
   if (global.version) return context.output.Write(StrCat("horizon ", kVersion, "\n"));
-  if (command == nullptr) return context.output.Write(Overview(context.commands));
-  if (global.help) return context.output.Write(ExplainCommand(*command));
+  if (command == nullptr)
+    return context.output.Write(Overview(context.commands, context.terminal.columns));
+  if (global.help) return context.output.Write(ExplainCommand(*command, context.terminal.columns));
   return command->Run(context);
 }
 

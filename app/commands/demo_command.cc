@@ -43,24 +43,24 @@ constexpr std::string_view kConfig = R"({
 class DemoCommand : public Command {
  public:
   std::string_view name() const override { return "demo"; }
+  CommandGroup group() const override { return CommandGroup::kTrain; }
   std::string_view summary() const override {
     return "Train a small model from scratch for about a minute, to see it work";
   }
   std::string_view details() const override {
-    return "Makes arithmetic word problems by rule, trains a model of about ten million "
-           "parameters\n"
-           "on them byte by byte, streaming its layers through a small arena, and shows what was\n"
-           "predicted and what was measured. Everything lies in the output folder.\n";
+    return "Generates arithmetic word problems, trains a model of about ten million parameters on "
+           "their bytes while streaming its layers through a small arena, and shows what was "
+           "predicted and what was measured. All files are in the output folder.";
   }
   OptionList Options() override {
     return {.options = {{.name = "output",
                          .value = &output_,
                          .unit = "folder",
-                         .help = "Where data, model, metrics and timeline go; must be new"},
+                         .help = "New folder for data, model, metrics and timeline"},
                         {.name = "steps",
                          .value = &steps_,
                          .unit = "steps",
-                         .help = "Updates to make",
+                         .help = "Number of training steps",
                          .minimum = 1,
                          .maximum = 1'000'000},
                         {.name = "json", .value = &json_, .help = "Answer in JSON"}}};
