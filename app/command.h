@@ -21,6 +21,7 @@ using CommandList = std::vector<std::unique_ptr<Command>>;
 struct TerminalTraits {
   bool utf8 = false;  // the locale's encoding is UTF-8
   bool dumb = false;  // it can only print: no cursor movement, no colours
+  int columns = 80;   // of a line
 };
 
 // Everything a command may use. main builds it and passes it down. Owns nothing.
@@ -36,6 +37,9 @@ struct CommandContext {
   TerminalTraits terminal;
 };
 
+// Where a command stands in the list of commands.
+enum class CommandGroup { kPlan, kTrain, kLook, kTools };
+
 // One subcommand of the program: `horizon NAME ...`. To add one, write its file, declare its
 // factory in commands.h and add a line to commands.cc. An object serves one command line.
 class Command {
@@ -44,7 +48,8 @@ class Command {
   virtual std::string_view name() const = 0;
   // One line for the list of commands, without a full stop.
   virtual std::string_view summary() const = 0;
-  // More for `horizon help NAME`, in lines of at most 100 columns; may be empty.
+  virtual CommandGroup group() const { return CommandGroup::kTools; }
+  // More for `horizon help NAME`, as WrapParagraphs takes it (common/text/wrap.h); may be empty.
   virtual std::string_view details() const { return ""; }
   // The options and arguments, bound to members of this object; the members' values are the
   // defaults. --help and --log-level belong to every command and are not listed here.

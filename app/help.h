@@ -25,11 +25,12 @@ struct GlobalOptions {
 // The command of that name; InvalidArgument with the nearest known name otherwise.
 absl::StatusOr<Command*> FindCommand(const CommandList& commands, std::string_view name);
 
-// The text of `horizon help`: what the program is, its commands, and what applies to all of them.
-std::string Overview(const CommandList& commands);
+// The text of `horizon help`: what the program is, its commands in groups, and what applies to all
+// of them. `columns` is the width of the terminal, of which lines use 40 to 120.
+std::string Overview(const CommandList& commands, int columns);
 
-// The text of `horizon help NAME`: usage, arguments, and every option with unit, default and
-// meaning.
-std::string ExplainCommand(Command& command);
+// The text of `horizon help NAME`: usage, what it does, arguments, and every option with unit,
+// default and meaning.
+std::string ExplainCommand(Command& command, int columns);
 
 }  // namespace horizon

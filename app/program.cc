@@ -1,18 +1,40 @@
 #include "app/program.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
+#include <variant>
 
 #include "absl/status/status.h"
 #include "app/help.h"
 #include "app/options/command_line.h"
 #include "app/options/config_file.h"
 #include "app/version.h"
+#include "common/check.h"
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
 
 namespace horizon {
 namespace {
+
+// Empties the options of a file that the command line says in another way (Option::instead_of).
+absl::Status EmptyReplaced(const OptionList& all, std::span<const std::string> words) {
+  for (const Option& option : all.options) {
+    if (option.instead_of.empty()) continue;
+    ASSIGN_OR_RETURN(const std::optional<std::string> given, PeekOption(all, option.name, words));
+    if (!given.has_value()) continue;
+    const auto other = std::find_if(all.options.begin(), all.options.end(), [&](const Option& one) {
+      return one.name == option.instead_of;
+    });
+    CHECK(other != all.options.end());
+    std::visit(
+        [](auto* target) {
+          if constexpr (requires { target->reset(); }) target->reset();
+        },
+        other->value);
+  }
+  return absl::OkStatus();
+}
 
 // Reads the words behind the command into its options and `common`. A file named with --config
 // comes first, so that the words win.
@@ -24,6 +46,7 @@ absl::Status ReadOptions(Io& io, Command& command, const OptionList& common,
   ASSIGN_OR_RETURN(const std::optional<std::string> file, PeekOption(all, kConfigOption, words));
   if (file.has_value()) {
     RETURN_IF_ERROR(ReadConfigFile(io, *file, std::span(all.options).first(own)));
+    RETURN_IF_ERROR(EmptyReplaced(all, words));
   }
   return ParseArguments(all, words);
 }
@@ -54,8 +77,9 @@ absl::StatusOr<Command*> ReadCommandLine(Io& io, std::span<const std::string> ar
 absl::Status RunCommand(Command* command, const GlobalOptions& global,
                         const CommandContext& context) {
   if (global.version) return context.output.Write(StrCat("horizon ", kVersion, "\n"));
-  if (command == nullptr) return context.output.Write(Overview(context.commands));
-  if (global.help) return context.output.Write(ExplainCommand(*command));
+  if (command == nullptr)
+    return context.output.Write(Overview(context.commands, context.terminal.columns));
+  if (global.help) return context.output.Write(ExplainCommand(*command, context.terminal.columns));
   return command->Run(context);
 }
 

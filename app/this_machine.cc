@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "app/show_progress.h"
 #include "common/files/make_folders.h"
+#include "common/progress.h"
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
 #include "experiments/measured/rates_in_runs.h"
@@ -145,8 +145,9 @@ class MachineProfiler {
 
   void UpdateProgress(int64_t done, int64_t total) {
     if (progress_ == nullptr) {
-      progress_.reset(new Progress(
-          ShowProgress(context_, "measuring this machine", static_cast<uint64_t>(total))));
+      progress_ = std::make_unique<Progress>(
+          context_.log, context_.clock,
+          ProgressOptions{.what = "measuring this machine", .total = static_cast<uint64_t>(total)});
     }
     if (done < total) return progress_->Update(static_cast<uint64_t>(done));
     progress_->Finish(static_cast<uint64_t>(done));

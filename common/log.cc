@@ -2,16 +2,18 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 
 #include "absl/status/status.h"
+#include "common/terminal_width.h"
+#include "common/text/columns.h"
 #include "common/text/printable.h"
 #include "common/text/str_cat.h"
 
 namespace horizon {
 namespace {
 
-constexpr std::string_view kEraseLine = "\r\x1b[K";
 constexpr std::string_view kResetColour = "\x1b[0m";
 
 std::string_view ColourOf(LogLevel level) {
@@ -60,17 +62,59 @@ LogStyle LogStyleFor(std::FILE* out, const char* no_color) {
   return colourless ? LogStyle::kTerminal : LogStyle::kColour;
 }
 
-void Log::Draw(std::string_view text) {
-  if (!IsEnabled(LogLevel::kInfo)) return;
+int Log::columns() const {
+  constexpr int kUsual = 80;
+  const int columns = columns_ ? columns_() : TerminalColumns(out_);
+  return columns > 0 ? columns : kUsual;
+}
+
+// Where the window became narrower, most terminals have broken the line into several rows, the last
+// of which has the cursor.
+std::string Log::EraseStatus() const {
+  if (style_ == LogStyle::kPlain) return "";
+  const int rows_above = std::max(0, status_columns_ - 1) / columns();
+  return rows_above > 0 ? StrCat("\x1b[", rows_above, "A\r\x1b[J") : "\r\x1b[K";
+}
+
+std::string Log::DrawStatus() {
+  // One column stays free: a full line makes some terminals wrap.
+  const std::string_view shown = FirstColumns(status_, columns() - 1);
+  status_columns_ = ColumnsOf(shown);
+  return std::string(shown);
+}
+
+void Log::ShowStatus(std::string_view line) {
+  if (style_ == LogStyle::kPlain || !IsEnabled(LogLevel::kInfo)) return;
   const std::scoped_lock lock(mutex_);
+  std::string text = EraseStatus();
+  status_ = line;
+  text += DrawStatus();
   std::fwrite(text.data(), 1, text.size(), out_);
+  std::fflush(out_);
+}
+
+void Log::ClearStatus() {
+  const std::scoped_lock lock(mutex_);
+  if (status_.empty()) return;
+  const std::string text = EraseStatus();
+  status_.clear();
+  status_columns_ = 0;
+  std::fwrite(text.data(), 1, text.size(), out_);
+  std::fflush(out_);
+}
+
+void Log::EndStatus() {
+  const std::scoped_lock lock(mutex_);
+  if (status_.empty()) return;
+  status_.clear();
+  status_columns_ = 0;
+  std::fputc('\n', out_);
   std::fflush(out_);
 }
 
 void Log::Write(LogLevel level, std::string_view message) {
   if (!IsEnabled(level)) return;
   std::string line;
-  if (style_ != LogStyle::kPlain) line += kEraseLine;
   if (style_ == LogStyle::kColour) line += ColourOf(level);
   line += ToString(level);
   line += ':';
@@ -83,6 +127,8 @@ void Log::Write(LogLevel level, std::string_view message) {
   }
   line += '\n';
   const std::scoped_lock lock(mutex_);
+  line.insert(0, EraseStatus());
+  line += DrawStatus();
   // One call, so that lines of other processes on the same stream do not fall in between.
   std::fwrite(line.data(), 1, line.size(), out_);
   std::fflush(out_);

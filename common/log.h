@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdio>
+#include <functional>
 #include <mutex>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/statusor.h"
 
@@ -17,7 +20,7 @@ std::string_view ToString(LogLevel level);
 
 enum class LogStyle {
   kPlain,     // text only
-  kTerminal,  // each message first erases the progress line on the terminal
+  kTerminal,  // with a status line below the messages
   kColour,    // kTerminal, with the level in colour
 };
 
@@ -29,9 +32,14 @@ LogStyle LogStyleFor(std::FILE* out, const char* no_color);
 // Writes messages for people, such as "warning: text", to a stream that the caller owns. `main`
 // creates one Log and passes it down by reference. Any thread may write; lines of different threads
 // do not mix. Errors of the stream are ignored.
+// On a terminal there may be a status line below the messages, which ShowStatus redraws in place
+// (ProgressLine is what commands use for that). A message erases it, is written, and draws it again
+// below, so neither tears the other.
 class Log {
  public:
-  Log(std::FILE* out, LogLevel least, LogStyle style) : out_(out), least_(least), style_(style) {}
+  // `columns` tells how wide the terminal is now, or 0 if that is not known; empty: `out` is asked.
+  Log(std::FILE* out, LogLevel least, LogStyle style, std::function<int()> columns = {})
+      : out_(out), least_(least), style_(style), columns_(std::move(columns)) {}
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
@@ -42,18 +50,30 @@ class Log {
   // Writes a message unless `level` is below the minimum that the constructor was given. The second
   // and later lines of a message are indented.
   void Write(LogLevel level, std::string_view message);
-  // Writes `text` unchanged, unless messages of level kInfo are disabled. Use it for a progress
-  // line, which stays on a terminal (on_terminal) until a message or a newer line replaces it.
-  void Draw(std::string_view text);
+  // Shows this line of printable text below the messages in place of the one before, cut to the
+  // terminal's width. Nothing where there is no terminal, or where messages of kInfo are disabled.
+  void ShowStatus(std::string_view line);
+  // Leaves the status line where it is; what follows comes below it.
+  void EndStatus();
+  // Erases the status line.
+  void ClearStatus();
+  // The terminal's width now; 80 where it is not known.
+  int columns() const;
   bool on_terminal() const { return style_ != LogStyle::kPlain; }
   // Whether messages of this level are written; ask before composing a costly message.
   bool IsEnabled(LogLevel level) const { return level >= least_; }
 
  private:
+  std::string EraseStatus() const;
+  std::string DrawStatus();
+
   std::FILE* const out_;
   const LogLevel least_;
   const LogStyle style_;
-  std::mutex mutex_;  // one line at a time
+  const std::function<int()> columns_;
+  std::mutex mutex_;        // one line at a time, and the members below
+  std::string status_;      // the line below the messages, in full; empty: there is none
+  int status_columns_ = 0;  // of the part of it that is drawn
 };
 
 }  // namespace horizon

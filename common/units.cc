@@ -80,6 +80,14 @@ absl::Status Refused(std::string_view text, const Wanted& wanted, std::string_vi
                                            why, "; write a number and one of ", wanted.units));
 }
 
+// Somebody who types "64" means 64 GiB more often than 64 bytes.
+absl::Status WithoutUnit(std::string_view text, std::string_view number) {
+  constexpr size_t kLongestShown = 12;
+  const std::string_view shown = number.size() > kLongestShown ? "64" : number;
+  return absl::InvalidArgumentError(StrCat(Quoted(text), " is a number without a unit; write ",
+                                           shown, "GiB, ", shown, "MiB or ", shown, "B (bytes)"));
+}
+
 struct NumberAndUnit {
   std::string_view whole;     // at least one digit
   std::string_view fraction;  // the digits behind the point, if there is one
@@ -190,7 +198,8 @@ std::string Print(double value, std::span<const RealUnit> units, std::string_vie
 absl::StatusOr<Bytes> ParseBytes(std::string_view text) {
   const absl::StatusOr<NumberAndUnit> split = Split(text, kSize);
   if (!split.ok()) return split.status();
-  const ByteUnit* unit = FindByteUnit(split->unit.empty() ? "B" : split->unit);
+  if (split->unit.empty()) return WithoutUnit(text, split->number);
+  const ByteUnit* unit = FindByteUnit(split->unit);
   if (unit == nullptr) {
     return Refused(text, kSize, StrCat("unknown unit ", Quoted(split->unit)));
   }

@@ -77,9 +77,9 @@ struct FlopsPerSecond {
   friend constexpr auto operator<=>(FlopsPerSecond, FlopsPerSecond) = default;
 };
 
-// Parses a size: "1.5 TiB", "768GiB", "64 MB", "512" (bytes). A fraction is rounded to the nearest
-// byte. InvalidArgument for signs, unknown units, more than 18 decimals and sizes of 2^63 bytes or
-// more.
+// Parses a size: "1.5 TiB", "768GiB", "64 MB", "512 B". A fraction is rounded to the nearest byte.
+// InvalidArgument for a number without a unit, signs, unknown units, more than 18 decimals and
+// sizes of 2^63 bytes or more.
 absl::StatusOr<Bytes> ParseBytes(std::string_view text);
 // Parses a bandwidth: "26 GB/s", "64GiB/s". It must be finite and above zero.
 absl::StatusOr<BytesPerSecond> ParseBytesPerSecond(std::string_view text);

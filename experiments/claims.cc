@@ -75,15 +75,24 @@ const ComparedRow* FindRow(std::span<const ExperimentRun> runs, std::string_view
   return nullptr;
 }
 
-std::string FittedNote(std::span<const ComparedRow* const> rows) {
+// Which rows of a claim were fitted, and whether all of them were: such a claim tests nothing.
+struct Fitted {
+  bool all = false;
+  std::string note;
+};
+
+Fitted FittedOf(std::span<const ComparedRow* const> rows) {
   std::vector<std::string> fitted;
-  for (const ComparedRow* row : rows) {
-    if (row->result.row.use == RowUse::kFitted) fitted.push_back(NameOf(row->result.row));
+  for (const ComparedRow* compared : rows) {
+    const PublishedRow& row = compared->result.row;
+    if (row.use != RowUse::kFitted) continue;
+    fitted.push_back(StrCat(RowTitle(row), ", ", SystemTitle(row.system)));
   }
-  if (fitted.empty()) return "judged: none of its rows was fitted";
-  return StrCat(
-      fitted.size() == rows.size() ? "not a test, all its rows were fitted: " : "partly fitted: ",
-      absl::StrJoin(fitted, "; "));
+  if (fitted.empty()) return {};
+  if (fitted.size() == rows.size()) {
+    return {.all = true, .note = "tests nothing: all its rows were fitted"};
+  }
+  return {.note = StrCat("partly fitted: ", absl::StrJoin(fitted, "; "))};
 }
 
 void AddSpeedClaim(std::span<const ExperimentRun> runs, const SpeedClaim& claim,
@@ -95,13 +104,16 @@ void AddSpeedClaim(std::span<const ExperimentRun> runs, const SpeedClaim& claim,
   const double simulated =
       ours->result.prediction.tokens_per_second / other->result.prediction.tokens_per_second;
   const double error = simulated / claim.claimed - 1;
+  Fitted fitted = FittedOf(std::vector{ours, other});
   claims.push_back({.what = std::string(claim.what),
                     .source = StrCat(claim.experiment, ": ", claim.id),
                     .claimed = absl::StrFormat("%gx", claim.claimed),
                     .simulated = absl::StrFormat("%.2fx", simulated),
                     .error = error,
                     .error_text = SignedPercent(error),
-                    .note = FittedNote(std::vector{ours, other})});
+                    .agreement = AgreementOf(error),
+                    .is_fitted = fitted.all,
+                    .note = std::move(fitted.note)});
 }
 
 void AddChangeClaim(std::span<const ExperimentRun> runs, const ChangeClaim& claim,
@@ -112,15 +124,19 @@ void AddChangeClaim(std::span<const ExperimentRun> runs, const ChangeClaim& clai
   const double change =
       to->result.prediction.model_tflops / from->result.prediction.model_tflops - 1;
   const double points = change - claim.claimed_percent / 100;
-  std::string note = FittedNote(std::vector{from, to});
-  if (IsOverOurMemory(*to)) note += "; timed though it does not fit by our memory";
+  Fitted fitted = FittedOf(std::vector{from, to});
+  if (IsOverOurMemory(*to))
+    fitted.note += StrCat(fitted.note.empty() ? "" : "; ",
+                          "timed although it does not fit by our memory model");
   claims.push_back({.what = std::string(claim.what),
                     .source = StrCat(claim.experiment, ": ", claim.to, " / ", claim.from),
                     .claimed = SignedPercent(claim.claimed_percent / 100),
                     .simulated = SignedPercent(change),
                     .error = points,
                     .error_text = SignedPoints(points),
-                    .note = std::move(note)});
+                    .agreement = AgreementOfChange(claim.claimed_percent / 100, change),
+                    .is_fitted = fitted.all,
+                    .note = std::move(fitted.note)});
 }
 
 Claim YesNo(std::string what, std::string source, bool simulated) {
@@ -128,8 +144,13 @@ Claim YesNo(std::string what, std::string source, bool simulated) {
           .source = std::move(source),
           .claimed = "yes",
           .simulated = simulated ? "yes" : "no",
-          .error_text = simulated ? "agrees" : "differs",
-          .agrees = simulated};
+          .agreement = simulated ? Agreement::kHolds : Agreement::kMisses};
+}
+
+std::string TitlesOf(const std::vector<std::string>& systems) {
+  return absl::StrJoin(systems, ", ", [](std::string* out, const std::string& system) {
+    out->append(SystemTitle(system));
+  });
 }
 
 // "Stable to 5.0x width": the paper's system runs at every width of the series, the others run out
@@ -161,23 +182,20 @@ void AddWidthClaims(std::span<const ExperimentRun> runs, std::vector<Claim>& cla
   claims.push_back(YesNo("the others run out of memory before 5.0x", "width_scaling: other systems",
                          all_fail && !failing.empty()));
   claims.back().note =
-      StrCat("run out here: ", failing.empty() ? "none" : absl::StrJoin(failing, ", "));
-}
-
-std::string SizeText(Bytes bytes) {
-  return StrCat(WithCommas(bytes.value()), " bytes (", ToString(bytes), ")");
+      StrCat("run out of memory here: ", failing.empty() ? "none" : TitlesOf(failing));
 }
 
 std::string RoomText(bool fits, const Prediction& prediction,
                      const std::vector<Shortage>& shortages, Bytes capacity) {
   if (fits) {
-    return StrCat("host memory left: ", SizeText(capacity - prediction.memory.host_bytes()));
+    return StrCat("leaves ", ToString(capacity - prediction.memory.host_bytes()),
+                  " of host memory free");
   }
   std::vector<std::string> lacks;
   lacks.reserve(shortages.size());
   for (const Shortage& shortage : shortages) {
-    lacks.push_back(StrCat(ToString(shortage.limit), " lacks ",
-                           SizeText(shortage.needed - shortage.available)));
+    lacks.push_back(StrCat(ToString(shortage.limit), " is short by ",
+                           ToString(shortage.needed - shortage.available)));
   }
   return absl::StrJoin(lacks, "; ");
 }
@@ -195,7 +213,8 @@ void AddLargeModelClaims(std::span<const ExperimentRun> runs, std::vector<Claim>
   claims.push_back(std::move(claim));
   for (const HorizonRun& run : row->horizon) {
     claims.push_back(
-        {.what = StrCat("120B in 1.5 TB with horizon, state ", ToString(run.state_format)),
+        {.what =
+             StrCat("120B in 1.5 TB with horizon, optimizer state ", ToString(run.state_format)),
          .source = StrCat("host_memory: ", id),
          .claimed = "",
          .simulated = run.fits ? "yes" : "no",
@@ -221,24 +240,48 @@ void AddLinearClaims(std::span<const ExperimentRun> runs, std::vector<Claim>& cl
   if (!theirs.has_value() || !ours.has_value()) return;
   const std::string source = "depth_scaling: host_gib of all depths";
   const double error = ours->r_squared - 1;
-  claims.push_back({.what = "host memory is linear in parameters (R^2 of a line)",
+  claims.push_back({.what = "host memory is linear in the parameters (R^2 of a line)",
                     .source = source,
                     .claimed = "1",
                     .simulated = absl::StrFormat("%.6f", ours->r_squared),
                     .error = error,
                     .error_text = SignedPercent(error),
+                    .agreement = AgreementOf(error),
                     .note = absl::StrFormat("the published figures have %.6f", theirs->r_squared)});
   const double slope = ours->slope / theirs->slope - 1;
-  claims.push_back({.what = "host bytes a parameter, after gradients are freed",
+  claims.push_back({.what = "host bytes per parameter, after gradients are freed",
                     .source = source,
                     .claimed = absl::StrFormat("%.2f", theirs->slope),
                     .simulated = absl::StrFormat("%.2f", ours->slope),
                     .error = slope,
                     .error_text = SignedPercent(slope),
+                    .agreement = AgreementOf(slope),
                     .note = "claimed: the slope of the published figures"});
 }
 
 }  // namespace
+
+std::string VerdictOf(const Claim& claim) {
+  if (!claim.agreement.has_value()) return "";
+  if (claim.is_fitted) return "fitted";
+  std::string_view distance = claim.error_text;
+  // "misses by 25.3 %": the sign stands in the column beside it.
+  if (distance.starts_with('+') || distance.starts_with('-')) distance.remove_prefix(1);
+  return VerdictText(*claim.agreement, distance);
+}
+
+ClaimCounts CountClaims(std::span<const Claim> claims) {
+  ClaimCounts counts;
+  for (const Claim& claim : claims) {
+    if (!claim.agreement.has_value()) continue;
+    int64_t& count = claim.is_fitted                         ? counts.fitted
+                     : *claim.agreement == Agreement::kHolds ? counts.holding
+                     : *claim.agreement == Agreement::kClose ? counts.close
+                                                             : counts.missing;
+    ++count;
+  }
+  return counts;
+}
 
 std::vector<Claim> CheckClaims(std::span<const ExperimentRun> runs) {
   std::vector<Claim> claims;

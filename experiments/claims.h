@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "experiments/agreement.h"
 #include "experiments/run_experiments.h"
 
 namespace horizon {
@@ -19,10 +21,26 @@ struct Claim {
   // How far the simulated figure is off: relative for ratios (0.05: 5 % more), in percentage points
   // for changes in percent (0.01: one point). Empty for yes and no.
   std::optional<double> error;
-  std::string error_text;      // "+5.0 %", "+1.0 points", "agrees", "differs", "" (nothing claimed)
-  std::optional<bool> agrees;  // for yes and no only
-  std::string note;            // which of its rows were fitted, by how many bytes it fits, ...
+  std::string error_text;              // "+5.0 %", "+1.0 points", "" for yes and no
+  std::optional<Agreement> agreement;  // empty where the paper claims nothing
+  bool is_fitted = false;              // all its rows were fitted, so it tests nothing
+  std::string note;                    // which of its rows were fitted, by how much it fits, ...
 };
+
+// What the claim comes to in words: "holds", "close, off by 1.6 points", "misses by 25.3 %";
+// "fitted" where it tests nothing, "" where nothing is claimed.
+std::string VerdictOf(const Claim& claim);
+
+// How many claims hold, are close and miss; fitted ones and those that the paper does not make are
+// not among them.
+struct ClaimCounts {
+  int64_t holding = 0;
+  int64_t close = 0;
+  int64_t missing = 0;
+  int64_t fitted = 0;
+  int64_t judged() const { return holding + close + missing; }
+};
+ClaimCounts CountClaims(std::span<const Claim> claims);
 
 // Checks the claims for which all rows are among `runs`, the most important one first.
 std::vector<Claim> CheckClaims(std::span<const ExperimentRun> runs);

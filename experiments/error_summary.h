@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "experiments/agreement.h"
 #include "experiments/compare_row.h"
 #include "experiments/experiment.h"
 
@@ -21,19 +23,36 @@ struct ErrorStatistics {
   std::string worst_row;
 };
 
+// A judged row that is more than 20 % off.
+struct MissedRow {
+  size_t row = 0;  // its index among the rows that were summarized
+  double error = 0;
+  std::string reason;  // of the config; "" if none is given, which is a violation
+};
+
 struct ExperimentSummary {
   ErrorStatistics sound;   // judged rows of tier A: time and throughput
   ErrorStatistics system;  // the rows of `sound` that are runs of the published system itself
   ErrorStatistics host;    // judged rows of tier A: host memory
   ErrorStatistics other;   // judged rows of tier B: all metrics
   ErrorStatistics fitted;  // rows that the calibration was fitted on
+  // Judged rows with a figure, of tiers A and B, by how they agree.
+  int64_t holding = 0;
+  int64_t close = 0;
+  std::vector<MissedRow> missed;
   // Runs of tiers A and B for which HasWrongStatus: "ROW, SYSTEM: ran in print, ...". A run with
   // several figures is listed once.
   std::vector<std::string> wrong_status;
   std::vector<std::string> over_memory;  // names of runs for which IsOverOurMemory
   std::vector<std::string> violations;   // violated bounds, in words
+
+  int64_t judged() const { return holding + close + static_cast<int64_t>(missed.size()); }
+  // kMisses if any row misses or any run ends otherwise than published, kHolds if all rows hold.
+  Agreement agreement() const;
 };
 
+// The errors of all rows; the bounds are of those that are not known misses. A miss that is not
+// known, and a known one that misses no longer, are violations.
 ExperimentSummary Summarize(const ErrorBounds& bounds, std::span<const ComparedRow> rows);
 
 }  // namespace horizon

@@ -7,6 +7,7 @@
 #include "common/documents/record.h"
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
+#include "experiments/agreement.h"
 #include "experiments/experiment_data.h"
 #include "presentation/csv.h"
 
@@ -25,6 +26,10 @@ void ReadPercent(ObjectReader& reader, std::string_view key, std::optional<doubl
   double percent = 0;
   reader.Required(key, &percent);
   if (reader.ok() && !(percent >= 0)) reader.Fail(key, "needs a percentage of at least 0");
+  if (reader.ok() && percent > 100 * kCloseWithin) {
+    reader.Fail(key, StrCat("needs at most ", 100 * kCloseWithin,
+                            " %; list rows that are further off under 'misses', with a reason"));
+  }
   out = percent;
 }
 
@@ -63,6 +68,22 @@ absl::Status ReadBounds(const Document& document, const Value& value, ErrorBound
   return reader.Finish();
 }
 
+absl::Status ReadMisses(const Document& document, const Value& value,
+                        std::vector<KnownMiss>& misses) {
+  const Value::Array* list = value.As<Value::Array>();
+  if (list == nullptr) return ErrorAt(document, value, "misses", "needs an array");
+  for (size_t i = 0; i < list->size(); ++i) {
+    KnownMiss& miss = misses.emplace_back();
+    ObjectReader reader(document, (*list)[i], StrCat("misses[", i, "]"));
+    reader.Required("rows", &miss.rows);
+    reader.Required("worst_percent", &miss.worst);
+    reader.Required("reason", &miss.reason);
+    if (reader.ok() && miss.reason.empty()) reader.Fail("reason", "needs a text");
+    RETURN_IF_ERROR(reader.Finish());
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::span<const EnumWord<ChartKind>> WordsOf(ChartKind) { return kChartWords; }
@@ -83,6 +104,9 @@ absl::StatusOr<Experiment> ReadExperiment(std::string_view name, std::string_vie
   }
   if (const Value* value = reader.Take("bounds")) {
     RETURN_IF_ERROR(ReadBounds(document, *value, experiment.bounds));
+  }
+  if (const Value* value = reader.Take("misses")) {
+    RETURN_IF_ERROR(ReadMisses(document, *value, experiment.bounds.misses));
   }
   RETURN_IF_ERROR(reader.Finish());
   ASSIGN_OR_RETURN(const CsvTable table, ParseCsv(folder + "published.csv", published));

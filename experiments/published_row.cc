@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_replace.h"
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
 
@@ -125,6 +126,19 @@ std::span<const EnumWord<Metric>> WordsOf(Metric) { return kMetricWords; }
 std::span<const EnumWord<RunStatus>> WordsOf(RunStatus) { return kStatusWords; }
 std::span<const EnumWord<Tier>> WordsOf(Tier) { return kTierWords; }
 std::span<const EnumWord<RowUse>> WordsOf(RowUse) { return kUseWords; }
+
+std::string SystemTitle(const std::string& system) {
+  static constexpr std::pair<std::string_view, std::string_view> kTitles[] = {
+      {"megatrain", "MegaTrain"},          {"zero3_offload", "ZeRO-3 offload"},
+      {"fsdp_offload", "FSDP offload"},    {"gemini", "Gemini"},
+      {"pytorch_native", "plain PyTorch"}, {"ratel_ssd", "Ratel (SSD)"}};
+  for (const auto& [name, title] : kTitles) {
+    if (name == system) return std::string(title);
+  }
+  return absl::StrReplaceAll(system, {{"_", " "}});
+}
+
+std::string RowTitle(const PublishedRow& row) { return absl::StrReplaceAll(row.id, {{"_", " "}}); }
 
 std::optional<Strategy> StrategyOf(const std::string& system) {
   if (system == "megatrain") return Strategy::kReference;

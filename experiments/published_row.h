@@ -49,6 +49,11 @@ struct PublishedRow {
   std::string note;
 };
 
+// A system or the id of a row as a person reads it: "zero3_offload" is "ZeRO-3 offload",
+// "no_double_buffering" is "no double buffering".
+std::string SystemTitle(const std::string& system);
+std::string RowTitle(const PublishedRow& row);
+
 // The strategy that simulates a published system; empty if none does.
 std::optional<Strategy> StrategyOf(const std::string& system);
 

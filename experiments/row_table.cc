@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "common/text/percent.h"
 #include "common/text/str_cat.h"
 #include "experiments/summary/report_cells.h"
@@ -41,9 +42,9 @@ HtmlCell StatusCell(const ComparedRow& compared) {
   const PublishedRow& row = compared.result.row;
   if (!compared.is_simulated || row.status == RunStatus::kUnknown) return NumberCell("");
   if (row.use == RowUse::kIgnored) return NumberCell("ignored", CellTone::kMuted);
-  if (HasWrongStatus(compared)) return NumberCell("wrong", CellTone::kBad);
-  if (IsOverOurMemory(compared)) return NumberCell("over *", CellTone::kWarn);
-  return NumberCell("agrees", CellTone::kGood);
+  if (HasWrongStatus(compared)) return NumberCell("differs", CellTone::kBad);
+  if (IsOverOurMemory(compared)) return NumberCell("does not fit *", CellTone::kWarn);
+  return NumberCell("holds", CellTone::kGood);
 }
 
 HtmlCell ErrorCell(const ComparedRow& compared) {
@@ -82,12 +83,15 @@ std::string GainText(const ComparedRow& compared) {
 std::string NoteOf(const ComparedRow& compared) {
   std::string note = compared.result.row.note;
   if (IsOverOurMemory(compared)) {
-    note += StrCat(note.empty() ? "" : "; ", "* by our memory it does not fit",
-                   compared.result.simulated.has_value() ? ", timed all the same: " : ": ",
+    note += StrCat(note.empty() ? "" : "; ", "* does not fit by our memory model",
+                   compared.result.simulated.has_value() ? ", but is timed all the same: " : ": ",
                    ShortageText(compared.result.prediction.shortages));
   }
   return note;
 }
+
+// As a page shows it: names of our files with spaces.
+std::string ShownNote(const std::string& note) { return absl::StrReplaceAll(note, {{"_", " "}}); }
 
 // Every note once, in the order of the rows.
 std::vector<std::string> NotesOf(const ExperimentRun& run) {
@@ -104,7 +108,7 @@ HtmlCell NoteCell(const ComparedRow& compared, const std::vector<std::string>& n
   const std::string note = NoteOf(compared);
   if (note.empty()) return TextCell("");
   const auto number = std::find(notes.begin(), notes.end(), note) - notes.begin() + 1;
-  return {.text = StrCat("[", number, "]"), .tooltip = note};
+  return {.text = StrCat("[", number, "]"), .tooltip = ShownNote(note)};
 }
 
 std::string HowText(const ComparedRow& compared) {
@@ -120,18 +124,18 @@ std::string_view UnitOf(Metric metric) {
     case Metric::kTokensPerSecond:
       return "tokens/s";
     case Metric::kStepSeconds:
-      return "step seconds";
+      return "seconds per step";
     case Metric::kHostGib:
-      return "host GiB";
+      return "host memory, GiB";
     case Metric::kStatus:
       break;
   }
-  return "runs";
+  return "runs at all";
 }
 
 HtmlTable RowsTable(const ExperimentRun& run) {
-  HtmlTable table{.header = Header({"row", "system", "figure"}, {"published", "simulated", "error",
-                                                                 "horizon", "gain", "batch"})};
+  HtmlTable table{.header = Header({"row", "system", "figure"},
+                                   {"paper", "simulated", "error", "horizon", "gain", "batch"})};
   for (const HtmlCell& cell : Header({"tier", "how", "note"}, {})) {
     table.header.push_back(cell);
   }
@@ -139,7 +143,7 @@ HtmlTable RowsTable(const ExperimentRun& run) {
   for (const ComparedRow& compared : run.rows) {
     const PublishedRow& row = compared.result.row;
     const CellTone tone = row.use == RowUse::kIgnored ? CellTone::kMuted : CellTone::kPlain;
-    std::vector<HtmlCell> cells = {TextCell(row.id), TextCell(row.system),
+    std::vector<HtmlCell> cells = {TextCell(RowTitle(row)), TextCell(SystemTitle(row.system)),
                                    TextCell(std::string(UnitOf(row.metric)))};
     cells.push_back(NumberCell(PublishedText(row), tone));
     cells.push_back(NumberCell(SimulatedText(compared),
@@ -149,7 +153,7 @@ HtmlTable RowsTable(const ExperimentRun& run) {
     cells.push_back(NumberCell(GainText(compared)));
     cells.push_back(NumberCell(compared.is_simulated ? StrCat(compared.result.batch) : ""));
     cells.back().tooltip =
-        row.batch.has_value() ? "published" : "the largest the memory model allows";
+        row.batch.has_value() ? "published" : "the largest that the memory model allows";
     cells.push_back({.text = StrCat(ToString(row.tier), ", ", ToString(row.use)), .tone = tone});
     cells.push_back(TextCell(HowText(compared)));
     cells.push_back(NoteCell(compared, notes));
@@ -161,7 +165,8 @@ HtmlTable RowsTable(const ExperimentRun& run) {
 HtmlTable NotesTable(const ExperimentRun& run) {
   HtmlTable table{.header = Header({"note", "about the rows above"}, {})};
   for (const std::string& note : NotesOf(run)) {
-    table.rows.push_back({TextCell(StrCat("[", table.rows.size() + 1, "]")), TextCell(note)});
+    table.rows.push_back(
+        {TextCell(StrCat("[", table.rows.size() + 1, "]")), TextCell(ShownNote(note))});
   }
   return table;
 }

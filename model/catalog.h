@@ -29,10 +29,12 @@ std::span<const CatalogId> CatalogIds();
 // Finds an entry by its catalog name, ignoring case. Returns nullptr if there is none.
 const CatalogEntry* FindCatalogName(std::string_view name);
 
-// Finds an entry by its catalog name or by a Hugging Face id, ignoring case. Returns nullptr if the
-// argument is neither. Ids are matched exactly: an id that is not in the list is unknown, even if
-// it resembles one. LoadModelSpec (load_model_spec.h) says which comes first when a file of that
-// name exists.
+// Finds an entry by its catalog name or by a Hugging Face id. Returns nullptr if the argument is
+// neither. Case, spaces, '-' and '_' make no difference ("Qwen2.5 7B" is qwen2.5-7b), an id may be
+// without its organisation ("Llama-3.1-8B-Instruct") or be the address of its page
+// ("https://huggingface.co/Qwen/Qwen2.5-7B"). Everything else must be equal: an id that is not in
+// the list is unknown, even if it resembles one, since its shape is not certain. LoadModelSpec
+// (load_model_spec.h) says which comes first when a file of that name exists.
 const CatalogEntry* FindInCatalog(std::string_view name_or_id);
 
 // All catalog names in the order of Catalog(), for help texts and "did you mean".

@@ -14,7 +14,8 @@ namespace horizon {
 //   1. a catalog name, in any case ("qwen2.5-7b"). It wins even if a folder of that name exists;
 //      write "./qwen2.5-7b" for the folder.
 //   2. a folder that contains a config.json, or the path of a config.json.
-//   3. a Hugging Face id of the catalog, in any case ("Qwen/Qwen2.5-7B-Instruct").
+//   3. a name or Hugging Face id of the catalog as people type it ("Qwen/Qwen2.5-7B-Instruct",
+//      "qwen2.5 7b"; see FindInCatalog).
 //
 // spec.name is the catalog name, or the name of the folder that contains the file. Returns NotFound
 // with the nearest known name or id if the argument is none of these, InvalidArgument with file,

@@ -25,8 +25,10 @@ std::string Underscored(std::string word) {
   return word;
 }
 
-// A number, true or false as JSON has them; everything else is text.
-Value ValueFrom(std::string_view text) {
+// A number, true or false as JSON has them; everything else is text, and so are sizes, which a
+// person writes with their unit.
+Value ValueFrom(std::string_view field, std::string_view text) {
+  if (field.ends_with("_bytes")) return Value(std::string(text), 1);
   absl::StatusOr<Document> document = ParseJson("--set", text);
   const bool literal = document.ok() && (document->root.As<int64_t>() != nullptr ||
                                          document->root.As<double>() != nullptr ||
@@ -67,7 +69,7 @@ absl::Status SetPlanField(std::string_view assignment, StreamPlan& plan,
     return absl::InvalidArgumentError(StrCat("--set ", assignment, ": ", field, " is set twice"));
   }
   for (auto& [name, value] : members) {
-    if (name == field) value = ValueFrom(assignment.substr(equals + 1));
+    if (name == field) value = ValueFrom(name, assignment.substr(equals + 1));
   }
   const std::string option = StrCat("--set ", assignment);
   const Document changed{.file = option, .root = Value(members, 1)};

@@ -6,7 +6,6 @@
 #include <string_view>
 #include <utility>
 
-#include "absl/strings/str_format.h"
 #include "common/text/str_cat.h"
 #include "presentation/axis.h"
 #include "presentation/plot_frame.h"
@@ -19,7 +18,7 @@ constexpr double kSlope = 35;            // degrees, of category names that have
 constexpr double kLongestSloping = 130;  // along the text
 constexpr double kGroupShare = 0.8;      // of a category's width; the rest is between groups
 constexpr double kWidestBar = 54;
-constexpr double kValueSize = 10.5;
+constexpr double kValueSize = kFontSize;
 
 struct Layout {
   Frame frame;
@@ -35,12 +34,6 @@ std::optional<double> Shown(const BarSeries& series, size_t category) {
   if (category >= series.bars.size()) return std::nullopt;
   const std::optional<double>& value = series.bars[category].value;
   return value.has_value() && IsDrawable(Scale::kLinear, *value) ? value : std::nullopt;
-}
-
-std::string ShortValue(double value) {
-  const double size = std::abs(value);
-  if (size != 0 && (size >= 1e5 || size < 1e-2)) return absl::StrFormat("%.2g", value);
-  return absl::StrFormat("%.*f", size >= 100 ? 0 : size >= 10 ? 1 : 2, value);
 }
 
 std::vector<double> ShownValues(const BarChart& chart) {

@@ -112,10 +112,27 @@ void HtmlPage::AddTable(const HtmlTable& table) {
   body() += StrCat(html, "</tbody></table></div>\n");
 }
 
+void HtmlPage::AddContents() { sections_before_contents_ = sections_.size(); }
+
 void HtmlPage::AddFigure(std::string_view svg, std::string_view caption) {
-  body() += StrCat("<figure>\n", svg,
+  body() += StrCat("<figure>\n<div class=\"drawing\" tabindex=\"0\">", svg, "</div>",
                    caption.empty() ? "" : Element("<figcaption>", caption, "</figcaption>"),
                    "</figure>\n");
+}
+
+void HtmlPage::AddFigure(std::string_view svg, std::string_view narrow_svg,
+                         std::string_view caption) {
+  body() += StrCat(
+      "<figure>\n<div class=\"wide\">", svg, "</div><div class=\"narrow\">", narrow_svg, "</div>",
+      caption.empty() ? "" : Element("<figcaption>", caption, "</figcaption>"), "</figure>\n");
+}
+
+std::string HtmlPage::Contents() const {
+  std::string html = "<nav><strong>Contents</strong>\n<ol>\n";
+  for (const Section& section : sections_) {
+    html += StrCat("<li><a href=\"#", section.id, "\">", EscapeXml(section.heading), "</a></li>\n");
+  }
+  return html + "</ol></nav>\n";
 }
 
 std::string HtmlPage::Render() const {
@@ -125,18 +142,12 @@ std::string HtmlPage::Render() const {
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n",
       "<meta name=\"generator\" content=\"horizon report\"/>\n<title>", title, "</title>\n<style>",
       kHtmlStyle, "</style>\n</head>\n<body>\n<main>\n<h1>", title, "</h1>\n", introduction_);
-  if (!sections_.empty()) {
-    html += "<nav><strong>Contents</strong>\n<ol>\n";
-    for (const Section& section : sections_) {
-      html +=
-          StrCat("<li><a href=\"#", section.id, "\">", EscapeXml(section.heading), "</a></li>\n");
-    }
-    html += "</ol></nav>\n";
+  for (size_t i = 0; i < sections_.size(); ++i) {
+    if (i == sections_before_contents_) html += Contents();
+    html += StrCat("<section>\n<h2 id=\"", sections_[i].id, "\">", EscapeXml(sections_[i].heading),
+                   "</h2>\n", sections_[i].body, "</section>\n");
   }
-  for (const Section& section : sections_) {
-    html += StrCat("<section>\n<h2 id=\"", section.id, "\">", EscapeXml(section.heading), "</h2>\n",
-                   section.body, "</section>\n");
-  }
+  if (!sections_.empty() && sections_before_contents_ == sections_.size()) html += Contents();
   return html + "</main>\n</body>\n</html>\n";
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,9 +27,10 @@ struct HtmlTable {
   std::vector<std::vector<HtmlCell>> rows;
 };
 
-// Builds one self-contained HTML page in reading order: a title, an introduction, a table of
-// contents and sections. The page has no script and no external reference, follows the reader's
-// light or dark theme and can be printed. All text is escaped; only figures are inserted unchanged.
+// Builds one self-contained HTML page in reading order: a title, an introduction, sections, and
+// where it is asked for a table of contents. The page has no script and no external reference,
+// follows the reader's light or dark theme and can be printed. All text is escaped; only figures
+// are inserted unchanged.
 //   HtmlPage page("Results");
 //   page.AddSection("Throughput");
 //   page.AddTable(table);
@@ -48,8 +50,13 @@ class HtmlPage {
   // Text that keeps its spaces and line ends, such as a command.
   void AddPreformatted(std::string_view text);
   void AddTable(const HtmlTable& table);
-  // `svg` comes from our own DrawSvg and is inserted unchanged.
+  // Places the table of contents here. It lists all sections, also those above. Without a call it
+  // stands between the introduction and the first section.
+  void AddContents();
+  // `svg` comes from our own DrawSvg and is inserted unchanged. The second form also takes a
+  // drawing of the same for narrow screens such as phones, which is shown there instead.
   void AddFigure(std::string_view svg, std::string_view caption);
+  void AddFigure(std::string_view svg, std::string_view narrow_svg, std::string_view caption);
 
   // The whole page so far. Deterministic: the same calls give the same bytes.
   std::string Render() const;
@@ -63,10 +70,12 @@ class HtmlPage {
 
   std::string UniqueId(std::string_view heading) const;
   std::string& body();
+  std::string Contents() const;
 
   std::string title_;
   std::string introduction_;
   std::vector<Section> sections_;
+  size_t sections_before_contents_ = 0;
 };
 
 }  // namespace horizon

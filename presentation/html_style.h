@@ -25,14 +25,18 @@ body {
   margin: 0; background: var(--paper); color: var(--ink);
   font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
 }
-main { max-width: 1100px; margin: 0 auto; padding: 2.5rem 1.5rem 4rem; }
-h1 { font-size: 2rem; line-height: 1.2; margin: 0 0 1rem; letter-spacing: -0.01em; }
+main { max-width: 1240px; margin: 0 auto; padding: 1.5rem 1.5rem 4rem; }
+h1 {
+  font-size: 1.8rem; line-height: 1.2; margin: 0 0 0.75rem; letter-spacing: -0.01em;
+  overflow-wrap: anywhere;
+}
 h2 {
-  font-size: 1.4rem; line-height: 1.3; margin: 3rem 0 0.75rem; padding-top: 1.25rem;
+  font-size: 1.4rem; line-height: 1.3; margin: 2.5rem 0 0.75rem; padding-top: 1rem;
   border-top: 1px solid var(--line);
 }
+h1 + p + section h2, h1 + section h2 { margin-top: 0.5rem; padding-top: 0; border-top: 0; }
 h3 { font-size: 1.05rem; margin: 2rem 0 0.5rem; }
-p { margin: 0 0 0.9rem; max-width: 46rem; overflow-wrap: anywhere; }
+p { margin: 0 0 0.9rem; max-width: 60rem; overflow-wrap: anywhere; }
 a { color: var(--link); text-decoration: none; }
 a:hover { text-decoration: underline; }
 nav {
@@ -51,7 +55,7 @@ pre {
   font: 0.85rem/1.5 ui-monospace, "SF Mono", Menlo, Consolas, monospace;
 }
 .table {
-  margin: 1rem 0 1.5rem; overflow: auto; max-height: 85vh; width: fit-content; max-width: 100%;
+  margin: 1rem 0 1.5rem; overflow: auto; max-height: 60rem; width: fit-content; max-width: 100%;
   border: 1px solid var(--line); border-radius: 8px;
 }
 table { border-collapse: separate; border-spacing: 0; font-size: 0.88rem; line-height: 1.4; }
@@ -66,7 +70,9 @@ th {
   position: sticky; top: 0; background: var(--raised); color: var(--soft); font-weight: 600;
   white-space: nowrap;
 }
-td { max-width: 30rem; }
+td { max-width: 34rem; }
+td:first-child { min-width: 12rem; }
+td.good, td.warn, td.bad { white-space: nowrap; }
 tbody tr:last-child td { border-bottom: 0; }
 tbody tr:hover { background: var(--raised); }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
@@ -79,8 +85,26 @@ figure {
   margin: 1.25rem 0 1.75rem; padding: 0.75rem; max-width: 860px; background: var(--paper);
   border: 1px solid var(--line); border-radius: 8px;
 }
-figure svg { display: block; width: 100%; height: auto; }
+figure svg, figure img { display: block; width: 100%; height: auto; }
+.drawing { overflow-x: auto; }
+.narrow { display: none; }
 figcaption { margin: 0.5rem 0.25rem 0; color: var(--soft); font-size: 0.9rem; }
+/* A chart keeps text of 12 pixels: where the wide drawing would have to shrink, the narrow one is
+   shown, and a chart without one scrolls inside its own box. */
+@media screen and (max-width: 820px) {
+  main { padding: 1rem 0.75rem 3rem; }
+  h1 { font-size: 1.4rem; }
+  h2 { font-size: 1.2rem; margin-top: 2rem; }
+  th, td { padding: 0.35rem 0.5rem; }
+  .table { max-height: none; }
+  td, td:first-child { min-width: 7rem; }
+  td.number { min-width: 0; }
+  td.good, td.warn, td.bad { white-space: normal; }
+  figure { padding: 0.4rem; }
+  .drawing svg, .drawing img { width: 720px; }
+  .wide { display: none; }
+  .narrow { display: block; max-width: 440px; }
+}
 @media print {
   body { font-size: 10.5pt; }
   main { max-width: none; padding: 0; }

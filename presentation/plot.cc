@@ -33,7 +33,10 @@ Swatch SwatchOf(SeriesStyle style) {
 Layout LayOut(const Plot& plot) {
   std::vector<double> xs;
   std::vector<double> ys;
-  FrameRequest request{.title = plot.title, .x_title = plot.x_label, .y_title = plot.y_label};
+  FrameRequest request{.title = plot.title,
+                       .x_title = plot.x_label,
+                       .y_title = plot.y_label,
+                       .width = plot.is_narrow ? kNarrowCanvasWidth : kCanvasWidth};
   for (size_t i = 0; i < plot.series.size(); ++i) {
     const Series& series = plot.series[i];
     request.legend.push_back({.name = series.name,

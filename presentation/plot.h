@@ -35,13 +35,14 @@ struct Plot {
   Scale y_scale = Scale::kLinear;
   YRange y_range = YRange::kFromZero;  // no effect on a logarithmic axis
   std::vector<Series> series;
+  bool is_narrow = false;  // for a phone: 320 wide, with the legend below the data
 };
 
 // Draws the plot as a stand-alone SVG document, which may also be embedded in HTML unchanged. Its
-// viewBox is 720x420 (taller with a very long legend); it has no script, no id and no reference,
-// and follows the reader's light or dark theme. Every point has its exact values as a tooltip.
-// Points that an axis cannot show (IsDrawable) are left out and break their line. Pure: the same
-// plot gives the same bytes.
+// viewBox is 720x420 (taller with a very long legend), or 320 wide; it has no script, no id and no
+// reference, and follows the reader's light or dark theme. Every point has its exact values as a
+// tooltip. Points that an axis cannot show (IsDrawable) are left out and break their line. Pure:
+// the same plot gives the same bytes.
 std::string DrawSvg(const Plot& plot);
 
 }  // namespace horizon

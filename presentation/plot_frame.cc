@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -13,8 +14,10 @@ namespace horizon {
 namespace {
 
 constexpr double kHeight = 420;
-constexpr double kEdge = 16;  // free space around everything
+constexpr double kNarrowHeight = 300;  // without the legend
+constexpr double kEdge = 16;           // free space around everything
 constexpr double kTitleSize = 15;
+constexpr double kNarrowTitleSize = 13;
 constexpr double kTitleHeight = 34;
 constexpr double kLegendLine = 20;
 constexpr double kSwatchWidth = 24;
@@ -55,14 +58,16 @@ std::string Line(double x1, double y1, double x2, double y2) {
                 Coordinate(y2), "\"/>");
 }
 
-std::string ShownName(const LegendEntry& entry, bool is_below) {
+bool IsNarrow(const FrameRequest& request) { return request.width < kCanvasWidth; }
+
+std::string ShownName(const LegendEntry& entry, bool is_below, double canvas_width) {
   const double room =
-      is_below ? kCanvasWidth - 2 * kEdge - kSwatchWidth - kLegendGap : kWidestRightLegend;
+      is_below ? canvas_width - 2 * kEdge - kSwatchWidth - kLegendGap : kWidestRightLegend;
   return Shortened(entry.name, kFontSize, room);
 }
 
-double EntryWidth(const LegendEntry& entry, bool is_below) {
-  return kSwatchWidth + 6 + TextWidth(ShownName(entry, is_below), kFontSize);
+double EntryWidth(const LegendEntry& entry, double canvas_width) {
+  return kSwatchWidth + 6 + TextWidth(ShownName(entry, true, canvas_width), kFontSize);
 }
 
 std::string DrawSwatch(const LegendEntry& entry, double x, double y) {
@@ -86,8 +91,8 @@ std::string DrawSwatch(const LegendEntry& entry, double x, double y) {
   return drawing;
 }
 
-std::string DrawEntry(const LegendEntry& entry, bool is_below, double x, double y) {
-  const std::string name = ShownName(entry, is_below);
+std::string DrawEntry(const LegendEntry& entry, const Frame& frame, double x, double y) {
+  const std::string name = ShownName(entry, frame.legend_is_below, frame.request.width);
   return StrCat("<g class=\"legend\">", name == entry.name ? "" : Tooltip(entry.name),
                 ColorGroup(entry.color), DrawSwatch(entry, x, y), "</g>",
                 DrawText(x + kSwatchWidth + 6, y + kFontSize * 0.35, "start", name), "</g>\n");
@@ -106,13 +111,13 @@ std::string DrawLegend(const Frame& frame) {
     const LegendEntry& entry = frame.request.legend[i];
     if (frame.legend_is_below && next_row < frame.legend_rows.size() &&
         frame.legend_rows[next_row] == i) {
-      x = std::max(kEdge, frame.data.left);
+      x = IsNarrow(frame.request) ? kEdge : std::max(kEdge, frame.data.left);
       y += kLegendLine;
       ++next_row;
     }
-    drawing += DrawEntry(entry, frame.legend_is_below, x, y);
+    drawing += DrawEntry(entry, frame, x, y);
     if (frame.legend_is_below) {
-      x += EntryWidth(entry, true) + kLegendGap;
+      x += EntryWidth(entry, frame.request.width) + kLegendGap;
     } else {
       y += kLegendLine;
     }
@@ -120,12 +125,13 @@ std::string DrawLegend(const Frame& frame) {
   return drawing + "</g>\n";
 }
 
-std::vector<size_t> BreakLegend(const std::vector<LegendEntry>& legend, double left) {
+std::vector<size_t> BreakLegend(const std::vector<LegendEntry>& legend, double left,
+                                double canvas_width) {
   std::vector<size_t> rows;
-  double x = kCanvasWidth;
+  double x = canvas_width;
   for (size_t i = 0; i < legend.size(); ++i) {
-    const double width = EntryWidth(legend[i], true);
-    if (rows.empty() || x + width > kCanvasWidth - kEdge) {
+    const double width = EntryWidth(legend[i], canvas_width);
+    if (rows.empty() || x + width > canvas_width - kEdge) {
       rows.push_back(i);
       x = left;
     }
@@ -143,6 +149,12 @@ double WidestName(const std::vector<LegendEntry>& legend) {
 }
 
 }  // namespace
+
+std::string ShortValue(double value) {
+  const double size = std::abs(value);
+  if (size != 0 && (size >= 1e5 || size < 1e-2)) return absl::StrFormat("%.2g", value);
+  return absl::StrFormat("%.*f", size >= 100 ? 0 : size >= 10 ? 1 : 2, value);
+}
 
 std::string Coordinate(double value) {
   std::string text = absl::StrFormat("%.2f", value);
@@ -188,20 +200,24 @@ double LabelWidth(const Axis& axis) {
 
 Frame LayOutFrame(FrameRequest request, double y_label_width) {
   std::erase_if(request.legend, [](const LegendEntry& entry) { return entry.name.empty(); });
-  Frame frame{.height = kHeight};
+  const bool is_narrow = IsNarrow(request);
+  Frame frame{.height = is_narrow ? kNarrowHeight : kHeight};
   frame.data.top = request.title.empty() ? kEdge : kEdge + kTitleHeight;
   frame.data.left = kEdge + (request.y_title.empty() ? 0 : 20) + y_label_width + 8;
-  frame.data.right = kCanvasWidth - 28;
+  frame.data.right = request.width - 28;
   double below = kEdge / 2 + request.x_tick_height + (request.x_title.empty() ? 6 : 24);
   const double widest = WidestName(request.legend);
-  frame.legend_is_below = widest > kWidestRightLegend || request.legend.size() > kMostRightEntries;
+  frame.legend_is_below =
+      is_narrow || widest > kWidestRightLegend || request.legend.size() > kMostRightEntries;
   if (frame.legend_is_below) {
-    frame.legend_rows = BreakLegend(request.legend, frame.data.left);
+    frame.legend_rows =
+        BreakLegend(request.legend, is_narrow ? kEdge : frame.data.left, request.width);
     const size_t rows = frame.legend_rows.size();
+    const size_t free_rows = is_narrow ? 0 : std::min(rows, kRowsWithoutGrowth);
     below += kLegendLine * static_cast<double>(rows);
-    frame.height += kLegendLine * static_cast<double>(rows - std::min(rows, kRowsWithoutGrowth));
+    frame.height += kLegendLine * static_cast<double>(rows - free_rows);
   } else if (!request.legend.empty()) {
-    frame.data.right = kCanvasWidth - kEdge - kLegendGap - kSwatchWidth - 6 - widest;
+    frame.data.right = request.width - kEdge - kLegendGap - kSwatchWidth - 6 - widest;
   }
   frame.data.bottom = frame.height - below;
   frame.request = std::move(request);
@@ -210,16 +226,18 @@ Frame LayOutFrame(FrameRequest request, double y_label_width) {
 
 std::string DrawFrame(const Frame& frame) {
   const std::string& title = frame.request.title;
-  const std::string shown = Shortened(title, kTitleSize * 1.05, kCanvasWidth - 2 * kEdge);
+  const double size = IsNarrow(frame.request) ? kNarrowTitleSize : kTitleSize;
+  const std::string shown = Shortened(title, size * 1.05, frame.request.width - 2 * kEdge);
+  const std::string width = Coordinate(frame.request.width);
   const std::string height = Coordinate(frame.height);
   std::string drawing = StrCat(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"horizon-plot\" viewBox=\"0 0 720 ", height,
-      "\" role=\"img\" aria-label=\"", EscapeXml(title),
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"horizon-plot\" viewBox=\"0 0 ", width, " ",
+      height, "\" role=\"img\" aria-label=\"", EscapeXml(title),
       "\" font-family=\"system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif\" font-size=\"",
-      Coordinate(kFontSize), "\">\n", Style(), "<rect class=\"paper\" width=\"720\" height=\"",
-      height, "\" fill=\"#ffffff\"/>\n");
+      Coordinate(kFontSize), "\">\n", Style(), "<rect class=\"paper\" width=\"", width,
+      "\" height=\"", height, "\" fill=\"#ffffff\"/>\n");
   if (!title.empty()) {
-    drawing += StrCat("<g class=\"ink\" color=\"#1f2328\" font-size=\"", Coordinate(kTitleSize),
+    drawing += StrCat("<g class=\"ink\" color=\"#1f2328\" font-size=\"", Coordinate(size),
                       "\" font-weight=\"600\">", shown == title ? "" : Tooltip(title),
                       DrawText(kEdge, kEdge + 12, "start", shown), "</g>\n");
   }

@@ -14,6 +14,8 @@ namespace horizon {
 
 inline constexpr double kFontSize = 12;
 inline constexpr double kCanvasWidth = 720;
+// Of a drawing for a phone: one unit is about one pixel there, so that its text is 12 pixels too.
+inline constexpr double kNarrowCanvasWidth = 320;
 
 struct Box {
   double left = 0;
@@ -40,10 +42,11 @@ struct FrameRequest {
   std::string y_title;
   std::vector<LegendEntry> legend;
   double x_tick_height = kFontSize + 6;  // height of the labels below the x axis
+  double width = kCanvasWidth;           // of the canvas
 };
 
 // The layout of everything but the data. The legend is to the right of the data, or below it if its
-// names are long or many; with very many names the canvas grows downwards.
+// names are long or many, or the canvas is narrow; with very many names the canvas grows downwards.
 struct Frame {
   FrameRequest request;
   double height = 0;  // of the canvas
@@ -80,6 +83,9 @@ std::string ColorGroup(size_t color);
 // One marker in the current color, with a tooltip (none for ""). Markers on lines are solid.
 enum class MarkerFill { kSolid, kHollow };
 std::string DrawMarker(size_t shape, MarkerFill fill, double x, double y, std::string_view tooltip);
+
+// A figure beside a bar, in three or four digits: "1792", "53.2", "0.81".
+std::string ShortValue(double value);
 
 // A coordinate with at most two decimals: short, and the same on every machine.
 std::string Coordinate(double value);

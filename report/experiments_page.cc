@@ -7,6 +7,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "common/documents/document.h"
 #include "common/documents/json.h"
 #include "common/status_macros.h"
@@ -39,17 +40,23 @@ constexpr Column kRowColumns[] = {{"row", "id"},
                                   {"system", "system"},
                                   {"machine", "machine"},
                                   {"model", "model"},
-                                  {"metric", "metric"},
-                                  {"published", "published", CellAlign::kNumber},
-                                  {"ours", "simulated", CellAlign::kNumber},
+                                  {"figure", "metric"},
+                                  {"paper", "published", CellAlign::kNumber},
+                                  {"simulated", "simulated", CellAlign::kNumber},
                                   {"error, %", "error_percent", CellAlign::kNumber},
                                   {"how", "how"},
                                   {"note", "note"}};
 constexpr Column kClaimColumns[] = {{"claim", "claim"},
-                                    {"claimed", "claimed", CellAlign::kNumber},
+                                    {"verdict", "verdict"},
+                                    {"paper", "claimed", CellAlign::kNumber},
                                     {"simulated", "simulated", CellAlign::kNumber},
-                                    {"error", "error", CellAlign::kNumber},
-                                    {"note", "note"}};
+                                    {"remark", "note"}};
+constexpr Column kVerdictColumns[] = {{"experiment", "title"}, {"verdict", "verdict"}};
+constexpr Column kMissColumns[] = {{"row", "row"},
+                                   {"system", "system"},
+                                   {"figure", "metric"},
+                                   {"error, %", "error_percent", CellAlign::kNumber},
+                                   {"why", "reason"}};
 
 absl::StatusOr<const Value::Array*> ListOf(const Document& document, const Value& object,
                                            std::string_view key, const std::string& path) {
@@ -60,6 +67,13 @@ absl::StatusOr<const Value::Array*> ListOf(const Document& document, const Value
                  StrCat("needs an array '", key, "'"));
 }
 
+// The verdicts of experiments/agreement.h begin with one of three words.
+CellTone ToneOfVerdict(std::string_view verdict) {
+  if (verdict.starts_with("holds")) return CellTone::kGood;
+  if (verdict.starts_with("close")) return CellTone::kWarn;
+  return verdict.starts_with("misses") ? CellTone::kBad : CellTone::kMuted;
+}
+
 HtmlTable TableOf(const Value::Array& rows, std::span<const Column> columns) {
   HtmlTable table;
   for (const Column& column : columns) {
@@ -68,7 +82,12 @@ HtmlTable TableOf(const Value::Array& rows, std::span<const Column> columns) {
   for (const Value& row : rows) {
     std::vector<HtmlCell> cells;
     for (const Column& column : columns) {
-      cells.push_back({.text = TextOf(row, column.key), .align = column.align});
+      std::string text = TextOf(row, column.key);
+      CellTone tone = CellTone::kPlain;
+      if (column.key == "verdict") tone = ToneOfVerdict(text);
+      // Names of systems and rows are words of our files; a person reads spaces.
+      if (column.align == CellAlign::kText) text = absl::StrReplaceAll(text, {{"_", " "}});
+      cells.push_back({.text = std::move(text), .align = column.align, .tone = tone});
     }
     table.rows.push_back(std::move(cells));
   }
@@ -90,6 +109,15 @@ absl::Status AddCharts(Io& io, const std::string& folder, const std::vector<std:
   return absl::OkStatus();
 }
 
+void AddMisses(const Value& experiment, HtmlPage& page) {
+  const Value* missed = experiment.Find("missed");
+  const auto* rows = missed == nullptr ? nullptr : missed->As<Value::Array>();
+  if (rows == nullptr || rows->empty()) return;
+  HtmlTable table = TableOf(*rows, kMissColumns);
+  table.caption = "Rows that miss, and why";
+  page.AddTable(table);
+}
+
 void AddRemarks(const Value& experiment, HtmlPage& page) {
   const Value* remarks = experiment.Find("remarks");
   const auto* texts = remarks == nullptr ? nullptr : remarks->As<Value::Array>();
@@ -109,7 +137,17 @@ absl::StatusOr<std::string> ExperimentsPage(Io& io, const std::string& folder) {
                    ListOf(document, document.root, "experiments", ""));
   ASSIGN_OR_RETURN(const std::vector<std::string> files, io.List(folder));
   HtmlPage page("Experiments");
-  page.AddParagraph(StrCat("From ", path, "; each row says how it was found."));
+  page.AddParagraph(StrCat("From ", path, ". Each row says how it was found."));
+  if (document.root.Find("claims") != nullptr) {
+    ASSIGN_OR_RETURN(const Value::Array* claims, ListOf(document, document.root, "claims", ""));
+    if (!claims->empty()) {
+      page.AddSection("What the paper claims, and what we get");
+      page.AddTable(TableOf(*claims, kClaimColumns));
+    }
+  }
+  page.AddSection("Verdict by experiment");
+  page.AddTable(TableOf(*experiments, kVerdictColumns));
+  page.AddContents();
   for (const Value& experiment : *experiments) {
     const std::string name = TextOf(experiment, "name");
     const std::string title = TextOf(experiment, "title");
@@ -117,14 +155,8 @@ absl::StatusOr<std::string> ExperimentsPage(Io& io, const std::string& folder) {
     page.AddSection(title.empty() ? name : title);
     RETURN_IF_ERROR(AddCharts(io, folder, files, name, page));
     page.AddTable(TableOf(*rows, kRowColumns));
+    AddMisses(experiment, page);
     AddRemarks(experiment, page);
-  }
-  if (document.root.Find("claims") != nullptr) {
-    ASSIGN_OR_RETURN(const Value::Array* claims, ListOf(document, document.root, "claims", ""));
-    if (!claims->empty()) {
-      page.AddSection("Claims");
-      page.AddTable(TableOf(*claims, kClaimColumns));
-    }
   }
   return page.Render();
 }

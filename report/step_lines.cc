@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -124,6 +125,13 @@ void Step(ObjectReader& reader, int64_t& step) {
   if (reader.ok() && step < 0) reader.Fail("step", "needs a step of zero or more");
 }
 
+// A key that lines of older versions do not have.
+template <typename T>
+void IfThere(const Document& document, ObjectReader& reader, std::string_view key,
+             std::optional<T>& value) {
+  if (document.root.Find(key) != nullptr) reader.Required(key, &value.emplace());
+}
+
 }  // namespace
 
 absl::StatusOr<StepMetrics> ReadMetricsLine(const std::string& place, std::string_view line) {
@@ -134,7 +142,9 @@ absl::StatusOr<StepMetrics> ReadMetricsLine(const std::string& place, std::strin
   reader.OptionalOrNull("loss", &metrics.loss);
   reader.OptionalOrNull("gradient_norm", &metrics.gradient_norm);
   reader.Required("learning_rate", &metrics.learning_rate);
+  IfThere(document, reader, "epoch", metrics.epoch);
   reader.Required("tokens", &metrics.tokens);
+  IfThere(document, reader, "trained_tokens", metrics.trained_tokens);
   reader.Required("step_seconds", &metrics.step_time.value);
   reader.Required("host_bytes", &metrics.host_bytes);
   reader.Required("device_bytes", &metrics.device_bytes);

@@ -10,6 +10,7 @@
 
 #include "common/documents/json.h"
 #include "model/stages.h"
+#include "report/operation_family.h"
 #include "schedule/timeline/memory_use.h"
 
 namespace horizon {
@@ -117,6 +118,13 @@ class ViewWriter {
     loss("last", outcome_.has_value() ? outcome_->last_loss : std::nullopt);
     json_.EndObject();
     json_.Key("skipped").Integer(outcome_.has_value() ? outcome_->skipped : 0);
+    if (!view_.metrics.empty()) {
+      const StepMetrics& last = view_.metrics.lines().back();
+      if (last.epoch.has_value()) json_.Key("epoch").Number(*last.epoch);
+      if (last.trained_tokens.has_value()) {
+        json_.Key("trained_tokens").Integer(*last.trained_tokens);
+      }
+    }
   }
 
   void WriteFigures() {
@@ -192,6 +200,12 @@ class ViewWriter {
               [&](const EnumWord<Lane>& lane) { json_.String(lane.word); });
     WriteList("kinds", WordsOf(OperationKind{}), json_,
               [&](const EnumWord<OperationKind>& kind) { json_.String(kind.word); });
+    WriteList("families", WordsOf(OperationFamily{}), json_,
+              [&](const EnumWord<OperationFamily>& family) { json_.String(family.word); });
+    WriteList("family_of_kind", WordsOf(OperationKind{}), json_,
+              [&](const EnumWord<OperationKind>& kind) {
+                json_.Integer(static_cast<int64_t>(FamilyOf(kind.value)));
+              });
     WriteOperations();
     json_.Key("predicted").BeginObject();
     WriteTimes(timelines.predicted, timelines.awaited, view_.prediction.prediction.step_seconds);

@@ -32,12 +32,24 @@ void VisitJobFields(Record& job, Visitor& visit) {
          .minimum = 1,
          .maximum = 1e12,
          .help = "length of the run; the learning-rate schedule ends there"});
+  visit("epochs", job.epochs,
+        {.unit = "passes",
+         .minimum = 0,
+         .maximum = 1e6,
+         .help = "the data ends after so many passes, whose number of steps `steps` is; 0: it "
+                 "repeats for as long as there are steps"});
   visit("learning_rate", job.learning_rate,
         {.minimum = 0, .maximum = 1e3, .help = "AdamW's largest learning rate"});
   visit("learning_rate_schedule", job.learning_rate_schedule,
         {.help = "how the learning rate goes on after the warm-up"});
   visit("warmup_steps", job.warmup_steps,
         {.unit = "steps", .minimum = 0, .maximum = 1e12, .help = "linear rise from 0"});
+  visit("schedule_start", job.schedule_start,
+        {.unit = "steps",
+         .minimum = 0,
+         .maximum = 1e12,
+         .help = "steps done before the learning-rate schedule begins: above 0 in a run that was "
+                 "extended with a new one"});
   visit("beta1", job.beta1,
         {.minimum = 0, .maximum = 0.999999999, .help = "decay of the first moment"});
   visit("beta2", job.beta2,

@@ -54,9 +54,13 @@ absl::Status ValidateJob(const ModelSpec& spec, const TrainingJob& job) {
                          " positions of ", spec.name, "; use a shorter sequence"));
   }
   RETURN_IF_ERROR(ValidateTokens({.batch = job.micro_batch, .sequence = job.sequence}));
-  if (job.warmup_steps > job.steps) {
-    return Refuse(StrCat("warmup_steps ", job.warmup_steps, " is more than steps ", job.steps,
-                         ": give it 0 to ", job.steps));
+  if (job.schedule_start > job.steps) {
+    return Refuse(StrCat("schedule_start ", job.schedule_start, " is more than steps ", job.steps));
+  }
+  if (const int64_t length = job.steps - job.schedule_start; job.warmup_steps > length) {
+    return Refuse(StrCat("warmup_steps ", job.warmup_steps, " is more than ",
+                         job.schedule_start > 0 ? "the added " : "", "steps ", length,
+                         ": give it 0 to ", length));
   }
   if (job.optimizer_place == OptimizerPlace::kInBackward && job.clip_norm > 0) {
     return Refuse(

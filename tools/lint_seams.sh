@@ -16,7 +16,7 @@ rule() { rules+="$1"$'\t'"$2"$'\t'"$3"$'\n'; }
 
 posix_io='common/files/posix_[a-z_]*\.(cc|h)'
 anonymous_memory='common/host_memory\.cc'
-terminal='report/terminal/screen\.cc'
+terminal='(report/terminal/screen|common/terminal_width)\.cc'
 token='report/live/access_token\.cc'
 # Short names that are also good words for functions of ours count when they name the global one or
 # take a descriptor.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tools/release.sh [--without-cublas] [FOLDER]: horizon for machines that have nothing of it but an
+# tools/release.sh [--without-cublas | --wheel] [FOLDER]: horizon for machines that have nothing of it but an
 # NVIDIA driver. Builds with --config=release (all architectures), packs the program with the
 # libraries it needs into FOLDER/horizon-VERSION-linux-x86_64.tar.gz (FOLDER: .cache/release), then
 # unpacks that elsewhere and checks it: it starts with an empty environment, uses no library of this
@@ -8,15 +8,20 @@
 # cublasLt is most of the size. --without-cublas leaves it out, and so does a toolkit that has none;
 # the name of the tarball then says so, and matrix products on a device need it installed. Exit code 3
 # where there is no nvcc to make device code with.
+#
+# --wheel packs a Python wheel instead, without cublasLt, for "pip install". Where there is no nvcc it is
+# one without device code.
 set -euo pipefail
 root=$(dirname "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")")
 source "$root/tools/setup.sh"
+source "$root/tools/wheel.sh"
 
-with_cublas=1 output=''
+with_cublas=1 as_wheel=0 output=''
 for word in "$@"; do
   case $word in
     --without-cublas) with_cublas=0 ;;
-    -*) say "unknown option '$word'; usage: tools/release.sh [--without-cublas] [FOLDER]"; exit 2 ;;
+    --wheel) with_cublas=0 as_wheel=1 ;;
+    -*) say "unknown option '$word'; usage: tools/release.sh [--without-cublas | --wheel] [FOLDER]"; exit 2 ;;
     *) [[ -z $output ]] || { say "one FOLDER only"; exit 2; }
        output=$word ;;
   esac
@@ -86,24 +91,25 @@ find_in_toolkit() {
 # The program, and in lib/ what it needs: glibc excepted, and cublasLt if it is wanted and there.
 fill_stage() {
   local name file package
-  mkdir -p "$stage"/{bin,lib,licenses}
+  mkdir -p "$stage"/{bin,lib/horizon,licenses}
   install -m 755 "$program" "$stage/bin/horizon"
   cp "$root/LICENSE" "$stage/licenses/horizon.txt"
   [[ -n $(opened_library "$program") ]] || stop 'which BLAS library the program opens cannot be told'
   while read -r name file; do
     [[ -n $file ]] || stop "the program needs $name, which is not on this machine"
-    install -m 644 "$(readlink -f "$file")" "$stage/lib/$name"
+    install -m 644 "$(readlink -f "$file")" "$stage/lib/horizon/$name"
     package=$(package_of "$file") || true
     [[ -n $package ]] || stop "no Debian package has $file: its license is not known"
     take_license "$package"
   done < <(needed_libraries "$program")
   # What is inside the program itself.
-  for package in $(awk '$2 == "run" && $1 ~ /^lib.*-dev$/ { print $1 }' "$root/tools/packages.txt"); do
-    take_license "$package"
-  done
-  take_nvidia_license
+  while read -r -a names; do
+    [[ $names == lib*-dev ]] || continue
+    take_license "$(installed_packages "${names[@]}" | head -n 1)"
+  done < <(wanted_packages run)
+  ((!has_device_code)) || take_nvidia_license
   if ((with_cublas)) && [[ -n $cublas ]]; then
-    install -m 644 "$(find_in_toolkit "$cublas")" "$stage/lib/$cublas"
+    install -m 644 "$(find_in_toolkit "$cublas")" "$stage/lib/horizon/$cublas"
   fi
 }
 
@@ -119,14 +125,14 @@ horizon $version for Linux on x86-64 with glibc $(least_glibc) or later.
 
     bin/horizon help
 
-Nothing has to be installed; the folder may lie anywhere. lib/ has every library the program needs but
-glibc. For NVIDIA devices the machine needs a driver that serves CUDA $cuda_version. Device code is
+Nothing has to be installed; the folder may lie anywhere. lib/horizon/ has every library the program
+needs but glibc. For NVIDIA devices the machine needs a driver that serves CUDA $cuda_version. Device code is
 inside for ${architectures[*]}.
 END
-  if [[ -n $cublas && ! -e $stage/lib/$cublas ]]; then
+  if [[ -n $cublas && ! -e $stage/lib/horizon/$cublas ]]; then
     cat >>"$stage/README" <<END
 This copy is without cublasLt, so training on an NVIDIA device needs it from elsewhere: install the CUDA
-toolkit's cuBLAS, or copy $cublas into lib/.
+toolkit's cuBLAS, or copy $cublas into lib/horizon/.
 END
   fi
   cat >>"$stage/README" <<END
@@ -140,8 +146,6 @@ END
 
 # The same bytes for the same files: in order of names, nobody's, as old as the sources.
 pack() {
-  local date
-  date=$(git -C "$root" log -1 --format=%ct 2>/dev/null || stat -c %Y "$root/CHANGELOG.md")
   (cd "$stage" && find . -type f ! -name SHA256SUMS | LC_ALL=C sort | xargs -d '\n' sha256sum \
     >"$scratch/sums" && mv "$scratch/sums" SHA256SUMS)
   tar -C "$scratch/stage" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$date" \
@@ -167,7 +171,7 @@ check_libraries() {
   done < <(mapped_files "LD_PRELOAD=$opened" devices)
   ((found > 0)) || stop "which libraries the packed program uses cannot be told"
   [[ -z $opened ]] || stop "the packed program does not find its own $opened"
-  if [[ -n $cublas && -e $stage/lib/$cublas ]]; then
+  if [[ -n $cublas && -e $stage/lib/horizon/$cublas ]]; then
     # The program opens it when it first multiplies on a device.
     file=$(mapped_files "LD_PRELOAD=$cublas" version | grep -F "/$cublas") || true
     [[ $file == "$unpacked"/* ]] ||
@@ -191,21 +195,29 @@ check_device_code() {
   done
 }
 
-check() {
+unpack_tarball() {
   mkdir "$scratch/elsewhere"
   tar -C "$scratch/elsewhere" -xzf "$scratch/$tarball"
   unpacked=$(readlink -f "$scratch/elsewhere/$name")
   (cd "$unpacked" && sha256sum -c --quiet SHA256SUMS >&2) || stop "the tarball is damaged"
+}
+
+check() {
   local answer
   answer=$(cd / && env -i "$unpacked/bin/horizon" version) || stop "the packed program does not start"
   [[ $answer == "horizon $version" ]] || stop "the packed program says '$answer', not $version"
   (cd / && env -i "$unpacked/bin/horizon" devices >"$scratch/devices") ||
     stop "the packed program cannot list devices"
   check_libraries
-  check_device_code
+  ((!has_device_code)) || check_device_code
 }
 
-no_cuda() { say "a release has device code, and $1"; exit 3; }
+has_device_code=1
+no_cuda() {
+  ((as_wheel)) || { say "a release has device code, and $1"; exit 3; }
+  say "$1: the wheel will be without device code"
+  has_device_code=0
+}
 [[ ${HORIZON_NO_CUDA:-0} != 1 ]] || no_cuda 'HORIZON_NO_CUDA is set'
 ensure_packages run
 begin=$SECONDS
@@ -213,10 +225,13 @@ run_bazel build --config=release --compilation_mode=opt //app:horizon >&2 ||
   stop "the build failed; see above"
 program=$(run_bazel info --config=release --compilation_mode=opt bazel-bin 2>/dev/null)/app/horizon
 cuda=$(run_bazel info --config=release output_base 2>/dev/null)/external/cuda/defs.bzl
-grep -qx 'AVAILABLE = True' "$cuda" || no_cuda 'nvcc was not found'
-toolkit=$(sed -n 's/^ROOT = "\(.*\)"$/\1/p' "$cuda")
+((!has_device_code)) || grep -qx 'AVAILABLE = True' "$cuda" || no_cuda 'nvcc was not found'
 version=$(sed -n 's/.*kVersion\[\] = "\(.*\)".*/\1/p' "$root/app/version.h")
-cuda_version=$("$toolkit/bin/nvcc" --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p')
+toolkit='' cuda_version=''
+if ((has_device_code)); then
+  toolkit=$(sed -n 's/^ROOT = "\(.*\)"$/\1/p' "$cuda")
+  cuda_version=$("$toolkit/bin/nvcc" --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p')
+fi
 # "75" is sm_75; "120+ptx" is sm_120 and ptx_120.
 mapfile -t architectures < <(sed -n 's/^build:release .*architectures=\([^ ]*\).*/\1/p' \
   "$root/.bazelrc" | tr , '\n' | sed -E 's/^(.*)\+ptx$/sm_\1\nptx_\1/; t; s/^/sm_/')
@@ -235,11 +250,24 @@ mkdir -p "$output"
 scratch=$(mktemp -d "$output/.release.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 stage=$scratch/stage/$name
+# Files are as old as the sources, so that the same sources give the same bytes.
+date=$(git -C "$root" log -1 --format=%ct 2>/dev/null || stat -c %Y "$root/CHANGELOG.md")
+sources=0
 fill_stage
-write_readme
-pack
+if ((as_wheel)); then
+  pack_wheel "$date"
+  unpack_wheel
+  packed=("$wheel")
+else
+  write_readme
+  pack
+  unpack_tarball
+  packed=("$tarball" "$tarball.sha256")
+fi
 check
-mv "$scratch/$tarball" "$scratch/$tarball.sha256" "$output/"
-printf '%s: %d MiB, %d MiB unpacked, %d libraries, %d sources for %s; %d s\n' "$output/$tarball" \
-  $(($(stat -c %s "$output/$tarball") >> 20)) $(($(du -sb "$stage" | cut -f 1) >> 20)) \
-  "$(find "$stage/lib" -type f | wc -l)" "$sources" "${architectures[*]}" $((SECONDS - begin))
+mv "${packed[@]/#/$scratch/}" "$output/"
+device_code="$sources sources for ${architectures[*]}"
+((has_device_code)) || device_code='no device code'
+printf '%s: %d MiB, %d MiB unpacked, %d libraries, %s; %d s\n' "$output/${packed[0]}" \
+  $(($(stat -c %s "$output/${packed[0]}") >> 20)) $(($(du -sb "$stage" | cut -f 1) >> 20)) \
+  "$(find "$stage/lib" -type f | wc -l)" "$device_code" $((SECONDS - begin))

@@ -3,18 +3,57 @@
 
 say() { printf 'horizon: %s\n' "$*" >&2; }
 
-# The packages of tools/packages.txt needed for "$1" (run, test or fuzz) that are not installed, one a
-# line. Tests and fuzzing need what running needs.
+# The packages of tools/packages.txt for "$1" (run, test or fuzz), one a line; where the name depends on
+# the release, all names it may have. Tests and fuzzing need what running needs.
+wanted_packages() {
+  awk -v purpose="$1" '
+    /^#/ || !NF || ($2 != "run" && $2 != purpose) { next }
+    match($1, /\(.*\)/) {
+      count = split(substr($1, RSTART + 1, RLENGTH - 2), choices, "|")
+      line = ""
+      for (i = 1; i <= count; ++i)
+        line = line (i > 1 ? " " : "") substr($1, 1, RSTART - 1) choices[i] substr($1, RSTART + RLENGTH)
+      print line
+      next
+    }
+    { print $1 }' "$root/tools/packages.txt"
+}
+
+# The names among "$@" that are installed, one a line.
+installed_packages() {
+  # dpkg-query names unknown packages on standard error only: they stay out of the list.
+  dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null |
+    awk '$1 == "installed" { print $2 }'
+}
+
+# The lines of wanted_packages of which no name is installed.
 missing_packages() {
   local wanted
-  wanted=$(awk -v purpose="$1" '!/^#/ && NF && ($2 == "run" || $2 == purpose) { print $1 }' \
-    "$root/tools/packages.txt")
+  wanted=$(wanted_packages "$1")
   {
-    # dpkg-query names unknown packages on standard error only: they stay out of the first list.
-    dpkg-query -W -f '${db:Status-Status} ${Package}\n' $wanted 2>/dev/null |
-      awk '$1 == "installed" { print "have", $2 }'
-    printf 'want %s\n' $wanted
-  } | awk '$1 == "have" { have[$2] = 1 } $1 == "want" && !($2 in have) { print $2 }'
+    installed_packages $wanted | sed 's/^/have /'
+    sed 's/^/want /' <<<"$wanted"
+  } | awk '
+    $1 == "have" { have[$2] = 1; next }
+    { for (i = 2; i <= NF; ++i) if ($i in have) next; sub(/^want /, ""); print }'
+}
+
+# Of each line of names on standard input the first that apt could install, else the first.
+names_here() {
+  local names name chosen
+  while read -r -a names; do
+    chosen=${names[0]:-}
+    if ((${#names[@]} > 1)); then
+      for name in "${names[@]}"; do
+        # `show` also knows names that other packages only mention.
+        if [[ $(apt-cache policy "$name" 2>/dev/null) =~ Candidate:\ [^\(] ]]; then
+          chosen=$name
+          break
+        fi
+      done
+    fi
+    [[ -z $chosen ]] || echo "$chosen"
+  done
 }
 
 # Installs what "$1" (run, test or fuzz) lacks, or names it and stops the script with 1.
@@ -22,9 +61,9 @@ ensure_packages() {
   local missing as_root=()
   missing=$(missing_packages "$1")
   [[ -z $missing ]] && return 0
-  missing=${missing//$'\n'/ }
   if ! command -v apt-get >/dev/null; then
-    say "these Debian packages are needed and apt-get is not here to install them: $missing"
+    missing=$(sed 's/ /|/g' <<<"$missing")
+    say "these Debian packages are needed and apt-get is not here to install them: ${missing//$'\n'/ }"
     exit 1
   fi
   if [[ $(id -u) != 0 ]]; then
@@ -32,20 +71,24 @@ ensure_packages() {
     if command -v sudo >/dev/null && { [[ -t 0 && -t 2 ]] || sudo -n true 2>/dev/null; }; then
       as_root=(sudo)
     else
-      say "these packages are missing and installing them needs root: $missing"
-      say "ask for: apt-get install $missing"
+      missing=$(names_here <<<"$missing")
+      say "these packages are missing and installing them needs root: ${missing//$'\n'/ }"
+      say "ask for: apt-get install ${missing//$'\n'/ }"
       exit 1
     fi
   fi
-  say "installing $missing"
   local install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive
     apt-get install -y -q --no-install-recommends)
+  local names
+  names=$(names_here <<<"$missing")
+  say "installing ${names//$'\n'/ }"
   # The second try is for a machine whose package lists are old or were never fetched.
-  if ! "${install[@]}" $missing >&2; then
+  if ! "${install[@]}" $names >&2; then
     "${as_root[@]}" apt-get update -q >&2 || true
-    "${install[@]}" $missing >&2 || true
+    names=$(names_here <<<"$missing")
+    "${install[@]}" $names >&2 || true
   fi
-  missing=$(missing_packages "$1")
+  missing=$(missing_packages "$1" | names_here)
   if [[ -n $missing ]]; then
     say "these packages could not be installed (no network?): ${missing//$'\n'/ }"
     exit 1
@@ -113,8 +156,12 @@ build_program() {
   ensure_packages run
   mkdir -p "$root/.cache"
   [[ -x $built ]] || say "building; the first time takes some minutes"
+  # Bazel redraws a line of progress on a terminal. In a log, a line every now and then says that it
+  # goes on.
+  local progress=()
+  [[ -t 2 && -z ${NO_COLOR:-} ]] || progress=(--show_progress --show_progress_rate_limit=20)
   if ! run_bazel build --compilation_mode=opt --ui_event_filters=-info,-debug --show_result=0 \
-    //app:horizon >&2; then
+    "${progress[@]}" //app:horizon >&2; then
     say "the build failed; see above"
     exit 1
   fi

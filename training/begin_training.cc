@@ -112,23 +112,23 @@ absl::Status LoadState(const TrainingContext& context, const TrainingSettings& s
 }  // namespace
 
 absl::StatusOr<RunFolder> MakeRunFolder(const TrainingContext& context,
-                                        const TrainingSettings& settings, const LoadedModel& model,
-                                        std::optional<RunLock> lock) {
+                                        const TrainingSettings& settings, const TrainingJob& job,
+                                        const LoadedModel& model, std::optional<RunLock> lock) {
   Io& io = context.io;
   const std::string& folder = settings.folder;
   const ModelSpec& spec = model.config.spec;
   ASSIGN_OR_RETURN(RunFolder run, MakeAndLock(io, folder, std::move(lock)));
   // The job comes first: it tells a start that was killed from files of others (HoldsNoRun).
-  RETURN_IF_ERROR(WriteTextFile(io, folder + "/job.json", WriteJob(settings.job)));
+  RETURN_IF_ERROR(WriteTextFile(io, folder + "/job.json", WriteJob(job)));
   RETURN_IF_ERROR(WriteTextFile(io, folder + "/train.yaml", settings.options_text));
   ASSIGN_OR_RETURN(std::optional<std::string> chat_template,
-                   ChosenChatTemplate(io, settings.data, settings.job.model));
+                   ChosenChatTemplate(io, settings.data, job.model));
   RETURN_IF_ERROR(SaveModelFiles(io, folder,
                                  {.config_text = model.config_text,
-                                  .model = settings.job.model,
+                                  .model = job.model,
                                   .spec = spec,
                                   .chat_template = std::move(chat_template)}));
-  if (!settings.job.trains_all()) {
+  if (!job.trains_all()) {
     RETURN_IF_ERROR(WriteWeightSource(io, folder, settings.initial_weights));
   }
   ASSIGN_OR_RETURN(run.checkpoint_config, CheckpointConfig(model));
@@ -154,7 +154,7 @@ absl::StatusOr<BegunTraining> BeginTraining(const TrainingContext& context,
   ASSIGN_OR_RETURN(CheckpointLayout layout, LayOutSaves(opened.trainer->schedule(), settings.save));
   RETURN_IF_ERROR(CheckDisk(io, settings.folder, settings.save, layout));
   ASSIGN_OR_RETURN(RunFolder folder,
-                   MakeRunFolder(context, settings, model, std::move(prepared.lock)));
+                   MakeRunFolder(context, settings, prepared.job, model, std::move(prepared.lock)));
   RETURN_IF_ERROR(WriteRunRecord(io, settings.folder, spec, plan));
   const std::string saving = DescribeSaving(io, context.clock, settings, layout, plan);
   if (!saving.empty()) context.log.Info(saving);

@@ -42,9 +42,10 @@ struct RunFolder {
 // Creates the folder if it is missing, locks it unless `lock` already holds the lock, and writes
 // the files that say how the run was started: job.json, train.yaml and the model's files. Files
 // that an earlier start left before its first step are removed.
+// `job` is PreparedTraining's.
 absl::StatusOr<RunFolder> MakeRunFolder(const TrainingContext& context,
-                                        const TrainingSettings& settings, const LoadedModel& model,
-                                        std::optional<RunLock> lock);
+                                        const TrainingSettings& settings, const TrainingJob& job,
+                                        const LoadedModel& model, std::optional<RunLock> lock);
 
 // A training run that is ready for its first step: all memory is allocated, and the parameter store
 // holds the weights and optimizer state from which that step starts. Between steps the store is
@@ -61,6 +62,7 @@ struct BegunTraining {
   std::vector<FrozenTensor> frozen;  // checksums of the tensors that are not trained
 
   Trainer& trainer() const { return *opened.trainer; }
+  const TrainingJob& job() const { return trainer().schedule().job; }  // PreparedTraining's
 };
 
 // Opens the device, creates the trainer from the planned schedule, checks that the disk can hold

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "common/clock.h"
@@ -21,9 +22,22 @@ namespace horizon {
 // kModel: the tokenizer in the model's folder. kByte: the built-in one, in which a token is a byte.
 enum class TokenizerChoice { kModel, kByte };
 
+// A file or folder to train on, and how often compared with the others its samples are drawn
+// (SampleMix). 0: no weight is given.
+struct WeightedData {
+  std::string path;
+  double weight = 0;
+};
+
+// Reads what a person names as data: "stories.jsonl", or with a weight "stories.jsonl:0.3". A colon
+// may also be part of a name: what is there under the whole text is meant with all of it.
+// InvalidArgument for a weight that is not above 0.
+absl::StatusOr<WeightedData> ReadWeightedData(Io& io, const std::string& text);
+
 // How data files are read and tokenised, and which samples are held out for evaluation.
 struct DataSettings {
-  std::optional<DataKind> kind;  // none: derived from the keys of the first record
+  std::vector<WeightedData> sources;  // empty: the one that the job names
+  std::optional<DataKind> kind;       // none: derived from the keys of the first record
   TokenizerChoice tokenizer = TokenizerChoice::kModel;
   ChatChoice chat;  // the chat template that turns conversations into text
   bool train_on_prompt = false;
@@ -31,7 +45,7 @@ struct DataSettings {
   OnBadLine on_bad_line = OnBadLine::kStop;
   std::string cache_folder;  // holds tokenised data; created if missing
   bool shuffle = true;
-  // The held-out data: a separate file, or a fraction of the samples (0 to 0.5).
+  // The held-out data: a separate file or folder, or a fraction of the samples (0 to 0.5).
   std::optional<std::string> eval_file;
   double eval_share = 0;
 };
@@ -60,7 +74,13 @@ absl::StatusOr<DataOptions> DataOptionsFrom(Io& io, const DataSettings& settings
 absl::StatusOr<std::optional<std::string>> ChosenChatTemplate(Io& io, const DataSettings& settings,
                                                               const std::string& model);
 
-// Opens the data of a job and logs how many samples and tokens it has. Returns the errors of the
+// The data files of these files and folders, in their order. Logs what is skipped in a folder
+// (FindDataFiles).
+absl::StatusOr<std::vector<std::string>> DataFilesOf(Io& io, Log& log,
+                                                     const std::vector<std::string>& paths);
+
+// Opens the data of a job and logs how many samples and tokens it has, and of several sources how
+// often an epoch goes through each. Returns the errors of the
 // functions above and of OpenTrainingData. `io` must outlive the result.
 absl::StatusOr<TrainingData> OpenJobData(Io& io, Clock& clock, Log& log,
                                          const DataSettings& settings, const ModelSpec& spec,

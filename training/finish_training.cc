@@ -43,13 +43,14 @@ absl::Status Interrupted(const TrainingSettings& settings, const BegunTraining& 
                             : begun.resume.has_value() ? begun.resume->path()
                                                        : "nothing";
   return absl::CancelledError(
-      StrCat(StoppedAfter(summary, settings.job), saved, " holds its state. ", GoOn(settings)));
+      StrCat(StoppedAfter(summary, begun.job()), saved, " holds its state. ", GoOn(settings)));
 }
 
 // Of a run without checkpoints.
-absl::Status Ended(const TrainingSettings& settings, const RunSummary& summary) {
+absl::Status Ended(const TrainingSettings& settings, const BegunTraining& begun,
+                   const RunSummary& summary) {
   if (!summary.interrupted) return absl::OkStatus();
-  return absl::CancelledError(StrCat(StoppedAfter(summary, settings.job), "the model so far is in ",
+  return absl::CancelledError(StrCat(StoppedAfter(summary, begun.job()), "the model so far is in ",
                                      settings.folder, "/model"));
 }
 
@@ -69,13 +70,13 @@ absl::Status AsIoError(const absl::Status& status, std::string_view message) {
 }
 
 // The error of a run that could not save or export what it ended with, and what is kept of it.
-absl::Status NotKept(Io& io, const TrainingSettings& settings, const RunSummary& summary,
-                     const absl::Status& exported) {
+absl::Status NotKept(Io& io, const TrainingSettings& settings, const BegunTraining& begun,
+                     const RunSummary& summary, const absl::Status& exported) {
   const std::string model = settings.folder + "/model";
   const std::string save_reason(summary.end_not_saved.message());
   const std::string export_reason(exported.message());
   if (summary.interrupted && !summary.end_not_saved.ok()) {
-    return AsIoError(summary.end_not_saved, StrCat(StoppedAfter(summary, settings.job),
+    return AsIoError(summary.end_not_saved, StrCat(StoppedAfter(summary, begun.job()),
                                                    "its state was not saved: ", save_reason, ". ",
                                                    NewestCheckpoint(io, settings)));
   }
@@ -122,6 +123,13 @@ TrainingReport ReportOf(const TrainingContext& context, const TrainingSettings& 
                         .speed = speed};
 }
 
+// What a person gives to extend a run that is complete.
+std::string HowToTrainOn(const TrainingJob& job) {
+  const bool constant = job.learning_rate_schedule == LearningRateSchedule::kConstant;
+  return StrCat("raise ", job.epochs > 0 ? "--epochs" : "--steps",
+                constant ? "" : " and give --restart-schedule", " to train on");
+}
+
 // timeline.json and run.json, which nothing depends on: what cannot be written is said.
 void WriteRecords(const TrainingContext& context, const TrainingSettings& settings,
                   const TrainingReport& report) {
@@ -163,9 +171,10 @@ FinishedTraining FinishTraining(const TrainingContext& context, const TrainingSe
   WriteRecords(context, settings, report);
   FinishedTraining finished;
   if (!exported.ok() || !summary.end_not_saved.ok()) {
-    finished.status = NotKept(context.io, settings, summary, exported);
+    finished.status = NotKept(context.io, settings, begun, summary, exported);
   } else {
-    finished.status = goes_on ? Interrupted(settings, begun, summary) : Ended(settings, summary);
+    finished.status =
+        goes_on ? Interrupted(settings, begun, summary) : Ended(settings, begun, summary);
   }
   if (!report.exported) return finished;
   if (report.memory.peak_resident > begun.plan.prediction.memory.host_bytes()) {
@@ -192,8 +201,8 @@ absl::StatusOr<TrainingAnswer> FinishComplete(const TrainingContext& context,
   if (!has_model) {
     ASSIGN_OR_RETURN(const std::unique_ptr<CheckpointValues> values,
                      CheckpointValues::Open(context.io, last));
-    ASSIGN_OR_RETURN(RunFolder folder,
-                     MakeRunFolder(context, settings, model, std::move(prepared.lock)));
+    ASSIGN_OR_RETURN(RunFolder folder, MakeRunFolder(context, settings, prepared.job, model,
+                                                     std::move(prepared.lock)));
     folder.Keep();
     RETURN_IF_ERROR(ExportTrained(context, settings, model, *values, last.manifest().facts.frozen));
   }
@@ -202,8 +211,8 @@ absl::StatusOr<TrainingAnswer> FinishComplete(const TrainingContext& context,
   json.BeginObject().Key("steps").Integer(step).Key("complete").Bool(true);
   json.Key("model").String(exported).EndObject();
   return TrainingAnswer{.text = StrCat("the run in ", settings.folder, " is complete: step ", step,
-                                       " of ", settings.job.steps, " is saved and ", exported,
-                                       " is written; raise --steps to train on\n"),
+                                       " of ", prepared.job.steps, " is saved and ", exported,
+                                       " is written; ", HowToTrainOn(prepared.job), "\n"),
                         .json = std::move(json).Finish()};
 }
 

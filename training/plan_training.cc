@@ -87,11 +87,10 @@ absl::Status CheckDeviceMemory(Bytes arena_bytes, const PlanSettings& settings) 
              ": raise it, or let the planner choose with --plan auto"));
 }
 
-absl::StatusOr<SimulatedRun> PlanAt(Io& io, const TrainingSettings& settings, const ModelSpec& spec,
-                                    const HardwareProfile& profile) {
-  const TrainingJob& job = settings.job;
-  return settings.plan.file.has_value() ? FollowPlan(io, *settings.plan.file, spec, job, profile)
-                                        : FindPlan(spec, job, profile);
+absl::StatusOr<SimulatedRun> PlanAt(Io& io, const PlanSettings& settings, const TrainingJob& job,
+                                    const ModelSpec& spec, const HardwareProfile& profile) {
+  return settings.file.has_value() ? FollowPlan(io, *settings.file, spec, job, profile)
+                                   : FindPlan(spec, job, profile);
 }
 
 // What the process is now, and what a run adds.
@@ -148,7 +147,7 @@ void LogPlan(Log& log, const TrainingPlan& planned, const TrainingJob& job) {
 
 absl::StatusOr<PlannedTraining> PlanTraining(const TrainingContext& context,
                                              const TrainingSettings& settings,
-                                             const ModelSpec& spec) {
+                                             const TrainingJob& job, const ModelSpec& spec) {
   Io& io = context.io;
   const DeviceKind device = settings.device.kind;
   ASSIGN_OR_RETURN(const HardwareProfile measured, context.machine());
@@ -161,7 +160,7 @@ absl::StatusOr<PlannedTraining> PlanTraining(const TrainingContext& context,
     context.log.Info(StrCat("machine: ", profile.name, " (", profile.summary, ")"));
   }
   // What does not fit is refused before anything is measured: memory does not depend on speed.
-  ASSIGN_OR_RETURN(SimulatedRun run, PlanAt(io, settings, spec, profile));
+  ASSIGN_OR_RETURN(SimulatedRun run, PlanAt(io, settings.plan, job, spec, profile));
   RETURN_IF_ERROR(CheckDeviceMemory(ArenaBytes(run.schedule), settings.plan));
   ASSIGN_OR_RETURN(const RunNeed before, NeedOf(io, run.schedule, profile, device));
   RETURN_IF_ERROR(CheckFreeMemory(io, spec, before.more));
@@ -169,7 +168,7 @@ absl::StatusOr<PlannedTraining> PlanTraining(const TrainingContext& context,
                    MeasureSpeedBeforeRun(io, context.clock, context.log, spec, measured));
   if (speed.gemm != 1 || speed.memory != 1) {
     profile = WithSettings(AtSpeed(measured, speed), settings.plan);
-    ASSIGN_OR_RETURN(run, PlanAt(io, settings, spec, profile));
+    ASSIGN_OR_RETURN(run, PlanAt(io, settings.plan, job, spec, profile));
     RETURN_IF_ERROR(CheckDeviceMemory(ArenaBytes(run.schedule), settings.plan));
   }
   const Schedule& schedule = run.schedule;
@@ -186,7 +185,7 @@ absl::StatusOr<PlannedTraining> PlanTraining(const TrainingContext& context,
       .arena_bytes = ArenaBytes(schedule),
       .durations = DurationsOf(schedule, steady.simulation.timeline, steady.reported_step),
       .timelines = PredictedTimelines(schedule, steady)};
-  LogPlan(context.log, plan, settings.job);
+  LogPlan(context.log, plan, job);
   return PlannedTraining{.plan = std::move(plan), .schedule = std::move(run.schedule)};
 }
 

@@ -42,6 +42,6 @@ struct PlannedTraining {
 // small; InvalidArgument if a plan does not suit the model and the job.
 absl::StatusOr<PlannedTraining> PlanTraining(const TrainingContext& context,
                                              const TrainingSettings& settings,
-                                             const ModelSpec& spec);
+                                             const TrainingJob& job, const ModelSpec& spec);
 
 }  // namespace horizon

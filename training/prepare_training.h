@@ -8,6 +8,7 @@
 #include "runtime/checkpoint/checkpoint_reader.h"
 #include "runtime/checkpoint/run_lock.h"
 #include "runtime/data/training_data.h"
+#include "schedule/training_job.h"
 #include "training/plan_training.h"
 #include "training/training_context.h"
 #include "training/training_settings.h"
@@ -27,6 +28,7 @@ namespace horizon {
 // What is known about a training before it allocates memory. Only tokenised data has been written
 // so far.
 struct PreparedTraining {
+  TrainingJob job;                         // the settings' job, with the number of its steps
   std::optional<RunLock> lock;             // none: the run folder does not exist yet
   std::optional<Checkpoint> resume;        // to resume from; none: starts from initial weights
   TrainingData data;                       // positioned at its beginning
@@ -37,7 +39,8 @@ struct PreparedTraining {
 };
 
 // Checks that the job and the model can run, locks the run folder if it exists, finds the
-// checkpoint to resume from, opens the data and makes the plan. FailedPrecondition if the folder is
+// checkpoint to resume from, opens the data, counts its steps where the job is given by epochs, and
+// makes the plan. FailedPrecondition if the folder is
 // in use or the plan does not fit; InvalidArgument if the folder holds something else, the model
 // has no weights, or the job is not that of the checkpoint; otherwise errors of these steps.
 absl::StatusOr<PreparedTraining> PrepareTraining(const TrainingContext& context,

@@ -1,5 +1,7 @@
 #include "training/run_log.h"
 
+#include <vector>
+
 #include "common/text/str_cat.h"
 #include "common/units.h"
 #include "model/stages.h"
@@ -8,8 +10,6 @@
 
 namespace horizon {
 namespace {
-
-constexpr Nanoseconds kLineInterval = std::chrono::seconds(2);
 
 // 6 operations for each parameter that a token touches: the convention of the papers.
 double FlopsPerToken(const ModelSpec& spec) {
@@ -24,28 +24,33 @@ double PeakFlops(const DeviceProfile& device) {
 
 RunLog::RunLog(Log& log, Clock& clock, const ModelSpec& spec, const TrainingPlan& planned)
     : log_(log),
-      clock_(clock),
       predicted_tokens_per_second_(planned.prediction.tokens_per_second),
       flops_per_token_(FlopsPerToken(spec)),
-      peak_flops_(PeakFlops(planned.profile.device)) {}
+      peak_flops_(PeakFlops(planned.profile.device)),
+      line_(log, clock) {}
 
 void RunLog::OnStep(const StepProgress& progress) {
   if (!progress.skipped.empty()) {
     log_.Warning(StrCat("step ", progress.step, " was skipped: ", progress.skipped,
                         "; no weight has changed"));
   }
-  const bool due = progress.step == 1 || progress.step == progress.steps ||
-                   clock_.Now() - last_line_ >= kLineInterval;
-  if (!due) return;
-  last_line_ = clock_.Now();
+  const bool last = progress.step == progress.steps;
+  if (progress.step != 1 && !last && !line_.IsDue()) return;
   const double flops = flops_per_token_ * progress.tokens_per_second;
   const double left = static_cast<double>(progress.steps - progress.step) * progress.seconds;
-  log_.Info(StrCat("step ", progress.step, "/", progress.steps, "  loss ",
-                   ShortNumber(progress.loss), "  norm ", ShortNumber(progress.gradient_norm), "  ",
-                   ShortNumber(progress.tokens_per_second), " tokens/s (predicted ",
-                   ShortNumber(predicted_tokens_per_second_), ")  ",
-                   ShortNumber(100 * flops / peak_flops_), " % of peak  ",
-                   ToString(progress.host_bytes), "  ", DurationText(left), " left"));
+  // What a narrow terminal can do without has the higher ranks.
+  const std::vector<LinePart> parts = {
+      {StrCat("step ", progress.step, "/", progress.steps)},
+      {StrCat("  epoch ", ShortNumber(progress.epoch)), 3},
+      {StrCat("  loss ", ShortNumber(progress.loss))},
+      {StrCat("  norm ", ShortNumber(progress.gradient_norm)), 4},
+      {StrCat("  ", ShortNumber(progress.tokens_per_second), " tokens/s"), 1},
+      {StrCat(" (predicted ", ShortNumber(predicted_tokens_per_second_), ")"), 2},
+      {StrCat("  ", ShortNumber(100 * flops / peak_flops_), " % of peak"), 6},
+      {StrCat("  ", ToString(progress.host_bytes)), 5},
+      {StrCat("  ", DurationText(left), " left")}};
+  if (last) return line_.Finish(parts);
+  line_.Show(parts);
 }
 
 void RunLog::OnEvaluation(int64_t step, const Evaluation& evaluation) {

@@ -4,6 +4,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/progress_line.h"
 #include "model/model_spec.h"
 #include "runtime/inference/evaluate.h"
 #include "runtime/loop/training_run.h"
@@ -11,9 +12,10 @@
 
 namespace horizon {
 
-// Logs the progress of a training run for people: at most one line every two seconds, but always
-// one for the first step, the last step and each skipped step. One thread uses it. The arguments of
-// the constructor must outlive it.
+// Shows the progress of a training run to people: a line that is redrawn in place on a terminal,
+// and messages elsewhere (ProgressLine). The first and the last step always have one. Skipped steps
+// and evaluations are messages of their own. One thread uses it. The arguments of the constructor
+// must outlive it.
 class RunLog {
  public:
   RunLog(Log& log, Clock& clock, const ModelSpec& spec, const TrainingPlan& planned);
@@ -23,11 +25,10 @@ class RunLog {
 
  private:
   Log& log_;
-  Clock& clock_;
   const double predicted_tokens_per_second_;
   const double flops_per_token_;
-  const double peak_flops_;   // per second, of the device
-  Nanoseconds last_line_{0};  // time of the last line about a step
+  const double peak_flops_;  // per second, of the device
+  ProgressLine line_;
 };
 
 }  // namespace horizon

@@ -62,7 +62,7 @@ absl::StatusOr<TrainedSteps> TrainSteps(const TrainingContext& context,
                              .data_fingerprint = begun.data.fingerprint,
                              .on_save = [&](const SaveReport& report) {
                                cost.Add(report);
-                               LogSave(context.log, report, settings.save, settings.job.steps);
+                               LogSave(context.log, report, settings.save, begun.job().steps);
                              }});
   }
   const std::optional<RunEvaluation> evaluation = EvaluationOf(settings, begun, log);
@@ -74,6 +74,7 @@ absl::StatusOr<TrainedSteps> TrainSteps(const TrainingContext& context,
                   .trainer = trainer,
                   .data = *begun.data.train,
                   .folder = settings.folder,
+                  .metrics = settings.metrics,
                   .predicted_step_seconds = begun.plan.prediction.step_seconds,
                   .log_gradient_norms = settings.log_gradient_norms,
                   .saving = saving.has_value() ? &*saving : nullptr,

@@ -114,7 +114,12 @@ std::string TrainingReport::Text() const {
   for (const OperationComparison& miss : operations.misses) add(miss.name, miss.seconds);
   std::string text =
       StrCat("trained ", summary.steps, " steps, loss ", ShortNumber(summary.first_loss), " -> ",
-             ShortNumber(summary.last_loss));
+             ShortNumber(summary.last_loss), ", ", ShortNumber(summary.epoch),
+             summary.epoch == 1 ? " epoch" : " epochs");
+  if (summary.trained_tokens.has_value()) {
+    text +=
+        StrCat(", ", WithCommas(static_cast<uint64_t>(*summary.trained_tokens)), " tokens trained");
+  }
   if (summary.skipped > 0) text += StrCat(", ", summary.skipped, " skipped");
   if (summary.evaluation.has_value()) {
     text += StrCat("\nheld-out loss ", ShortNumber(summary.evaluation->loss()), ", perplexity ",
@@ -141,7 +146,10 @@ std::string TrainingReport::Json() const {
   JsonWriter json;
   json.BeginObject();
   json.Key("steps").Integer(summary.steps).Key("skipped").Integer(summary.skipped);
-  json.Key("interrupted").Bool(summary.interrupted);
+  json.Key("interrupted").Bool(summary.interrupted).Key("epoch").Number(summary.epoch);
+  if (summary.trained_tokens.has_value()) {
+    json.Key("trained_tokens").Integer(*summary.trained_tokens);
+  }
   json.Key("first_loss").Number(summary.first_loss).Key("last_loss").Number(summary.last_loss);
   if (summary.evaluation.has_value()) {
     json.Key("evaluation").BeginObject();

@@ -3,11 +3,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/units.h"
 #include "runtime/checkpoint/state_part.h"
 #include "runtime/execution/compute_device.h"
 #include "runtime/execution/trainer.h"
+#include "runtime/loop/metrics_sink.h"
 #include "schedule/training_job.h"
 #include "training/data_settings.h"
 #include "training/initial_weights.h"
@@ -33,7 +35,9 @@ struct SaveSettings {
 // All settings of a training run, except for the model itself. Only `job` changes the numbers that
 // training computes.
 struct TrainingSettings {
-  TrainingJob job;  // names the model and the data as the user did
+  // Names the model and the data as the user did. With epochs above 0 its steps are not read: the
+  // data has so many (PreparedTraining::job).
+  TrainingJob job;
   DeviceName device;
   WeightSource initial_weights;
   DataSettings data;
@@ -42,10 +46,14 @@ struct TrainingSettings {
   SaveSettings save;
   NonFinitePolicy non_finite = NonFinitePolicy::kStop;
   bool log_gradient_norms = false;
+  std::vector<MetricsFormat> metrics;  // written besides metrics.jsonl and eval.jsonl
   NumberType export_type = NumberType::kBf16;
   std::string folder;                 // the run folder (run_folder.h)
   std::optional<std::string> resume;  // "auto", or the folder of a run or a checkpoint
-  std::string options_text;           // written as train.yaml, to resume the run with
+  // Of a run that goes on with more steps or another learning-rate schedule: weights and moments
+  // stay, and the schedule begins anew after the checkpoint's step (TrainingJob::schedule_start).
+  bool restart_schedule = false;
+  std::string options_text;  // written as train.yaml, to resume the run with
 };
 
 }  // namespace horizon

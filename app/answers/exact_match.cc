@@ -1,13 +1,13 @@
 #include "app/answers/exact_match.h"
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <span>
 #include <utility>
 
 #include "app/answers/answer_match.h"
+#include "common/progress.h"
 #include "common/statistics.h"
 #include "common/status_macros.h"
 #include "common/text/percent.h"
@@ -171,7 +171,8 @@ absl::StatusOr<MatchReport> AnswerQuestions(const CommandContext& context,
   ASSIGN_OR_RETURN(const std::unique_ptr<Generator> generator,
                    Generator::Create(spec, setup, place.Environment(context)));
   RETURN_IF_ERROR(generator->store().Fill(source));
-  Nanoseconds last_logged = context.clock.Now();
+  Progress progress(context.log, context.clock,
+                    {.what = "answering the questions", .total = asked.size()});
   for (size_t begin = 0; begin < asked.size(); begin += static_cast<size_t>(setup.batch)) {
     const size_t end = std::min(asked.size(), begin + static_cast<size_t>(setup.batch));
     std::vector<std::vector<int32_t>> prompts;
@@ -183,10 +184,7 @@ absl::StatusOr<MatchReport> AnswerQuestions(const CommandContext& context,
       Count(*asked[i], tokenizer.Decode(answers[i - begin].ids, Tokenizer::SpecialTokens::kSkip),
             options.show, report);
     }
-    if (context.clock.Now() - last_logged >= std::chrono::seconds(5)) {
-      last_logged = context.clock.Now();
-      context.log.Info(StrCat("answered ", end, " of ", asked.size(), " questions"));
-    }
+    progress.Update(end);
   }
   return report;
 }

@@ -69,34 +69,38 @@ class CalibrateCommand : public Command {
  public:
   std::string_view name() const override { return "calibrate"; }
   std::string_view summary() const override {
-    return "Correct the profile of this machine by what runs on it took";
+    return "Correct the profile of this machine with the times of real runs";
   }
   std::string_view details() const override {
-    return "A profile is measured kernel by kernel; in a run they follow one another, with cold\n"
-           "caches and neighbours. What the operations of runs took, beside what the simulator\n"
-           "expects of them from the profile, corrects what it says of rates in runs: by medians,\n"
-           "so that single odd ones do not count, and only where the runs agree. Shows each\n"
-           "correction with its spread, and what the profile predicts of the runs before and "
-           "after.\n"
-           "The corrected profile takes the place of the one that is kept, unless --output names\n"
+    return "A profile measures each kernel alone. In a run, kernels follow one another with cold "
+           "caches and share the machine with other lanes. This command compares the times that "
+           "operations took in your runs with what the simulator predicts from the profile, and "
+           "corrects the rates by the medians, where the runs agree.\n"
+           "\n"
+           "The answer shows every correction with its spread, and the predicted step times before "
+           "and after. The corrected profile replaces the cached one, unless --output names "
            "another place.";
   }
   OptionList Options() override {
-    return {.options = {DeviceOption(device_),
-                        {.name = "machine",
-                         .value = &machine_,
-                         .unit = "file",
-                         .help = "Correct this profile instead of the one kept of this machine; "
-                                 "needs --output"},
-                        {.name = "output",
-                         .value = &output_,
-                         .unit = "file",
-                         .help = "Write the corrected profile here, and keep nothing"},
-                        {.name = "json", .value = &json_, .help = "Answer in JSON"}},
-            .positionals = {{.name = "RUN",
-                             .value = &folders_,
-                             .help = "Run folder of `train`, made on this machine; several are "
-                                     "better than one"}}};
+    return {
+        .options =
+            {DeviceOption(device_),
+             {.name = "machine",
+              .value = &machine_,
+              .unit = "file",
+              .help = "Profile to correct (default the cached one of this machine); needs --output",
+              .words = WordKind::kMachine},
+             {.name = "output",
+              .value = &output_,
+              .unit = "file",
+              .help = "Write the corrected profile to this file and leave the cached one alone"},
+             {.name = "json", .value = &json_, .help = "Answer in JSON"}},
+        .positionals = {
+            {.name = "RUN",
+             .value = &folders_,
+             .help =
+                 "Run folder that `train` wrote on this machine; more runs make better corrections",
+             .words = WordKind::kFolder}}};
   }
 
   absl::Status Run(const CommandContext& context) override {

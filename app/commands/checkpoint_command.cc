@@ -221,26 +221,25 @@ void WritePaths(std::string_view key, const std::vector<std::string>& paths, Jso
 class CheckpointCommand : public Command {
  public:
   std::string_view name() const override { return "checkpoint"; }
+  CommandGroup group() const override { return CommandGroup::kTrain; }
   std::string_view summary() const override {
     return "Verify, show or prune the checkpoints of a run";
   }
   std::string_view details() const override {
-    return "  horizon checkpoint verify RUN   read all of every checkpoint and compare its "
-           "checksums;\n"
-           "                                  what is damaged is named to the tensor (exit code "
-           "4)\n"
-           "  horizon checkpoint show RUN     step, job, plan, data position and bytes\n"
-           "  horizon checkpoint prune RUN    remove all but the highest --keep; refused while a\n"
-           "                                  process trains in that folder\n"
-           "RUN is the output folder of 'horizon train'; verify and show also take the folder of "
-           "one\n"
-           "checkpoint.\n";
+    return "  horizon checkpoint verify RUN   Read every checkpoint and compare its checksums. The "
+           "answer names damaged tensors; the exit code is 4 then.\n"
+           "  horizon checkpoint show RUN     Show step, job, plan, data position and bytes.\n"
+           "  horizon checkpoint prune RUN    Remove all but the --keep newest; refused while a "
+           "process trains in that folder.\n"
+           "\n"
+           "RUN is the output folder of 'horizon train'. verify and show also take the folder of "
+           "one checkpoint.";
   }
   OptionList Options() override {
     return {.options = {{.name = "keep",
                          .value = &keep_,
                          .unit = "checkpoints",
-                         .help = "How many of the highest prune keeps",
+                         .help = "Number of newest checkpoints that prune keeps",
                          .minimum = kLeastKept},
                         {.name = "json", .value = &json_, .help = "Answer in JSON"}},
             .positionals = {{.name = "ACTION",
@@ -248,7 +247,8 @@ class CheckpointCommand : public Command {
                              .help = "One of " + WordChoices<CheckpointAction>()},
                             {.name = "PATH",
                              .value = &path_,
-                             .help = "The folder of a run, or of one checkpoint"}}};
+                             .help = "Folder of a run or of one checkpoint",
+                             .words = WordKind::kFolder}}};
   }
 
   absl::Status Run(const CommandContext& context) override {

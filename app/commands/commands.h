@@ -12,6 +12,7 @@ CommandList MakeCommands();
 // One factory for each command, defined in NAME_command.cc.
 std::unique_ptr<Command> MakeCheckpointCommand();
 std::unique_ptr<Command> MakeCompareCommand();
+std::unique_ptr<Command> MakeCompletionCommand();
 std::unique_ptr<Command> MakeDataCommand();
 std::unique_ptr<Command> MakeDemoCommand();
 std::unique_ptr<Command> MakeDevicesCommand();

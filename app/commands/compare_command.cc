@@ -29,6 +29,7 @@ struct Compared {
 class CompareCommand : public Command {
  public:
   std::string_view name() const override { return "compare"; }
+  CommandGroup group() const override { return CommandGroup::kPlan; }
   std::string_view summary() const override {
     return "Compare machines for a model: does it fit, how fast, what limits it";
   }
@@ -38,6 +39,7 @@ class CompareCommand : public Command {
   OptionList Options() override {
     OptionList list{.options = {ModelOption(&model_), MachineOption(&machines_)}};
     job_.AddTo(list);
+    overrides_.AddTo(list);
     list.options.push_back({.name = "json", .value = &json_, .help = "Answer in JSON"});
     return list;
   }
@@ -48,7 +50,7 @@ class CompareCommand : public Command {
     std::vector<Compared> all;
     for (const std::string& machine : machines_) {
       Compared& one = all.emplace_back();
-      ASSIGN_OR_RETURN(one.profile, OverrideOptions{}.Load(context, machine));
+      ASSIGN_OR_RETURN(one.profile, overrides_.Load(context, machine));
       ASSIGN_OR_RETURN(const TrainingJob job,
                        job_.Read(context.io, model_, &config.spec, one.profile));
       ASSIGN_OR_RETURN(
@@ -63,14 +65,13 @@ class CompareCommand : public Command {
                     .propose_batch = job_.proposes_batch(),
                     .propose_state = job_.proposes_state()}));
     }
-    return context.output.Write(json_ ? Json(config.spec, all)
-                                      : Text(config.spec, all, job_.proposes_state()));
+    return context.output.Write(json_ ? Json(config.spec, all) : Text(config.spec, all));
   }
 
  private:
   // The state format is a column where it was proposed, and so may differ; else one word above.
-  static std::string Text(const ModelSpec& spec, const std::vector<Compared>& all,
-                          bool proposes_state) {
+  std::string Text(const ModelSpec& spec, const std::vector<Compared>& all) const {
+    const bool proposes_state = job_.proposes_state();
     std::vector<std::string> header{"machine", "batch", "step",   "tokens/s",
                                     "days",    "host",  "device", "limit"};
     if (proposes_state) header.insert(header.begin() + 2, "state");
@@ -85,7 +86,8 @@ class CompareCommand : public Command {
     const TrainingJob& job = all.front().answer.job;
     return StrCat(PlannedOnlyLines(all), spec.name, ", ", job.sequence, " tokens a sequence",
                   proposes_state ? "" : StrCat(", state ", ToString(job.state_format)),
-                  "; days are for 10^9 tokens\n\n", std::move(table).Finish());
+                  "; days are for 10^9 tokens\n", overrides_.HeadingLine(), "\n",
+                  std::move(table).Finish());
   }
 
   // One line where all machines have one reason, else one for each machine that has any.
@@ -133,6 +135,7 @@ class CompareCommand : public Command {
     writer.BeginObject().Key("model").String(spec.name).Key("machines").BeginArray();
     for (const Compared& one : all) {
       writer.BeginObject().Key("machine").String(one.profile.name);
+      writer.Key("summary").String(one.profile.summary);
       writer.Key("feasible").Bool(one.answer.feasible);
       WriteRunnable(one.answer.planned_only, writer);
       writer.Key("job");
@@ -158,6 +161,7 @@ class CompareCommand : public Command {
   std::string model_;
   std::vector<std::string> machines_;
   PlanJobOptions job_;
+  OverrideOptions overrides_;
   bool json_ = false;
 };
 

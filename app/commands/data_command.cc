@@ -28,17 +28,16 @@ class DataCommand : public Command {
   DataCommand() { flags_.on_bad_line = "skip"; }
 
   std::string_view name() const override { return "data"; }
+  CommandGroup group() const override { return CommandGroup::kTrain; }
   std::string_view summary() const override {
     return "Check data files: lengths, bad lines, and a sample as the model will see it";
   }
   std::string_view details() const override {
-    return "horizon data check FILE... reads JSON lines, JSON arrays and plain text. A record has\n"
-           "\"text\" (to continue), \"instruction\" and \"output\", \"messages\", "
-           "\"conversations\",\n"
-           "\"prompt\" and \"completion\", \"query\" and \"response\" (or \"question\" and "
-           "\"answer\"),\n"
-           "or \"input_ids\". Shows the first sample with its ids and its loss mask. Nothing is\n"
-           "written.\n";
+    return "'horizon data check FILE...' reads JSON lines, JSON arrays and plain text. A record "
+           "has \"text\" (to continue), \"instruction\" and \"output\", \"messages\", "
+           "\"conversations\", \"prompt\" and \"completion\", \"query\" and \"response\" (or "
+           "\"question\" and \"answer\"), or \"input_ids\". The answer shows the first sample with "
+           "its token ids and its loss mask. Nothing is written.";
   }
   OptionList Options() override {
     OptionList list;
@@ -46,11 +45,11 @@ class DataCommand : public Command {
         {.name = "model",
          .value = &model_,
          .unit = "folder",
-         .help = "A Hugging Face folder, whose tokenizer and template are used"});
+         .help = "Hugging Face folder whose tokenizer and chat template are used"});
     list.options.push_back({.name = "sequence",
                             .value = &sequence_,
                             .unit = "tokens",
-                            .help = "Length of a row",
+                            .help = "Sequence length of a row in tokens",
                             .minimum = 2,
                             .maximum = kMostSequence});
     flags_.AddTo(list);
@@ -61,14 +60,15 @@ class DataCommand : public Command {
     list.options.push_back({.name = "threads",
                             .value = &threads_,
                             .unit = "threads",
-                            .help = "Threads that tokenise; not given: one for each core",
+                            .help = "CPU threads that tokenise (default one per core)",
                             .minimum = 1,
                             .maximum = 1024});
     list.options.push_back({.name = "json", .value = &json_, .help = "Answer in JSON"});
-    list.positionals = {{.name = "ACTION", .value = &action_, .help = "check"},
+    list.positionals = {{.name = "ACTION", .value = &action_, .help = "The word check"},
                         {.name = "FILE",
                          .value = &files_,
-                         .help = "Files to check (.jsonl, .ndjson, .json, .txt, .md)"}};
+                         .help = "Files or folders to check: .jsonl, .ndjson, .json, .txt or .md",
+                         .words = WordKind::kFile}};
     return list;
   }
 
@@ -83,15 +83,8 @@ class DataCommand : public Command {
                      TokenizerFor(context.io, settings.tokenizer, model_.value_or("")));
     ASSIGN_OR_RETURN(const int64_t vocab, VocabularyOf(context.io, tokenizer));
     ASSIGN_OR_RETURN(DataFiles files, DataFilesFrom(settings, tokenizer, vocab, sequence_));
-    files.paths = files_;
-    const DataListener listener = LoggingListener(context.clock, context.log);
-    const auto threads =
-        threads_.value_or(std::clamp<int64_t>(std::thread::hardware_concurrency(), 1, 64));
-    ASSIGN_OR_RETURN(
-        const DataCheck check,
-        CheckData(context.io, files, static_cast<int>(threads), [&](Bytes done, Bytes all) {
-          return listener.progress("tokenising", done, all);
-        }));
+    ASSIGN_OR_RETURN(files.paths, DataFilesOf(context.io, context.log, files_));
+    ASSIGN_OR_RETURN(const DataCheck check, Check(context, files));
     const MaskStyle style = context.output.has_colour() ? MaskStyle::kColour : MaskStyle::kBrackets;
     RETURN_IF_ERROR(json_ ? context.output.Write(DataCheckJson(files, check))
                           : context.output.WriteRaw(DataCheckText(files, check, style)));
@@ -101,6 +94,15 @@ class DataCommand : public Command {
   }
 
  private:
+  absl::StatusOr<DataCheck> Check(const CommandContext& context, const DataFiles& files) const {
+    const DataListener listener = LoggingListener(context.clock, context.log);
+    const auto threads =
+        threads_.value_or(std::clamp<int64_t>(std::thread::hardware_concurrency(), 1, 64));
+    return CheckData(context.io, files, static_cast<int>(threads), [&](Bytes done, Bytes all) {
+      return listener.progress("tokenising", done, all);
+    });
+  }
+
   // The model's where its config.json says; else what the tokenizer can give.
   absl::StatusOr<int64_t> VocabularyOf(Io& io, const ModelTokenizer& tokenizer) const {
     if (model_.has_value()) {

@@ -43,24 +43,24 @@ constexpr std::string_view kConfig = R"({
 class DemoCommand : public Command {
  public:
   std::string_view name() const override { return "demo"; }
+  CommandGroup group() const override { return CommandGroup::kTrain; }
   std::string_view summary() const override {
     return "Train a small model from scratch for about a minute, to see it work";
   }
   std::string_view details() const override {
-    return "Makes arithmetic word problems by rule, trains a model of about ten million "
-           "parameters\n"
-           "on them byte by byte, streaming its layers through a small arena, and shows what was\n"
-           "predicted and what was measured. Everything lies in the output folder.\n";
+    return "Generates arithmetic word problems, trains a model of about ten million parameters on "
+           "their bytes while streaming its layers through a small arena, and shows what was "
+           "predicted and what was measured. All files are in the output folder.";
   }
   OptionList Options() override {
     return {.options = {{.name = "output",
                          .value = &output_,
                          .unit = "folder",
-                         .help = "Where data, model, metrics and timeline go; must be new"},
+                         .help = "New folder for data, model, metrics and timeline"},
                         {.name = "steps",
                          .value = &steps_,
                          .unit = "steps",
-                         .help = "Updates to make",
+                         .help = "Number of training steps",
                          .minimum = 1,
                          .maximum = 1'000'000},
                         {.name = "json", .value = &json_, .help = "Answer in JSON"}}};
@@ -77,7 +77,8 @@ class DemoCommand : public Command {
     TrainOptions train;
     train.model = output_ + "/config.json";
     train.init = "random";
-    train.data = output_ + "/stories.jsonl";
+    const std::string data = output_ + "/stories.jsonl";
+    train.data = {data};
     train.output = output_ + "/run";
     train.job.values.steps = steps_;
     train.job.sequence = 192;
@@ -97,7 +98,7 @@ class DemoCommand : public Command {
     RETURN_IF_ERROR(WriteTextFile(context.io, train.model, std::string(kConfig)));
     // A row has one problem or two.
     const StoryFile stories{.problems = 2 * steps_ * train.job.values.micro_batch};
-    RETURN_IF_ERROR(WriteStoryFile(context.io, train.data, stories));
+    RETURN_IF_ERROR(WriteStoryFile(context.io, data, stories));
     context.log.Info(StrCat("wrote ", stories.problems,
                             " word problems such as: ", MakeStoryProblem(0, 0).question));
     return TrainFromOptions(context, train, signals);

@@ -16,21 +16,20 @@ class DevicesCommand : public Command {
  public:
   std::string_view name() const override { return "devices"; }
   std::string_view summary() const override {
-    return "List the devices of this machine, and why one is not used";
+    return "List the devices of this machine, and why one cannot be used";
   }
   std::string_view details() const override {
-    return "The host is always there. NVIDIA devices are asked through CUDA and through the "
-           "driver's\n"
-           "own library (NVML), which also knows the link: its generation and lanes now and at "
+    return "The host is always a device. NVIDIA devices are queried through CUDA and through the "
+           "driver's library (NVML), which also knows the PCIe generation and lanes, now and at "
            "most.";
   }
   OptionList Options() override {
     return {.options = {
-                {.name = "json", .value = &json_, .help = "Print JSON"},
+                {.name = "json", .value = &json_, .help = "Answer in JSON"},
                 {.name = "nvml-library",
                  .value = &nvml_library_,
                  .unit = "file",
-                 .help = "The driver's library to ask, where it lies in an unusual place"},
+                 .help = "Path of the NVML library, where it is in an unusual place"},
             }};
   }
   absl::Status Run(const CommandContext& context) override {

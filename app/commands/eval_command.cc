@@ -26,14 +26,15 @@ namespace {
 class EvalCommand : public Command {
  public:
   std::string_view name() const override { return "eval"; }
+  CommandGroup group() const override { return CommandGroup::kTrain; }
   std::string_view summary() const override {
-    return "The loss and perplexity of a model on data, and how many answers it gets right";
+    return "Measure loss and perplexity of a model on data, and count right answers";
   }
   std::string_view details() const override {
-    return "The loss is the mean over all tokens that training would learn: of conversations the\n"
-           "answers. With --exact-match the model also answers the last question of each\n"
-           "conversation, always with the likeliest token; an answer counts when its text is the\n"
-           "expected one, and apart from that when its last number is.\n";
+    return "The loss is the mean over all tokens that training would learn; in conversations these "
+           "are the answers. With --exact-match, the model also answers the last question of every "
+           "conversation by greedy decoding. It reports two scores: exact text match, and match of "
+           "the last number.";
   }
   OptionList Options() override {
     OptionList list;
@@ -41,17 +42,19 @@ class EvalCommand : public Command {
     add({.name = "model",
          .value = &model_,
          .unit = "folder",
-         .help = "A Hugging Face folder: config.json, safetensors and tokenizer.json",
-         .required = true});
+         .help = "Hugging Face folder with config.json, safetensors and tokenizer.json",
+         .required = true,
+         .words = WordKind::kFolder});
     add({.name = "data",
          .value = &files_,
-         .unit = "file",
+         .unit = "file or folder",
          .help = "Data to evaluate on; may be given several times",
-         .required = true});
+         .required = true,
+         .words = WordKind::kFile});
     add({.name = "sequence",
          .value = &sequence_,
          .unit = "tokens",
-         .help = "Length of a row; not given: 1024, or what the model has",
+         .help = "Sequence length of a row in tokens (default 1024, or the model's limit)",
          .minimum = 2,
          .maximum = int64_t{1} << 28});
     add({.name = "micro-batch",
@@ -63,31 +66,36 @@ class EvalCommand : public Command {
     data_.AddTo(list);
     add({.name = "exact-match",
          .value = &exact_match_,
-         .help = "Answer the questions too, and count the right answers"});
+         .help = "Answer the questions too, and count the right answers",
+         .group = "Answers"});
     add({.name = "max-tokens",
          .value = &match_.max_tokens,
          .unit = "tokens",
-         .help = "Tokens after which an answer is cut",
+         .help = "Most tokens of an answer",
          .minimum = 1,
-         .maximum = int64_t{1} << 30});
+         .maximum = int64_t{1} << 30,
+         .group = "Answers"});
     add({.name = "limit",
          .value = &match_.limit,
          .unit = "questions",
-         .help = "Answer this many of the first questions at most",
+         .help = "Number of questions to answer at most",
          .minimum = 1,
-         .maximum = 1'000'000});
+         .maximum = 1'000'000,
+         .group = "Answers"});
     add({.name = "batch",
          .value = &match_.batch,
          .unit = "questions",
          .help = "Questions answered at once",
          .minimum = 1,
-         .maximum = 4096});
+         .maximum = 4096,
+         .group = "Answers"});
     add({.name = "show",
          .value = &match_.show,
          .unit = "answers",
-         .help = "Show this many of the wrong answers",
+         .help = "Number of wrong answers to show",
          .minimum = 0,
-         .maximum = 1000});
+         .maximum = 1000,
+         .group = "Answers"});
     inference_.AddTo(list);
     add({.name = "json", .value = &json_, .help = "Answer in JSON"});
     return list;
@@ -104,7 +112,7 @@ class EvalCommand : public Command {
     const int64_t sequence = sequence_.value_or(std::min<int64_t>(1024, spec.max_positions));
     ASSIGN_OR_RETURN(DataOptions options,
                      DataOptionsFrom(context.io, settings, tokenizer, spec, sequence));
-    options.files.paths = files_;
+    ASSIGN_OR_RETURN(options.files.paths, DataFilesOf(context.io, context.log, files_));
     std::optional<Questions> questions;
     if (exact_match_) {
       ASSIGN_OR_RETURN(questions, ReadQuestions(context.io, options.files, match_));

@@ -35,20 +35,22 @@ constexpr std::string_view kAccuracy = "accuracy";
 
 std::string DetailsText() {
   std::string text =
-      "Writes report.html, which needs nothing but a browser, with all tables as CSV and all\n"
-      "charts as SVG beside it. Ends with exit code 1 if an error is larger than the bound in\n"
-      "its experiment's config.json. The experiments:\n";
+      "Writes report.html, which needs only a browser, with all tables as CSV and all charts as "
+      "SVG "
+      "beside it. The exit code is 1 if an error is larger than the bound in its experiment's "
+      "config.json. The experiments:\n";
   for (const std::string& name : ExperimentNames()) text += StrCat("  ", name, "\n");
   text +=
-      "--measured also makes runs on this machine, minutes of them, and puts what they took and\n"
-      "what was simulated of them from its profile into the same report; exit code 1 if losses\n"
-      "differ, an arena is not exact or host memory was above the prediction. Measured are:\n";
+      "\nWith --measured, it also makes runs on this machine, which take minutes, and shows their "
+      "measured times beside those simulated from its profile. The exit code is 1 if losses "
+      "differ, "
+      "an arena is not exact or host memory was above the prediction. Measured are:\n";
   for (const std::string& name : MeasuredNames()) text += StrCat("  ", name, "\n");
   text +=
-      "One more is measured, not simulated, and so takes minutes and is run only when named:\n"
-      "  accuracy   trains small models on word problems, streamed and resident, and compares\n"
-      "             what they answer; exit code 1 if a bit differs or nothing was learnt. Writes\n"
-      "             accuracy.html, accuracy.csv and the problems.\n";
+      "\nOne more experiment is measured, takes minutes and runs only when it is named:\n"
+      "  accuracy   Trains small models on word problems, streamed and resident, and compares "
+      "their answers; the exit code is 1 if a bit differs or nothing was learnt. Writes "
+      "accuracy.html, accuracy.csv and the problems.\n";
   return text;
 }
 
@@ -65,29 +67,29 @@ class ExperimentsCommand : public Command {
             {{.name = "output",
               .value = &output_,
               .unit = "folder",
-              .help = "Where the report goes; made if missing"},
+              .help = "Folder for the report; it is created if it is missing"},
              {.name = "measured",
               .value = &measured_,
               .help = "Also run the measured half of the experiments on this machine"},
              {.name = "machine",
               .value = &machine_,
               .unit = "file",
-              .help = "Of --measured: simulate from this profile instead of the one "
-                      "measured here"},
+              .help = "With --measured: profile to simulate with (default the one measured here)",
+              .words = WordKind::kMachine},
              {.name = "seeds",
               .value = &seeds_,
               .unit = "seeds",
-              .help = "Of accuracy: models trained for each row; not given: 3",
+              .help = "With accuracy: number of models trained for each row (default 3)",
               .minimum = 1,
               .maximum = 100},
              {.name = "quick",
               .value = &quick_,
-              .help = "Of accuracy and --measured: tiny models, few steps, to see that it works"},
+              .help =
+                  "With accuracy or --measured: tiny models and few steps, to see that it works"},
              {.name = "json", .value = &json_, .help = "Answer in JSON, with all rows"}},
-        .positionals = {
-            {.name = "NAME",
-             .value = &names_,
-             .help = "An experiment of the lists above; if none is given, all but accuracy"}}};
+        .positionals = {{.name = "NAME",
+                         .value = &names_,
+                         .help = "Experiment of the lists above (default all but accuracy)"}}};
   }
 
   absl::Status Run(const CommandContext& context) override {

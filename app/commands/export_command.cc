@@ -29,43 +29,44 @@ constexpr char kConfigFile[] = "config.json";
 class ExportCommand : public Command {
  public:
   std::string_view name() const override { return "export"; }
+  CommandGroup group() const override { return CommandGroup::kTrain; }
   std::string_view summary() const override {
     return "Write the model of a run as a Hugging Face folder";
   }
   std::string_view details() const override {
-    return "Takes the newest checkpoint of the run, or the one that is named, checks all of it,\n"
-           "and writes config, weights, tokenizer files, chat template and generation config into "
-           "a\n"
-           "new folder that transformers and others load as it is. --dtype fp32 writes the masters "
-           "to\nthe bit, bf16 their nearest bf16.\n"
-           "A multimodal model is written whole: the tensors beside its text part are those of "
-           "the\n"
-           "model that the run began with, byte for byte. Where the run has kept none (it began "
-           "with\nrandom weights, or the checkpoint was moved away from it), --base names a model "
-           "folder that\nhas them; without it the text part is written as a text model.\n"
-           "Tensors that the run froze are copied from the model it began with, byte for byte, in "
-           "the\nnumber format they have there.\n";
+    return "Checks the newest checkpoint of the run, or the one that is named, and writes config, "
+           "weights, tokenizer files, chat template and generation config into a new folder, which "
+           "transformers and other programs load directly. --dtype fp32 writes the master weights "
+           "exactly, bf16 rounds them to nearest.\n"
+           "\n"
+           "A multimodal model is written whole: the tensors beside its text part are copied "
+           "unchanged from the model that the run started from. If the run has kept none, because "
+           "it started from random weights or the checkpoint was moved, --base names a model "
+           "folder that has them; without --base the text part is written as a text model. Frozen "
+           "tensors are copied unchanged, in the number format of the model that the run started "
+           "from.";
   }
   OptionList Options() override {
     return {.options = {{.name = "output",
                          .value = &output_,
                          .unit = "folder",
-                         .help = "Where the model goes; new, or empty",
+                         .help = "New or empty folder for the model",
                          .required = true},
                         {.name = "dtype",
                          .value = &dtype_,
                          .unit = "type",
-                         .help = "Of the weights on disk",
+                         .help = "Number format of the exported weights",
                          .choices = AllWords<NumberType>()},
                         {.name = "base",
                          .value = &base_,
                          .unit = "folder",
                          .help = "Model folder to take config, tokenizer files and the tensors "
-                                 "beside a text part from (default: what the run has kept)"},
+                                 "beside a text part from (default what the run has kept)"},
                         {.name = "json", .value = &json_, .help = "Answer in JSON"}},
             .positionals = {{.name = "RUN",
                              .value = &run_,
-                             .help = "The folder of a run, or of one checkpoint in it"}}};
+                             .help = "Folder of a run, or of one checkpoint in it",
+                             .words = WordKind::kFolder}}};
   }
 
   absl::Status Run(const CommandContext& context) override {

@@ -30,22 +30,23 @@ double InSeconds(Nanoseconds time) { return static_cast<double>(time.count()) / 
 class GenerateCommand : public Command {
  public:
   std::string_view name() const override { return "generate"; }
+  CommandGroup group() const override { return CommandGroup::kTrain; }
   std::string_view summary() const override {
     return "Continue a text, or answer a question, with a model";
   }
   std::string_view details() const override {
-    return "The text goes to standard output as it comes, without the prompt; figures go to the\n"
-           "log. Weights that the device's memory cannot hold stream through it for every token.\n"
-           "With --temperature 0 the likeliest token is always taken; otherwise tokens are drawn\n"
-           "from --seed, and the same seed gives the same text whatever memory, link or threads.\n";
+    return "The generated text goes to standard output token by token, without the prompt; figures "
+           "go to the log. Weights that do not fit in device memory are streamed for every token. "
+           "With --temperature 0 the most likely token is always taken; otherwise tokens are drawn "
+           "at random, and the same --seed gives the same text whatever the memory, link or "
+           "threads.";
   }
   OptionList Options() override {
     OptionList list;
     AddTextOptions(list);
     AddSamplingOptions(list);
     inference_.AddTo(list);
-    list.options.push_back(
-        {.name = "json", .value = &json_, .help = "Answer in JSON, when all is there"});
+    list.options.push_back({.name = "json", .value = &json_, .help = "Answer in JSON, at the end"});
     return list;
   }
 
@@ -80,30 +81,31 @@ class GenerateCommand : public Command {
     add({.name = "model",
          .value = &model_,
          .unit = "folder",
-         .help = "A Hugging Face folder: config.json, safetensors and tokenizer.json",
-         .required = true});
-    add({.name = "prompt", .value = &prompt_, .unit = "text", .help = "The text to go on with"});
+         .help = "Hugging Face folder with config.json, safetensors and tokenizer.json",
+         .required = true,
+         .words = WordKind::kFolder});
+    add({.name = "prompt", .value = &prompt_, .unit = "text", .help = "Text to continue"});
     add({.name = "prompt-file",
          .value = &prompt_file_,
          .unit = "file",
-         .help = "A file with that text, all of it"});
+         .help = "File with the text to continue"});
     add({.name = "chat",
          .value = &chat_,
-         .help = "The prompt is what a user says, written down by the model's chat template"});
+         .help = "Treat the prompt as a user's message, formatted by the model's chat template"});
     add({.name = "system",
          .value = &system_,
          .unit = "text",
-         .help = "What the system says before (with --chat)"});
+         .help = "System message before the prompt (with --chat)"});
     data_.chat.AddTo(list);
     add({.name = "tokenizer",
          .value = &data_.tokenizer,
          .unit = "which",
-         .help = "The tokenizer.json of the model's folder, or bytes as tokens",
+         .help = "Tokenizer: the model folder's tokenizer.json, or one token per byte",
          .choices = {"model", "byte"}});
     add({.name = "max-tokens",
          .value = &options_.max_tokens,
          .unit = "tokens",
-         .help = "Tokens after which the answer is cut",
+         .help = "Most tokens to generate",
          .minimum = 1,
          .maximum = int64_t{1} << 30});
   }
@@ -114,25 +116,30 @@ class GenerateCommand : public Command {
     add({.name = "temperature",
          .value = &sampling.temperature,
          .unit = "factor",
-         .help = "How freely tokens are drawn; 0 always takes the likeliest"});
+         .help = "Sampling temperature; 0 always takes the most likely token",
+         .group = "Sampling"});
     add({.name = "top-k",
          .value = &sampling.top_k,
          .unit = "tokens",
-         .help = "Draw from this many of the likeliest only; 0: from all",
-         .minimum = 0});
+         .help = "Sample from this many of the most likely tokens only; 0 samples from all",
+         .minimum = 0,
+         .group = "Sampling"});
     add({.name = "top-p",
          .value = &sampling.top_p,
          .unit = "share",
-         .help = "Draw from the fewest of the likeliest that have this share together"});
+         .help = "Sample from the fewest most likely tokens whose probabilities sum to this share",
+         .group = "Sampling"});
     add({.name = "repetition-penalty",
          .value = &sampling.repetition_penalty,
          .unit = "factor",
-         .help = "Above 1: tokens of the text so far are less likely"});
+         .help = "Repetition penalty; above 1, tokens that the text already has become less likely",
+         .group = "Sampling"});
     add({.name = "seed",
          .value = &seed_,
          .unit = "number",
-         .help = "What the drawing begins with",
-         .minimum = 0});
+         .help = "Random seed for sampling",
+         .minimum = 0,
+         .group = "Sampling"});
   }
 
   // Reads and checks all that is cheap, before any weight is read.

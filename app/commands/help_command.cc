@@ -13,14 +13,17 @@ class HelpCommand : public Command {
   std::string_view name() const override { return "help"; }
   std::string_view summary() const override { return "List the commands, or explain one"; }
   OptionList Options() override {
-    return {
-        .positionals = {{.name = "COMMAND", .value = &command_, .help = "The command to explain"}}};
+    return {.positionals = {{.name = "COMMAND",
+                             .value = &command_,
+                             .help = "Command to explain",
+                             .words = WordKind::kCommand}}};
   }
 
   absl::Status Run(const CommandContext& context) override {
-    if (!command_.has_value()) return context.output.Write(Overview(context.commands));
+    if (!command_.has_value())
+      return context.output.Write(Overview(context.commands, context.terminal.columns));
     ASSIGN_OR_RETURN(Command * command, FindCommand(context.commands, *command_));
-    return context.output.Write(ExplainCommand(*command));
+    return context.output.Write(ExplainCommand(*command, context.terminal.columns));
   }
 
  private:

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -6,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "app/answers/machine_summary.h"
 #include "app/answers/machine_text.h"
 #include "app/commands/commands.h"
@@ -13,6 +15,7 @@
 #include "app/options/planning_options.h"
 #include "app/this_machine.h"
 #include "common/documents/json.h"
+#include "common/files/io.h"
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
 #include "common/text/text_table.h"
@@ -72,30 +75,61 @@ std::string ListJson(const std::vector<HardwareProfile>& machines) {
   return std::move(json).Finish();
 }
 
+bool IsNameLetter(char letter) {
+  return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') || letter == '-' ||
+         letter == '.' || letter == '_';
+}
+
 class MachinesCommand : public Command {
  public:
   std::string_view name() const override { return "machines"; }
+  CommandGroup group() const override { return CommandGroup::kPlan; }
   std::string_view summary() const override {
-    return "List the machines known by name, or show all figures of one";
+    return "List the machines known by name, show one, or describe one of your own";
   }
   std::string_view details() const override {
-    return "To describe a machine of your own, start from one that resembles it:\n"
-           "  horizon machines h100-pcie --json > mine.json\n"
-           "edit the file, look at it with 'horizon machines mine.json', and give it wherever a\n"
-           "machine is asked for: --machine mine.json.\n";
+    return "To describe a machine of your own, start from one that resembles it and say what is "
+           "different:\n"
+           "  horizon machines --from rtx4090 --host-memory 256GiB --output mybox.json\n"
+           "Then give the file wherever a machine is asked for: --machine mybox.json. Every figure "
+           "in it says where it comes from, and it can be edited.\n";
   }
   OptionList Options() override {
-    return {
+    OptionList list{
         .options = {{.name = "json",
                      .value = &json_,
-                     .help = "Answer in JSON; with NAME, as a machine file"}},
+                     .help = "Answer in JSON; for one machine, as a machine file"}},
         .positionals = {
             {.name = "NAME",
              .value = &machine_,
-             .help = "A machine of the list, a machine file, or 'this' one as it was measured"}}};
+             .help = "Machine to show: a name of the list, a machine file, or 'this' one as it was "
+                     "measured (default all, as a list)",
+             .words = WordKind::kMachine}}};
+    const size_t first = list.options.size();
+    const auto add = [&](Option option) { list.options.push_back(std::move(option)); };
+    add({.name = "from",
+         .value = &from_,
+         .unit = "name or file",
+         .help = "Machine to start from",
+         .words = WordKind::kMachine});
+    overrides_.AddTo(list);
+    add({.name = "name",
+         .value = &name_,
+         .unit = "name",
+         .help = "Name of the machine (default the name of the --output file)"});
+    add({.name = "output", .value = &output_, .unit = "file", .help = "File to write it to"});
+    SetGroup(list, first, "A machine of your own");
+    return list;
   }
 
   absl::Status Run(const CommandContext& context) override {
+    if (from_.has_value()) return DescribeOwn(context);
+    if (overrides_.any() || name_.has_value() || output_.has_value()) {
+      return absl::InvalidArgumentError(
+          "--name, --output and the options for another machine need --from MACHINE, which says "
+          "what "
+          "to start from");
+    }
     if (machine_.has_value()) return ShowOne(context);
     std::vector<HardwareProfile> machines;
     for (const std::string& name : MachineNames()) {
@@ -113,6 +147,46 @@ class MachinesCommand : public Command {
     return context.output.Write(WriteProfile(machine));
   }
 
+  absl::Status DescribeOwn(const CommandContext& context) {
+    if (machine_.has_value()) {
+      return absl::InvalidArgumentError(
+          StrCat("'", *machine_, "' and --from ", *from_, " name two machines; give one of them"));
+    }
+    ASSIGN_OR_RETURN(const std::string name, OwnName());
+    ASSIGN_OR_RETURN(const HardwareProfile base, OverrideOptions().Load(context, *from_));
+    MachineOverrides changes = overrides_.Changes();
+    changes.because = StrCat("given to 'horizon machines --from ", base.name, "'");
+    const HardwareProfile own = OwnMachine(base, changes, name);
+    if (output_.has_value()) {
+      RETURN_IF_ERROR(WriteTextFile(context.io, *output_, WriteProfile(own)));
+      context.log.Info(StrCat("wrote ", *output_, "; use it as --machine ", *output_));
+    }
+    return context.output.Write(json_ ? WriteProfile(own)
+                                      : MachineText(own, context.clock.UnixSeconds()));
+  }
+
+  // --name, or the name of the file.
+  absl::StatusOr<std::string> OwnName() const {
+    std::string name = name_.value_or("");
+    if (!name_.has_value() && output_.has_value()) {
+      name = output_->substr(output_->rfind('/') + 1);
+      if (name.ends_with(".json")) name.resize(name.size() - 5);
+      name = absl::AsciiStrToLower(name);
+      for (char& letter : name) letter = IsNameLetter(letter) ? letter : '-';
+    } else if (!name_.has_value()) {
+      name = "own";
+    }
+    if (name.empty() || !std::all_of(name.begin(), name.end(), IsNameLetter)) {
+      return absl::InvalidArgumentError(
+          StrCat("--name '", name, "': a name has small letters, digits, '-', '.' and '_'"));
+    }
+    if (FindMachine(name) != nullptr) {
+      return absl::InvalidArgumentError(
+          StrCat("'", name, "' is a machine of the catalog; choose another name with --name"));
+    }
+    return name;
+  }
+
   absl::StatusOr<HardwareProfile> LoadOne(const CommandContext& context) {
     if (*machine_ != kThisMachine) return LoadMachine(context.io, *machine_);
     ASSIGN_OR_RETURN(const ChosenDevice device, ChooseDevice(context, "auto"));
@@ -120,6 +194,10 @@ class MachinesCommand : public Command {
   }
 
   std::optional<std::string> machine_;
+  std::optional<std::string> from_;
+  OverrideOptions overrides_;
+  std::optional<std::string> name_;
+  std::optional<std::string> output_;
   bool json_ = false;
 };
 

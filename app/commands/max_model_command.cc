@@ -16,6 +16,7 @@ namespace {
 class MaxModelCommand : public Command {
  public:
   std::string_view name() const override { return "max-model"; }
+  CommandGroup group() const override { return CommandGroup::kPlan; }
   std::string_view summary() const override {
     return "Find the largest model a machine can train, and what to buy next";
   }
@@ -29,7 +30,7 @@ class MaxModelCommand : public Command {
                                 {.name = "family",
                                  .value = &family_,
                                  .unit = "family",
-                                 .help = "Whose shapes",
+                                 .help = "Model family whose shapes are tried",
                                  .choices = ModelFamilyNames()}}};
     job_.batch = "auto";
     job_.AddTo(list);

@@ -20,31 +20,30 @@ constexpr int64_t kUsualSequence = 4096;
 class ModelCommand : public Command {
  public:
   std::string_view name() const override { return "model"; }
+  CommandGroup group() const override { return CommandGroup::kPlan; }
   std::string_view summary() const override {
-    return "Show a model's stages, parameters, flops and activation memory";
+    return "Show the stages of a model: parameters, FLOPs and activation memory";
   }
   std::string_view details() const override {
-    return "A model is a name of the catalog ('horizon models' lists them), a folder with a\n"
-           "config.json as Hugging Face writes it, such a file, or a Hugging Face id that the\n"
-           "catalog has.\n";
+    return "A model is a catalog name ('horizon models' lists them), a Hugging Face id that the "
+           "catalog knows, a folder with a Hugging Face config.json, or such a file.";
   }
   OptionList Options() override {
-    return {
-        .options = {{.name = "batch",
-                     .value = &batch_,
-                     .unit = "sequences",
-                     .help = "Sequences that go through the model at once",
-                     .minimum = 1},
-                    {.name = "sequence",
-                     .value = &sequence_,
-                     .unit = "tokens",
-                     .help = StrCat("Length of each sequence; if not given ", kUsualSequence,
-                                    ", or what the model was made for if that is less"),
-                     .minimum = 1},
-                    {.name = "json", .value = &json_, .help = "Answer in JSON"}},
-        .positionals = {{.name = "PATH_OR_NAME",
-                         .value = &path_or_name_,
-                         .help = "Catalog name, Hugging Face id, model folder or config.json"}}};
+    return {.options = {{.name = "batch",
+                         .value = &batch_,
+                         .unit = "sequences",
+                         .help = "Sequences that go through the model at once",
+                         .minimum = 1},
+                        {.name = "sequence",
+                         .value = &sequence_,
+                         .unit = "tokens",
+                         .help = "Sequence length in tokens (default 4096, or the model's limit)",
+                         .minimum = 1},
+                        {.name = "json", .value = &json_, .help = "Answer in JSON"}},
+            .positionals = {{.name = "PATH_OR_NAME",
+                             .value = &path_or_name_,
+                             .help = "Catalog name, Hugging Face id, model folder or config.json",
+                             .words = WordKind::kModel}}};
   }
 
   absl::Status Run(const CommandContext& context) override {

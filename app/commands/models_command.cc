@@ -56,6 +56,7 @@ std::string Json(const std::vector<Row>& rows) {
 class ModelsCommand : public Command {
  public:
   std::string_view name() const override { return "models"; }
+  CommandGroup group() const override { return CommandGroup::kPlan; }
   std::string_view summary() const override { return "List the models known by name"; }
   OptionList Options() override {
     return {.options = {{.name = "json", .value = &json_, .help = "Answer in JSON"}}};

@@ -30,6 +30,7 @@ absl::Status DoesNotFit(const ModelSpec& spec, const HardwareProfile& profile) {
 class PlanCommand : public Command {
  public:
   std::string_view name() const override { return "plan"; }
+  CommandGroup group() const override { return CommandGroup::kPlan; }
   std::string_view summary() const override {
     return "Find the fastest plan that fits a machine, and predict what it would do";
   }
@@ -45,16 +46,17 @@ class PlanCommand : public Command {
     list.options.push_back({.name = "set",
                             .value = &set_,
                             .unit = "field=value",
-                            .help = "Fix a field of the plan (K=4, depth=3, slabs=2, "
-                                    "anchor_home=host); the others are searched"});
-    list.options.push_back({.name = "output",
-                            .value = &output_,
-                            .unit = "file",
-                            .help = "Write the plan there (plan.json), and the job beside it "
-                                    "(plan.job.json)"});
+                            .help = "Fix a field of the plan, such as K=4, depth=3, slabs=2 or "
+                                    "chunk_bytes=256MiB; the others are searched",
+                            .group = "Plan"});
+    list.options.push_back(
+        {.name = "output",
+         .value = &output_,
+         .unit = "file",
+         .help = "Write the plan to this file (plan.json) and the job beside it (plan.job.json)"});
     list.options.push_back({.name = "explain",
                             .value = &explain_,
-                            .help = "Show what each choice gains over its neighbours"});
+                            .help = "Show what each choice of the plan gains over its neighbours"});
     list.options.push_back({.name = "json", .value = &json_, .help = "Answer in JSON"});
     return list;
   }

@@ -16,34 +16,34 @@ namespace {
 class ProfileCommand : public Command {
  public:
   std::string_view name() const override { return "profile"; }
+  CommandGroup group() const override { return CommandGroup::kPlan; }
   std::string_view summary() const override {
     return "Measure this machine, for plans and predictions";
   }
   std::string_view details() const override {
-    return "Products, attention, copies, memory, Adam: with the kernels a run uses, by size and "
-           "by\n"
-           "threads; how the host is built, what this process may use of it, and the disk. The "
-           "profile is\n"
-           "kept in the user's cache folder, where `train` and `plan` find it, and can be passed "
-           "to every\n"
-           "`--machine`. Takes under 3 minutes, --quick under 20 s; needs no root.";
+    return "Measures GEMMs, attention, copies, memory and AdamW with the kernels that a run uses, "
+           "by size and by number of threads; and how the host is built, what this process may use "
+           "of it, and the disk. The profile is kept in the user's cache folder, where 'horizon "
+           "train' and 'horizon plan' find it, and every --machine takes the file. Takes less than "
+           "3 minutes, with --quick less than 20 seconds; needs no root.";
   }
   OptionList Options() override {
-    return {.options = {DeviceOption(device_),
-                        {.name = "quick", .value = &quick_, .help = "Fewer sizes, less time"},
-                        {.name = "folder",
-                         .value = &folder_,
-                         .unit = "folder",
-                         .help = "Measure the disk there; if not given, of the current folder"},
-                        {.name = "output",
-                         .value = &output_,
-                         .unit = "file",
-                         .help = "Write the profile here too, as JSON for --machine"},
-                        {.name = "nvml-library",
-                         .value = &nvml_library_,
-                         .unit = "file",
-                         .help = "The driver's library to ask, where it lies in an unusual place"},
-                        {.name = "json", .value = &json_, .help = "Print the profile as JSON"}}};
+    return {.options = {
+                DeviceOption(device_),
+                {.name = "quick", .value = &quick_, .help = "Measure fewer sizes, in less time"},
+                {.name = "folder",
+                 .value = &folder_,
+                 .unit = "folder",
+                 .help = "Folder whose disk is measured (default the current folder)"},
+                {.name = "output",
+                 .value = &output_,
+                 .unit = "file",
+                 .help = "Also write the profile to this file, for --machine"},
+                {.name = "nvml-library",
+                 .value = &nvml_library_,
+                 .unit = "file",
+                 .help = "Path of the NVML library, where it is in an unusual place"},
+                {.name = "json", .value = &json_, .help = "Print the profile as JSON"}}};
   }
 
   absl::Status Run(const CommandContext& context) override {

@@ -27,32 +27,38 @@ enum class Subject { kRun, kPlan, kExperiments };
 class ReportCommand : public Command {
  public:
   std::string_view name() const override { return "report"; }
+  CommandGroup group() const override { return CommandGroup::kLook; }
   std::string_view summary() const override {
     return "Show a run, a plan or experiments as one HTML page";
   }
   std::string_view details() const override {
-    return "One file that needs nothing but a browser: of a run the predicted and the measured\n"
-           "timeline, memory, curves, the plan with its reasons and the machine; of a plan the\n"
-           "predicted half of it. A run that is still going on is shown as far as it is.\n";
+    return "The page is one file that needs only a browser. For a run it shows the predicted and "
+           "the measured timeline, memory, curves, the plan with its reasons and the machine; for "
+           "a plan the predicted half of that. A run that is still going on is shown as far as it "
+           "is.";
   }
   OptionList Options() override {
     OptionList list{
         .options = {{.name = "output",
                      .value = &output_,
                      .unit = "file",
-                     .help = "Where the page goes; an older report there is replaced"},
+                     .help = "File for the page; an older report there is replaced"},
                     MachineOption(&machine_),
                     {.name = "model",
                      .value = &model_,
                      .unit = "name or path",
-                     .help = "Of a plan: the model; if not given the one the plan names"},
+                     .help = "For a plan: the model (default the one that the plan names)",
+                     .group = "Plan",
+                     .words = WordKind::kModel},
                     {.name = "job",
                      .value = &job_,
                      .unit = "file",
-                     .help = "Of a plan: the job; if not given the file beside it"}},
+                     .help = "For a plan: the job (default the file beside the plan)",
+                     .group = "Plan"}},
         .positionals = {{.name = "RUN_PLAN_OR_EXPERIMENTS",
                          .value = &path_,
-                         .help = "What 'train', 'plan' or 'experiments' wrote with --output"}}};
+                         .help = "What 'train', 'plan' or 'experiments' wrote with --output",
+                         .words = WordKind::kFile}}};
     overrides_.AddTo(list);
     list.options.push_back({.name = "json", .value = &json_, .help = "Answer in JSON"});
     return list;

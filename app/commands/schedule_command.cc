@@ -31,39 +31,40 @@ class ScheduleCommand : public Command {
   }
   std::string_view details() const override {
     return "The schedule is what the runtime would execute: every operation, buffer and wait. It "
-           "is\n"
-           "verified before it is shown. The fields of plan and job files are in docs/formats.md.\n"
-           "A trace opens in ui.perfetto.dev or chrome://tracing; its times follow nominal rates "
-           "and\n"
-           "are no prediction.\n";
+           "is verified before it is shown. The fields of plan and job files are in "
+           "docs/formats.md. The trace opens in ui.perfetto.dev; its times follow nominal rates "
+           "and are no prediction.";
   }
   OptionList Options() override {
-    return {.options = {{.name = "model",
-                         .value = &model_,
-                         .unit = "name or path",
-                         .help = "Catalog name, Hugging Face id, model folder or config.json",
-                         .required = true},
-                        {.name = "plan",
-                         .value = &plan_,
-                         .unit = "file",
-                         .help = "How it is streamed, in JSON; if not given the default plan"},
-                        {.name = "job",
-                         .value = &job_,
-                         .unit = "file",
-                         .help = "What is trained, in JSON or YAML; if not given the default job, "
-                                 "its sequence cut to the model's positions"},
-                        JobOptionNamed("train", &train_),
-                        JobOptionNamed("freeze", &freeze_),
-                        {.name = "pass",
-                         .value = &pass_,
-                         .unit = "kind",
-                         .help = "Which pass",
-                         .choices = AllWords<PassKind>()},
-                        {.name = "trace",
-                         .value = &trace_,
-                         .unit = "file",
-                         .help = "Write a trace of three steps to this file"},
-                        {.name = "json", .value = &json_, .help = "Answer in JSON"}}};
+    return {
+        .options = {
+            {.name = "model",
+             .value = &model_,
+             .unit = "name or path",
+             .help = "Model: a catalog name, a Hugging Face id, a model folder or a config.json",
+             .required = true,
+             .words = WordKind::kModel},
+            {.name = "plan",
+             .value = &plan_,
+             .unit = "file",
+             .help = "Plan file in JSON (default the default plan)"},
+            {.name = "job",
+             .value = &job_,
+             .unit = "file",
+             .help = "Job file in JSON or YAML (default the default job, with the sequence cut to "
+                     "the limit of the model)"},
+            JobOptionNamed("train", &train_),
+            JobOptionNamed("freeze", &freeze_),
+            {.name = "pass",
+             .value = &pass_,
+             .unit = "kind",
+             .help = "Pass to build",
+             .choices = AllWords<PassKind>()},
+            {.name = "trace",
+             .value = &trace_,
+             .unit = "file",
+             .help = "Write a trace of three steps to this file"},
+            {.name = "json", .value = &json_, .help = "Answer in JSON"}}};
   }
 
   absl::Status Run(const CommandContext& context) override {

@@ -9,6 +9,7 @@
 #include "app/version.h"
 #include "common/documents/json.h"
 #include "common/failure_source.h"
+#include "common/progress_line.h"
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
 #include "planner/profile/host/host_limits.h"
@@ -25,24 +26,23 @@ class SelftestCommand : public Command {
     return "Check that a device computes, copies and fails as it should";
   }
   std::string_view details() const override {
-    return "Runs on the device: every kernel against the host's, the promises every device makes\n"
-           "(order, errors, memory), three steps of training that PyTorch has taken too, and what "
-           "link and\n"
-           "products reach. The answer is made to be pasted into an issue. Exit code 5 where "
-           "something is wrong.";
+    return "Runs on the device: every kernel, compared with the host's; what every device promises "
+           "(order, errors, memory); three training steps, compared with PyTorch's results; and "
+           "the rates of link and GEMMs. The answer is meant to be pasted into an issue. Exit code "
+           "5 means that something is wrong.";
   }
   OptionList Options() override {
     return {.options = {DeviceOption(device_),
                         {.name = "threads",
                          .value = &threads_,
                          .unit = "threads",
-                         .help = "Of the host; not given: one for each core",
+                         .help = "CPU threads (default one per core)",
                          .minimum = 1,
                          .maximum = 1024},
                         {.name = "rate-seconds",
                          .value = &rate_seconds_,
                          .unit = "seconds",
-                         .help = "Time to measure link and products in; 0: do not",
+                         .help = "Seconds for measuring link and GEMM rates; 0 skips that",
                          .minimum = 0,
                          .maximum = 3600},
                         {.name = "json", .value = &json_, .help = "Answer in JSON"}}};
@@ -51,6 +51,7 @@ class SelftestCommand : public Command {
   absl::Status Run(const CommandContext& context) override {
     ASSIGN_OR_RETURN(const ChosenDevice device, ChooseDevice(context, device_));
     ASSIGN_OR_RETURN(const HostLimits host, ReadHostLimits(context.io));
+    std::optional<ProgressLine> line(std::in_place, context.log, context.clock);
     const SelftestReport report =
         RunSelftest({.device = device.name,
                      .threads = static_cast<int>(threads_.value_or(host.cores)),
@@ -58,8 +59,9 @@ class SelftestCommand : public Command {
                      .clock = context.clock,
                      .log = context.log,
                      .on_begin = [&](const std::string& section) {
-                       context.log.Info(StrCat("checking: ", section));
+                       line->Show({{StrCat("checking: ", section)}});
                      }});
+    line.reset();
     const std::string where = Describe(device, host);
     RETURN_IF_ERROR(
         context.output.Write(json_ ? Json(report, device, where) : Text(report, where)));

@@ -25,6 +25,7 @@ namespace {
 class SimulateCommand : public Command {
  public:
   std::string_view name() const override { return "simulate"; }
+  CommandGroup group() const override { return CommandGroup::kPlan; }
   std::string_view summary() const override {
     return "Predict what a plan would do on a machine: step time, lanes, stalls, memory";
   }
@@ -39,21 +40,22 @@ class SimulateCommand : public Command {
         .options = {{.name = "plan",
                      .value = &plan_,
                      .unit = "file",
-                     .help = "The plan, as 'horizon plan --output' writes it",
+                     .help = "Plan file, as 'horizon plan --output' writes it",
                      .required = true},
                     MachineOption(&machine_),
                     {.name = "model",
                      .value = &model_,
                      .unit = "name or path",
-                     .help = "The model; if not given the one the plan names"},
+                     .help = "Model (default the one that the plan names)",
+                     .words = WordKind::kModel},
                     {.name = "job",
                      .value = &job_,
                      .unit = "file",
-                     .help = "The job; if not given the file beside the plan (plan.job.json)"},
+                     .help = "Job file (default the one beside the plan, plan.job.json)"},
                     {.name = "trace",
                      .value = &trace_,
                      .unit = "file",
-                     .help = "Write the predicted timeline there"}}};
+                     .help = "Write the predicted timeline to this file, for ui.perfetto.dev"}}};
     overrides_.AddTo(list);
     list.options.push_back({.name = "json", .value = &json_, .help = "Answer in JSON"});
     return list;

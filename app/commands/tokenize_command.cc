@@ -61,34 +61,36 @@ class TokenizeCommand : public Command {
     return "Count the tokens of a text file, show the first of them, or write all ids";
   }
   std::string_view details() const override {
-    return "Reads the file in pieces, so that its size does not matter, and cuts them at line\n"
-           "breaks. Special tokens spelled in the text count as such. The tokens that a model "
-           "wants\n"
-           "around a text are not counted. In the sample every bar stands where a token ends.\n"
-           "With --ids, all ids go to standard output as they are made, and nothing else does.\n";
+    return "The file is read in pieces, cut at line breaks, so its size does not matter. Special "
+           "tokens that are spelled in the text count as such; the tokens that a model wants "
+           "around a text are not counted. In the sample, a bar marks the end of every token. With "
+           "--ids, all ids go to standard output as they are made, and nothing else does.";
   }
   OptionList Options() override {
-    return {.options = {{.name = "model",
-                         .value = &model_,
-                         .unit = "folder",
-                         .help = "A folder with the tokenizer.json of a Hugging Face model"},
-                        {.name = "tokenizer",
-                         .value = &tokenizer_,
-                         .unit = "kind",
-                         .help = "The model's tokenizer, or one token for each byte",
-                         .choices = {"model", "byte"}},
-                        {.name = "sample",
-                         .value = &sample_,
-                         .unit = "tokens",
-                         .help = "How many tokens to show",
-                         .minimum = 0,
-                         .maximum = 1000},
-                        {.name = "ids",
-                         .value = &ids_,
-                         .help = "Write all ids of the file and nothing else: on one line with "
-                                 "spaces between them, or with --json as an array"},
-                        {.name = "json", .value = &json_, .help = "Answer in JSON"}},
-            .positionals = {{.name = "FILE", .value = &file_, .help = "A text file"}}};
+    return {
+        .options =
+            {{.name = "model",
+              .value = &model_,
+              .unit = "folder",
+              .help = "Folder with the tokenizer.json of a Hugging Face model"},
+             {.name = "tokenizer",
+              .value = &tokenizer_,
+              .unit = "kind",
+              .help = "Tokenizer: the model's, or one token per byte",
+              .choices = {"model", "byte"}},
+             {.name = "sample",
+              .value = &sample_,
+              .unit = "tokens",
+              .help = "Number of tokens to show",
+              .minimum = 0,
+              .maximum = 1000},
+             {.name = "ids",
+              .value = &ids_,
+              .help =
+                  "Write all token ids and nothing else: on one line, or with --json as an array"},
+             {.name = "json", .value = &json_, .help = "Answer in JSON"}},
+        .positionals = {
+            {.name = "FILE", .value = &file_, .help = "Text file", .words = WordKind::kFile}}};
   }
 
   absl::Status Run(const CommandContext& context) override {

@@ -24,24 +24,28 @@ constexpr std::chrono::milliseconds kLookInterval{100};
 class TopCommand : public Command {
  public:
   std::string_view name() const override { return "top"; }
+  CommandGroup group() const override { return CommandGroup::kLook; }
   std::string_view summary() const override {
     return "Show a run in the terminal while it trains: lanes, memory, loss, throughput";
   }
   std::string_view details() const override {
-    return "Follows the run until q or Ctrl-C. Where there is no terminal, or with --once, one "
-           "picture is\n"
-           "printed. Block characters need a UTF-8 locale; NO_COLOR takes the colours away.";
+    return "Follows the run until you press q or Ctrl-C. Without a terminal, or with --once, one "
+           "picture is printed. Block characters need a UTF-8 locale; NO_COLOR=1 turns colours "
+           "off.";
   }
   OptionList Options() override {
     return {.options = {{.name = "once", .value = &once_, .help = "Print one picture and end"},
                         {.name = "interval",
                          .value = &interval_,
                          .unit = "seconds",
-                         .help = "How often to look at the run",
+                         .help = "Seconds between updates",
                          .minimum = 0,
                          .maximum = 3600},
                         {.name = "json", .value = &json_, .help = "Answer in JSON, once"}},
-            .positionals = {{.name = "RUN", .value = &run_, .help = "The folder of a run"}}};
+            .positionals = {{.name = "RUN",
+                             .value = &run_,
+                             .help = "Folder of a run",
+                             .words = WordKind::kFolder}}};
   }
 
   absl::Status Run(const CommandContext& context) override {

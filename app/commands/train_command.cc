@@ -13,19 +13,20 @@ namespace {
 class TrainCommand : public Command {
  public:
   std::string_view name() const override { return "train"; }
+  CommandGroup group() const override { return CommandGroup::kTrain; }
   std::string_view summary() const override {
     return "Train a model, streaming it through the device as the plan says";
   }
   std::string_view details() const override {
-    return "Measures this machine, plans, refuses what does not fit, trains, and writes into the\n"
-           "output folder: job.json, plan.json, train.yaml (all options, to go on with),\n"
-           "metrics.jsonl (a line a step), eval.jsonl, checkpoints/step-N, timeline.json (the "
-           "last\n"
-           "step, for ui.perfetto.dev) and model/, a Hugging Face folder.\n"
-           "Ctrl-C, SIGTERM, SIGUSR1 and a closed terminal (SIGHUP) finish the steps under way,\n"
-           "save them and end with exit code 75; `horizon train --config OUTPUT/train.yaml\n"
-           "--resume auto` goes on from there, with the bits it would have had. A second signal\n"
-           "stops at once.\n";
+    return "Measures this machine, makes a plan, refuses what does not fit, and trains. The output "
+           "folder gets job.json, plan.json, train.yaml (all options, for resuming), metrics.jsonl "
+           "(one line per step), eval.jsonl, checkpoints/step-N, timeline.json (the last step, for "
+           "ui.perfetto.dev) and model/, a Hugging Face folder.\n"
+           "\n"
+           "Ctrl-C, SIGTERM, SIGUSR1 and a closed terminal (SIGHUP) finish the steps under way, "
+           "save them and end with exit code 75. 'horizon train --config OUTPUT/train.yaml "
+           "--resume auto' goes on from there, with the bits that the run would have had. A second "
+           "signal stops at once.";
   }
   OptionList Options() override {
     OptionList list;

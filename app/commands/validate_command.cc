@@ -7,6 +7,7 @@
 #include "app/commands/commands.h"
 #include "app/options/device_option.h"
 #include "app/this_machine.h"
+#include "common/progress_line.h"
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
 #include "experiments/measured/plan_ranks.h"
@@ -22,45 +23,43 @@ class ValidateCommand : public Command {
     return "Make a set of runs on this machine and tell how far predictions are off";
   }
   std::string_view details() const override {
-    return "Small models of different shape, ring, K, sequence and link limit are predicted from "
-           "the profile\n"
-           "of this machine, then trained for some steps on device host: step time, peak memory "
-           "and the\n"
-           "device's arena, predicted and measured. Other work on the machine shows in the "
-           "answer.\n"
-           "With --ranks, whether the plans the search finds are the fastest: small models under "
-           "limits of\n"
-           "arena and link, each with the plans predicted fastest and others, predicted rank "
-           "beside "
-           "measured\n"
-           "rank.";
+    return "Small models with different shapes, ring sizes, checkpoint intervals, sequence lengths "
+           "and link limits are predicted from the profile of this machine, and then trained for "
+           "some steps on device host. The answer compares predicted and measured step time, peak "
+           "memory and arena. Other work on the machine shows in the answer.\n"
+           "\n"
+           "With --ranks, it checks whether the plans that the search finds are the fastest: small "
+           "models with limited arena and link run the plans predicted fastest and others, and the "
+           "answer shows predicted beside measured rank.";
   }
   OptionList Options() override {
-    return {.options = {
-                {.name = "quick", .value = &quick_, .help = "Four runs instead of all"},
-                {.name = "ranks",
-                 .value = &ranks_,
-                 .help = "Compare the predicted order of plans with the measured one"},
-                {.name = "only",
-                 .value = &only_,
-                 .unit = "text",
-                 .help = "Only the runs (with --ranks: cases) whose name contains this"},
-                {.name = "steps",
-                 .value = &steps_,
-                 .unit = "steps",
-                 .help = "Of each run, in bursts of five whose first is not measured; not given: "
-                         "40, with --quick 15, with --ranks 5",
-                 .minimum = 2,
-                 .maximum = 1000},
-                {.name = "machine",
-                 .value = &machine_,
-                 .unit = "file",
-                 .help = "Predict from this profile instead of the one measured here"},
-                {.name = "beside",
-                 .value = &beside_,
-                 .unit = "file",
-                 .help = "Predict from this profile too, and show how far off both are"},
-                {.name = "json", .value = &json_, .help = "Answer in JSON"}}};
+    return {
+        .options = {{.name = "quick", .value = &quick_, .help = "Make four runs instead of all"},
+                    {.name = "ranks",
+                     .value = &ranks_,
+                     .help = "Compare the predicted order of plans with the measured one"},
+                    {.name = "only",
+                     .value = &only_,
+                     .unit = "text",
+                     .help = "Make only the runs (with --ranks: cases) whose name contains this"},
+                    {.name = "steps",
+                     .value = &steps_,
+                     .unit = "steps",
+                     .help = "Steps of each run, in bursts of five of which the first is not "
+                             "measured (default 40, with --quick 15, with --ranks 5)",
+                     .minimum = 2,
+                     .maximum = 1000},
+                    {.name = "machine",
+                     .value = &machine_,
+                     .unit = "file",
+                     .help = "Profile to predict from (default the one measured here)",
+                     .words = WordKind::kMachine},
+                    {.name = "beside",
+                     .value = &beside_,
+                     .unit = "file",
+                     .help = "Second profile to predict from; the answer compares both",
+                     .words = WordKind::kMachine},
+                    {.name = "json", .value = &json_, .help = "Answer in JSON"}}};
   }
 
   absl::Status Run(const CommandContext& context) override {
@@ -81,9 +80,11 @@ class ValidateCommand : public Command {
     std::vector<MeasuredCase> cases = ValidationCases(
         quick_ ? ValidationSize::kQuick : ValidationSize::kFull, profile.host.cores);
     RETURN_IF_ERROR(KeepNamed(cases));
+    std::optional<ProgressLine> line(std::in_place, context.log, context.clock);
     ASSIGN_OR_RETURN(Validation validation, Validate(cases, options, [&](const std::string& name) {
-                       context.log.Info(StrCat("running: ", name));
+                       line->Show({{StrCat("running: ", name)}});
                      }));
+    line.reset();
     validation.other = beside_.value_or("");
     return context.output.Write(json_ ? validation.Json() : validation.Text());
   }
@@ -108,13 +109,15 @@ class ValidateCommand : public Command {
   }
 
   absl::Status CompareRanks(const CommandContext& context, const MeasuredOptions& options) const {
+    std::optional<ProgressLine> line(std::in_place, context.log, context.clock);
     const auto on_case = [&](const std::string& name) {
-      context.log.Info(StrCat("running the plans of: ", name));
+      line->Show({{StrCat("running the plans of: ", name)}});
     };
     std::vector<RankLimits> cases = RankCases(quick_ ? RankSize::kQuick : RankSize::kFull);
     RETURN_IF_ERROR(KeepNamed(cases));
     ASSIGN_OR_RETURN(const PlanRanks ranks,
                      MeasurePlanRanks(cases, {.measured = options, .on_case = on_case}));
+    line.reset();
     return context.output.Write(json_ ? ranks.Json() : ranks.Text());
   }
 

@@ -9,7 +9,7 @@ namespace {
 class VersionCommand : public Command {
  public:
   std::string_view name() const override { return "version"; }
-  std::string_view summary() const override { return "Print the version of this program"; }
+  std::string_view summary() const override { return "Show the version of this program"; }
   OptionList Options() override {
     return {.options = {{.name = "json", .value = &json_, .help = "Answer in JSON"}}};
   }

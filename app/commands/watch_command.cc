@@ -24,35 +24,38 @@ constexpr std::chrono::milliseconds kServeInterval{100};
 class WatchCommand : public Command {
  public:
   std::string_view name() const override { return "watch"; }
+  CommandGroup group() const override { return CommandGroup::kLook; }
   std::string_view summary() const override {
     return "Serve the report of a run as a page that follows it while it trains";
   }
   std::string_view details() const override {
     return "Prints the address of the page and serves it until Ctrl-C. Only this machine can open "
-           "it, unless\n"
-           "--bind says otherwise; then the address has a token in it, and whoever has that can "
-           "look. Nothing\n"
-           "but the record of this run is served, and nothing is written.";
+           "it, unless --bind says otherwise; then the address contains a token, and everybody who "
+           "has that can look. Only the record of this run is served, and nothing is written.";
   }
   OptionList Options() override {
-    return {.options = {{.name = "port",
-                         .value = &port_,
-                         .unit = "number",
-                         .help = "Where to listen; 0: any port that is free",
-                         .minimum = 0,
-                         .maximum = 65535},
-                        {.name = "bind",
-                         .value = &bind_,
-                         .unit = "address",
-                         .help = "Listen on this address of the machine, 0.0.0.0 for all; anything "
-                                 "but a loopback address needs a token"},
-                        {.name = "token",
-                         .value = &token_,
-                         .unit = "text",
-                         .help = "Answer only those who know this; made up where one is needed and "
-                                 "none given"},
-                        {.name = "json", .value = &json_, .help = "Print the address in JSON"}},
-            .positionals = {{.name = "RUN", .value = &run_, .help = "The folder of a run"}}};
+    return {
+        .options = {{.name = "port",
+                     .value = &port_,
+                     .unit = "number",
+                     .help = "Port to listen on; 0 takes any free port",
+                     .minimum = 0,
+                     .maximum = 65535},
+                    {.name = "bind",
+                     .value = &bind_,
+                     .unit = "address",
+                     .help = "Address to listen on, 0.0.0.0 for all; anything but a loopback "
+                             "address needs a token"},
+                    {.name = "token",
+                     .value = &token_,
+                     .unit = "text",
+                     .help =
+                         "Token that visitors need (default a random one where --bind needs one)"},
+                    {.name = "json", .value = &json_, .help = "Print the address in JSON"}},
+        .positionals = {{.name = "RUN",
+                         .value = &run_,
+                         .help = "Folder of a run",
+                         .words = WordKind::kFolder}}};
   }
 
   absl::Status Run(const CommandContext& context) override {

@@ -25,18 +25,19 @@ class WeightsCommand : public Command {
  public:
   std::string_view name() const override { return "weights"; }
   std::string_view summary() const override {
-    return "Check that a folder's safetensors hold the model its config.json describes";
+    return "Check that safetensors hold the model that config.json describes";
   }
   std::string_view details() const override {
-    return "Reads the headers of model.safetensors, or of the shards that the index names, and\n"
-           "compares every tensor's name, shape and type with the model. A corrupt file is named\n"
-           "with the reason (exit code 4).\n";
+    return "Reads the headers of model.safetensors, or of the shards that the index names, and "
+           "compares the name, shape and type of every tensor with the model. A corrupt file is "
+           "named with the reason (exit code 4).";
   }
   OptionList Options() override {
-    return {
-        .options = {{.name = "json", .value = &json_, .help = "Answer in JSON"}},
-        .positionals = {
-            {.name = "FOLDER", .value = &folder_, .help = "A folder as Hugging Face writes it"}}};
+    return {.options = {{.name = "json", .value = &json_, .help = "Answer in JSON"}},
+            .positionals = {{.name = "FOLDER",
+                             .value = &folder_,
+                             .help = "Folder of a Hugging Face model",
+                             .words = WordKind::kFolder}}};
   }
 
   absl::Status Run(const CommandContext& context) override {

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <cmath>
-#include <sstream>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
+#include "app/options/option_text.h"
 #include "common/check.h"
 #include "common/status_macros.h"
 #include "common/text/nearest_word.h"
@@ -21,7 +20,6 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr unsigned kLineLength = 100;
 // Boost keeps positional arguments as options; nobody types this name by accident, and everything
 // else with dashes in front stays an unknown option.
 constexpr char kPositional[] = " argument";
@@ -29,46 +27,6 @@ constexpr char kPositional[] = " argument";
 constexpr int kStyle = po::command_line_style::allow_long |
                        po::command_line_style::long_allow_adjacent |
                        po::command_line_style::long_allow_next;
-
-bool IsFlag(const Option& option) { return std::holds_alternative<bool*>(option.value); }
-
-// Whether an option or argument may be given several times.
-template <typename T>
-bool IsRepeatable(const T& option) {
-  return std::holds_alternative<std::vector<std::string>*>(option.value);
-}
-
-std::string Upper(const std::string& unit) {
-  std::string upper = absl::AsciiStrToUpper(unit);
-  std::replace(upper.begin(), upper.end(), ' ', '_');
-  return upper;
-}
-
-// Words as they stand on the command line: with dashes between their parts.
-std::string Dashed(std::string word) {
-  std::replace(word.begin(), word.end(), '_', '-');
-  return word;
-}
-
-// The default as the user would type it; empty when there is none.
-std::string DefaultOf(const Option& option) {
-  return std::visit(
-      [&](auto* target) -> std::string {
-        using T = std::remove_pointer_t<decltype(target)>;
-        if constexpr (std::is_same_v<T, std::string>) {
-          return option.choices.empty() ? *target : Dashed(*target);
-        } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
-          return absl::StrJoin(*target, ", ");
-        } else if constexpr (std::is_same_v<T, Bytes>) {
-          return ToString(*target);
-        } else if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, double>) {
-          return StrCat(*target);
-        } else {
-          return "";  // a flag is off, an optional value is not there
-        }
-      },
-      option.value);
-}
 
 absl::Status BadValue(std::string_view text, std::string_view wanted) {
   return absl::InvalidArgumentError(StrCat("'", text, "' is not ", wanted));
@@ -136,12 +94,6 @@ absl::Status ReadRate(const std::string& text, BytesPerSecond* out) {
   return absl::OkStatus();
 }
 
-std::vector<std::string> DashedChoices(const Option& option) {
-  std::vector<std::string> words;
-  for (const std::string& choice : option.choices) words.push_back(Dashed(choice));
-  return words;
-}
-
 absl::Status ReadText(const Option& option, const std::string& text, std::string* out) {
   if (option.choices.empty()) {
     *out = text;
@@ -173,38 +125,20 @@ absl::Status ReadOption(const Option& option, const po::variable_value& given) {
   return absl::OkStatus();
 }
 
-template <typename T>
-po::value_semantic* TakesWords(const Option& option, const T& fallback) {
-  auto* value = po::value<T>()->value_name(Upper(option.unit));
-  if (const std::string text = DefaultOf(option); !text.empty()) {
-    value->default_value(fallback, text);
-  }
-  return value;
-}
-
-std::string HelpOf(const Option& option) {
-  std::string help = option.help;
-  if (!option.choices.empty()) {
-    help += StrCat(": one of ", absl::StrJoin(DashedChoices(option), ", "));
-  }
-  if (IsRepeatable(option)) help += "; may be repeated";
-  return help;
-}
-
 // Flags and values as Boost sees them: plain words, since we read the values ourselves and can
 // then say what was wrong with one.
 po::options_description Describe(const OptionList& list) {
-  po::options_description description(kLineLength, kLineLength / 2);
+  po::options_description description;
   for (const Option& option : list.options) {
     po::value_semantic* semantic = nullptr;
     if (IsFlag(option)) {
       semantic = new po::untyped_value(/*zero_tokens=*/true);
     } else if (IsRepeatable(option)) {
-      semantic = TakesWords(option, *std::get<std::vector<std::string>*>(option.value));
+      semantic = po::value<std::vector<std::string>>();
     } else {
-      semantic = TakesWords(option, DefaultOf(option));
+      semantic = po::value<std::string>();
     }
-    description.add_options()(option.name.c_str(), semantic, HelpOf(option).c_str());
+    description.add_options()(option.name.c_str(), semantic);
   }
   return description;
 }
@@ -267,7 +201,7 @@ absl::Status TakeValues(const OptionList& list, const po::variables_map& values,
   positionals.insert(positionals.end(), unread.begin(), unread.end());
   bool answers_alone = false;
   for (const Option& option : list.options) {
-    if (values.count(option.name) == 0 || values[option.name].defaulted()) continue;
+    if (values.count(option.name) == 0) continue;
     answers_alone |= option.answers_alone;
     RETURN_IF_ERROR(ReadOption(option, values[option.name]));
   }
@@ -275,7 +209,7 @@ absl::Status TakeValues(const OptionList& list, const po::variables_map& values,
     const bool given = values.count(option.name) != 0;
     if (option.required && !given && !answers_alone) {
       return absl::InvalidArgumentError(
-          StrCat("--", option.name, " ", Upper(option.unit), " is missing: ", option.help));
+          StrCat("--", option.name, " ", ValueName(option), " is missing: ", option.help));
     }
   }
   return TakePositionals(list, positionals, answers_alone);
@@ -287,9 +221,12 @@ std::span<const std::string> BeforeDashes(std::span<const std::string> arguments
   return arguments.first(static_cast<size_t>(dashes - arguments.begin()));
 }
 
-// A word of the command line in which an option's former name is replaced by its name.
+// A word of the command line in which an option's letter or former name is replaced by its name.
 std::string WithCurrentName(const OptionList& list, const std::string& word) {
   for (const Option& option : list.options) {
+    if (option.letter != 0 && word == std::string{'-', option.letter}) {
+      return StrCat("--", option.name);
+    }
     const std::string former = StrCat("--", option.former_name);
     if (option.former_name.empty() || !word.starts_with(former)) continue;
     const std::string rest = word.substr(former.size());
@@ -370,9 +307,7 @@ absl::StatusOr<std::optional<std::string>> PeekOption(const OptionList& options,
                                                       const std::string& name,
                                                       std::span<const std::string> arguments) {
   ASSIGN_OR_RETURN(const po::variables_map values, SplitWords(options, BeforeDashes(arguments)));
-  const auto given = [&](const std::string& one) {
-    return values.count(one) != 0 && !values[one].defaulted();
-  };
+  const auto given = [&](const std::string& one) { return values.count(one) != 0; };
   for (const Option& option : options.options) {
     if (option.answers_alone && given(option.name)) return std::nullopt;
   }
@@ -390,45 +325,6 @@ size_t CountLeadingOptions(const OptionList& options, std::span<const std::strin
     if (takes_next && i < arguments.size()) ++i;
   }
   return i;
-}
-
-std::string UsageOf(std::string_view command, const OptionList& options) {
-  std::vector<std::string> parts;
-  for (const Positional& one : options.positionals) {
-    const bool needed = std::holds_alternative<std::string*>(one.value);
-    parts.push_back(needed ? one.name : StrCat("[", one.name, IsRepeatable(one) ? "..." : "", "]"));
-  }
-  for (const Option& option : options.options) {
-    const std::string value = IsFlag(option) ? "" : StrCat(" ", Upper(option.unit));
-    const std::string text = StrCat("--", option.name, value);
-    parts.push_back(
-        StrCat(option.required ? text : StrCat("[", text, "]"), IsRepeatable(option) ? "..." : ""));
-  }
-  std::string usage = StrCat("Usage: horizon ", command);
-  const std::string next_line = StrCat("\n", std::string(usage.size(), ' '));
-  size_t column = usage.size();
-  for (const std::string& part : parts) {
-    if (column + 1 + part.size() > kLineLength) {
-      usage += next_line;
-      column = next_line.size() - 1;
-    }
-    usage += StrCat(" ", part);
-    column += 1 + part.size();
-  }
-  return usage;
-}
-
-std::string ExplainOptions(const OptionList& options) {
-  std::ostringstream out;
-  if (!options.positionals.empty()) {
-    out << "Arguments:\n";
-    for (const Positional& one : options.positionals) {
-      out << "  " << one.name << (IsRepeatable(one) ? "..." : "") << "  " << one.help << "\n";
-    }
-    out << "\n";
-  }
-  out << "Options:\n" << Describe(options);
-  return out.str();
 }
 
 }  // namespace horizon

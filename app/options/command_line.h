@@ -12,14 +12,15 @@
 
 namespace horizon {
 
-// Parses the command line and explains it. command_line.cc is the only file that includes
-// Boost.Program_options; its exceptions end there.
+// Parses the command line; explain_options.h has the help texts. command_line.cc is the only file
+// that includes Boost.Program_options; its exceptions end there.
 
 // Reads `arguments` into the targets of `options`. Options are `--name value` or `--name=value`,
-// anywhere on the line; `--` ends them. InvalidArgument, with the option and what would be right,
-// for an unknown option (with the nearest known one), a value that does not parse or is out of
-// bounds, an option given twice that may be given once, an argument too many or a missing one.
-// Targets may have been written when an error is returned.
+// anywhere on the line, or a letter that an option declares (`-h`); `--` ends them.
+// InvalidArgument, with the option and what would be right, for an unknown option (with the nearest
+// known one), a value that does not parse or is out of bounds, an option given twice that may be
+// given once, an argument too many or a missing one. Targets may have been written when an error is
+// returned.
 absl::Status ParseArguments(const OptionList& options, std::span<const std::string> arguments);
 
 // Reads one word into the target of `option`, with the checks of the command line. A vector gets
@@ -37,11 +38,5 @@ absl::StatusOr<std::optional<std::string>> PeekOption(const OptionList& options,
 // How many of the first `arguments` are options (with their values) of `options`. This is where the
 // command is: in `--log-level debug model x` at 2.
 size_t CountLeadingOptions(const OptionList& options, std::span<const std::string> arguments);
-
-// "Usage: horizon model PATH_OR_NAME [--batch SEQUENCES] [--json]", wrapped at 100 columns.
-std::string UsageOf(std::string_view command, const OptionList& options);
-
-// The arguments and options, one on each line, with unit, default and help, wrapped at 100 columns.
-std::string ExplainOptions(const OptionList& options);
 
 }  // namespace horizon

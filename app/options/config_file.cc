@@ -179,7 +179,9 @@ struct YamlText {
 std::string ConfigFileText(std::span<const Option> options) {
   std::string text;
   for (const Option& option : options) {
-    if (option.name == kConfigOption || option.name == "resume" || option.name == "json") continue;
+    if (option.name == kConfigOption || option.name == "json") continue;
+    // These two are said of one start; the run's job.json tells where a schedule began.
+    if (option.name == "resume" || option.name == "restart-schedule") continue;
     if (option.answers_alone) continue;
     const std::string value = std::visit(YamlText(), option.value);
     if (!value.empty()) text += StrCat(option.name, ": ", value, "\n");

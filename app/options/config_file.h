@@ -32,8 +32,8 @@ absl::Status ReadConfigFile(Io& io, const std::string& path, std::span<Option> o
 absl::StatusOr<std::string> ConfigFileValue(Io& io, const std::string& path,
                                             std::string_view option);
 
-// The text of a file that gives the options their present values, except `config`, `resume`, `json`
-// and options that answer alone.
+// The text of a file that gives the options their present values, except `config`, `resume`,
+// `restart-schedule`, `json` and options that answer alone.
 std::string ConfigFileText(std::span<const Option> options);
 
 }  // namespace horizon

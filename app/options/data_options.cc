@@ -28,21 +28,25 @@ void ChatFlags::AddTo(OptionList& list) {
   add({.name = "chat-format",
        .value = &chat_format,
        .unit = "format",
-       .help = "How conversations are written down; auto: as the model's chat template does",
-       .choices = WithAuto(AllWords<BuiltInFormat>())});
+       .help = "How conversations become text; auto uses the model's chat template",
+       .choices = WithAuto(AllWords<BuiltInFormat>()),
+       .group = "Conversations"});
   add({.name = "chat-template",
        .value = &chat_template,
        .unit = "file",
-       .help = "Jinja chat template to use in place of the model's own",
-       .is_path = true});
+       .help = "Jinja chat template to use instead of the model's own",
+       .is_path = true,
+       .group = "Conversations"});
   add({.name = "chat-template-args",
        .value = &chat_template_args,
        .unit = "JSON",
-       .help = "Further variables of the chat template, such as '{\"enable_thinking\": false}'"});
+       .help = "More variables for the chat template, such as '{\"enable_thinking\": false}'",
+       .group = "Conversations"});
   add({.name = "chat-date",
        .value = &chat_date,
        .unit = "YYYY-MM-DD",
-       .help = "Date for chat templates that write today's; not given: today (UTC)"});
+       .help = "Date for chat templates that print the current one (default today in UTC)",
+       .group = "Conversations"});
 }
 
 absl::StatusOr<ChatChoice> ChatFlags::ToChoice(const CommandContext& context) const {
@@ -72,32 +76,39 @@ void DataFlags::AddTo(OptionList& list) {
   add({.name = "data-kind",
        .value = &data_kind,
        .unit = "kind",
-       .help = "What a record of the data is; auto looks at the keys of the first one",
-       .choices = WithAuto(AllWords<DataKind>())});
+       .help = "What the records are; auto looks at the keys of the first one",
+       .choices = WithAuto(AllWords<DataKind>()),
+       .group = "Data"});
   add({.name = "tokenizer",
        .value = &tokenizer,
        .unit = "which",
-       .help = "The tokenizer.json of the model's folder, or bytes as tokens",
-       .choices = {"model", "byte"}});
+       .help = "Tokenizer: the model folder's tokenizer.json, or one token per byte",
+       .choices = {"model", "byte"},
+       .group = "Data"});
   chat.AddTo(list);
   add({.name = "train-on-prompt",
        .value = &train_on_prompt,
-       .help = "Learn questions too, not the answers alone"});
+       .help = "Train on the prompts too, not only on the answers",
+       .group = "Data"});
   add({.name = "packing",
        .value = &packing,
        .unit = "true|false",
-       .help = "Let several samples share a row, without seeing each other; false: pad each one",
-       .choices = {"true", "false"}});
+       .help = "Pack several samples into one row, without attention between them; false pads "
+               "every sample to a row",
+       .choices = {"true", "false"},
+       .group = "Data"});
   add({.name = "on-bad-line",
        .value = &on_bad_line,
        .unit = "what",
-       .help = "When a record cannot be used: stop, or skip it and count",
-       .choices = AllWords<OnBadLine>()});
+       .help = "What to do with a record that cannot be used: stop, or skip and count it",
+       .choices = AllWords<OnBadLine>(),
+       .group = "Data"});
   add({.name = "cache",
        .value = &cache,
        .unit = "folder",
-       .help = "Where tokenised data is kept; not given: the user's cache folder",
-       .is_path = true});
+       .help = "Folder for tokenised data (default the user's cache folder)",
+       .is_path = true,
+       .group = "Data"});
 }
 
 TokenizerChoice DataFlags::tokenizer_choice() const {

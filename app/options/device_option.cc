@@ -47,7 +47,7 @@ Option DeviceOption(std::string& value) {
   return {.name = "device",
           .value = &value,
           .unit = "auto|host|cuda[:N]",
-          .help = "What computes; auto: a CUDA device if there is one, else the host"};
+          .help = "Device that computes; auto is a CUDA device if there is one, else the host"};
 }
 
 absl::StatusOr<ChosenDevice> ChooseDevice(const CommandContext& context, const std::string& word) {

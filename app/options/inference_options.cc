@@ -40,23 +40,28 @@ void InferenceFlags::AddTo(OptionList& list) {
   add({.name = "compute",
        .value = &compute,
        .unit = "type",
-       .help = "Weights that compute reads: bf16, or the whole fp32",
-       .choices = {"bf16", "fp32"}});
+       .help = "Number format of the weights as compute reads them",
+       .choices = {"bf16", "fp32"},
+       .group = "Device and memory"});
   add({.name = "device-memory",
        .value = &device_memory,
        .unit = "bytes",
-       .help = "Memory of the device; what does not fit streams. Not given: all that is free",
-       .minimum = 1});
+       .help =
+           "Device memory to use; weights that do not fit are streamed (default all that is free)",
+       .minimum = 1,
+       .group = "Device and memory"});
   add({.name = "link",
        .value = &link,
        .unit = "bytes/s",
-       .help = "Hold copies to and from device host to this bandwidth"});
+       .help = "Limit copy bandwidth in each direction, such as 5GB/s (host device only)",
+       .group = "Device and memory"});
   add({.name = "threads",
        .value = &threads,
        .unit = "threads",
-       .help = "Threads that compute; not given: one for each core",
+       .help = "CPU threads that compute (default one per core)",
        .minimum = 1,
-       .maximum = 1024});
+       .maximum = 1024,
+       .group = "Device and memory"});
 }
 
 NumberType InferenceFlags::compute_type() const {

@@ -32,46 +32,123 @@ struct JobOption {
   std::string_view unit;
   std::string_view help;
   JobField field;
+  std::string_view group;
   // What the field is where the option is not given, if that is not a value by itself.
   std::string_view otherwise = {};
   std::string_view former_name = {};  // see Option
 };
 
 const JobOption kJobOptions[] = {
-    {"steps", "steps", "Updates to make", &TrainingJob::steps},
-    {"train", "pattern", "Train only tensors whose names match, such as 'model.layers.2[4-7].*'",
-     &TrainingJob::train},
-    {"freeze", "pattern", "Train no tensor whose name matches, such as '*embed*'",
-     &TrainingJob::freeze},
-    {"sequence", "tokens", "Length of a sample", &TrainingJob::sequence,
-     "1024, or the model's limit where that is less"},
-    {"micro-batch", "samples", "Samples computed at once", &TrainingJob::micro_batch},
-    {"accumulate", "micro-batches", "Micro-batches whose gradients make one update",
-     &TrainingJob::accumulation},
-    {"learning-rate", "rate", "AdamW's step size, the largest of the schedule",
-     &TrainingJob::learning_rate},
-    {"lr-schedule", "kind", "How the learning rate goes on after the warm-up",
-     &TrainingJob::learning_rate_schedule, /*otherwise=*/{}, /*former_name=*/"schedule"},
-    {"warmup", "steps", "Steps over which the learning rate rises from 0",
-     &TrainingJob::warmup_steps},
-    {"beta1", "share", "Decay of the first moment", &TrainingJob::beta1},
-    {"beta2", "share", "Decay of the second moment", &TrainingJob::beta2},
-    {"epsilon", "value", "Added to the root of the second moment", &TrainingJob::epsilon},
-    {"weight-decay", "share", "Of matrices; norms and biases do not decay",
-     &TrainingJob::weight_decay},
-    {"decay-all", "", "Let every parameter decay, as PyTorch's AdamW does",
-     &TrainingJob::decay_all},
-    {"clip-norm", "norm", "Scale gradients of a larger global norm down to it; 0: never",
-     &TrainingJob::clip_norm},
-    {"state", "format", "How the optimizer's state is kept", &TrainingJob::state_format},
-    {"optimizer-place", "place", "When a chunk is updated; in-backward needs --clip-norm 0",
-     &TrainingJob::optimizer_place},
-    {"seed", "number", "Of the order of samples, random weights and stochastic rounding",
-     &TrainingJob::seed},
-    {"compute", "type", "Weights as compute reads them; sums are fp32 either way",
-     &TrainingJob::compute_type},
-    {"gradients", "type", "Gradients as they leave the device", &TrainingJob::gradient_type,
-     "as --compute"},
+    {.name = "steps",
+     .unit = "steps",
+     .help = "Number of training steps",
+     .field = &TrainingJob::steps,
+     .group = "",
+     .otherwise = "100, or as many as --epochs has"},
+    {.name = "epochs",
+     .unit = "passes",
+     .help = "Passes over the data, in place of --steps; the last step may be a short one",
+     .field = &TrainingJob::epochs,
+     .group = "",
+     .otherwise = "none: the data repeats for as long as there are --steps"},
+    {.name = "sequence",
+     .unit = "tokens",
+     .help = "Sequence length in tokens",
+     .field = &TrainingJob::sequence,
+     .group = "",
+     .otherwise = "1024, or the model's limit"},
+    {.name = "micro-batch",
+     .unit = "samples",
+     .help = "Micro-batch size: rows computed at once",
+     .field = &TrainingJob::micro_batch,
+     .group = ""},
+    {.name = "accumulate",
+     .unit = "micro-batches",
+     .help = "Gradient accumulation: micro-batches per weight update",
+     .field = &TrainingJob::accumulation,
+     .group = ""},
+    {.name = "learning-rate",
+     .unit = "rate",
+     .help = "Peak learning rate of AdamW",
+     .field = &TrainingJob::learning_rate,
+     .group = ""},
+    {.name = "train",
+     .unit = "pattern",
+     .help = "Train only tensors whose names match this pattern, such as 'model.layers.2[4-7].*'",
+     .field = &TrainingJob::train,
+     .group = "Model and tensors"},
+    {.name = "freeze",
+     .unit = "pattern",
+     .help = "Freeze tensors whose names match this pattern, such as '*embed*'",
+     .field = &TrainingJob::freeze,
+     .group = "Model and tensors"},
+    {.name = "lr-schedule",
+     .unit = "kind",
+     .help = "Learning-rate schedule after the warm-up",
+     .field = &TrainingJob::learning_rate_schedule,
+     .group = "Optimizer",
+     .former_name = "schedule"},
+    {.name = "warmup",
+     .unit = "steps",
+     .help = "Warm-up steps, over which the learning rate rises from 0",
+     .field = &TrainingJob::warmup_steps,
+     .group = "Optimizer"},
+    {.name = "beta1",
+     .unit = "share",
+     .help = "Decay of the first moment in AdamW",
+     .field = &TrainingJob::beta1,
+     .group = "Optimizer"},
+    {.name = "beta2",
+     .unit = "share",
+     .help = "Decay of the second moment in AdamW",
+     .field = &TrainingJob::beta2,
+     .group = "Optimizer"},
+    {.name = "epsilon",
+     .unit = "value",
+     .help = "Epsilon of AdamW, added to the root of the second moment",
+     .field = &TrainingJob::epsilon,
+     .group = "Optimizer"},
+    {.name = "weight-decay",
+     .unit = "share",
+     .help = "Weight decay of matrices; norms and biases have none",
+     .field = &TrainingJob::weight_decay,
+     .group = "Optimizer"},
+    {.name = "decay-all",
+     .unit = "",
+     .help = "Apply weight decay to norms and biases too, as PyTorch's AdamW does",
+     .field = &TrainingJob::decay_all,
+     .group = "Optimizer"},
+    {.name = "clip-norm",
+     .unit = "norm",
+     .help = "Clip gradients to this global norm; 0 turns clipping off",
+     .field = &TrainingJob::clip_norm,
+     .group = "Optimizer"},
+    {.name = "state",
+     .unit = "format",
+     .help = "Storage format of the optimizer state",
+     .field = &TrainingJob::state_format,
+     .group = "Optimizer"},
+    {.name = "optimizer-place",
+     .unit = "place",
+     .help = "When weights are updated; in-backward needs --clip-norm 0",
+     .field = &TrainingJob::optimizer_place,
+     .group = "Optimizer"},
+    {.name = "seed",
+     .unit = "number",
+     .help = "Random seed for sample order, weight initialisation and stochastic rounding",
+     .field = &TrainingJob::seed,
+     .group = "Optimizer"},
+    {.name = "compute",
+     .unit = "type",
+     .help = "Number format of the weights as compute reads them; sums are always fp32",
+     .field = &TrainingJob::compute_type,
+     .group = "Number formats"},
+    {.name = "gradients",
+     .unit = "type",
+     .help = "Number format of gradients as they leave the device",
+     .field = &TrainingJob::gradient_type,
+     .group = "Number formats",
+     .otherwise = "as --compute"},
 };
 
 // What is declared of the field at an address within a job.
@@ -117,12 +194,13 @@ Option Declare(const JobOption& declared, OptionTarget target) {
                 .value = target,
                 .unit = std::string(declared.unit),
                 .help = std::string(declared.help),
-                .former_name = std::string(declared.former_name)};
+                .former_name = std::string(declared.former_name),
+                .group = std::string(declared.group)};
   constexpr double kNoBound = 1e300;  // of a FieldInfo
   const FieldInfo range = FieldOf(declared).info();
   if (range.minimum > -kNoBound) option.minimum = range.minimum;
   if (range.maximum < kNoBound) option.maximum = range.maximum;
-  if (!declared.otherwise.empty()) option.help += StrCat("; not given: ", declared.otherwise);
+  if (!declared.otherwise.empty()) option.help += StrCat(" (default ", declared.otherwise, ")");
   std::visit(
       [&](auto field) {
         using T = decltype(ValueOf(field));
@@ -191,8 +269,9 @@ void TrainJobOptions::AddTo(OptionList& list) {
                                      std::string(ToString(values.*field)))
                         .first->second;
           } else if constexpr (std::is_same_v<T, int64_t>) {
-            if (!declared.otherwise.empty()) return &sequence;
-            return &(values.*field);
+            if (declared.otherwise.empty()) return &(values.*field);
+            if (field == &TrainingJob::steps) return &steps;
+            return field == &TrainingJob::epochs ? &epochs : &sequence;
           } else {
             return &(values.*field);
           }
@@ -200,13 +279,27 @@ void TrainJobOptions::AddTo(OptionList& list) {
         declared.field);
   };
   for (const JobOption& declared : kJobOptions) {
-    list.options.push_back(Declare(declared, target_of(declared)));
+    Option option = Declare(declared, target_of(declared));
+    if (option.name == "steps") option.instead_of = "epochs";
+    if (option.name == "epochs") {
+      option.instead_of = "steps";
+      option.minimum = 1;  // in a job, 0 stands for none
+    }
+    list.options.push_back(std::move(option));
   }
 }
 
 absl::StatusOr<TrainingJob> TrainJobOptions::ToJob(const ModelSpec& spec, DeviceKind device) const {
+  if (steps.has_value() && epochs.has_value()) {
+    return absl::InvalidArgumentError(StrCat("--steps ", *steps, " and --epochs ", *epochs,
+                                             " both say how long to train: give one of them"));
+  }
   TrainingJob job = values;
   PlaceOn(device, job);
+  job.steps = steps.value_or(values.steps);
+  job.epochs = epochs.value_or(0);
+  // Until they are counted, no number of steps is too small for the warm-up.
+  if (epochs.has_value()) job.steps = std::max<int64_t>(1, job.warmup_steps);
   job.sequence = sequence.value_or(std::min<int64_t>(1024, spec.max_positions));
   // Choices were checked when the options were read.
   for (const auto& [name, word] : words) RETURN_IF_ERROR(SetWord(Find(name), word, job));
@@ -216,49 +309,60 @@ absl::StatusOr<TrainingJob> TrainJobOptions::ToJob(const ModelSpec& spec, Device
   return job;
 }
 
+namespace {
+
+// The option of a planning command for a field of the job, with what it is when it is not given.
+Option ForPlanning(std::string_view name, OptionTarget target, std::string_view otherwise) {
+  Option option = Declare(Find(name), target);
+  option.help = StrCat(Find(name).help, " (default ", otherwise, ")");
+  return option;
+}
+
+}  // namespace
+
 void PlanJobOptions::AddTo(OptionList& list) {
-  list.options.push_back({.name = "strategy",
-                          .value = &strategy,
-                          .unit = "strategy",
-                          .help = "Whose way of streaming",
-                          .choices = AllWords<Strategy>()});
-  Option length = Declare(Find("sequence"), &sequence);
-  length.help += ", or the job file's";
-  list.options.push_back(std::move(length));
-  Option samples = Declare(Find("micro-batch"), &batch);
+  const auto add = [&](Option option) { list.options.push_back(std::move(option)); };
+  add(ForPlanning("sequence", &sequence, "1024, the model's limit, or the job file's"));
+  Option samples = ForPlanning("micro-batch", &batch, "1, or the job file's");
   samples.name = "batch";
   samples.unit = "sequences";
-  samples.help += ", or auto to have a number proposed; not given: 1, or the job file's";
-  list.options.push_back(std::move(samples));
+  samples.help =
+      StrCat(Find("micro-batch").help, ", or auto for the fastest (default 1, or the job file's)");
+  add(std::move(samples));
   Option format = Declare(Find("state"), &state);
-  format.help += StrCat(": ", absl::StrJoin(format.choices, ", "),
-                        ", or auto to have one proposed; not given: as the strategy has it");
+  format.help =
+      StrCat("Storage format of the optimizer state: ", absl::StrJoin(format.choices, ", "),
+             ", or auto for the fastest that fits (default the strategy's)");
   format.choices.clear();
-  list.options.push_back(std::move(format));
-  const auto add = [&](const char* name, OptionTarget target) {
-    Option option = Declare(Find(name), target);
-    if (Find(name).otherwise.empty()) option.help += "; not given: as the strategy has it";
-    option.help += ", or the job file's";
-    list.options.push_back(std::move(option));
-  };
-  add("accumulate", &accumulate);
-  add("clip-norm", &clip_norm);
-  add("optimizer-place", &optimizer_place);
-  add("compute", &compute);
-  add("gradients", &gradients);
-  list.options.push_back(Declare(Find("train"), &train));
-  list.options.push_back(Declare(Find("freeze"), &freeze));
-  list.options.push_back({.name = "job",
-                          .value = &job_file,
-                          .unit = "file",
-                          .help = "What is trained, in JSON or YAML (docs/formats.md); the options "
-                                  "above change it"});
-  list.options.push_back({.name = "margin",
-                          .value = &margin_percent,
-                          .unit = "percent",
-                          .help = "Share of each memory that must stay free, 0 to 99.9",
-                          .minimum = 0,
-                          .maximum = 99.9});
+  format.group = "";
+  add(std::move(format));
+  const size_t first = list.options.size();
+  const char* const kStrategys = "the strategy's, or the job file's";
+  add(ForPlanning("accumulate", &accumulate, kStrategys));
+  add(ForPlanning("clip-norm", &clip_norm, kStrategys));
+  add(ForPlanning("optimizer-place", &optimizer_place, kStrategys));
+  add(ForPlanning("compute", &compute, kStrategys));
+  add(ForPlanning("gradients", &gradients, "as --compute, or the job file's"));
+  add(Declare(Find("train"), &train));
+  add(Declare(Find("freeze"), &freeze));
+  add({.name = "job",
+       .value = &job_file,
+       .unit = "file",
+       .help = "Job file in JSON or YAML (docs/formats.md); the options above change it"});
+  SetGroup(list, first, "Job");
+  const size_t plan = list.options.size();
+  add({.name = "strategy",
+       .value = &strategy,
+       .unit = "strategy",
+       .help = "Offload strategy to plan and simulate",
+       .choices = AllWords<Strategy>()});
+  add({.name = "margin",
+       .value = &margin_percent,
+       .unit = "percent",
+       .help = "Share of each memory that must stay free, from 0 to 99.9",
+       .minimum = 0,
+       .maximum = 99.9});
+  SetGroup(list, plan, "Plan");
 }
 
 absl::StatusOr<Strategy> PlanJobOptions::ReadStrategy() const {

@@ -28,14 +28,18 @@ namespace horizon {
 struct TrainJobOptions {
   TrainingJob values{.steps = 100};
   // Fields with a default that depends on something else.
+  // Default: values.steps. At most one of steps and epochs is given.
+  std::optional<int64_t> steps;
+  std::optional<int64_t> epochs;
   std::optional<int64_t> sequence;       // default 1024, or the model's limit if that is less
   std::optional<std::string> gradients;  // default: as compute
   // The words of the fields that are enums, by option name. AddTo fills in the values of `values`.
   std::map<std::string, std::string, std::less<>> words;
 
   void AddTo(OptionList& list);
-  // The job for a model on a kind of device. InvalidArgument (ValidateJob's) when options
-  // contradict each other or the model.
+  // The job for a model on a kind of device. With --epochs its steps are not known yet
+  // (TrainingSettings::job). InvalidArgument (ValidateJob's) when options contradict each other or
+  // the model.
   absl::StatusOr<TrainingJob> ToJob(const ModelSpec& spec, DeviceKind device) const;
 };
 

@@ -5,6 +5,7 @@
 #include "app/options/device_option.h"
 #include "app/this_machine.h"
 #include "common/status_macros.h"
+#include "common/text/str_cat.h"
 #include "planner/machines/machine_catalog.h"
 
 namespace horizon {
@@ -13,39 +14,66 @@ Option ModelOption(OptionTarget target) {
   return {.name = "model",
           .value = target,
           .unit = "name or path",
-          .help = "Catalog name, Hugging Face id, model folder or config.json",
-          .required = true};
+          .help = "Model: a catalog name, a Hugging Face id, a model folder or a config.json",
+          .required = true,
+          .words = WordKind::kModel};
 }
 
 Option MachineOption(OptionTarget target) {
   return {.name = "machine",
           .value = target,
           .unit = "name or file",
-          .help = "A machine of 'horizon machines', a profile in JSON, or 'this' one",
-          .required = std::holds_alternative<std::vector<std::string>*>(target)};
+          .help = "Machine: a name from 'horizon machines', a profile file, or 'this' one",
+          .required = std::holds_alternative<std::vector<std::string>*>(target),
+          .words = WordKind::kMachine};
 }
 
 void OverrideOptions::AddTo(OptionList& list) {
-  list.options.push_back({.name = "host-memory",
-                          .value = &host_memory,
-                          .unit = "bytes",
-                          .help = "As if the machine had this much RAM (768GiB)",
-                          .minimum = 1});
-  list.options.push_back({.name = "device-memory",
-                          .value = &device_memory,
-                          .unit = "bytes",
-                          .help = "As if the device had this much memory (24GiB)",
-                          .minimum = 1});
-  list.options.push_back({.name = "link",
-                          .value = &link,
-                          .unit = "bytes/s",
-                          .help = "As if the link carried this much one way (26GB/s)"});
-  list.options.push_back({.name = "cores",
-                          .value = &cores,
-                          .unit = "cores",
-                          .help = "As if the host had this many cores",
-                          .minimum = 1,
-                          .maximum = 4096});
+  const size_t first = list.options.size();
+  const auto add = [&](Option option) { list.options.push_back(std::move(option)); };
+  add({.name = "host-memory",
+       .value = &host_memory,
+       .unit = "bytes",
+       .help = "RAM, such as 768GiB",
+       .minimum = 1});
+  add({.name = "device-memory",
+       .value = &device_memory,
+       .unit = "bytes",
+       .help = "Memory of the device, such as 24GiB",
+       .minimum = 1});
+  add({.name = "dram",
+       .value = &dram,
+       .unit = "bytes/s",
+       .help = "Bandwidth of host memory, such as 300GB/s; AdamW and other passes over it scale "
+               "alike"});
+  add({.name = "link",
+       .value = &link,
+       .unit = "bytes/s",
+       .help = "Bandwidth between host and device in one direction, such as 26GB/s"});
+  add({.name = "cores",
+       .value = &cores,
+       .unit = "cores",
+       .help = "Cores of the host",
+       .minimum = 1,
+       .maximum = 4096});
+  SetGroup(list, first, "As if the machine had");
+}
+
+MachineOverrides OverrideOptions::Changes() const {
+  return {.host_memory = host_memory,
+          .device_memory = device_memory,
+          .dram = dram,
+          .link = link,
+          .cores = cores};
+}
+
+std::string OverrideOptions::HeadingLine() const {
+  return any() ? StrCat("  as if with ", OverridesText(Changes()), "\n") : "";
+}
+
+bool OverrideOptions::any() const {
+  return host_memory.has_value() || device_memory.has_value() || dram.has_value() ||
+         link.has_value() || cores.has_value();
 }
 
 absl::StatusOr<HardwareProfile> OverrideOptions::Load(const CommandContext& context,
@@ -58,9 +86,7 @@ absl::StatusOr<HardwareProfile> OverrideOptions::Load(const CommandContext& cont
     ASSIGN_OR_RETURN(profile, LoadMachine(context.io, machine));
     LogProfileSource(context, machine, profile);
   }
-  return WithOverrides(
-      std::move(profile),
-      {.host_memory = host_memory, .device_memory = device_memory, .link = link, .cores = cores});
+  return WithOverrides(std::move(profile), Changes());
 }
 
 }  // namespace horizon

@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "absl/strings/str_join.h"
 #include "app/options/config_file.h"
 #include "app/options/device_option.h"
 #include "common/documents/enum_words.h"
@@ -12,6 +13,8 @@
 #include "model/chat/date_text.h"
 #include "model/load_model_spec.h"
 #include "runtime/checkpoint/checkpoint_names.h"
+#include "runtime/loop/metrics_sink.h"
+#include "training/data_settings.h"
 #include "training/run_folder/run_folder.h"
 
 namespace horizon {
@@ -25,118 +28,161 @@ void TrainOptions::AddTo(OptionList& list) {
   const auto add = [&](Option option) { list.options.push_back(std::move(option)); };
   add({.name = "model",
        .value = &model,
-       .unit = "folder, config.json or name",
-       .help = "A Hugging Face folder, a config.json, or a catalog name (with --init random)",
-       .required = true});
+       .unit = "name or path",
+       .help = "Model to train: a Hugging Face folder, or with --init random also a config.json, a "
+               "catalog name or a Hugging Face id",
+       .required = true,
+       .words = WordKind::kModel});
   add({.name = "init",
        .value = &init,
        .unit = "how",
-       .help = "Begin with the folder's weights, or with random ones",
-       .choices = {"weights", "random"}});
+       .help = "Start from the folder's weights or from random ones",
+       .choices = {"weights", "random"},
+       .group = "Model and tensors"});
   add({.name = "data",
        .value = &data,
-       .unit = "file",
-       .help = "What to train on: text, .jsonl or .json of documents, conversations, questions "
-               "and answers, or token ids",
+       .unit = "file or folder[:weight]",
+       .help = "Training data: text, or .jsonl or .json with documents, conversations, questions "
+               "and answers, or token ids; give several, with weights to draw from them in "
+               "proportion (a.jsonl:0.3)",
        .is_path = true,
        .required = true});
   data_flags.AddTo(list);
   add({.name = "eval-data",
        .value = &eval_data,
-       .unit = "file",
-       .help = "Held-out data, read as --data is, for loss and perplexity",
-       .is_path = true});
+       .unit = "file or folder",
+       .help = "Held-out data for loss and perplexity, in the formats of --data",
+       .is_path = true,
+       .group = "Evaluation",
+       .words = WordKind::kFile});
   add({.name = "eval-share",
        .value = &eval_share,
        .unit = "share",
-       .help = "Hold this share of the samples out instead, 0 to 0.5",
+       .help = "Share of the samples to hold out instead, from 0 to 0.5",
        .minimum = 0,
-       .maximum = 0.5});
+       .maximum = 0.5,
+       .group = "Evaluation"});
   add({.name = "eval-every",
        .value = &eval_every,
        .unit = "steps",
-       .help = "Evaluate after so many steps; 0: only after the last",
+       .help = "Evaluate every so many steps; 0 evaluates after the last step only",
        .minimum = 0,
-       .maximum = kMost});
+       .maximum = kMost,
+       .group = "Evaluation"});
   add({.name = "shuffle",
        .value = &shuffle,
        .unit = "true|false",
-       .help = "Take the samples in an order drawn from the seed, a new one each epoch",
-       .choices = {"true", "false"}});
+       .help = "Take the samples in random order, a new one in each epoch",
+       .choices = {"true", "false"},
+       .group = "Data"});
   add({.name = "output",
        .value = &output,
        .unit = "folder",
-       .help = "Where metrics, checkpoints and the trained model go; a run in it needs --resume",
+       .help = "Folder for metrics, checkpoints and the trained model; a folder that holds a run "
+               "needs --resume",
        .is_path = true,
        .required = true});
   job.AddTo(list);
   add({.name = "plan",
        .value = &plan,
        .unit = "auto|plan.json",
-       .help = "What to follow; auto is the planner's choice for this machine"});
+       .help = "Plan file to follow; auto makes the fastest plan for this machine",
+       .group = "Machine and plan"});
   add(DeviceOption(device));
   add({.name = "device-memory",
        .value = &device_memory,
        .unit = "bytes",
-       .help = "Memory of the device; not given: a quarter of the RAM, or what a GPU has free",
-       .minimum = 1});
+       .help = "Device memory to use (default a quarter of the RAM, or what the GPU has free)",
+       .minimum = 1,
+       .group = "Machine and plan"});
   add({.name = "link",
        .value = &link,
        .unit = "bytes/s",
-       .help = "Hold copies to and from device host to this bandwidth, each way"});
+       .help = "Limit copy bandwidth in each direction, such as 5GB/s (host device only)",
+       .group = "Machine and plan"});
   add({.name = "threads",
        .value = &threads,
        .unit = "threads",
-       .help = "Cores to plan with; not given: all this process may use",
+       .help = "CPU threads to plan with (default all that this process may use)",
        .minimum = 1,
-       .maximum = 1024});
+       .maximum = 1024,
+       .group = "Machine and plan"});
   add({.name = "machine",
        .value = &machine,
        .unit = "name or file",
-       .help = "Plan with this profile instead of the one measured here (`horizon profile`)"});
+       .help = "Profile to plan with (default this machine as 'horizon profile' measured it)",
+       .group = "Machine and plan",
+       .words = WordKind::kMachine});
+  add({.name = "metrics",
+       .value = &metrics,
+       .unit = "format",
+       .help =
+           "Also write the figures of each step for TensorBoard; metrics.jsonl is always written",
+       .choices = AllWords<MetricsFormat>(),
+       .group = "Diagnostics"});
   add({.name = "log-gradient-norms",
        .value = &log_gradient_norms,
-       .help = "Add the norm of every tensor's gradient to metrics.jsonl"});
+       .help = "Add the gradient norm of every tensor to metrics.jsonl",
+       .group = "Diagnostics"});
   add({.name = "on-non-finite",
        .value = &on_non_finite,
        .unit = "what",
-       .help = "When a loss or gradient is NaN or infinite: stop the run, or skip the update",
-       .choices = {"stop", "skip"}});
+       .help =
+           "What to do when a loss or gradient is NaN or infinite: stop the run or skip the update",
+       .choices = {"stop", "skip"},
+       .group = "Diagnostics"});
   add({.name = "save",
        .value = &save,
        .unit = "what",
-       .help = "Checkpoints hold all that is needed to go on, the weights alone, or are not made",
-       .choices = {"full", "weights", "none"}});
+       .help = "What checkpoints hold: everything needed to resume, the weights only, or no "
+               "checkpoints",
+       .choices = {"full", "weights", "none"},
+       .group = "Checkpoints"});
   add({.name = "save-every",
        .value = &save_every,
        .unit = "steps",
-       .help = "Save after so many steps, while training goes on; 0: only at the end or a signal",
+       .help =
+           "Save a checkpoint every so many steps while training goes on; 0 saves at the end only",
        .minimum = 0,
-       .maximum = kMost});
+       .maximum = kMost,
+       .group = "Checkpoints"});
   add({.name = "keep",
        .value = &keep,
        .unit = "checkpoints",
-       .help = "How many of the newest checkpoints stay",
+       .help = "Number of newest checkpoints to keep",
        .minimum = 2,
-       .maximum = kMost});
+       .maximum = kMost,
+       .group = "Checkpoints"});
   add({.name = "on-save-failure",
        .value = &on_save_failure,
        .unit = "what",
-       .help = "When a checkpoint cannot be written: continue and try at the next one, or stop",
-       .choices = {"continue", "stop"}});
+       .help = "What to do when a checkpoint cannot be written: continue and try again at the next "
+               "one, or stop",
+       .choices = {"continue", "stop"},
+       .group = "Checkpoints"});
   add({.name = "resume",
        .value = &resume,
        .unit = "auto|folder",
-       .help = "Go on from the newest checkpoint of --output (auto), of another run, or from one"});
+       .help = "Resume from a checkpoint: auto takes the newest of --output; or name another run "
+               "or a checkpoint",
+       .group = "Checkpoints"});
+  add({.name = "restart-schedule",
+       .value = &restart_schedule,
+       .help =
+           "With --resume and more --steps or --epochs: keep weights and moments, and begin the "
+           "learning-rate schedule anew over the added steps",
+       .group = "Checkpoints"});
   add({.name = "export-dtype",
        .value = &export_dtype,
        .unit = "type",
-       .help = "Of the trained model on disk",
-       .choices = AllWords<NumberType>()});
+       .help = "Number format of the exported weights",
+       .choices = AllWords<NumberType>(),
+       .group = "Checkpoints"});
   add({.name = "config",
        .value = &config,
        .unit = "file",
-       .help = "Read these options from a YAML file with the same names; a flag wins"});
+       .help =
+           "YAML file with these options under the same names; the command line takes precedence"});
   add({.name = "json", .value = &json, .help = "Answer in JSON"});
 }
 
@@ -160,18 +206,26 @@ absl::StatusOr<TrainingSettings> TrainOptions::ToSettings(const CommandContext& 
       .save = {.every = save_every, .keep = keep, .must_succeed = on_save_failure == "stop"},
       .log_gradient_norms = log_gradient_norms,
       .folder = output,
-      .resume = resume};
+      .resume = resume,
+      .restart_schedule = restart_schedule};
   ASSIGN_OR_RETURN(settings.job, job.ToJob(spec, on.kind));
   settings.job.model = model;
-  settings.job.data = data;
+  settings.job.data = absl::StrJoin(data, ", ");
   settings.initial_weights = FolderWeights{.folder = model};
   if (init == "random") settings.initial_weights = RandomWeights{.seed = settings.job.seed};
   ASSIGN_OR_RETURN(settings.data, data_flags.ToSettings(context, output + ".tokens"));
   settings.data.shuffle = shuffle == "true";
+  for (const std::string& text : data) {
+    ASSIGN_OR_RETURN(settings.data.sources.emplace_back(), ReadWeightedData(context.io, text));
+  }
   settings.data.eval_file = eval_data;
   settings.data.eval_share = eval_share;
   if (plan != "auto") settings.plan.file = plan;
   ASSIGN_OR_RETURN(settings.save.mode, ReadSaveMode(save));
+  for (const std::string& word : metrics) {
+    ASSIGN_OR_RETURN(const MetricsFormat format, ParseWord<MetricsFormat>(word));
+    settings.metrics.push_back(format);
+  }
   ASSIGN_OR_RETURN(settings.non_finite, ParseWord<NonFinitePolicy>(on_non_finite));
   ASSIGN_OR_RETURN(settings.export_type, ParseWord<NumberType>(export_dtype));
   settings.options_text = TextFor(context.io, on, settings.data.chat);
@@ -186,6 +240,9 @@ struct FromTheRoot {
   void operator()(std::optional<std::string>* path) const {
     if (path->has_value()) **path = AbsolutePath(**path);
   }
+  void operator()(std::vector<std::string>* paths) const {
+    for (std::string& path : *paths) path = AbsolutePath(path);
+  }
   template <typename T>
   void operator()(T*) const {}
 };
@@ -195,6 +252,7 @@ struct FromTheRoot {
 std::string TrainOptions::TextFor(Io& io, const DeviceName& on, const ChatChoice& chat) const {
   TrainOptions given = *this;
   given.device = ToString(on);  // its arithmetic is part of the run
+  if (!job.epochs.has_value()) given.job.steps = job.steps.value_or(job.values.steps);
   // A run that goes on another day has the same tokens.
   given.data_flags.chat.chat_date = DateText("%Y-%m-%d", chat.now);
   // These are names or paths.

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "app/command.h"
@@ -23,7 +24,7 @@ namespace horizon {
 struct TrainOptions {
   std::string model;
   std::string init = "weights";
-  std::string data;
+  std::vector<std::string> data;
   DataFlags data_flags;
   std::optional<std::string> eval_data;
   double eval_share = 0;
@@ -37,6 +38,7 @@ struct TrainOptions {
   std::optional<BytesPerSecond> link;
   std::optional<int64_t> threads;
   std::optional<std::string> machine;
+  std::vector<std::string> metrics = {"jsonl"};
   bool log_gradient_norms = false;
   std::string on_non_finite = "stop";
   std::string save = "full";
@@ -44,6 +46,7 @@ struct TrainOptions {
   int64_t keep = 2;
   std::string on_save_failure = "continue";
   std::optional<std::string> resume;
+  bool restart_schedule = false;
   std::string export_dtype = "bf16";
   std::optional<std::string> config;
   bool json = false;

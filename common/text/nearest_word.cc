@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <compare>
 #include <cstddef>
+#include <iterator>
+#include <optional>
+#include <vector>
 
 namespace horizon {
 namespace {
@@ -34,25 +38,65 @@ size_t EditDistance(std::string_view a, std::string_view b) {
   return one_back[b.size()];
 }
 
+enum class Likeness { kBegins, kSameDigits, kOther };
+
+// How near a known word is to the one that was typed; less is nearer.
+struct Nearness {
+  Likeness likeness = Likeness::kOther;
+  size_t distance = 0;
+  friend auto operator<=>(const Nearness&, const Nearness&) = default;
+};
+
+std::string DigitsOf(std::string_view word) {
+  std::string digits;
+  std::copy_if(word.begin(), word.end(), std::back_inserter(digits),
+               [](char letter) { return letter >= '0' && letter <= '9'; });
+  return digits;
+}
+
+// `word` has at most kLongest letters. None: the two have too little in common.
+std::optional<Nearness> Compare(std::string_view word, std::string_view candidate) {
+  if (candidate.empty() || candidate.size() > kLongest) return std::nullopt;
+  const size_t distance = EditDistance(word, candidate);
+  if (word.size() >= 2 && candidate.starts_with(word)) {
+    return Nearness{.likeness = Likeness::kBegins, .distance = distance};
+  }
+  if (distance * 3 > std::max(word.size(), candidate.size())) return std::nullopt;
+  const bool same_digits = DigitsOf(word) == DigitsOf(candidate);
+  return Nearness{.likeness = same_digits ? Likeness::kSameDigits : Likeness::kOther,
+                  .distance = distance};
+}
+
 }  // namespace
 
 std::string NearestWord(std::string_view word, std::span<const std::string> known) {
-  std::string_view nearest;
   if (word.empty() || word.size() > kLongest) return "";
-  size_t best = kLongest + 1;
+  std::string_view nearest;
+  std::optional<Nearness> best;
   for (const std::string& candidate : known) {
-    if (candidate.empty() || candidate.size() > kLongest) continue;
-    const size_t distance = EditDistance(word, candidate);
-    if (distance * 3 > std::max(word.size(), candidate.size()) || distance >= best) continue;
-    best = distance;
+    const std::optional<Nearness> nearness = Compare(word, candidate);
+    if (!nearness.has_value() || (best.has_value() && *nearness >= *best)) continue;
+    best = nearness;
     nearest = candidate;
   }
   return std::string(nearest);
 }
 
 std::string DidYouMean(std::string_view word, std::span<const std::string> known) {
+  constexpr size_t kMost = 4;
   const std::string nearest = NearestWord(word, known);
-  return nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
+  if (nearest.empty()) return "";
+  std::vector<std::string> words = {nearest};
+  for (const std::string& candidate : known) {
+    const bool begins = word.size() >= 2 && candidate.starts_with(word);
+    if (begins && candidate != nearest && words.size() < kMost) words.push_back(candidate);
+  }
+  std::string text = "; did you mean ";
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += i + 1 == words.size() ? " or " : ", ";
+    text += "'" + words[i] + "'";
+  }
+  return text + "?";
 }
 
 }  // namespace horizon

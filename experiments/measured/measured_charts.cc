@@ -6,6 +6,7 @@
 
 #include "common/text/str_cat.h"
 #include "presentation/bar_chart.h"
+#include "presentation/bar_list.h"
 #include "presentation/plot.h"
 
 namespace horizon {
@@ -78,7 +79,7 @@ double PublishedX(const MeasuredExperiment& experiment, const MeasuredRow& row,
   return static_cast<double>(*size(*theirs)) / static_cast<double>(*size(*their_base));
 }
 
-std::string DrawBars(const MeasuredExperiment& experiment, const MeasuredChart& spec) {
+void DrawBars(const MeasuredExperiment& experiment, const MeasuredChart& spec, ReportChart& drawn) {
   BarChart chart{
       .title = experiment.config.title, .x_label = spec.x_label, .y_label = spec.y_label};
   BarSeries published{.name = "published"};
@@ -96,10 +97,12 @@ std::string DrawBars(const MeasuredExperiment& experiment, const MeasuredChart& 
   if (any) chart.series.push_back(std::move(published));
   chart.series.push_back(std::move(simulated));
   chart.series.push_back(std::move(measured));
-  return DrawSvg(chart);
+  drawn.svg = DrawSvg(chart);
+  drawn.narrow_svg = DrawBarList(chart);
 }
 
-std::string DrawLines(const MeasuredExperiment& experiment, const MeasuredChart& spec) {
+void DrawLines(const MeasuredExperiment& experiment, const MeasuredChart& spec,
+               ReportChart& drawn) {
   Plot plot{.title = experiment.config.title, .x_label = spec.x_label, .y_label = spec.y_label};
   std::vector<std::string> lines;
   Series published{.name = "published", .style = SeriesStyle::kLineAndMarkers};
@@ -130,7 +133,9 @@ std::string DrawLines(const MeasuredExperiment& experiment, const MeasuredChart&
     published.color = lines.size();
     plot.series.push_back(std::move(published));
   }
-  return DrawSvg(plot);
+  drawn.svg = DrawSvg(plot);
+  plot.is_narrow = true;
+  drawn.narrow_svg = DrawSvg(plot);
 }
 
 }  // namespace
@@ -140,11 +145,15 @@ std::vector<ReportChart> DrawMeasuredCharts(const MeasuredExperiment& experiment
   for (const MeasuredChart& spec : experiment.config.charts) {
     std::string name = experiment.config.name + "_measured";
     if (!charts.empty()) name += StrCat("_", charts.size() + 1);
-    charts.push_back({.name = std::move(name),
-                      .svg = spec.x == MeasuredX::kRow ? DrawBars(experiment, spec)
-                                                       : DrawLines(experiment, spec),
+    ReportChart chart{.name = std::move(name),
                       .caption = StrCat(experiment.config.title, ": ", spec.y_label,
-                                        ", simulated from this machine's profile and measured")});
+                                        ", simulated from this machine's profile and measured")};
+    if (spec.x == MeasuredX::kRow) {
+      DrawBars(experiment, spec, chart);
+    } else {
+      DrawLines(experiment, spec, chart);
+    }
+    charts.push_back(std::move(chart));
   }
   return charts;
 }

@@ -6,13 +6,6 @@
 #include "absl/strings/str_format.h"
 
 namespace horizon {
-namespace {
-
-constexpr double kGoodError = 0.1;
-constexpr double kBearableError = 0.2;
-
-}  // namespace
-
 HtmlCell TextCell(std::string text) { return {.text = std::move(text)}; }
 HtmlCell NumberCell(std::string text, CellTone tone) {
   return {.text = std::move(text), .align = CellAlign::kNumber, .tone = tone};
@@ -30,9 +23,19 @@ std::string FigureText(double value) {
   const double size = std::abs(value);
   return absl::StrFormat("%.*f", size >= 1000 ? 0 : size >= 10 ? 1 : 2, value);
 }
-CellTone ToneOf(double error) {
-  if (std::abs(error) <= kGoodError) return CellTone::kGood;
-  return std::abs(error) <= kBearableError ? CellTone::kWarn : CellTone::kBad;
+
+CellTone ToneOf(Agreement agreement) {
+  switch (agreement) {
+    case Agreement::kHolds:
+      return CellTone::kGood;
+    case Agreement::kClose:
+      return CellTone::kWarn;
+    case Agreement::kMisses:
+      break;
+  }
+  return CellTone::kBad;
 }
+
+CellTone ToneOf(double error) { return ToneOf(AgreementOf(error)); }
 
 }  // namespace horizon

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "experiments/agreement.h"
 #include "presentation/html.h"
 
 namespace horizon {
@@ -21,8 +22,8 @@ std::vector<HtmlCell> Header(std::initializer_list<std::string_view> texts,
 // A figure with decimals by its size: "1792", "128.0", "3.56".
 std::string FigureText(double value);
 
-// The tone for an error, a fraction of either sign: good up to 10 % (the project's goal for the
-// mean), warning up to 20 % (its goal for the worst sound row), bad above.
+// Good for what holds, a warning for what is close, bad for what misses; an error is a fraction.
+CellTone ToneOf(Agreement agreement);
 CellTone ToneOf(double error);
 
 }  // namespace horizon

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "common/text/str_cat.h"
 #include "presentation/bar_chart.h"
+#include "presentation/bar_list.h"
 #include "presentation/plot.h"
 
 namespace horizon {
@@ -76,10 +77,11 @@ std::string CommonPrefix(const std::vector<std::string>& names) {
   return dash == std::string_view::npos ? "" : std::string(prefix.substr(0, dash + 1));
 }
 
-std::string ShortSystem(std::string_view system) {
-  constexpr std::string_view kSuffix = "_offload";
-  if (system.ends_with(kSuffix)) system.remove_suffix(kSuffix.size());
-  return std::string(system);
+std::string ShortSystem(const std::string& system) {
+  constexpr std::string_view kSuffix = " offload";
+  std::string title = SystemTitle(system);
+  if (title.ends_with(kSuffix)) title.resize(title.size() - kSuffix.size());
+  return title;
 }
 
 Bar PublishedBar(Metric metric, const ComparedRow& compared) {
@@ -112,7 +114,7 @@ std::string TitleOf(const ExperimentRun& run, const ChartSpec& spec) {
   return is_first ? run.experiment.title : StrCat(run.experiment.title, ": ", spec.y_label);
 }
 
-std::string DrawBars(const ExperimentRun& run, const ChartSpec& spec) {
+void DrawBars(const ExperimentRun& run, const ChartSpec& spec, ReportChart& drawn) {
   std::vector<const ComparedRow*> rows;
   std::vector<std::string> ids;
   for (const ComparedRow& compared : run.rows) {
@@ -131,7 +133,7 @@ std::string DrawBars(const ExperimentRun& run, const ChartSpec& spec) {
       .series = {{.name = "published"}, {.name = "simulated"}, {.name = "horizon"}}};
   for (const ComparedRow* compared : rows) {
     const PublishedRow& row = compared->result.row;
-    const std::string id = row.id.substr(prefix.size());
+    const std::string id = RowTitle(row).substr(prefix.size());
     // The paper's own system needs no name in its own charts.
     chart.categories.push_back(
         row.system == kPublishedSystem ? id : StrCat(id, " ", ShortSystem(row.system)));
@@ -139,7 +141,8 @@ std::string DrawBars(const ExperimentRun& run, const ChartSpec& spec) {
     chart.series[1].bars.push_back(SimulatedBar(spec.metric, *compared));
     chart.series[2].bars.push_back(HorizonBar(spec.metric, *compared));
   }
-  return DrawSvg(chart);
+  drawn.svg = DrawSvg(chart);
+  drawn.narrow_svg = DrawBarList(chart);
 }
 
 double XOf(ChartX x, const PublishedRow& row, size_t index) {
@@ -202,7 +205,7 @@ std::vector<SystemLines> CollectLines(const ExperimentRun& run, const ChartSpec&
   return systems;
 }
 
-std::string DrawLines(const ExperimentRun& run, const ChartSpec& spec, std::string& caption) {
+void DrawLines(const ExperimentRun& run, const ChartSpec& spec, ReportChart& drawn) {
   const std::vector<SystemLines> systems = CollectLines(run, spec);
   const bool wide = spec.x == ChartX::kSequence;
   Plot plot{.title = TitleOf(run, spec),
@@ -236,8 +239,10 @@ std::string DrawLines(const ExperimentRun& run, const ChartSpec& spec, std::stri
   }
   // Host memory is known of runs that do not fit, too.
   if (spec.metric == Metric::kHostGib) out.clear();
-  if (!out.empty()) caption += StrCat("Out of memory: ", absl::StrJoin(out, "; "), ". ");
-  return DrawSvg(plot);
+  if (!out.empty()) drawn.caption += StrCat("Out of memory: ", absl::StrJoin(out, "; "), ". ");
+  drawn.svg = DrawSvg(plot);
+  plot.is_narrow = true;
+  drawn.narrow_svg = DrawSvg(plot);
 }
 
 ReportChart DrawLargest(const ExperimentRun& run) {
@@ -248,7 +253,7 @@ ReportChart DrawLargest(const ExperimentRun& run) {
     if (chart.categories.empty() || chart.categories.back() != entry.machine) {
       chart.categories.push_back(entry.machine);
     }
-    const std::string name = StrCat("state ", ToString(entry.state_format));
+    const std::string name = StrCat("optimizer state ", ToString(entry.state_format));
     auto series = std::find_if(chart.series.begin(), chart.series.end(),
                                [&](const BarSeries& candidate) { return candidate.name == name; });
     if (series == chart.series.end()) series = chart.series.insert(series, {.name = name});
@@ -259,6 +264,7 @@ ReportChart DrawLargest(const ExperimentRun& run) {
   }
   return {.name = run.experiment.name,
           .svg = DrawSvg(chart),
+          .narrow_svg = DrawBarList(chart),
           .caption = "Simulated, by depth at one width of the Qwen2.5 family. "};
 }
 
@@ -270,8 +276,11 @@ std::vector<ReportChart> DrawCharts(const ExperimentRun& run) {
   for (const ChartSpec& spec : run.experiment.charts) {
     ReportChart chart{.name = run.experiment.name};
     if (!charts.empty()) chart.name += StrCat("_", ToString(spec.metric));
-    chart.svg =
-        spec.kind == ChartKind::kBars ? DrawBars(run, spec) : DrawLines(run, spec, chart.caption);
+    if (spec.kind == ChartKind::kBars) {
+      DrawBars(run, spec, chart);
+    } else {
+      DrawLines(run, spec, chart);
+    }
     const bool ignored = std::any_of(run.rows.begin(), run.rows.end(), [](const ComparedRow& row) {
       return row.result.row.use == RowUse::kIgnored;
     });

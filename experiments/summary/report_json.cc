@@ -2,12 +2,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "common/documents/json.h"
 #include "experiments/measured/measured_json.h"
+#include "experiments/summary/summary_rows.h"
 
 namespace horizon {
 namespace {
@@ -132,11 +134,26 @@ void WriteLargest(JsonWriter& json, const std::vector<MachineLargest>& machines)
   json.EndArray();
 }
 
+void WriteMissed(JsonWriter& json, const ExperimentRun& run) {
+  json.Key("missed").BeginArray();
+  for (const MissedRow& missed : run.summary.missed) {
+    const PublishedRow& row = run.rows[missed.row].result.row;
+    json.BeginObject();
+    json.Key("row").String(RowTitle(row)).Key("system").String(SystemTitle(row.system));
+    json.Key("metric").String(ToString(row.metric));
+    json.Key("error_percent").Number(100 * missed.error);
+    json.Key("reason").String(missed.reason).EndObject();
+  }
+  json.EndArray();
+}
+
 void WriteRun(JsonWriter& json, const ExperimentRun& run) {
   json.BeginObject();
   json.Key("name").String(run.experiment.name);
   json.Key("title").String(run.experiment.title);
+  json.Key("verdict").String(SummaryRows(std::span(&run, 1)).front().verdict);
   WriteSummary(json, run.summary);
+  WriteMissed(json, run);
   json.Key("rows").BeginArray();
   for (const ComparedRow& row : run.rows) WriteRow(json, row);
   json.EndArray();
@@ -153,6 +170,7 @@ void WriteClaim(JsonWriter& json, const Claim& claim) {
   WriteNumber(json, "error_percent",
               claim.error.has_value() ? std::optional(100 * *claim.error) : std::nullopt);
   json.Key("error").String(claim.error_text);
+  json.Key("verdict").String(VerdictOf(claim));
   json.Key("rows").String(claim.source);
   json.Key("note").String(claim.note);
   json.EndObject();
@@ -167,7 +185,13 @@ std::string ReportJson(std::span<const ExperimentRun> runs, std::span<const Clai
   JsonWriter json;
   json.BeginObject();
   json.Key("report").String(report);
-  json.Key("within_bounds").Bool(violations.empty());
+  const ClaimCounts counts = CountClaims(claims);
+  json.Key("verdict").BeginObject();
+  json.Key("claims_holding").Integer(counts.holding).Key("claims_close").Integer(counts.close);
+  json.Key("claims_missed").Integer(counts.missing).Key("claims_fitted").Integer(counts.fitted);
+  const ExperimentSummary all = SummarizeAll(runs);
+  json.Key("rows_holding").Integer(all.holding).Key("rows_close").Integer(all.close);
+  json.Key("rows_missed").Integer(static_cast<int64_t>(all.missed.size())).EndObject();
   WriteTexts(json, "violations", violations);
   json.Key("experiments").BeginArray();
   for (const ExperimentRun& run : runs) WriteRun(json, run);

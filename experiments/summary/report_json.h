@@ -9,10 +9,11 @@
 
 namespace horizon {
 
-// The whole contents of the report as JSON: {"report", "within_bounds", "violations",
-// "experiments": [{"name", "summary", "rows", ...}], "claims"}. `report` is the path of
-// report.html. Errors are in percent. With measured results it also has "machine" and "measured"
-// (measured_json.h).
+// The whole contents of the report as JSON: {"report", "verdict", "violations",
+// "experiments": [{"name", "verdict", "summary", "rows", ...}], "claims"}. `report` is the path of
+// report.html. Errors are in percent. A verdict tells how figures agree with the published ones;
+// violations are of the bounds that catch a drift of the simulator. With measured results it also
+// has "machine" and "measured" (measured_json.h).
 std::string ReportJson(std::span<const ExperimentRun> runs, std::span<const Claim> claims,
                        const std::string& report, const MeasuredHalf& measured = {});
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "experiments/claims.h"
@@ -21,6 +22,14 @@ CsvTable LargestCsv(std::span<const MachineLargest> machines);
 // One row for each experiment and, if there are several, one for all of them.
 HtmlTable SummaryTable(std::span<const ExperimentRun> runs);
 CsvTable SummaryCsv(std::span<const ExperimentRun> runs);
+
+// The judged rows of an experiment that are more than 20 % off for one reason.
+struct MissGroup {
+  std::string experiment;  // its title
+  std::string reason;      // of the config; "" if none is given
+  HtmlTable table;
+};
+std::vector<MissGroup> GroupMisses(std::span<const ExperimentRun> runs);
 
 HtmlTable ClaimsTable(std::span<const Claim> claims);
 CsvTable ClaimsCsv(std::span<const Claim> claims);

@@ -1,5 +1,6 @@
 #include "experiments/summary/summary_rows.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "common/text/percent.h"
@@ -9,29 +10,46 @@
 namespace horizon {
 namespace {
 
-bool HasBounds(const ErrorBounds& bounds) {
-  return bounds.mean || bounds.worst || bounds.worst_other || bounds.host_worst;
+// The largest error of the rows that do not hold.
+double WorstOf(const ExperimentSummary& summary) {
+  double worst = 0;
+  for (const ErrorStatistics* statistics : {&summary.sound, &summary.host, &summary.other}) {
+    worst = std::max(worst, statistics->worst);
+  }
+  return worst;
+}
+
+std::string VerdictOf(const ExperimentSummary& summary) {
+  const std::string off = StrCat(" by up to ", Percent(WorstOf(summary), 1));
+  std::string verdict;
+  if (!summary.missed.empty()) {
+    verdict = StrCat("misses ", summary.missed.size(), " of ", summary.judged(), " rows", off);
+  } else if (summary.close > 0) {
+    verdict = StrCat("close, ", summary.close, " of ", summary.judged(), " rows off", off);
+  } else if (summary.judged() > 0) {
+    verdict = "holds";
+  }
+  const size_t wrong = summary.wrong_status.size();
+  if (wrong > 0) {
+    verdict += StrCat(verdict.empty() ? "" : "; ", wrong, wrong == 1 ? " run ends" : " runs end",
+                      " otherwise than published");
+  }
+  return verdict.empty() ? "runs as published" : verdict;
 }
 
 SummaryRow RowOf(const ExperimentRun& run) {
-  SummaryRow row{.experiment = run.experiment.name,
-                 .summary = run.summary,
-                 .holds = run.summary.violations.empty()};
-  const size_t violated = run.summary.violations.size();
-  if (violated > 0) {
-    row.verdict = StrCat(violated, violated == 1 ? " bound" : " bounds", " violated");
-  } else {
-    row.verdict = HasBounds(run.experiment.bounds) ? "within bounds" : "status as published";
-  }
-  return row;
+  return {.experiment = run.experiment.name,
+          .title = run.experiment.title,
+          .summary = run.summary,
+          .verdict = VerdictOf(run.summary),
+          .violations = run.summary.violations.size()};
 }
 
 SummaryRow RowOfAll(std::span<const ExperimentRun> runs) {
-  const size_t violated = ViolationsOf(runs).size();
-  return {.experiment = "all",
-          .summary = SummarizeAll(runs),
-          .verdict = violated == 0 ? "within bounds" : StrCat(violated, " violated"),
-          .holds = violated == 0};
+  SummaryRow row{.experiment = "all", .title = "All", .summary = SummarizeAll(runs)};
+  row.verdict = VerdictOf(row.summary);
+  row.violations = ViolationsOf(runs).size();
+  return row;
 }
 
 }  // namespace
@@ -49,31 +67,29 @@ std::string ErrorText(const ErrorStatistics& statistics, double error) {
 
 std::string StatusText(const ExperimentSummary& summary) {
   return summary.wrong_status.empty() ? "as published"
-                                      : StrCat(summary.wrong_status.size(), " wrong");
+                                      : StrCat(summary.wrong_status.size(), " differ");
 }
 
 std::string ClaimedText(const Claim& claim) { return claim.claimed.empty() ? "-" : claim.claimed; }
 
 std::string SummaryText(std::span<const ExperimentRun> runs) {
-  // The errors of all sound rows, and of those of the published system itself.
-  TextTable table({"experiment", "rows", "mean", "worst", "megatrain", "worst", "host",
-                   "ran or not", "verdict"});
+  TextTable table({"experiment", "judged", "hold", "close", "miss", "mean", "worst", "verdict"});
   for (const SummaryRow& row : SummaryRows(runs)) {
     const ExperimentSummary& summary = row.summary;
-    table.AddRow({row.experiment, StrCat(summary.sound.rows),
+    const bool any = summary.judged() > 0;
+    const auto count = [&](int64_t rows) { return any ? StrCat(rows) : ""; };
+    table.AddRow({row.experiment, count(summary.judged()), count(summary.holding),
+                  count(summary.close), count(static_cast<int64_t>(summary.missed.size())),
                   ErrorText(summary.sound, summary.sound.mean),
-                  ErrorText(summary.sound, summary.sound.worst),
-                  ErrorText(summary.system, summary.system.mean),
-                  ErrorText(summary.system, summary.system.worst),
-                  ErrorText(summary.host, summary.host.worst), StatusText(summary), row.verdict});
+                  any ? Percent(WorstOf(summary), 1) : "", row.verdict});
   }
   return std::move(table).Finish();
 }
 
 std::string ClaimsText(std::span<const Claim> claims) {
-  TextTable table({"claim", "claimed", "simulated", "error"});
+  TextTable table({"claim", "paper", "simulated", "verdict"});
   for (const Claim& claim : claims) {
-    table.AddRow({claim.what, ClaimedText(claim), claim.simulated, claim.error_text});
+    table.AddRow({claim.what, ClaimedText(claim), claim.simulated, VerdictOf(claim)});
   }
   return std::move(table).Finish();
 }

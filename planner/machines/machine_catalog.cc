@@ -15,6 +15,8 @@
 #include "planner/machines/derive_profile.h"
 #include "planner/machines/machine_catalog_data.h"
 #include "planner/machines/machine_description.h"
+#include "planner/machines/machine_names.h"
+#include "planner/machines/scale_dram.h"
 
 namespace horizon {
 namespace {
@@ -28,30 +30,26 @@ absl::Status NoSuchMachine(std::string_view name_or_file) {
              DidYouMean(name_or_file, names), " (known names: ", absl::StrJoin(names, ", "), ")"));
 }
 
-Origin GivenByHand() {
-  return {.kind = OriginKind::kAssumed, .source = "given on the command line"};
-}
-
-Figure GivenFigure(double value) {
+Figure Given(double value, const std::string& because) {
   CHECK(value > 0);
-  return {.value = value, .origin = GivenByHand()};
+  return {.value = value, .origin = {.kind = OriginKind::kAssumed, .source = because}};
 }
 
-void ScaleByHand(Curve& curve, double factor) {
+void ScaleByHand(double factor, const std::string& because, Curve& curve) {
   curve = Scaled(std::move(curve), factor);
-  curve.origin = GivenByHand();
+  curve.origin = {.kind = OriginKind::kAssumed, .source = because};
 }
 
-void SetLink(LinkProfile& link, BytesPerSecond rate) {
+void SetLink(BytesPerSecond rate, const std::string& because, LinkProfile& link) {
   CHECK(rate.value > 0);
   const double h2d = link.h2d_pinned.Highest();
   const double d2h = link.d2h_pinned.Highest();
-  ScaleByHand(link.h2d_pinned, rate.value / h2d);
-  ScaleByHand(link.h2d_pageable, rate.value / h2d);
-  ScaleByHand(link.d2h_pinned, rate.value / d2h);
-  ScaleByHand(link.d2h_pageable, rate.value / d2h);
+  ScaleByHand(rate.value / h2d, because, link.h2d_pinned);
+  ScaleByHand(rate.value / h2d, because, link.h2d_pageable);
+  ScaleByHand(rate.value / d2h, because, link.d2h_pinned);
+  ScaleByHand(rate.value / d2h, because, link.d2h_pageable);
   link.both_ways_bytes_per_second =
-      GivenFigure(link.both_ways_bytes_per_second.value * 2 * rate.value / (h2d + d2h));
+      Given(link.both_ways_bytes_per_second.value * 2 * rate.value / (h2d + d2h), because);
 }
 
 void ScaleThreads(Curve& curve, double factor) {
@@ -83,25 +81,53 @@ std::vector<std::string> MachineNames() {
   return names;
 }
 
-absl::StatusOr<HardwareProfile> LoadMachine(Io& io, std::string_view name_or_file) {
-  if (const MachineEntry* entry = FindMachine(name_or_file)) {
-    ASSIGN_OR_RETURN(const Document document,
-                     ParseJson(StrCat("machines/", entry->name, ".json"), entry->json));
-    ASSIGN_OR_RETURN(const MachineDescription machine, ReadMachineDescription(document));
-    return DeriveProfile(machine);
+namespace {
+
+absl::StatusOr<HardwareProfile> ReadEntry(const MachineEntry& entry) {
+  ASSIGN_OR_RETURN(const Document document,
+                   ParseJson(StrCat("machines/", entry.name, ".json"), entry.json));
+  ASSIGN_OR_RETURN(const MachineDescription machine, ReadMachineDescription(document));
+  return DeriveProfile(machine);
+}
+
+absl::StatusOr<std::vector<NamedMachine>> NamedMachines() {
+  std::vector<NamedMachine> machines;
+  for (const MachineEntry& entry : MachineCatalog()) {
+    ASSIGN_OR_RETURN(const HardwareProfile profile, ReadEntry(entry));
+    machines.push_back({.name = std::string(entry.name),
+                        .device = profile.device.name,
+                        .memory_bytes = profile.device.memory_bytes.value});
   }
-  const std::string file(name_or_file);
-  const absl::StatusOr<FileInfo> info = io.Info(file);
-  if (absl::IsNotFound(info.status())) return NoSuchMachine(name_or_file);
-  if (!info.ok()) return info.status();
-  return LoadProfile(io, file);
+  return machines;
+}
+
+}  // namespace
+
+absl::StatusOr<const MachineEntry*> FindTypedMachine(Io& io, std::string_view name_or_file) {
+  if (const MachineEntry* entry = FindMachine(name_or_file)) return entry;
+  const absl::StatusOr<FileInfo> info = io.Info(std::string(name_or_file));
+  if (info.ok()) return nullptr;
+  if (!absl::IsNotFound(info.status())) return info.status();
+  ASSIGN_OR_RETURN(const std::vector<NamedMachine> machines, NamedMachines());
+  const std::vector<std::string> called = MachinesCalled(name_or_file, machines);
+  if (called.empty()) return NoSuchMachine(name_or_file);
+  if (called.size() == 1) return FindMachine(called.front());
+  return absl::InvalidArgumentError(StrCat("several machines are called ", Quoted(name_or_file),
+                                           ": ", absl::StrJoin(called, ", "),
+                                           "; name one of them"));
+}
+
+absl::StatusOr<HardwareProfile> LoadMachine(Io& io, std::string_view name_or_file) {
+  ASSIGN_OR_RETURN(const MachineEntry* const entry, FindTypedMachine(io, name_or_file));
+  return entry == nullptr ? LoadProfile(io, std::string(name_or_file)) : ReadEntry(*entry);
 }
 
 namespace {
 
 constexpr std::string_view kAsIfWith = "; as if with ";
 
-// "768 GiB of host memory, 3 cores", for people; empty where nothing is changed.
+}  // namespace
+
 std::string OverridesText(const MachineOverrides& overrides) {
   std::vector<std::string> parts;
   const auto add = [&](bool given, auto text) {
@@ -111,6 +137,7 @@ std::string OverridesText(const MachineOverrides& overrides) {
       [&] { return StrCat(ToString(*overrides.host_memory), " of host memory"); });
   add(overrides.device_memory.has_value(),
       [&] { return StrCat(ToString(*overrides.device_memory), " of device memory"); });
+  add(overrides.dram.has_value(), [&] { return StrCat("DRAM of ", ToString(*overrides.dram)); });
   add(overrides.link.has_value(), [&] { return StrCat("a link of ", ToString(*overrides.link)); });
   add(overrides.link_limit.has_value(),
       [&] { return StrCat("copies held to ", ToString(*overrides.link_limit)); });
@@ -118,8 +145,6 @@ std::string OverridesText(const MachineOverrides& overrides) {
       [&] { return StrCat(*overrides.cores, *overrides.cores == 1 ? " core" : " cores"); });
   return absl::StrJoin(parts, ", ");
 }
-
-}  // namespace
 
 std::string MachineHeading(const HardwareProfile& machine) {
   const size_t overrides = std::min(machine.summary.find(kAsIfWith), machine.summary.size());
@@ -134,23 +159,39 @@ HardwareProfile WithOverrides(HardwareProfile machine, const MachineOverrides& o
   if (const std::string given = OverridesText(overrides); !given.empty()) {
     machine.summary += StrCat(kAsIfWith, given);
   }
+  const std::string& because = overrides.because;
   if (overrides.host_memory.has_value()) {
-    machine.host.memory_bytes = GivenFigure(static_cast<double>(overrides.host_memory->value()));
+    const auto bytes = static_cast<double>(*overrides.host_memory);
+    machine.host.memory_bytes = Given(bytes, because);
     machine.host.cgroup_bytes.reset();
   }
   if (overrides.device_memory.has_value()) {
-    machine.device.memory_bytes =
-        GivenFigure(static_cast<double>(overrides.device_memory->value()));
+    const auto bytes = static_cast<double>(*overrides.device_memory);
+    machine.device.memory_bytes = Given(bytes, because);
   }
-  if (overrides.link.has_value()) SetLink(machine.link, *overrides.link);
+  if (overrides.dram.has_value()) {
+    machine = WithDram(std::move(machine), *overrides.dram, because);
+  }
+  if (overrides.link.has_value()) SetLink(*overrides.link, because, machine.link);
   if (overrides.link_limit.has_value()) {
-    machine.link.limit_bytes_per_second = GivenFigure(overrides.link_limit->value);
+    machine.link.limit_bytes_per_second = Given(overrides.link_limit->value, because);
   }
   if (overrides.cores.has_value()) {
     CHECK(*overrides.cores > 0);
     machine.host.cores = *overrides.cores;
   }
   return machine;
+}
+
+HardwareProfile OwnMachine(const HardwareProfile& base, const MachineOverrides& changes,
+                           const std::string& name) {
+  HardwareProfile own = WithOverrides(base, changes);
+  const std::string given = OverridesText(changes);
+  own.name = name;
+  own.summary =
+      StrCat("from ", base.name, ": ", base.summary, given.empty() ? "" : "; with ", given);
+  own.measured_on.reset();
+  return own;
 }
 
 HardwareProfile ScaledHost(HardwareProfile machine, double factor) {

@@ -31,27 +31,42 @@ const MachineEntry* FindMachine(std::string_view name);
 // All names in the order of the catalog, for help texts and "did you mean".
 std::vector<std::string> MachineNames();
 
-// Loads the machine that a user names on the command line: a catalog name in upper or lower case,
-// or else the path of a profile in JSON, which is read once. A catalog name wins over a file of the
-// same name ("./gh200" means the file). Returns NotFound, with the nearest name and all names, if
-// it is neither; InvalidArgument with file, line and field if the file is invalid; the error of Io
-// if it cannot be read.
+// The machine of the catalog that a user names on the command line, or nullptr if the words are the
+// path of a file. They are tried in this order:
+//   1. a catalog name in upper or lower case, which wins over a file of that name ("./gh200" means
+//      the file),
+//   2. a file or folder that exists,
+//   3. the name as people say it (machine_names.h): "RTX 4090", "nvidia a100 80gb".
+// InvalidArgument, with the names, if several machines are called so; NotFound, with the nearest
+// names and all names, if none is.
+absl::StatusOr<const MachineEntry*> FindTypedMachine(Io& io, std::string_view name_or_file);
+
+// Loads the machine of FindTypedMachine, or the profile in JSON that is named. Beside its errors,
+// InvalidArgument with file, line and field if the file is invalid; the error of Io if it cannot be
+// read.
 absl::StatusOr<HardwareProfile> LoadMachine(Io& io, std::string_view name_or_file);
 
 // What a user may change about a machine on the command line. Each value is above zero (CHECK).
 struct MachineOverrides {
   std::optional<Bytes> host_memory;
   std::optional<Bytes> device_memory;
+  std::optional<BytesPerSecond> dram;  // highest rate of host memory, with all threads
   std::optional<BytesPerSecond> link;  // highest rate of one direction, from pinned memory
   // A limit for copies of any size in each direction, like --link of device `host`.
   std::optional<BytesPerSecond> link_limit;
   std::optional<int64_t> cores;
+  std::string because = "given on the command line";  // the source of the changed figures
 };
 
+// "256 GiB of host memory, 3 cores"; empty where nothing is changed.
+std::string OverridesText(const MachineOverrides& overrides);
+
 // The machine with these figures replaced. They are marked as assumed and "given on the command
-// line", and the summary, which is shown above every answer, mentions them ("...; as if with 24 GiB
-// of device memory").
+// line" (`because`), and the summary, which is shown above every answer, mentions them ("...; as if
+// with 24 GiB of device memory").
 //  - host_memory is what the process may use; a cgroup limit of the profile is dropped.
+//  - dram scales the DRAM curve and all that is bound by it (scale_dram.h), also the link of a
+//    machine whose device is the host, unless `link` is given too.
 //  - link scales the curves of each direction, pageable ones too, so that the highest pinned rate
 //    is the given one; the rate of both directions together is scaled alike.
 //  - link_limit leaves the curves as they are and slows copies down to the limit.
@@ -60,6 +75,11 @@ struct MachineOverrides {
 HardwareProfile WithOverrides(HardwareProfile machine, const MachineOverrides& overrides);
 // The first line of an answer, "rtx4090 (RTX 4090 with 24 GB ...)"; overrides are on a second line.
 std::string MachineHeading(const HardwareProfile& machine);
+
+// A machine of one's own: `base` with another name and the figures that `changes` replaces. Its
+// summary says from which machine it was made. It counts as not measured.
+HardwareProfile OwnMachine(const HardwareProfile& base, const MachineOverrides& changes,
+                           const std::string& name);
 
 // The machine with `factor` (above zero) times the processors and memory channels, as with a second
 // socket or half of one. It scales the cores (rounded, at least one) and both axes of the curves by

@@ -18,11 +18,11 @@
   const words = {
     connecting: ['connecting', '#555'],
     live: ['live', '#0a6b2d'],
-    polling: ['live (asked every two seconds)', '#0a6b2d'],
+    polling: ['live (updated every two seconds)', '#0a6b2d'],
     lost: ['connection lost, trying again', '#a33b00'],
     complete: ['complete', '#1a4f8b'],
     interrupted: ['interrupted', '#7a5a00'],
-    failed: ['failed: the run ended without saying how', '#8b1a1a'],
+    failed: ['failed: the run ended without a final report', '#8b1a1a'],
   };
 
   let view = null;

@@ -32,9 +32,23 @@ function seconds(value) {
   return `${number(3).format(value)} s`;
 }
 
+// A long time as a person says it: 40 s, 12 min, 3 h 20 min, 5 days.
+function duration(value) {
+  if (value < 90) return `${Math.ceil(value)} s`;
+  if (value < 90 * 60) return `${Math.round(value / 60)} min`;
+  if (value < 48 * 3600) {
+    const minutes = Math.round(value / 600) * 10;
+    return `${Math.floor(minutes / 60)} h` + (minutes % 60 ? ` ${minutes % 60} min` : '');
+  }
+  return `${short(Math.round(value / 86400))} days`;
+}
+
+// A name of our files as a person reads it: "offload_gradient" is "offload gradient".
+const spaced = (name) => name.replaceAll('_', ' ');
+
 function percent(share) {
   if (share === null || share === undefined) return '–';
-  return `${share < 0 ? '−' : '+'}${number(3).format(Math.abs(share) * 100)} %`;
+  return `${share < 0 ? '−' : '+'}${number(3).format(Math.abs(share) * 100)}\u00a0%`;
 }
 
 // How good a prediction was, as a class of the style: within 5 %, within 15 %, beyond.
@@ -55,7 +69,7 @@ function element(name, attributes, ...children) {
 }
 
 // A table: `columns` are [heading, 'number' or 'text'], `rows` are arrays of cells. A cell is a text
-// or {text, value, key, tone}: `value` is the number unrounded, `key` names it for programs.
+// or {text, value, key, tone, title}: `value` is the number unrounded, `key` names it for programs.
 function table(caption, columns, rows) {
   const head = element('tr', {}, ...columns.map(([text, kind]) =>
       element('th', {scope: 'col', class: kind}, text)));
@@ -63,6 +77,7 @@ function table(caption, columns, rows) {
     const plain = typeof cell !== 'object';
     const attributes = {class: [columns[i][1], plain ? '' : cell.tone || ''].join(' ').trim()};
     if (i === 0) attributes.scope = 'row';
+    if (!plain && cell.title) attributes.title = cell.title;
     if (!plain && cell.key) {
       attributes['data-key'] = cell.key;
       attributes['data-value'] = JSON.stringify(cell.value);
@@ -96,16 +111,43 @@ function svg(name, attributes, ...children) {
 
 // A chart of lines over one axis. `series`: [{name, color, points: [[x, y], ...], dashed, dots,
 // steps}], `format`: y as text, `x`: what the axis counts, `formatX`: x as text, `base`: of the
-// ticks. Gaps where y is null.
-function chart({caption, series, format, x, formatX, base, fromZero}) {
-  const [width, height, left, right, top, bottom] = [640, 260, 74, 14, 12, 40];
-  const xs = series.flatMap((one) => one.points.map((point) => point[0]));
-  const ys = series.flatMap((one) => one.points.map((point) => point[1])).filter((y) => y !== null);
-  const figure = element('figure', {}, element('figcaption', {}, caption));
-  if (ys.length === 0) {
+// ticks. Gaps where y is null. The figure is drawn once it has a width: drawCharts below.
+function chart(spec) {
+  const {caption, series} = spec;
+  const figure = element('figure', {class: 'chart'}, element('figcaption', {}, caption));
+  if (!series.some(({points}) => points.some((point) => point[1] !== null))) {
     figure.append(element('p', {class: 'note'}, 'Nothing yet.'));
     return figure;
   }
+  figure.append(element('div', {class: 'legend'}, ...series.map((one) => element('span', {},
+      element('i', {class: one.dots ? 'dot' : `line ${one.dashed ? 'dashed' : ''}`,
+        style: one.dots ? `background:${one.color}` : `border-color:${one.color}`}), one.name))));
+  figure.spec = spec;
+  return figure;
+}
+
+// Draws every chart below `place` whose width has changed. One unit of a drawing is one pixel, so
+// that its text is as large on a phone as on a screen.
+function drawCharts(place) {
+  for (const figure of place.querySelectorAll('figure.chart')) {
+    // Without the border of the drawing, a pixel on each side.
+    const width = Math.max(160, Math.floor(figure.clientWidth || 642) - 2);
+    if (!figure.spec || figure.drawnWidth === width) continue;
+    figure.drawnWidth = width;
+    const old = figure.querySelector('svg');
+    const drawing = drawChart(figure.spec, width);
+    if (old) old.replaceWith(drawing);
+    else figure.append(drawing);
+  }
+}
+
+// About the width of a text of our 12 pixels, rounded up.
+const textWidth = (text) => 7.2 * text.length;
+
+function drawChart({caption, series, format, x, formatX, base, fromZero}, width) {
+  const xText = formatX || short;
+  const xs = series.flatMap((one) => one.points.map((point) => point[0]));
+  const ys = series.flatMap((one) => one.points.map((point) => point[1])).filter((y) => y !== null);
   const extent = (values) => values.reduce(
       ([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
   let [x0, x1] = extent(xs);
@@ -115,27 +157,40 @@ function chart({caption, series, format, x, formatX, base, fromZero}) {
   const room = (y1 - y0 || Math.abs(y1) || 1) * 0.06;
   y1 += room;
   if (!fromZero) y0 -= room;
+  const yTicks = ticks(y0, y1, 5, base);
+  const left = Math.ceil(Math.max(...yTicks.map((y) => textWidth(format(y))))) + 16;
+  const [height, right, top, bottom] = [260, 16, 12, 42];
   const toX = (value) => left + (value - x0) / (x1 - x0) * (width - left - right);
   const toY = (value) => height - bottom - (value - y0) / (y1 - y0) * (height - top - bottom);
   const drawing = svg('svg', {viewBox: `0 0 ${width} ${height}`, role: 'img',
     'aria-label': `${caption}: ${series.map((one) => describe(one, format)).join('; ')}`});
-  for (const y of ticks(y0, y1, 5, base)) {
+  for (const y of yTicks) {
     drawing.append(svg('line', {class: 'grid', x1: left, x2: width - right, y1: toY(y), y2: toY(y)}),
         svg('text', {x: left - 8, y: toY(y) + 4, 'text-anchor': 'end'}, format(y)));
   }
-  for (const at of ticks(x0, x1, 7)) {
-    drawing.append(svg('text', {x: toX(at), y: height - bottom + 17, 'text-anchor': 'middle'},
-        (formatX || short)(at)));
+  for (const at of ticksWithRoom(x0, x1, width - left - right, xText)) {
+    // A label at an end stays inside the drawing.
+    const half = textWidth(xText(at)) / 2;
+    const place = Math.min(Math.max(toX(at), half + 2), width - half - 2);
+    drawing.append(svg('text', {x: place, y: height - bottom + 18, 'text-anchor': 'middle'},
+        xText(at)));
   }
   drawing.append(
       svg('line', {class: 'axis', x1: left, x2: width - right, y1: toY(y0), y2: toY(y0)}),
       svg('text', {x: (left + width - right) / 2, y: height - 6, 'text-anchor': 'middle'}, x));
   for (const one of series) drawLine(drawing, one, toX, toY);
-  const legend = element('div', {class: 'legend'}, ...series.map((one) => element('span', {},
-      element('i', {class: one.dots ? '' : `line ${one.dashed ? 'dashed' : ''}`,
-        style: one.dots ? `background:${one.color}` : `border-color:${one.color}`}), one.name)));
-  figure.append(legend, drawing);
-  return figure;
+  return drawing;
+}
+
+// As many ticks as fit side by side with room between their labels, at most eight.
+function ticksWithRoom(low, high, length, text) {
+  for (let wanted = 8; wanted > 1; --wanted) {
+    const found = ticks(low, high, wanted);
+    const widest = Math.max(...found.map((at) => textWidth(text(at)))) + 14;
+    const apart = found.length > 1 ? (found[1] - found[0]) / (high - low) * length : length;
+    if (apart >= widest) return found;
+  }
+  return ticks(low, high, 1).slice(0, 1);
 }
 
 function describe({name, points}, format) {

@@ -10,6 +10,7 @@ function fill(id, ...children) {
   const open = [...place.querySelectorAll('details')].map((one) => one.open);
   place.replaceChildren(...children.filter(Boolean));
   place.querySelectorAll('details').forEach((one, i) => { one.open = open[i] || one.open; });
+  drawCharts(place);
 }
 
 // A figure of the summary: what, measured (or predicted) large, the other and the error below.
@@ -33,37 +34,82 @@ function plainCard(what, value, more, attributes) {
       element('div', {class: 'more'}, more || ''));
 }
 
-function renderSummary(data) {
-  const {figures, job, loss} = data;
-  const planned = data.state === 'planned';
-  const cards = [
-    plainCard('state', element('span', {class: `state ${data.state}`}, data.state), planned ?
-        `${data.steps_total.toLocaleString('en')} steps asked for` :
-        `step ${data.steps_done.toLocaleString('en')} of ${data.steps_total.toLocaleString('en')}` +
-        (data.skipped ? `, ${data.skipped} skipped` : '')),
-    plainCard('model', data.model.name, `${data.model.parameters.toLocaleString('en')} parameters; ` +
-        `${job.micro_batch} × ${job.sequence} tokens` +
-        (job.accumulation > 1 ? ` × ${job.accumulation}` : '') + ' a step'),
-    card('a step', 'step_seconds', figures.step_seconds, seconds),
-    card('tokens/s', 'tokens_per_second', figures.tokens_per_second, short),
-  ];
+// The same for a value that is a name, not a number.
+function wordCard(what, value, more) {
+  return plainCard(what, value, more, {class: 'value words'});
+}
+
+const count = (value) => value.toLocaleString('en');
+
+// "step 52 of 80, epoch 1.3", and how long the rest takes at the measured speed while the run goes on.
+function stepText(data) {
+  return `step ${count(data.steps_done)} of ${count(data.steps_total)}` +
+      (data.epoch === undefined ? '' : `, epoch ${short(data.epoch)}`);
+}
+
+function secondsLeft(data) {
+  const steps = data.steps_total - data.steps_done;
+  const {measured, predicted} = data.figures.step_seconds;
+  const left = steps * (measured === null ? predicted : measured);
+  // Beyond a century the number only says that it cannot be said.
+  return data.state === 'running' && steps > 0 && left < 3e9 ? left : null;
+}
+
+function renderStatus(data) {
+  const left = secondsLeft(data);
+  byId('status').replaceChildren(element('span', {class: `state ${data.state}`}, data.state),
+      data.state === 'planned' ? ` ${count(data.steps_total)} steps planned` :
+        ` ${stepText(data)}` + (left === null ? '' : `, ${duration(left)} left`));
+}
+
+function lossCards(data) {
+  const {loss, evaluations} = data;
+  const cards = [];
   if (loss.first !== null || loss.last !== null) {
-    cards.push(plainCard('loss', element('span', {}, element('span',
-        {'data-key': 'first_loss', 'data-value': JSON.stringify(loss.first)}, short(loss.first)),
-    ' → ', element('span',
-        {'data-key': 'last_loss', 'data-value': JSON.stringify(loss.last)}, short(loss.last))),
-    'first and last step'));
+    cards.push(plainCard('training loss, last step', short(loss.last), element('span', {}, 'first step ',
+        element('span', {'data-key': 'first_loss', 'data-value': JSON.stringify(loss.first)},
+            short(loss.first))),
+    {'data-key': 'last_loss', 'data-value': JSON.stringify(loss.last)}));
   }
-  cards.push(card('host memory, peak', 'host_bytes', figures.host_bytes, bytes),
-      card('device arena', 'device_bytes', figures.device_bytes, bytes),
-      plainCard('what binds', data.limits[0] || '–', data.limits.slice(1).join(', ')),
-      plainCard('machine', data.machine.name, data.machine.summary));
+  if (evaluations.length > 0) {
+    const last = evaluations[evaluations.length - 1];
+    cards.push(plainCard('held-out loss', short(last.loss),
+        `at step ${count(last.step)}, perplexity ${short(last.perplexity)}`));
+  }
+  return cards;
+}
+
+function renderProgress(data) {
+  const {figures, job} = data;
+  const planned = data.state === 'planned';
+  byId('h-progress').textContent = planned ? 'The planned run' : 'Progress';
+  const left = secondsLeft(data);
+  const cards = [];
+  if (!planned) {
+    cards.push(plainCard('steps done', count(data.steps_done), `of ${count(data.steps_total)}` +
+        (data.skipped ? `; ${count(data.skipped)} updates skipped` : '')));
+  }
+  if (left !== null) {
+    cards.push(plainCard('time left', duration(left), 'at the speed measured so far'));
+  }
+  cards.push(card('time per step', 'step_seconds', figures.step_seconds, seconds));
+  if (planned) cards.push(card('tokens/s', 'tokens_per_second', figures.tokens_per_second, short));
+  const batch = (job.accumulation > 1 ? `${count(job.accumulation)} micro-batches of ` : '') +
+      `${count(job.micro_batch)} × ${count(job.sequence)} tokens`;
+  cards.push(wordCard('model', data.model.name, `${count(data.model.parameters)} parameters; ` +
+          `${batch} per step`),
+  wordCard('predicted limit', data.limits[0] || '–', data.limits.slice(1).join(', ')),
+  wordCard('machine', data.machine.name, plainText(data.machine.summary)));
   const notes = data.notes.map((note) => element('p', {class: 'note'}, note));
   if (!data.fits) {
     notes.push(element('p', {class: 'note bad'},
-        'The plan does not fit this machine: the memory section shows what lacks.'));
+        'The plan does not fit on this machine: the section on memory shows by how much.'));
   }
-  fill('summary', element('div', {class: 'cards'}, ...cards), ...notes);
+  const done = data.steps_total > 0 ? Math.min(1, data.steps_done / data.steps_total) : 0;
+  const bar = planned ? null : element('div', {class: 'progress', role: 'progressbar',
+    'aria-label': stepText(data), 'aria-valuemin': 0, 'aria-valuemax': 100,
+    'aria-valuenow': Math.floor(100 * done)}, element('div', {style: `width:${100 * done}%`}));
+  fill('progress', bar, element('div', {class: 'cards'}, ...cards), ...notes);
 }
 
 let timeline = null;
@@ -77,7 +123,7 @@ function makeTimeline() {
   timeline = new TimelineChart(byId('timeline'), {
     onShow: (facts) => {
       byId('operation').textContent = facts ? factsText(facts) :
-          'Point at an operation, or focus the chart and press n.';
+          'Point at an operation, or select the chart and press n.';
     },
     onTip: (facts, x, y) => {
       tip.hidden = !facts;
@@ -110,12 +156,12 @@ function renderTimelines(data) {
     byId('operation').textContent = 'There is no timeline yet.';
     return;
   }
-  const kinds = [...new Set(data.timelines.operations.kind)];
-  fill('legend', ...kinds.map((kind) => element('span', {},
-      element('i', {style: `background:${kindColor(kind)}`}),
-      data.timelines.kinds[kind].replaceAll('_', ' '))));
+  const {families, family_of_kind: familyOfKind, operations} = data.timelines;
+  const used = new Set(operations.kind.map((kind) => familyOfKind[kind]));
+  fill('legend', ...families.map((family, i) => used.has(i) ? element('span', {},
+      element('i', {style: `background:var(--family-${i})`}), family) : null));
   byId('h-timelines').textContent = data.timelines.measured ?
-      'A steady step, predicted and measured' : 'A steady step, predicted';
+      'Operations of one step, predicted and measured' : 'Operations of one step, predicted';
 }
 
 const line = (name, color, points, more) => ({name, color: `var(--${color})`, points, ...more});
@@ -129,10 +175,10 @@ function stepMemory(caption, memory, data) {
   const series = names.flatMap((name) => [
     line(`${name}, in use`, colors[name],
         memory.time_ns.map((time, i) => [time, memory[name][i]]), {steps: true}),
-    line(`${name}, laid out (${bytes(data.memory.laid_out[name])})`, colors[name],
+    line(`${name}, reserved (${bytes(data.memory.laid_out[name])})`, colors[name],
         [[0, data.memory.laid_out[name]], [end, data.memory.laid_out[name]]], {dashed: true}),
   ]);
-  return chart({caption, series, format: bytes, base: 1024, x: 'time in the step',
+  return chart({caption, series, format: bytes, base: 1024, x: 'time since the step began',
     formatX: (time) => seconds(time * 1e-9), fromZero: true});
 }
 
@@ -141,28 +187,28 @@ function renderMemory(data) {
   const {memory, metrics} = data;
   if (metrics.step.length > 0) {
     const series = [
-      line('resident', 'first', metrics.step.map((step, i) => [step, metrics.host_bytes[i]])),
+      line('used by the process', 'first', metrics.step.map((step, i) => [step, metrics.host_bytes[i]])),
       line(`predicted peak (${bytes(memory.predicted_host_bytes)})`, 'second',
           across(metrics.step, memory.predicted_host_bytes), {dashed: true}),
     ];
-    // A limit far above would press everything else to the ground: it is told, not drawn.
+    // A limit far above would flatten everything else: the caption says it.
     const near = memory.usable_host_bytes < 3 * memory.predicted_host_bytes;
-    const limit = `machine's limit ${bytes(memory.usable_host_bytes)}`;
+    const limit = `limit of the machine (${bytes(memory.usable_host_bytes)})`;
     if (near) {
       series.push(line(limit, 'limit', across(metrics.step, memory.usable_host_bytes),
           {dashed: true}));
     }
-    charts.push(chart({caption: 'Host memory over the run' + (near ? '' : `; the ${limit} is beyond`),
+    charts.push(chart({caption: 'Host memory over the run' + (near ? '' : `, far below the ${limit}`),
       base: 1024, x: 'step', format: bytes, fromZero: true, series}));
   }
   if (data.timelines) {
-    charts.push(stepMemory('Within a step, as predicted', data.timelines.predicted.memory, data));
+    charts.push(stepMemory('Memory during one step, predicted', data.timelines.predicted.memory, data));
     if (data.timelines.measured) {
-      charts.push(stepMemory('Within a step, as measured', data.timelines.measured.memory, data));
+      charts.push(stepMemory('Memory during one step, measured', data.timelines.measured.memory, data));
     }
   }
-  const limits = table('Memory against the limits', [['memory', 'text'], ['needed', 'number'],
-    ['there is', 'number'], ['full', 'number']], [
+  const limits = table('Predicted need against what the machine has', [['memory', 'text'],
+    ['needed', 'number'], ['available', 'number'], ['used', 'number']], [
     ['host', {text: bytes(memory.predicted_host_bytes), key: 'memory.host',
       value: memory.predicted_host_bytes}, bytes(memory.usable_host_bytes),
     share(memory.predicted_host_bytes, memory.usable_host_bytes)],
@@ -172,18 +218,24 @@ function renderMemory(data) {
   ]);
   const items = element('details', {}, element('summary', {}, 'What the memory holds'),
       table('Predicted, item by item', [['memory', 'text'], ['what', 'text'], ['count', 'number'],
-        ['bytes', 'number']], memory.items.map((item) => [item.memory,
-        item.what.replaceAll('_', ' '), item.count ? short(item.count) : '', bytes(item.bytes)])));
-  fill('memory', element('div', {class: 'tables'}, limits), items, element('div', {class: 'charts'}, ...charts));
+        ['size', 'number']], memory.items.map((item) => [item.memory,
+        spaced(item.what), item.count ? short(item.count) : '', bytes(item.bytes)])));
+  const {figures} = data;
+  fill('memory', element('div', {class: 'cards'},
+      card('host memory, peak', 'host_bytes', figures.host_bytes, bytes),
+      card('device memory, reserved', 'device_bytes', figures.device_bytes, bytes)),
+  element('div', {class: 'charts'}, ...charts), element('div', {class: 'tables'}, limits), items);
 }
 
 const share = (part, whole) => whole > 0 ? `${number(3).format(100 * part / whole)} %` : '–';
 
 function renderCurves(data) {
   const {metrics, evaluations, figures} = data;
+  // Of a plan there is nothing to show here.
+  byId('curves').parentElement.hidden = data.state === 'planned';
   if (metrics.step.length === 0) {
     fill('curves', element('p', {class: 'note'}, data.state === 'planned' ?
-        'Nothing was run: this is a plan.' : 'No step has ended yet.'));
+        'Nothing was run: this is a plan.' : 'The first step has not ended yet.'));
     return;
   }
   const loss = [line('training loss', 'first', metrics.step.map((step, i) =>
@@ -193,14 +245,17 @@ function renderCurves(data) {
         evaluations.map((one) => [one.step, one.loss]), {dots: true}));
   }
   const predicted = figures.tokens_per_second.predicted;
-  fill('curves', element('div', {class: 'charts'},
+  fill('curves', element('div', {class: 'cards'}, ...lossCards(data),
+      card('tokens/s', 'tokens_per_second', figures.tokens_per_second, short)),
+  element('div', {class: 'charts'},
       chart({caption: 'Loss', series: loss, format: short, x: 'step'}),
-      chart({caption: 'Throughput', format: short, x: 'step', fromZero: true, series: [
-        line('tokens/s', 'first', metrics.step.map((step, i) =>
+      chart({caption: 'Throughput in tokens/s', format: short, x: 'step', fromZero: true, series: [
+        line('measured', 'first', metrics.step.map((step, i) =>
             [step, metrics.tokens_per_second[i]])),
         line(`predicted (${short(predicted)})`, 'second', across(metrics.step, predicted),
             {dashed: true})]})),
-  metrics.every > 1 ? element('p', {class: 'note'}, `Every ${metrics.every}th step is drawn.`) : null);
+  metrics.every > 1 ? element('p', {class: 'note'},
+      `The run is long: the charts show one step in ${count(metrics.every)}.`) : null);
 }
 
 function comparedCells(key, figure, format) {
@@ -215,57 +270,91 @@ function renderCompared(data) {
     ['error', 'number']];
   const parts = [];
   const {figures} = data;
+  byId('h-compared').textContent = figures.step_seconds.measured === null ?
+      'Prediction in detail' : 'Prediction against measurement';
   // Of a plan only the first column says something.
   const shown = figures.step_seconds.measured === null ? 2 : 4;
   parts.push(table('The run', columns('figure').slice(0, shown), [
-    ['a step', ...comparedCells('table.step_seconds', figures.step_seconds, seconds)],
-    ...(figures.step_seconds_at_speed ? [['a step, at the machine’s speed meanwhile',
+    ['time per step', ...comparedCells('table.step_seconds', figures.step_seconds, seconds)],
+    ...(figures.step_seconds_at_speed ? [['time per step, predicted at the speed the machine had meanwhile',
       ...comparedCells('table.step_seconds_at_speed', figures.step_seconds_at_speed, seconds)]] :
       []),
     ['tokens/s', ...comparedCells('table.tokens_per_second', figures.tokens_per_second, short)],
     ['host memory, peak', ...comparedCells('table.host_bytes', figures.host_bytes, bytes)],
-    ['device arena', ...comparedCells('table.device_bytes', figures.device_bytes, bytes)],
+    ['device memory, reserved', ...comparedCells('table.device_bytes', figures.device_bytes, bytes)],
   ].map((row) => row.slice(0, shown))));
   const works = (caption, first, list, key) => list.length === 0 ? null : table(caption,
       [...columns(first).slice(0, 1), ['lane', 'text'], ['operations', 'number'],
         ...columns(first).slice(1)],
-      list.map((work, i) => [work.name.replaceAll('_', ' '), work.lane, short(work.operations),
+      list.map((work, i) => [spaced(work.name), laneName(work.lane), short(work.operations),
         ...comparedCells(`${key}.${i}`, work.seconds, seconds)]));
-  parts.push(data.lanes.length === 0 ? null : table('Busy seconds of each lane in a steady step',
+  parts.push(data.lanes.length === 0 ? null : table('Busy time of each lane in one step',
       [...columns('lane').slice(0, 1), ['operations', 'number'], ...columns('lane').slice(1)],
-      data.lanes.map((work, i) => [work.lane, short(work.operations),
+      data.lanes.map((work, i) => [laneName(work.lane), short(work.operations),
         ...comparedCells(`lanes.${i}`, work.seconds, seconds)])),
-      works('By kind of operation, largest difference first', 'kind', data.kinds, 'kinds'),
-      works('The operations that missed most', 'operation', data.missed_most, 'missed_most'));
+      works('Time by kind of operation, largest difference first', 'kind', data.kinds, 'kinds'),
+      works('The operations with the largest difference', 'operation', data.missed_most, 'missed_most'));
   const shares = Object.entries(data.busy_share).filter(([, value]) => value > 0);
-  parts.push(table('Predicted: how busy each lane is', [['lane', 'text'], ['busy', 'number']],
-      shares.map(([lane, value]) => [lane, {text: share(value, 1), key: `busy.${lane}`, value}])));
+  parts.push(table('Predicted share of the step each lane is busy', [['lane', 'text'],
+    ['busy', 'number']], shares.map(([lane, value]) => [laneName(lane), {text: share(value, 1), key: `busy.${lane}`, value}])));
   if (data.stalls.length > 0) {
-    parts.push(table('Predicted: the longest stalls of a step', [['lane', 'text'],
-      ['waits for', 'text'], ['of lane', 'text'], ['time', 'number']], data.stalls.map((stall) =>
-      [stall.lane, stall.awaited.replaceAll('_', ' '), stall.awaited_lane, seconds(stall.seconds)])));
+    parts.push(table('Predicted waits in one step, longest first', [['lane', 'text'],
+      ['waits for', 'text'], ['on lane', 'text'], ['time', 'number']], data.stalls.map((stall) =>
+      [laneName(stall.lane), spaced(stall.awaited), laneName(stall.awaited_lane),
+        seconds(stall.seconds)])));
   }
   fill('compared', element('div', {class: 'tables'}, ...parts.filter(Boolean)));
 }
 
+// Fields of plan and job as a person reads them; others are their names with spaces. The name in the
+// file is the cell's tooltip.
+const fieldNames = {
+  chunk_bytes: 'largest chunk', buffer_depth: 'ring slots', backward_prefetch: 'prefetch in backward',
+  resident_chunks: 'chunks kept on the device', anchor_interval: 'checkpoint interval, layers',
+  anchor_home: 'activation checkpoints kept on', recompute: 'recompute activations',
+  accumulation_order: 'order of micro-batches', loss_chunk_tokens: 'tokens per loss chunk',
+  embedding_home: 'embedding kept on', h2d_threads: 'threads, copies to the device',
+  d2h_threads: 'threads, copies from the device', compute_threads: 'threads, compute',
+  host_threads: 'threads, host', optimizer_threads: 'threads, optimizer',
+  train: 'trained tensors', freeze: 'frozen tensors', sequence: 'sequence length, tokens',
+  micro_batch: 'micro-batch, sequences', accumulation: 'micro-batches per step',
+  learning_rate_schedule: 'learning-rate schedule', learning_rate: 'learning rate',
+  clip_norm: 'gradient norm is clipped at', decay_all: 'weight decay on all tensors',
+  compute_type: 'type of compute', activation_type: 'type of activations',
+  gradient_type: 'type of gradients', state_format: 'optimizer state', optimizer_place: 'optimizer runs',
+};
+const fieldCell = (name) => ({text: fieldNames[name] || spaced(name), title: name});
+
 function fieldText(name, value) {
-  if (typeof value === 'number' && name.endsWith('_bytes')) return bytes(value);
-  return typeof value === 'number' ? value.toLocaleString('en') : String(value);
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (typeof value === 'number') {
+    if (name.endsWith('_bytes')) return bytes(value);
+    // toLocaleString would round a small learning rate to zero.
+    return Number.isInteger(value) ? count(value) : String(value);
+  }
+  if (Array.isArray(value)) return value.length > 0 ? value.join(', ') : name === 'train' ? 'all' : 'none';
+  if (value !== null && typeof value === 'object') return JSON.stringify(value);
+  // Paths keep what they are made of; the words of our own formats are spaced.
+  return /^[a-z0-9_-]+$/.test(value) && name !== 'model' && name !== 'data' ? spaced(value) : String(value);
 }
 
+const reasonText = (text) => spaced(text).replace(/\bfalse\b/g, 'no').replace(/\btrue\b/g, 'yes');
+
 function renderPlan(data) {
-  const reasons = Object.fromEntries(data.reasons.map(({field, text}) => [field, text]));
+  const reasons = Object.fromEntries(data.reasons.map(({field, text}) => [field, reasonText(text)]));
   const hidden = new Set(['version', 'model_fingerprint', 'model']);
   const rows = Object.entries(data.plan).filter(([name]) => !hidden.has(name)).map(
-      ([name, value]) => [name, fieldText(name, value), reasons[name] || '']);
+      ([name, value]) => [fieldCell(name), fieldText(name, value), reasons[name] || '']);
   const job = Object.entries(data.job).filter(([name]) => name !== 'version').map(
-      ([name, value]) => [name, typeof value === 'object' ? JSON.stringify(value) :
-          fieldText(name, value)]);
-  fill('plan', table('Plan: how it is done; it never changes the numbers', [['field', 'text'],
-    ['value', 'text'], ['other values would give', 'text']], rows),
+      ([name, value]) => [fieldCell(name), fieldText(name, value)]);
+  fill('plan', table('The plan: how training is done. It never changes the results.', [['field', 'text'],
+    ['value', 'text'], ['step time with another value', 'text']], rows),
   element('details', {}, element('summary', {}, 'The job: what is trained'),
-      table('Job', [['field', 'text'], ['value', 'text']], job)));
+      table('The job: what is trained', [['field', 'text'], ['value', 'text']], job)));
 }
+
+// Without the marks that quote a word of ours in a terminal.
+const plainText = (text) => text.replaceAll('`', '');
 
 // The unit of a figure of the machine, by what its name ends with.
 function machineFormat(name) {
@@ -282,11 +371,18 @@ function machineFormat(name) {
   return short;
 }
 
+// "device.gemm_bf16" is "device: gemm bf16"; the unit stands with the value.
+const machineName = (path) => spaced(path.replace(/_?(bytes|flops|parameters)_per_second$/, ' rate')
+    .replace(/_?seconds$/, '').replace(/_?bytes$/, '').replace(/h2d/g, 'to device')
+    .replace(/d2h/g, 'from device')).replaceAll('.', ': ');
+
 function machineRows(prefix, value, rows) {
   for (const [name, field] of Object.entries(value)) {
     const path = prefix ? `${prefix}.${name}` : name;
     if (field === null || typeof field !== 'object') {
-      if (typeof field === 'number' && name !== 'version') rows.push([path, short(field), '', '', '']);
+      if (typeof field === 'number' && name !== 'version') {
+        rows.push([{text: machineName(path), title: path}, short(field), '', '', '']);
+      }
       continue;
     }
     if (!('origin' in field)) {
@@ -295,9 +391,9 @@ function machineRows(prefix, value, rows) {
     }
     const format = machineFormat(path);
     const text = 'value' in field ? format(field.value) : curveText(field.points, format);
-    rows.push([path, text, field.origin, field.spread === undefined ? '' :
-        `${number(2).format(100 * field.spread)} % of ${field.repeats}`,
-    field.source + (field.when ? ` (${field.when})` : '')]);
+    rows.push([{text: machineName(path), title: path}, text, field.origin, field.spread === undefined ? '' :
+        `${number(2).format(100 * field.spread)} % in ${field.repeats} ${field.repeats === 1 ? 'run' : 'runs'}`,
+    plainText(field.source) + (field.when ? ` (${field.when})` : '')]);
   }
 }
 
@@ -311,9 +407,9 @@ function curveText(points, format) {
 function contentionTable(pairs) {
   if (pairs.length === 0) return null;
   const lanes = [...new Set(pairs.map((pair) => pair.work))];
-  return table('What work keeps of its speed while another lane works beside it on other cores',
-      [['work of lane', 'text'], ...lanes.map((lane) => [`beside ${lane}`, 'number'])],
-      lanes.map((work) => [work, ...lanes.map((beside) => {
+  return table('Speed that work keeps while another lane works on other cores',
+      [['work on lane', 'text'], ...lanes.map((lane) => [`beside ${laneName(lane)}`, 'number'])],
+      lanes.map((work) => [laneName(work), ...lanes.map((beside) => {
         const found = pairs.find((pair) => pair.work === work && pair.beside === beside);
         return found ? {text: share(found.speed.value, 1), key: `contention.${work}.${beside}`,
           value: found.speed.value} : '';
@@ -325,19 +421,20 @@ function renderMachine(data) {
   const {machine} = data;
   const {contention, ...figures} = machine;
   machineRows('', figures, rows);
-  fill('machine', element('p', {}, `${machine.name}: ${machine.summary}. Device: ` +
-      `${machine.device.name}. Host: ${machine.host.name}.`),
-  table('What the prediction was made from', [['figure', 'text'], ['value', 'number'],
+  fill('machine', element('p', {}, `${machine.name}: ${plainText(machine.summary)}. The device is ` +
+      `${machine.device.name}, the host ${machine.host.name}.`),
+  table('What the prediction rests on', [['figure', 'text'], ['value', 'text'],
     ['origin', 'text'], ['spread', 'number'], ['source', 'text']], rows),
   contentionTable(contention));
 }
 
 function render(data) {
-  renderSummary(data);
-  renderTimelines(data);
-  renderMemory(data);
+  renderStatus(data);
   renderCurves(data);
+  renderProgress(data);
+  renderMemory(data);
   renderCompared(data);
+  renderTimelines(data);
   renderPlan(data);
   renderMachine(data);
   document.documentElement.dataset.rendered = String(
@@ -361,6 +458,7 @@ function setUpTheme() {
 }
 
 setUpTheme();
+addEventListener('resize', () => drawCharts(document));
 // A page without data of its own is served: report/live/live.js, which follows, calls render().
 const embedded = JSON.parse(byId('data').textContent);
 if (embedded) render(embedded);

@@ -2,11 +2,21 @@
 // The predicted and the measured step one above the other, on one canvas with one time axis. The
 // window in time, the operation in focus and what is hovered outlive new data (setData).
 
-// Colors by kind: hues far apart for kinds that stand side by side, readable in light and dark.
-const kindColor = (kind) => `hsl(${(kind * 137.508 + 205) % 360} 58% ${kind % 2 ? 58 : 48}%)`;
+// The colors of families are those of page.css; `style` is the computed style of the page.
+const familyColor = (style, family) => style.getPropertyValue(`--family-${family}`).trim();
+
+// Black or white, whichever is easier to read on a color "#rrggbb".
+function inkOn(color) {
+  const [red, green, blue] = [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
+  return 0.299 * red + 0.587 * green + 0.114 * blue > 140 ? '#000' : '#fff';
+}
+
+// Lanes as a person reads them; others are called what they are called in files.
+const laneNames = {h2d: 'to device', d2h: 'from device'};
+const laneName = (lane) => laneNames[lane] || lane;
 
 class TimelineChart {
-  static left = 92;
+  static left = 90;
   static rowHeight = 24;
   static gap = 5;
   static titleHeight = 24;
@@ -34,7 +44,7 @@ class TimelineChart {
     add('predicted', timelines.predicted);
     if (timelines.measured) add(`measured, step ${timelines.measured.step}`, timelines.measured);
     const used = new Set(timelines.operations.lane);
-    this.lanes = timelines.lanes.map((name, id) => ({name, id})).filter(({id}) => used.has(id));
+    this.lanes = timelines.lanes.map((name, id) => ({name: laneName(name), id})).filter(({id}) => used.has(id));
     this.end = Math.max(1, ...this.halves.map(({times}) => this.endOf(times)));
     for (const place of ['focus', 'hover']) {
       if (this[place] && (this[place].half >= this.halves.length ||
@@ -47,6 +57,7 @@ class TimelineChart {
     this.draw();
   }
 
+  familyOf(operation) { return this.data.family_of_kind[this.data.operations.kind[operation]]; }
   endOf(times) { return times.end_ns.reduce((most, end) => Math.max(most, end), 0); }
   rowStep() { return TimelineChart.rowHeight + TimelineChart.gap; }
 
@@ -61,8 +72,8 @@ class TimelineChart {
   describe() {
     const halves = this.halves.map(({name, times}) =>
         `${name}: ${seconds(this.endOf(times) * 1e-9)}`);
-    return `Timelines of a step of ${this.data.operations.name.length} operations on ` +
-        `${this.lanes.length} lanes; ${halves.join('; ')}. The tables below have the sums.`;
+    return `Timeline of one step: ${this.data.operations.name.length} operations on ` +
+        `${this.lanes.length} lanes; ${halves.join('; ')}. The tables above have the sums.`;
   }
 
   range() { return this.window || [0, this.end]; }
@@ -117,6 +128,7 @@ class TimelineChart {
     const context = this.canvas.getContext('2d');
     const style = getComputedStyle(document.documentElement);
     const color = (name) => style.getPropertyValue(`--${name}`).trim();
+    this.colors = this.data ? this.data.families.map((_, family) => familyColor(style, family)) : [];
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.fillStyle = color('paper');
     context.fillRect(0, 0, width, height);
@@ -132,7 +144,7 @@ class TimelineChart {
     const [from, to] = this.range();
     const bottom = height - TimelineChart.axisHeight;
     context.textAlign = 'center';
-    for (const time of ticks(from, to, 8)) {
+    for (const time of ticksWithRoom(from, to, this.width(), (at) => seconds(at * 1e-9))) {
       const x = Math.round(this.toX(time)) + 0.5;
       context.strokeStyle = color('grid');
       context.beginPath();
@@ -140,7 +152,8 @@ class TimelineChart {
       context.lineTo(x, bottom);
       context.stroke();
       context.fillStyle = color('soft');
-      context.fillText(seconds(time * 1e-9), Math.max(x, TimelineChart.left + 8), bottom + 12);
+      context.fillText(seconds(time * 1e-9), Math.min(Math.max(x, TimelineChart.left + 8),
+          TimelineChart.left + this.width() - 20), bottom + 12);
     }
   }
 
@@ -186,7 +199,8 @@ class TimelineChart {
       const x0 = Math.max(TimelineChart.left, this.toX(times.start_ns[id]));
       const x1 = Math.min(right, this.toX(times.end_ns[id]));
       if (x1 < drawn + 0.5 && x1 - x0 < 0.5) continue;
-      context.fillStyle = kindColor(this.data.operations.kind[id]);
+      const fill = this.colors[this.familyOf(id)];
+      context.fillStyle = fill;
       const wide = x1 - x0 > 4;
       context.fillRect(x0, top, Math.max(1, x1 - x0 - (wide ? 1 : 0)), TimelineChart.rowHeight);
       drawn = Math.max(x0 + 1, x1);
@@ -195,9 +209,7 @@ class TimelineChart {
         context.beginPath();
         context.rect(x0, top, x1 - x0 - 4, TimelineChart.rowHeight);
         context.clip();
-        context.fillStyle = '#fff';
-        context.shadowColor = '#000';
-        context.shadowBlur = 3;
+        context.fillStyle = inkOn(fill);
         context.fillText(this.data.operations.name[id], x0 + 5, top + TimelineChart.rowHeight / 2);
         context.restore();
       }
@@ -246,12 +258,13 @@ class TimelineChart {
     const facts = [
       ['operation', operations.name[operation]],
       ['in', name],
-      ['lane', lanes[operations.lane[operation]]],
+      ['kind', this.data.families[this.familyOf(operation)]],
+      ['lane', laneName(lanes[operations.lane[operation]])],
       ['bytes', operations.bytes[operation] ? bytes(operations.bytes[operation]) : 'none'],
       ['start', seconds(times.start_ns[operation] * 1e-9)],
       ['duration', seconds((times.end_ns[operation] - times.start_ns[operation]) * 1e-9)],
       ['waited for', awaited < 0 ? 'its lane' : operations.name[awaited] +
-          ` (${lanes[operations.lane[awaited]]}${before ? ', step before' : ''})`],
+          ` (${laneName(lanes[operations.lane[awaited]])}${before ? ', previous step' : ''})`],
     ];
     if (this.data.measured && half > 0 && this.data.measured.median_ns.length > 0) {
       facts.push(['median', seconds(this.data.measured.median_ns[operation] * 1e-9)]);

@@ -9,8 +9,10 @@
 #include <utility>
 
 #include "common/progress.h"
+#include "common/text/columns.h"
 #include "common/text/percent.h"
 #include "common/text/str_cat.h"
+#include "common/text/utf8.h"
 #include "common/units.h"
 #include "model/stages.h"
 #include "report/terminal/text_charts.h"
@@ -22,9 +24,11 @@ namespace {
 constexpr int kLabelColumns = 11;  // "optimizer" and two spaces
 constexpr int kNarrowest = 40;
 constexpr int kUsualCurveRows = 4;
-constexpr int kMostCurveRows = 12;
+constexpr int kMostCurveRows = 24;
 // A window of fewer rows has none to spare for empty lines.
 constexpr int kRoomyRows = 32;
+// With fewer rows than this a lane has one of them instead of two, so that the curves keep some.
+constexpr int kTwoRowLanesRows = 28;
 
 std::string Number(const char* format, double value) {
   char text[64];
@@ -56,6 +60,15 @@ Tone ToneOf(RunState state) {
   return Tone::kPlain;
 }
 
+// The end of a path that may be too long for its place; what is left out is shown as "...".
+std::string EndOf(const std::string& path, int columns) {
+  std::string_view rest = path;
+  while (!rest.empty() && ColumnsOf(rest) + (rest.size() < path.size() ? 3 : 0) > columns) {
+    rest.remove_prefix(std::max<size_t>(1, Utf8Length(rest)));
+  }
+  return rest.size() < path.size() ? StrCat("...", rest) : path;
+}
+
 class FrameWriter {
  public:
   FrameWriter(const RunView& view, const FrameSize& size, const FrameStyle& style)
@@ -67,8 +80,9 @@ class FrameWriter {
 
   void AddHeader(std::string_view problem) {
     StyledLine& title = Line();
-    title.Add("horizon top  ", Tone::kStrong).Add(view_.folder);
+    title.Add("horizon top  ", Tone::kStrong);
     const std::string_view state = ToString(view_.state);
+    title.Add(EndOf(view_.folder, columns_ - title.width() - static_cast<int>(state.size()) - 2));
     title.PadTo(columns_ - static_cast<int>(state.size())).Add(state, ToneOf(view_.state));
     const uint64_t parameters = CountParameters(ListStages(view_.spec)).total;
     Line()
@@ -132,7 +146,10 @@ class FrameWriter {
     Gap();
     StyledLine& line = Line().Add("limits  ", Tone::kStrong);
     for (size_t i = 0; i < view_.prediction.limits.size(); ++i) {
-      line.Add(StrCat(i == 0 ? "" : ", ", view_.prediction.limits[i]));
+      const std::string limit = StrCat(i == 0 ? "" : ", ", view_.prediction.limits[i]);
+      // They are in the order of their weight.
+      if (i > 0 && line.width() + ColumnsOf(limit) > columns_) break;
+      line.Add(limit);
     }
   }
 
@@ -140,6 +157,7 @@ class FrameWriter {
 
  private:
   StyledLine& Line() { return lines_.emplace_back(); }
+  bool two_row_lanes() const { return rows_ == 0 || rows_ >= kTwoRowLanesRows; }
   bool roomy() const { return rows_ == 0 || rows_ >= kRoomyRows; }
   void Gap() {
     if (roomy()) Line();
@@ -151,7 +169,7 @@ class FrameWriter {
                                                : 0;
     StyledLine& line = Line();
     line.Add(StrCat("step ", WithCommas(static_cast<uint64_t>(view_.steps_done)), " of ",
-                    WithCommas(static_cast<uint64_t>(view_.steps_total)), "  "));
+                    WithCommas(static_cast<uint64_t>(view_.steps_total)), EpochText(), "  "));
     std::string after = "  " + Percent(std::floor(share * 100) / 100);
     const int64_t left = view_.steps_total - view_.steps_done;
     if (view_.state == RunState::kRunning && left > 0) {
@@ -167,6 +185,12 @@ class FrameWriter {
     line.Add(BarText(share, -1, width, style_), Tone::kGood).Add(after);
   }
 
+  // ", epoch 1.5"; empty where the run does not say it.
+  std::string EpochText() const {
+    if (view_.metrics.empty() || !view_.metrics.lines().back().epoch.has_value()) return "";
+    return ", epoch " + ShortNumber(*view_.metrics.lines().back().epoch);
+  }
+
   void AddFigures() {
     StyledLine& line = Line();
     if (!outcome_.has_value()) {
@@ -175,11 +199,20 @@ class FrameWriter {
                       " a step"));
       return;
     }
-    AddCompared(line, outcome_->tokens_per_second, Rate(outcome_->tokens_per_second.measured),
-                Rate(outcome_->tokens_per_second.predicted), " tokens/s");
-    line.Add("   ");
-    AddCompared(line, outcome_->step_seconds, ToString(Seconds{outcome_->step_seconds.measured}),
-                ToString(Seconds{outcome_->step_seconds.predicted}), " a step");
+    // A narrow window has less beside the figures, first of the second one.
+    using enum FigureDetail;
+    for (const auto& [speed, step] : {std::pair{kPrediction, kPrediction},
+                                      {kPrediction, kError},
+                                      {kError, kError},
+                                      {kNone, kNone}}) {
+      line = StyledLine();
+      AddCompared(line, outcome_->tokens_per_second, Rate(outcome_->tokens_per_second.measured),
+                  Rate(outcome_->tokens_per_second.predicted), " tokens/s", speed);
+      line.Add("   ");
+      AddCompared(line, outcome_->step_seconds, ToString(Seconds{outcome_->step_seconds.measured}),
+                  ToString(Seconds{outcome_->step_seconds.predicted}), " a step", step);
+      if (line.width() <= columns_) break;
+    }
     AddLoss();
   }
 
@@ -193,15 +226,22 @@ class FrameWriter {
     line.Add(StrCat(", first ", text(outcome_->first_loss)));
     if (view_.evaluations.empty()) return;
     const EvaluationLine& last = view_.evaluations.lines().back();
-    line.Add(StrCat("; evaluated ", text(last.loss), " (perplexity ",
-                    Number("%.4g", last.perplexity), ") at step ", last.step));
+    const std::string evaluated = StrCat("; evaluated ", text(last.loss));
+    const std::string perplexity = StrCat(" (perplexity ", Number("%.4g", last.perplexity), ")");
+    const std::string at = StrCat(" at step ", last.step);
+    const bool all = line.width() + ColumnsOf(evaluated + perplexity + at) <= columns_;
+    line.Add(all ? evaluated + perplexity + at : evaluated + at);
   }
+
+  // How much is said about a figure beside its measured value.
+  enum class FigureDetail { kNone, kError, kPrediction };
 
   static void AddCompared(StyledLine& line, const ComparedFigure& figure,
                           const std::string& measured, const std::string& predicted,
-                          std::string_view unit) {
-    line.Add(measured, Tone::kStrong).Add(StrCat(unit, ", predicted ", predicted));
-    if (!figure.error.has_value()) return;
+                          std::string_view unit, FigureDetail detail) {
+    line.Add(measured, Tone::kStrong).Add(unit);
+    if (detail == FigureDetail::kPrediction) line.Add(StrCat(", predicted ", predicted));
+    if (!figure.error.has_value() || detail == FigureDetail::kNone) return;
     line.Add(" (").Add(PercentChange(*figure.error, std::abs(*figure.error) < 0.1 ? 1 : 0),
                        ToneOfError(*figure.error));
     line.Add(")");
@@ -227,10 +267,20 @@ class FrameWriter {
       }
     }
     if (predicted == 0 && measured.value_or(0) == 0) return;
-    AddLaneRow(word, "predicted", Tone::kPredicted, lane,
-               view_.timelines.has_value() ? &view_.timelines->predicted : nullptr, predicted);
-    AddLaneRow("", "measured", Tone::kMeasured, lane,
-               view_.timelines.has_value() ? &view_.timelines->measured : nullptr, measured);
+    if (!two_row_lanes() && measured.has_value() && view_.timelines.has_value()) {
+      AddLaneRow(word, "measured", Tone::kMeasured, lane, MeasuredTimes(), measured);
+      return;
+    }
+    AddLaneRow(word, "predicted", Tone::kPredicted, lane, PredictedTimes(), predicted);
+    if (!two_row_lanes()) return;
+    AddLaneRow("", "measured", Tone::kMeasured, lane, MeasuredTimes(), measured);
+  }
+
+  const OperationTimes* PredictedTimes() const {
+    return view_.timelines.has_value() ? &view_.timelines->predicted : nullptr;
+  }
+  const OperationTimes* MeasuredTimes() const {
+    return view_.timelines.has_value() ? &view_.timelines->measured : nullptr;
   }
 
   void AddLaneRow(std::string_view label, std::string_view what, Tone tone, Lane lane,
@@ -268,12 +318,19 @@ class FrameWriter {
   void AddMemoryBar(std::string_view label, double measured, double predicted, double limit,
                     std::string_view limit_word) {
     const double whole = std::max({measured, predicted, limit, 1.0});
-    std::string after = StrCat(" ", measured > 0 ? Size(measured) : std::string("-"),
-                               ", predicted ", Size(predicted));
-    if (limit > 0) after += StrCat(", ", limit_word, " ", Size(limit));
+    constexpr int kShortestBar = 8;
+    std::string after = StrCat(" ", measured > 0 ? Size(measured) : std::string("-"));
     StyledLine& line = Line();
     line.Add(label).PadTo(kLabelColumns);
-    const int width = std::max(8, columns_ - line.width() - static_cast<int>(after.size()));
+    // Each amount is shown whole or not at all.
+    const auto add = [&](const std::string& text) {
+      const int columns = line.width() + kShortestBar + ColumnsOf(after) + ColumnsOf(text);
+      if (columns <= columns_) after += text;
+    };
+    add(StrCat(", predicted ", Size(predicted)));
+    if (limit > 0) add(StrCat(", ", limit_word, " ", Size(limit)));
+    const int width =
+        std::max(kShortestBar, columns_ - line.width() - static_cast<int>(after.size()));
     const bool over = limit > 0 && measured > limit;
     line.Add(BarText(measured / whole, predicted / whole, width, style_),
              over ? Tone::kBad : Tone::kMeasured);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <limits>
 
+#include "common/text/columns.h"
 #include "common/text/str_cat.h"
 #include "common/text/utf8.h"
 
@@ -39,6 +40,18 @@ bool IsControl(std::string_view letter) {
   return letter.size() == 2 && first == 0xC2 && static_cast<unsigned char>(letter[1]) < 0xA0;
 }
 
+// The text with '?' for each column of every character beyond ASCII.
+std::string InAscii(std::string_view text) {
+  std::string ascii;
+  while (!text.empty()) {
+    const std::string_view letter = text.substr(0, Utf8Length(text));
+    ascii += letter.size() == 1 ? std::string(letter)
+                                : std::string(static_cast<size_t>(ColumnsOf(letter)), '?');
+    text.remove_prefix(letter.size());
+  }
+  return ascii;
+}
+
 }  // namespace
 
 StyledLine& StyledLine::Add(std::string_view text, Tone tone) {
@@ -47,9 +60,9 @@ StyledLine& StyledLine::Add(std::string_view text, Tone tone) {
     const size_t length = std::max<size_t>(1, Utf8Length(text));
     const std::string_view letter = text.substr(0, length);
     clean += Utf8Length(text) == 0 || IsControl(letter) ? std::string_view("?") : letter;
-    ++width_;
     text.remove_prefix(length);
   }
+  width_ += ColumnsOf(clean);
   pieces_.push_back({std::move(clean), tone});
   return *this;
 }
@@ -63,13 +76,10 @@ std::string StyledLine::Text(const FrameStyle& style, int columns) const {
   int left = columns > 0 ? columns : std::numeric_limits<int>::max();
   std::string text;
   for (const Piece& piece : pieces_) {
-    std::string part;
-    std::string_view rest = piece.text;
-    for (; left > 0 && !rest.empty(); --left) {
-      const size_t length = Utf8Length(rest);
-      part += length > 1 && !style.utf8 ? std::string_view("?") : rest.substr(0, length);
-      rest.remove_prefix(length);
-    }
+    const std::string_view shown = FirstColumns(piece.text, left);
+    // What does not fit hides all that would come behind it.
+    left = shown.size() < piece.text.size() ? 0 : left - ColumnsOf(shown);
+    const std::string part = style.utf8 ? std::string(shown) : InAscii(shown);
     const std::string_view code = CodeOf(piece.tone);
     const bool coloured = style.colour && !code.empty() && !part.empty();
     text += coloured ? StrCat("\x1b[", code, "m", part, "\x1b[0m") : part;

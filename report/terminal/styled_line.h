@@ -14,7 +14,7 @@ struct FrameStyle {
 
 enum class Tone { kPlain, kStrong, kDim, kGood, kWarning, kBad, kPredicted, kMeasured };
 
-// A line made of pieces of text, each with a tone. A UTF-8 character takes one column.
+// A line made of pieces of text, each with a tone. Wide characters take two columns (ColumnsOf).
 class StyledLine {
  public:
   StyledLine() = default;

@@ -217,6 +217,10 @@ absl::Status ReadCounters(const Document& document, RunCounters& counters) {
   ObjectReader reader(document, document.root, "counters");
   reader.Required("skipped_steps", &counters.skipped_steps);
   reader.Required("tokens", &counters.tokens);
+  counters.trained_tokens.reset();
+  if (document.root.Find("trained_tokens") != nullptr) {
+    reader.Required("trained_tokens", &counters.trained_tokens.emplace());
+  }
   const auto read_loss = [&](std::string_view key, std::optional<double>& loss) {
     double value = NAN;
     reader.OptionalOrNull(key, &value);

@@ -19,15 +19,18 @@
 namespace horizon {
 
 // manifest.json describes what a checkpoint is and holds. A folder without a valid one is not a
-// checkpoint. Version 2 added `frozen`; in version 1 every tensor was trained.
+// checkpoint. Version 2 added `frozen`; in version 1 every tensor was trained. Version 3 added the
+// counter of trained tokens and, to the job, what tells how a run was extended.
 
-inline constexpr int64_t kManifestVersion = 2;
+inline constexpr int64_t kManifestVersion = 3;
 inline constexpr Bytes kMaxManifest = 128_MiB;
 
 // What a run has counted so far. Losses are finite, or absent before the first one.
 struct RunCounters {
   int64_t skipped_steps = 0;
   int64_t tokens = 0;  // tokens processed, including padding
+  // Tokens with a label in the updates made. Empty: an older version has counted a part of the run.
+  std::optional<int64_t> trained_tokens = 0;
   std::optional<double> first_loss;
   std::optional<double> best_loss;
   std::optional<double> last_loss;

@@ -38,6 +38,9 @@ std::string CountersLine(const RunCounters& counters) {
   return OneLine([&](JsonWriter& json) {
     json.BeginObject().Key("skipped_steps").Integer(counters.skipped_steps);
     json.Key("tokens").Integer(counters.tokens);
+    if (counters.trained_tokens.has_value()) {
+      json.Key("trained_tokens").Integer(*counters.trained_tokens);
+    }
     WriteLoss("first_loss", counters.first_loss, json);
     WriteLoss("best_loss", counters.best_loss, json);
     WriteLoss("last_loss", counters.last_loss, json);

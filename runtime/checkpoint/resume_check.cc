@@ -26,13 +26,50 @@ Value::Object FieldsOf(const TrainingJob& job) {
   return *document->root.As<Value::Object>();
 }
 
+// Whether the learning rates of the steps done are the same whatever the number of steps. In the
+// warm-up they are, and so is the rate behind it, from which the curve goes on.
+bool RatesDependOnSteps(const Manifest& saved) {
+  const TrainingJob& job = saved.facts.job;
+  return job.learning_rate_schedule != LearningRateSchedule::kConstant &&
+         saved.step - job.schedule_start > job.warmup_steps + 1;
+}
+
+bool BeginsNewSchedule(const Manifest& saved, const AskedRun& asked) {
+  return asked.job.schedule_start == saved.step &&
+         asked.job.schedule_start != saved.facts.job.schedule_start;
+}
+
+bool IsOfSchedule(std::string_view field) {
+  return field == "learning_rate" || field == "learning_rate_schedule" || field == "warmup_steps";
+}
+
 bool MayDiffer(std::string_view field, const Manifest& saved, const AskedRun& asked) {
   if (field == "data" || field == "model") return true;    // the fingerprints are compared
   if (field == "train" || field == "freeze") return true;  // the sets of tensors are
+  if (field == "epochs") return true;  // what it changes of the steps to come is their number
+  const bool begins = BeginsNewSchedule(saved, asked);
+  if (IsOfSchedule(field) || field == "schedule_start") return begins;
   if (field != "steps") return false;
-  return saved.facts.job.learning_rate_schedule == LearningRateSchedule::kConstant &&
-         asked.job.learning_rate_schedule == LearningRateSchedule::kConstant &&
-         asked.job.steps >= saved.step;
+  return asked.job.steps >= saved.step && (begins || !RatesDependOnSteps(saved));
+}
+
+// What a person can do about a field that differs.
+std::string Remedy(std::string_view field, const std::string& was, const Manifest& saved,
+                   const AskedRun& asked) {
+  if (field == "steps" && asked.job.steps < saved.step) {
+    return StrCat("the checkpoint is at step ", saved.step, " already");
+  }
+  if (field == "steps") {
+    return StrCat("the learning rates of its ", ToString(saved.facts.job.learning_rate_schedule),
+                  " schedule depend on the number of steps: with --restart-schedule weights and "
+                  "moments stay and a new schedule begins after step ",
+                  saved.step, "; or set it back to ", was);
+  }
+  if (IsOfSchedule(field) && asked.job.steps > saved.step) {
+    return StrCat("set it back to ", was, ", or begin a new learning-rate schedule after step ",
+                  saved.step, " with --restart-schedule");
+  }
+  return StrCat("set it back to ", was, " or start a new run from the weights");
 }
 
 std::string Line(std::string_view field, std::string_view saved, std::string_view asked,
@@ -86,20 +123,23 @@ std::vector<std::string> DescribeDifferences(const Manifest& saved, const AskedR
     const std::string was = FieldText(value);
     const std::string is = FieldText(now[i].second);
     if (was == is || MayDiffer(field, saved, asked)) continue;
-    const bool too_few = field == "steps" && asked.job.steps < saved.step;
-    lines.push_back(
-        Line(field, was, is,
-             too_few ? StrCat("the checkpoint is at step ", saved.step, " already")
-                     : StrCat("set it back to ", was, " or start a new run from the weights")));
+    lines.push_back(Line(field, was, is, Remedy(field, was, saved, asked)));
   }
   return lines;
+}
+
+bool SameSchedule(const TrainingJob& a, const TrainingJob& b) {
+  return a.steps == b.steps && a.learning_rate == b.learning_rate &&
+         a.learning_rate_schedule == b.learning_rate_schedule && a.warmup_steps == b.warmup_steps;
 }
 
 absl::Status CheckResumable(const std::string& path, const Manifest& saved, const AskedRun& asked) {
   if (saved.mode == SaveMode::kWeights) {
     return absl::InvalidArgumentError(StrCat("cannot resume from '", path,
                                              "': it holds the weights alone (--save weights); ",
-                                             "start a new run from them with --model ", path));
+                                             "horizon export ", path,
+                                             " --output FOLDER makes a model of it, and --model "
+                                             "FOLDER starts a new run from that"));
   }
   const std::vector<std::string> lines = DescribeDifferences(saved, asked);
   if (lines.empty()) return absl::OkStatus();

@@ -23,9 +23,16 @@ struct AskedRun {
 // value, and what to do. Empty when the run continues exactly. The plan may differ, and so may
 //   data, model   as paths, where the fingerprints agree: files move
 //   train, freeze as patterns, where they select the same tensors
-//   steps         with a constant learning rate, which does not depend on it; but not below the
-//                 checkpoint's own step
+//   steps         where the learning rates of the steps done do not depend on it: with a constant
+//                 schedule, or in the warm-up; but not below the checkpoint's own step
+//   epochs        as the steps they come to
+// A job whose schedule_start is the checkpoint's step begins a new learning-rate schedule there: it
+// may have other values of everything that makes up the schedule (SameSchedule).
 std::vector<std::string> DescribeDifferences(const Manifest& saved, const AskedRun& asked);
+
+// Whether two jobs have the same learning-rate schedule, but for where it starts: kind, learning
+// rate, warm-up and number of steps.
+bool SameSchedule(const TrainingJob& a, const TrainingJob& b);
 
 // InvalidArgument with those lines, or when the checkpoint holds only weights. `path` is the
 // checkpoint's, for messages.

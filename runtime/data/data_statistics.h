@@ -19,6 +19,7 @@ struct DataStatistics {
   int64_t cut_before_end = 0;  // truncated conversations that lost their last end-of-answer token
   int64_t without_end = 0;     // conversations trained on without any end-of-answer token
   LengthHistogram lengths;     // of the records in tokens, before truncation
+  void Add(const DataStatistics& other);
   friend bool operator==(const DataStatistics&, const DataStatistics&) = default;
 };
 

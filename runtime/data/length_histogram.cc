@@ -37,6 +37,14 @@ void LengthHistogram::Add(int64_t length) {
   ++count_;
 }
 
+void LengthHistogram::Add(const LengthHistogram& other) {
+  if (other.count_ == 0) return;
+  shortest_ = count_ == 0 ? other.shortest_ : std::min(shortest_, other.shortest_);
+  longest_ = std::max(longest_, other.longest_);
+  count_ += other.count_;
+  for (size_t i = 0; i < kBuckets; ++i) buckets_[i] += other.buckets_[i];
+}
+
 int64_t LengthHistogram::Quantile(double share) const {
   const auto rank =
       std::max<int64_t>(1, static_cast<int64_t>(std::ceil(share * static_cast<double>(count_))));

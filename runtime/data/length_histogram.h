@@ -15,6 +15,9 @@ class LengthHistogram {
   // `length` >= 0.
   void Add(int64_t length);
 
+  // Adds the lengths of another histogram.
+  void Add(const LengthHistogram& other);
+
   int64_t count() const { return count_; }
   // Exact; 0 when nothing was added.
   int64_t shortest() const { return shortest_; }

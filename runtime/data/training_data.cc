@@ -1,6 +1,7 @@
 #include "runtime/data/training_data.h"
 
 #include <bit>
+#include <optional>
 #include <utility>
 
 #include "common/status_macros.h"
@@ -12,7 +13,8 @@ namespace {
 constexpr int64_t kMostSequence = int64_t{1} << 28;
 
 absl::Status CheckOptions(const DataOptions& options) {
-  if (options.files.paths.empty()) return absl::InvalidArgumentError("no data file is named");
+  if (options.files.paths.empty() && options.sources.empty())
+    return absl::InvalidArgumentError("no data file is named");
   const int64_t sequence = options.files.tokenise.sequence;
   if (sequence < 2 || sequence > kMostSequence) {
     return absl::InvalidArgumentError(StrCat("a sequence of ", sequence,
@@ -73,27 +75,76 @@ absl::StatusOr<OpenedCache> OpenCache(Io& io, const DataOptions& options, const 
   return opened;
 }
 
-std::string FingerprintOf(const TokenCache& cache, const DataOptions& options) {
-  ContentHash hash;
-  hash.AddField("horizon rows 1");
+void AddKey(const TokenCache& cache, ContentHash& hash) {
   hash.AddField(cache.key().high);
   hash.AddField(cache.key().low);
+}
+
+std::string FingerprintOf(const std::vector<std::unique_ptr<TokenCache>>& caches,
+                          const std::vector<DataSource>& sources, const DataOptions& options) {
+  ContentHash hash;
+  hash.AddField("horizon rows 1");
+  AddKey(*caches.front(), hash);
   hash.AddField((options.packing ? 1u : 0u) | (options.shuffle ? 2u : 0u));
   hash.AddField(static_cast<uint64_t>(options.seed));
   hash.AddField(std::bit_cast<uint64_t>(options.eval_share));
+  // The only source of a run needs no more; its fingerprint is as it always was.
+  for (size_t i = 0; i < sources.size() && sources.size() > 1; ++i) {
+    AddKey(*caches[i], hash);
+    hash.AddField(std::bit_cast<uint64_t>(sources[i].weight));
+  }
   return ToString(hash.Get());
 }
 
+std::vector<DataSource> SourcesOf(const DataOptions& options) {
+  if (!options.sources.empty()) return options.sources;
+  return {{.name = options.files.paths.front(), .paths = options.files.paths}};
+}
+
+// The part of a source that is trained on, or held out. Of several sources, one may be too small to
+// hold a share of it out: it is trained on as a whole, and there is no part to evaluate on.
+absl::StatusOr<std::optional<SampleSplit>> SplitOf(const TokenCache& cache,
+                                                   const DataOptions& options, size_t sources,
+                                                   SampleSplit::Part part) {
+  absl::StatusOr<SampleSplit> split =
+      SampleSplit::Create(cache.samples(), options.eval_share, options.seed, part);
+  if (split.ok()) return *split;
+  const bool too_small = options.eval_share > 0 && options.eval_share <= 0.5 && sources > 1;
+  if (!too_small) return split.status();
+  if (part == SampleSplit::Part::kEval) return std::nullopt;
+  return SampleSplit::All(cache.samples());
+}
+
+// Evaluates once over the shares that the sources hold out.
+absl::StatusOr<std::unique_ptr<PackedSource>> HeldOut(const DataOptions& options,
+                                                      const PackedSource::Options& once,
+                                                      const TrainingData& data) {
+  std::vector<const TokenCache*> caches;
+  std::vector<SampleMix::Part> parts;
+  for (const std::unique_ptr<TokenCache>& cache : data.caches) {
+    ASSIGN_OR_RETURN(const std::optional<SampleSplit> split,
+                     SplitOf(*cache, options, data.caches.size(), SampleSplit::Part::kEval));
+    if (!split.has_value()) continue;
+    caches.push_back(cache.get());
+    parts.push_back({.split = *split});
+  }
+  if (parts.empty()) {
+    return absl::InvalidArgumentError(StrCat("a share of ", options.eval_share,
+                                             " of each data source is less than one sample; "
+                                             "choose another share or name a file of its own"));
+  }
+  ASSIGN_OR_RETURN(SampleMix mix,
+                   SampleMix::Create(std::move(parts), {.shuffle = false, .seed = options.seed}));
+  return std::make_unique<PackedSource>(std::move(caches), std::move(mix), once);
+}
+
+// After the caches of the training data were opened.
 absl::Status AddEvaluation(Io& io, const DataOptions& options, const DataListener& listener,
                            TrainingData& data) {
   const PackedSource::Options once = {
-      .packing = options.packing, .shuffle = false, .seed = options.seed, .endless = false};
+      .packing = options.packing, .shuffle = false, .seed = options.seed, .epochs = 1};
   if (options.eval_share > 0) {
-    const TokenCache& cache = *data.caches.front();
-    ASSIGN_OR_RETURN(const SampleSplit split,
-                     SampleSplit::Create(cache.samples(), options.eval_share, options.seed,
-                                         SampleSplit::Part::kEval));
-    data.eval = std::make_unique<PackedSource>(cache, split, once);
+    ASSIGN_OR_RETURN(data.eval, HeldOut(options, once, data));
   }
   if (!options.eval_paths.empty()) {
     DataFiles files = options.files;
@@ -108,26 +159,47 @@ absl::Status AddEvaluation(Io& io, const DataOptions& options, const DataListene
   return absl::OkStatus();
 }
 
+absl::Status OpenCaches(Io& io, const DataOptions& options, const std::vector<DataSource>& sources,
+                        const DataListener& listener, TrainingData& data) {
+  data.from_cache = true;
+  for (const DataSource& source : sources) {
+    DataFiles files = options.files;
+    files.paths = source.paths;
+    ASSIGN_OR_RETURN(OpenedCache opened, OpenCache(io, options, files, listener));
+    data.from_cache = data.from_cache && opened.was_there;
+    data.statistics.Add(opened.cache->statistics());
+    data.caches.push_back(std::move(opened.cache));
+  }
+  if (data.statistics.without_end > 0) Warn(listener, MissingEndText(data.statistics));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<TrainingData> OpenTrainingData(Io& io, const DataOptions& options,
                                               const DataListener& listener) {
   RETURN_IF_ERROR(CheckOptions(options));
+  const std::vector<DataSource> sources = SourcesOf(options);
   TrainingData data;
-  ASSIGN_OR_RETURN(OpenedCache opened, OpenCache(io, options, options.files, listener));
-  data.from_cache = opened.was_there;
-  data.statistics = opened.cache->statistics();
-  if (data.statistics.without_end > 0) Warn(listener, MissingEndText(data.statistics));
-  data.caches.push_back(std::move(opened.cache));
-  const TokenCache& cache = *data.caches.front();
-  ASSIGN_OR_RETURN(const SampleSplit split,
-                   SampleSplit::Create(cache.samples(), options.eval_share, options.seed,
-                                       SampleSplit::Part::kTrain));
-  data.train = std::make_unique<PackedSource>(
-      cache, split,
-      PackedSource::Options{
-          .packing = options.packing, .shuffle = options.shuffle, .seed = options.seed});
-  data.fingerprint = FingerprintOf(cache, options);
+  RETURN_IF_ERROR(OpenCaches(io, options, sources, listener, data));
+  std::vector<const TokenCache*> caches;
+  std::vector<SampleMix::Part> parts;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    caches.push_back(data.caches[i].get());
+    ASSIGN_OR_RETURN(const std::optional<SampleSplit> split,
+                     SplitOf(*caches[i], options, sources.size(), SampleSplit::Part::kTrain));
+    parts.push_back({.split = *split, .weight = sources[i].weight});
+    data.sources.push_back({.name = sources[i].name, .samples = split->count()});
+  }
+  ASSIGN_OR_RETURN(SampleMix mix, SampleMix::Create(std::move(parts), {.shuffle = options.shuffle,
+                                                                       .seed = options.seed}));
+  for (size_t i = 0; i < sources.size(); ++i) data.sources[i].draws = mix.DrawsOf(i);
+  data.train = std::make_unique<PackedSource>(std::move(caches), std::move(mix),
+                                              PackedSource::Options{.packing = options.packing,
+                                                                    .shuffle = options.shuffle,
+                                                                    .seed = options.seed,
+                                                                    .epochs = options.epochs});
+  data.fingerprint = FingerprintOf(data.caches, sources, options);
   RETURN_IF_ERROR(AddEvaluation(io, options, listener, data));
   return data;
 }
@@ -141,7 +213,7 @@ absl::StatusOr<TrainingData> OpenEvaluationData(Io& io, const DataOptions& optio
   TrainingData data;
   data.from_cache = true;
   RETURN_IF_ERROR(AddEvaluation(io, only, listener, data));
-  data.fingerprint = FingerprintOf(*data.caches.front(), only);
+  data.fingerprint = FingerprintOf(data.caches, {}, only);
   return data;
 }
 

@@ -17,9 +17,18 @@
 
 namespace horizon {
 
+// One of several sources of data: files that are read one after the other, and share a token cache.
+struct DataSource {
+  std::string name;  // for messages
+  std::vector<std::string> paths;
+  double weight = 0;  // SampleMix::Part; 0: none
+};
+
 // What a run trains on and how its rows are made.
 struct DataOptions {
   DataFiles files;
+  // Where this is not empty, training reads these in place of files.paths.
+  std::vector<DataSource> sources;
   // Evaluation data: either separate files, read like the others, or a share of the training
   // samples (0 to 0.5).
   std::vector<std::string> eval_paths;
@@ -27,6 +36,7 @@ struct DataOptions {
   bool packing = true;
   bool shuffle = true;
   int64_t seed = 0;
+  int64_t epochs = 0;        // after so many the training data ends; 0: it never does
   std::string cache_folder;  // made if missing; any number of runs may share one
   int threads = 1;           // for tokenising
 };
@@ -40,11 +50,20 @@ struct DataListener {
   std::function<void(std::string_view)> warning;
 };
 
+// What a run has of one of its sources.
+struct SourceShare {
+  std::string name;
+  int64_t samples = 0;  // to train on, without those held out
+  int64_t draws = 0;    // samples of it in an epoch
+  double passes() const { return static_cast<double>(draws) / static_cast<double>(samples); }
+};
+
 // The opened data of a run.
 struct TrainingData {
   std::vector<std::unique_ptr<TokenCache>> caches;  // read by the sources
   std::unique_ptr<PackedSource> train;
   std::unique_ptr<PackedSource> eval;  // one epoch; null: there is no evaluation data
+  std::vector<SourceShare> sources;    // of the training data
   DataStatistics statistics;           // of the training files, including a share for evaluation
   DataStatistics eval_statistics;      // of separate evaluation files
   bool from_cache = false;             // nothing had to be tokenised

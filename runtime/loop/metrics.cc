@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -20,7 +21,11 @@ std::string MetricsLine(const StepMetrics& metrics) {
   json.Key("loss").Number(metrics.loss);
   json.Key("gradient_norm").Number(metrics.gradient_norm);
   json.Key("learning_rate").Number(metrics.learning_rate);
+  if (metrics.epoch.has_value()) json.Key("epoch").Number(*metrics.epoch);
   json.Key("tokens").Integer(metrics.tokens);
+  if (metrics.trained_tokens.has_value()) {
+    json.Key("trained_tokens").Integer(*metrics.trained_tokens);
+  }
   json.Key("step_seconds").Number(metrics.step_time.value);
   json.Key("tokens_per_second").Number(metrics.tokens_per_second());
   json.Key("host_bytes").Unsigned(metrics.host_bytes.value());
@@ -56,15 +61,20 @@ int64_t StepOf(std::string_view line) {
   return std::from_chars(line.data() + kStart.size(), end, step).ec == std::errc() ? step : -1;
 }
 
-// Where the first line after step `last`, or a part of a line, begins.
-absl::StatusOr<uint64_t> CutPlace(File& file, const std::string& path, int64_t last) {
+// The complete lines of a file from its begin on, up to a step.
+struct LinesUpTo {
+  uint64_t end = 0;       // where the next line, or a part of one, begins
+  int64_t last_step = 0;  // of those lines
+};
+
+absl::StatusOr<LinesUpTo> FindLinesUpTo(File& file, const std::string& path, int64_t last) {
   constexpr size_t kEnough = 64;  // of a line, to know its step
   std::vector<std::byte> piece(kPiece);
-  uint64_t keep = 0;
+  LinesUpTo found;
   std::string start;
   for (uint64_t offset = 0;;) {
     ASSIGN_OR_RETURN(const size_t count, file.ReadAt(offset, piece));
-    if (count == 0) return keep;
+    if (count == 0) return found;
     for (size_t i = 0; i < count; ++i) {
       const char c = static_cast<char>(piece[i]);
       if (c != '\n') {
@@ -73,11 +83,11 @@ absl::StatusOr<uint64_t> CutPlace(File& file, const std::string& path, int64_t l
       }
       const int64_t step = StepOf(start);
       if (step < 0) {
-        return absl::DataLossError(StrCat(path, " has a line without a step at byte ", keep,
+        return absl::DataLossError(StrCat(path, " has a line without a step at byte ", found.end,
                                           "; move the file away to go on"));
       }
-      if (step > last) return keep;
-      keep = offset + i + 1;
+      if (step > last) return found;
+      found = {.end = offset + i + 1, .last_step = step};
       start.clear();
     }
     offset += count;
@@ -86,11 +96,21 @@ absl::StatusOr<uint64_t> CutPlace(File& file, const std::string& path, int64_t l
 
 }  // namespace
 
+absl::StatusOr<int64_t> LastStep(Io& io, const std::string& path) {
+  absl::StatusOr<std::unique_ptr<File>> file = io.Open(path, OpenMode::kRead);
+  if (absl::IsNotFound(file.status())) return 0;
+  RETURN_IF_ERROR(file.status());
+  ASSIGN_OR_RETURN(const LinesUpTo lines,
+                   FindLinesUpTo(**file, path, std::numeric_limits<int64_t>::max()));
+  return lines.last_step;
+}
+
 absl::Status CutAfterStep(Io& io, const std::string& path, int64_t last) {
   absl::StatusOr<std::unique_ptr<File>> file = io.Open(path, OpenMode::kRead);
   if (absl::IsNotFound(file.status())) return absl::OkStatus();
   RETURN_IF_ERROR(file.status());
-  ASSIGN_OR_RETURN(const uint64_t keep, CutPlace(**file, path, last));
+  ASSIGN_OR_RETURN(const LinesUpTo lines, FindLinesUpTo(**file, path, last));
+  const uint64_t keep = lines.end;
   ASSIGN_OR_RETURN(const FileInfo info, (*file)->Info());
   if (keep == info.size.value()) return absl::OkStatus();
   return WriteFileAtomically(io, path, [&](File& shorter) -> absl::Status {

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "common/files/io.h"
 #include "common/units.h"
 
@@ -17,7 +19,13 @@ struct StepMetrics {
   double loss = 0;           // mean over the labelled tokens
   double gradient_norm = 0;  // before clipping
   double learning_rate = 0;
+  // Passes over the data after this step, 0.5 in the middle of the first. Empty: an older version
+  // wrote the line.
+  std::optional<double> epoch;
   int64_t tokens = 0;  // of the step, including padding
+  // Tokens with a label in all updates made so far. Empty: not known, because an older version
+  // wrote the line or the checkpoint that the run went on from.
+  std::optional<int64_t> trained_tokens;
   Seconds step_time;
   Bytes host_bytes;
   Bytes device_bytes;
@@ -44,6 +52,10 @@ struct EvaluationLine {
 };
 // Formats the line, without a newline.
 std::string EvaluationText(const EvaluationLine& line);
+
+// The step of the last complete line of such a file, or 0 if it has none or is missing. DataLoss
+// where a line has no step.
+absl::StatusOr<int64_t> LastStep(Io& io, const std::string& path);
 
 // Truncates a file of lines that begin with {"step": N to the steps up to `last`, for a run that
 // resumes after that step. An incomplete line at the end is removed too; a missing file is no

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -12,7 +13,6 @@
 #include "runtime/execution/learning_rate.h"
 #include "runtime/execution/step_input.h"
 #include "runtime/loop/even_sample.h"
-#include "runtime/loop/line_file.h"
 #include "runtime/loop/metrics.h"
 
 namespace horizon {
@@ -38,18 +38,24 @@ class TrainingLoop {
       : run_(run),
         job_(run.trainer.schedule().job),
         counters_(run.counters),
-        metrics_(run.io, run.folder + "/metrics.jsonl", [this](const auto& text) { Warn(text); }),
-        evaluations_(run.io, run.folder + "/eval.jsonl", [this](const auto& text) { Warn(text); }) {
+        metrics_(MakeMetricsSink({.io = run.io,
+                                  .clock = run.clock,
+                                  .folder = run.folder,
+                                  .first_step = run.first_step,
+                                  .warn = [this](const auto& text) { Warn(text); }},
+                                 run.metrics)) {
     summary_.tokens_per_step = job_.accumulation * job_.micro_batch_tokens();
     summary_.steps = run.first_step - 1;
     summary_.skipped = counters_.skipped_steps;
     summary_.first_loss = counters_.first_loss.value_or(0);
     summary_.best_loss = counters_.best_loss.value_or(0);
     summary_.last_loss = counters_.last_loss.value_or(0);
+    summary_.epoch = run.data.passes();
+    summary_.trained_tokens = counters_.trained_tokens;
   }
 
   absl::StatusOr<RunSummary> Run() {
-    RETURN_IF_ERROR(metrics_.Open());
+    RETURN_IF_ERROR(metrics_->Open());
     absl::Status trained = EvaluateAtResume();
     while (trained.ok() && summary_.steps < job_.steps && !summary_.interrupted) {
       trained = TrainSegment();
@@ -64,8 +70,7 @@ class TrainingLoop {
     RETURN_IF_ERROR(trained);
     if (!FolderIsLost()) SaveFinalState();
     // Closed only now, because disk space is needed for the state first.
-    metrics_.Close();
-    evaluations_.Close();
+    metrics_->Close();
     // The first step also fills pages and caches, so it does not count.
     const std::vector<double>& seconds = seconds_.values();
     summary_.step_seconds = Median(
@@ -82,12 +87,12 @@ class TrainingLoop {
   }
 
   // A run that was stopped or killed after a step may not have reached its evaluation. It is made
-  // again, and gives the same numbers.
+  // again, gives the same numbers, and is written where it was not.
   absl::Status EvaluateAtResume() {
     if (summary_.steps == 0 || summary_.steps == job_.steps || !EvaluationIsDue(summary_.steps)) {
       return absl::OkStatus();
     }
-    RETURN_IF_ERROR(CutAfterStep(run_.io, run_.folder + "/eval.jsonl", summary_.steps - 1));
+    ASSIGN_OR_RETURN(last_evaluation_, LastStep(run_.io, run_.folder + "/eval.jsonl"));
     return EvaluateNow();
   }
 
@@ -126,13 +131,16 @@ class TrainingLoop {
   absl::StatusOr<StepInput> Input(int64_t number) {
     ASSIGN_OR_RETURN(StepInput input, ReadStepInput(job_, number, run_.data));
     // A step begins before the one before it has ended, so both positions are needed.
-    positions_[number % 2] = run_.data.position();
+    places_[number % 2] = {.position = run_.data.position(), .passes = run_.data.passes()};
     if (SaveIsDue(number) && SavesWhileTraining()) run_.saving->saver.Begin(number);
     return input;
   }
 
   absl::StatusOr<Trainer::Next> OnStep(const Trainer::Report& report) {
     const StepResult& result = report.result;
+    if (result.applied && counters_.trained_tokens.has_value()) {
+      *counters_.trained_tokens += result.counted;
+    }
     ASSIGN_OR_RETURN(const ProcessMemory memory, ReadProcessMemory(run_.io));
     const StepProgress progress{
         .step = result.number,
@@ -140,12 +148,14 @@ class TrainingLoop {
         .loss = result.loss,
         .gradient_norm = result.gradient_norm,
         .learning_rate = LearningRateAt(job_, result.number),
+        .epoch = places_[result.number % 2].passes,
+        .trained_tokens = counters_.trained_tokens,
         .seconds = report.seconds,
         .tokens_per_second = static_cast<double>(summary_.tokens_per_step) / report.seconds,
         .host_bytes = memory.resident(),
         .device_bytes = run_.device.used(),
         .skipped = SkipReason(result)};
-    metrics_.Append(MetricsLine(MetricsOf(progress, result)));
+    metrics_->AddStep(MetricsOf(progress, result));
     const bool lost = FolderIsLost();
     Count(progress);
     summary_.last_step = report.timeline;
@@ -180,7 +190,7 @@ class TrainingLoop {
 
   absl::Status AfterStep(int64_t step) {
     if (SaveIsDue(step)) {
-      metrics_.Sync();
+      metrics_->Sync();
       if (SavesWhileTraining()) run_.saving->saver.Provide(step, FactsOf(step));
     }
     for (const SaveReport& report : run_.saving->saver.TakeReports()) {
@@ -196,7 +206,7 @@ class TrainingLoop {
             .model_fingerprint = run_.saving->model_fingerprint,
             .frozen = run_.saving->frozen,
             .data_fingerprint = run_.saving->data_fingerprint,
-            .data_position = positions_[step % 2],
+            .data_position = places_[step % 2].position,
             .generator_key = job_.seed,
             .counters = counters_,
             .metrics_lines = step};
@@ -207,8 +217,7 @@ class TrainingLoop {
   void SaveFinalState() {
     if (run_.saving == nullptr || summary_.steps < run_.first_step) return;
     if (summary_.saved.has_value() && summary_.saved->step == summary_.steps) return;
-    metrics_.Sync();
-    evaluations_.Sync();
+    metrics_->Sync();
     SaveReport report = run_.saving->saver.SaveNow(summary_.steps, FactsOf(summary_.steps));
     report.at_end = true;
     if (report.path.empty()) summary_.end_not_saved = report.status;
@@ -245,11 +254,12 @@ class TrainingLoop {
       return absl::OkStatus();
     }
     summary_.evaluation = evaluation;
-    evaluations_.Append(EvaluationText({.step = summary_.steps,
-                                        .loss = evaluation.loss(),
-                                        .perplexity = evaluation.perplexity(),
-                                        .counted = evaluation.counted}));
-    evaluations_.Sync();
+    if (last_evaluation_ < summary_.steps) {
+      metrics_->AddEvaluation({.step = summary_.steps,
+                               .loss = evaluation.loss(),
+                               .perplexity = evaluation.perplexity(),
+                               .counted = evaluation.counted});
+    }
     if (held_out.on_evaluation) held_out.on_evaluation(summary_.steps, evaluation);
     return absl::OkStatus();
   }
@@ -272,7 +282,9 @@ class TrainingLoop {
                      .loss = progress.loss,
                      .gradient_norm = progress.gradient_norm,
                      .learning_rate = progress.learning_rate,
+                     .epoch = progress.epoch,
                      .tokens = summary_.tokens_per_step,
+                     .trained_tokens = progress.trained_tokens,
                      .step_time = Seconds{progress.seconds},
                      .host_bytes = progress.host_bytes,
                      .device_bytes = progress.device_bytes,
@@ -299,6 +311,8 @@ class TrainingLoop {
     summary_.first_loss = *counters_.first_loss;
     summary_.last_loss = progress.loss;
     summary_.best_loss = *counters_.best_loss;
+    summary_.epoch = progress.epoch;
+    summary_.trained_tokens = progress.trained_tokens;
     summary_.seconds += progress.seconds;
     seconds_.Add(progress.seconds);
   }
@@ -306,13 +320,18 @@ class TrainingLoop {
   const TrainingRun& run_;
   const TrainingJob& job_;
   RunCounters counters_;
-  DataPosition positions_[2];  // after the input of a step, by its number modulo 2
+  // Where the data stands after the input of a step, by its number modulo 2.
+  struct Place {
+    DataPosition position;
+    double passes = 0;
+  };
+  Place places_[2];
   RunSummary summary_;
   EvenSample seconds_{kSecondsToKeep};
   MedianDurations durations_{StepsToKeep()};
-  LineFile metrics_;
-  LineFile evaluations_;
-  Timeline steady_;  // the last steady step's
+  std::unique_ptr<MetricsSink> metrics_;
+  int64_t last_evaluation_ = 0;  // the last step whose evaluation was written before a resume
+  Timeline steady_;              // the last steady step's
   int64_t steady_step_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "common/clock.h"
@@ -16,6 +17,7 @@
 #include "runtime/execution/model_pass.h"
 #include "runtime/execution/trainer.h"
 #include "runtime/inference/evaluate.h"
+#include "runtime/loop/metrics_sink.h"
 #include "schedule/timeline/compare_timelines.h"
 
 namespace horizon {
@@ -27,6 +29,8 @@ struct StepProgress {
   double loss = 0;
   double gradient_norm = 0;
   double learning_rate = 0;
+  double epoch = 0;                       // passes over the data so far
+  std::optional<int64_t> trained_tokens;  // StepMetrics::trained_tokens
   double seconds = 0;
   double tokens_per_second = 0;
   Bytes host_bytes;     // resident memory of the process now
@@ -71,6 +75,7 @@ struct TrainingRun {
   Trainer& trainer;
   TokenSource& data;
   std::string folder;  // exists; metrics.jsonl and eval.jsonl are written there
+  std::vector<MetricsFormat> metrics = {};  // further formats in which figures are written there
   double predicted_step_seconds = 0;
   bool log_gradient_norms = false;
   // For a run that resumes: the first step still to do, and what it has counted before.
@@ -102,6 +107,8 @@ struct RunSummary {
   double step_seconds = 0;
   double seconds = 0;  // sum over all steps
   int64_t tokens_per_step = 0;
+  double epoch = 0;                       // passes over the data
+  std::optional<int64_t> trained_tokens;  // StepMetrics::trained_tokens
   // For each operation of a steady step, the median duration over the last steps; empty when there
   // was no steady step.
   StepDurations durations;
@@ -114,11 +121,12 @@ struct RunSummary {
 };
 
 // Trains the steps of the trainer's job from `first_step` on, and writes metrics.jsonl (a line per
-// step) and eval.jsonl (a line per evaluation); while the disk takes nothing, these lines are kept
-// in memory (LineFile). Afterwards the store holds the state after the last step, whether it could
-// be saved or not. An error means that this state is not complete, or that a save that must succeed
-// has failed. Where the state is on the host, checkpoints are written while steps run; otherwise,
-// and for evaluations, the steps pause meanwhile. When something is done never changes a number.
+// step), eval.jsonl (a line per evaluation) and what else `metrics` asks for; while the disk takes
+// nothing, these figures are kept in memory (AppendFile). Afterwards the store holds the state
+// after the last step, whether it could be saved or not. An error means that this state is not
+// complete, or that a save that must succeed has failed. Where the state is on the host,
+// checkpoints are written while steps run; otherwise, and for evaluations, the steps pause
+// meanwhile. When something is done never changes a number.
 absl::StatusOr<RunSummary> RunTrainingLoop(const TrainingRun& run);
 
 }  // namespace horizon

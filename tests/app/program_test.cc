@@ -120,16 +120,22 @@ TEST_F(Program, NothingAsksForTheOverview) {
   EXPECT_THAT(outcome.out, HasSubstr("  echo  Say it again\n"));
   EXPECT_EQ(outcome.log, "");
   EXPECT_EQ(Run({"--help"}).out, outcome.out);
+  EXPECT_EQ(Run({"-h"}).out, outcome.out);
 }
 
 TEST_F(Program, HelpExplainsWithoutRunning) {
-  for (const auto& arguments : std::vector<std::vector<std::string>>{
-           {"echo", "--help"}, {"echo", "x", "--help"}, {"--help", "echo"}}) {
+  for (const auto& arguments :
+       std::vector<std::vector<std::string>>{{"echo", "--help"},
+                                             {"echo", "x", "--help"},
+                                             {"--help", "echo"},
+                                             {"echo", "-h"},
+                                             {"-h", "echo"},
+                                             {"echo", "x", "--times", "3", "-h"}}) {
     const Outcome outcome = Run(arguments);
     EXPECT_EQ(outcome.code, 0);
     EXPECT_THAT(outcome.out,
                 StartsWith("Say it again.\n\nUsage: horizon echo WORD [--times TIMES]\n"));
-    EXPECT_THAT(outcome.out, HasSubstr("--log-level LEVEL (=info)"));
+    EXPECT_THAT(outcome.out, HasSubstr("  -h, --help         Show this help\n"));
     EXPECT_EQ(outcome.log, "");
   }
 }

@@ -54,7 +54,7 @@ TEST(Log, WantsSaysWhatWouldBeWritten) {
   EXPECT_TRUE(log.IsEnabled(LogLevel::kError));
 }
 
-TEST(Log, ColoursOnlyInColourStyleAndErasesTheProgressLineOnATerminal) {
+TEST(Log, ColoursOnlyInColourStyle) {
   const auto warn = [](Log& log) { log.Warning("text"); };
   EXPECT_EQ(Logged(LogLevel::kInfo, LogStyle::kPlain, warn), "warning: text\n");
   EXPECT_EQ(Logged(LogLevel::kInfo, LogStyle::kTerminal, warn), "\r\x1b[Kwarning: text\n");
@@ -62,12 +62,51 @@ TEST(Log, ColoursOnlyInColourStyleAndErasesTheProgressLineOnATerminal) {
             "\r\x1b[K\x1b[33mwarning:\x1b[0m text\n");
 }
 
-TEST(Log, DrawsAProgressLineAsItIsUnlessItIsToBeQuiet) {
-  const auto draw = [](Log& log) { log.Draw("\r3 of 4"); };
-  EXPECT_EQ(Logged(LogLevel::kInfo, LogStyle::kColour, draw), "\r3 of 4");
-  EXPECT_EQ(Logged(LogLevel::kWarning, LogStyle::kColour, draw), "");
+TEST(Log, AStatusLineIsRedrawnBelowMessagesUntilItEnds) {
+  const auto work = [](Log& log) {
+    log.ShowStatus("1 of 3");
+    log.ShowStatus("2 of 3");
+    log.Info("a message");
+    log.EndStatus();
+    log.EndStatus();
+    log.Info("another");
+  };
+  EXPECT_EQ(Logged(LogLevel::kInfo, LogStyle::kTerminal, work),
+            "\r\x1b[K1 of 3\r\x1b[K2 of 3\r\x1b[Kinfo: a message\n2 of 3\n"
+            "\r\x1b[Kinfo: another\n");
+  EXPECT_EQ(Logged(LogLevel::kInfo, LogStyle::kPlain, work), "info: a message\ninfo: another\n");
+  EXPECT_EQ(Logged(LogLevel::kWarning, LogStyle::kTerminal, work), "");
   EXPECT_TRUE(Log(stderr, LogLevel::kInfo, LogStyle::kTerminal).on_terminal());
   EXPECT_FALSE(Log(stderr, LogLevel::kInfo, LogStyle::kPlain).on_terminal());
+}
+
+TEST(Log, AStatusLineThatIsClearedLeavesNothing) {
+  EXPECT_EQ(Logged(LogLevel::kInfo, LogStyle::kTerminal,
+                   [](Log& log) {
+                     log.ShowStatus("1 of 3");
+                     log.ClearStatus();
+                     log.Info("a message");
+                   }),
+            "\r\x1b[K1 of 3\r\x1b[K\r\x1b[Kinfo: a message\n");
+}
+
+TEST(Log, AStatusLineIsCutToTheWindowWhichMayChange) {
+  char* text = nullptr;
+  size_t size = 0;
+  std::FILE* stream = ::open_memstream(&text, &size);
+  int columns = 10;
+  {
+    Log log(stream, LogLevel::kInfo, LogStyle::kTerminal, [&] { return columns; });
+    log.ShowStatus("0123456789abc");  // a column stays free
+    columns = 4;                      // the window has broken it into three rows
+    log.Info("m");
+    columns = 30;
+    log.Info("n");
+  }
+  std::fclose(stream);
+  EXPECT_EQ(std::string(text, size),
+            "\r\x1b[K012345678\x1b[2A\r\x1b[Jinfo: m\n012\r\x1b[Kinfo: n\n0123456789abc");
+  ::free(text);
 }
 
 TEST(Log, FurtherLinesAreIndented) {

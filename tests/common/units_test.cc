@@ -30,7 +30,7 @@ std::string ErrorOf(const absl::StatusOr<T>& result) {
 }
 
 TEST(ParseBytes, KnowsBinaryAndDecimalUnits) {
-  EXPECT_EQ(BytesOf("512"), 512U);
+  EXPECT_EQ(BytesOf("512B"), 512U);
   EXPECT_EQ(BytesOf("512 B"), 512U);
   EXPECT_EQ(BytesOf("3KiB"), 3072U);
   EXPECT_EQ(BytesOf("64MiB"), uint64_t{64} << 20);
@@ -44,33 +44,33 @@ TEST(ParseBytes, KnowsBinaryAndDecimalUnits) {
   EXPECT_EQ(BytesOf("7 TB"), 7'000'000'000'000U);
   EXPECT_EQ(BytesOf("9 PB"), 9'000'000'000'000'000U);
   EXPECT_EQ(BytesOf("  8   GiB  "), uint64_t{8} << 30);
-  EXPECT_EQ(BytesOf("0"), 0U);
-  EXPECT_EQ(BytesOf("0007"), 7U);
+  EXPECT_EQ(BytesOf("0B"), 0U);
+  EXPECT_EQ(BytesOf("0007 B"), 7U);
 }
 
 TEST(ParseBytes, IsExactWhereDoublesAreNot) {
-  EXPECT_EQ(BytesOf("9007199254740993"), 9007199254740993U);
-  EXPECT_EQ(BytesOf("9223372036854775807"), 9223372036854775807U);
+  EXPECT_EQ(BytesOf("9007199254740993B"), 9007199254740993U);
+  EXPECT_EQ(BytesOf("9223372036854775807 B"), 9223372036854775807U);
   EXPECT_EQ(BytesOf("8191.999999999999998 PiB"), 9223372036854775806U);
   EXPECT_EQ(BytesOf("0.1 GB"), 100'000'000U);
 }
 
 TEST(ParseBytes, RoundsAFractionToTheNearestByte) {
-  EXPECT_EQ(BytesOf("1.4"), 1U);
-  EXPECT_EQ(BytesOf("1.5"), 2U);
+  EXPECT_EQ(BytesOf("1.4 B"), 1U);
+  EXPECT_EQ(BytesOf("1.5 B"), 2U);
   EXPECT_EQ(BytesOf("0.0004 KiB"), 0U);
   EXPECT_EQ(BytesOf("0.0005 KiB"), 1U);
   EXPECT_EQ(BytesOf("0.3 KiB"), 307U);  // 307.2
 }
 
 TEST(ParseBytes, RefusesTwoToThe63AndMore) {
-  EXPECT_THAT(ErrorOf(ParseBytes("9223372036854775808")), HasSubstr("below 8192 PiB"));
+  EXPECT_THAT(ErrorOf(ParseBytes("9223372036854775808 B")), HasSubstr("below 8192 PiB"));
   EXPECT_FALSE(ParseBytes("8192 PiB").ok());
   EXPECT_FALSE(ParseBytes("8191.9999999999999999 PiB").ok());
-  EXPECT_FALSE(ParseBytes("18446744073709551616").ok());
+  EXPECT_FALSE(ParseBytes("18446744073709551616 B").ok());
   EXPECT_FALSE(ParseBytes("18446744073709551615 PiB").ok());
   EXPECT_FALSE(ParseBytes("16777216 TiB").ok());  // 2^64 wraps to 0
-  EXPECT_FALSE(ParseBytes(std::string(100'000, '9')).ok());
+  EXPECT_FALSE(ParseBytes(std::string(100'000, '9') + " B").ok());
 }
 
 TEST(ParseBytes, RefusesWhatIsNotASize) {
@@ -82,7 +82,16 @@ TEST(ParseBytes, RefusesWhatIsNotASize) {
     EXPECT_EQ(bytes.status().code(), absl::StatusCode::kInvalidArgument) << text;
   }
   EXPECT_FALSE(ParseBytes(std::string("1\0", 2)).ok());
-  EXPECT_FALSE(ParseBytes("0.1234567890123456789").ok());
+  EXPECT_FALSE(ParseBytes("0.1234567890123456789 B").ok());
+}
+
+TEST(ParseBytes, RefusesANumberWithoutUnitAndSaysWhatToWrite) {
+  EXPECT_EQ(ErrorOf(ParseBytes("64")),
+            "\"64\" is a number without a unit; write 64GiB, 64MiB or 64B (bytes)");
+  EXPECT_EQ(ErrorOf(ParseBytes(" 1.5 ")),
+            "\" 1.5 \" is a number without a unit; write 1.5GiB, 1.5MiB or 1.5B (bytes)");
+  EXPECT_FALSE(ParseBytes("0").ok());
+  EXPECT_LT(ErrorOf(ParseBytes(std::string(100'000, '9'))).size(), 300U);
 }
 
 TEST(ParseBytes, ErrorNamesTheTextAndTheUnits) {
@@ -140,7 +149,7 @@ RC_GTEST_PROP(ToStringOfBytes, WholeQuartersOfAUnitReadBackExactly, ()) {
 
 RC_GTEST_PROP(ParseBytes, EveryCountBelowTwoToThe63ReadsBackFromItsDigits, (uint64_t bits)) {
   const uint64_t count = bits >> 1;
-  RC_ASSERT(BytesOf(std::to_string(count)) == count);
+  RC_ASSERT(BytesOf(std::to_string(count) + " B") == count);
 }
 
 TEST(ParseBytesPerSecond, KnowsBothKindsOfUnits) {

@@ -10,7 +10,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::StartsWith;
 
 const Claim* Find(const std::vector<Claim>& claims, const std::string& what) {
   for (const Claim& claim : claims) {
@@ -34,19 +33,23 @@ TEST(Claims, ASpeedIsTheRatioOfSimulatedRows) {
   EXPECT_EQ(claims[0].simulated, "15.25x");
   EXPECT_NEAR(*claims[0].error, 0.25, 1e-12);
   EXPECT_EQ(claims[0].error_text, "+25.0 %");
-  EXPECT_THAT(claims[0].note, StartsWith("judged"));
+  EXPECT_EQ(claims[0].agreement, Agreement::kMisses);
+  EXPECT_EQ(VerdictOf(claims[0]), "misses by 25.0 %");
+  EXPECT_EQ(claims[0].note, "");
 }
 
 TEST(Claims, SayWhichRowsWereFitted) {
-  const auto note = [](RowUse ours, RowUse other) {
+  const auto claim = [](RowUse ours, RowUse other) {
     const std::vector<ExperimentRun> runs = {MakeRun(
         "depth_scaling", {MakeRow({.id = "56 layers", .use = ours}),
                           MakeRow({.id = "56 layers", .system = "fsdp_offload", .use = other})})};
-    return CheckClaims(runs).at(0).note;
+    return CheckClaims(runs).at(0);
   };
-  EXPECT_THAT(note(RowUse::kJudged, RowUse::kFitted),
-              HasSubstr("partly fitted: 56 layers, fsdp_offload"));
-  EXPECT_THAT(note(RowUse::kFitted, RowUse::kFitted), HasSubstr("not a test"));
+  EXPECT_EQ(claim(RowUse::kJudged, RowUse::kFitted).note, "partly fitted: 56 layers, FSDP offload");
+  EXPECT_THAT(claim(RowUse::kFitted, RowUse::kFitted).note, HasSubstr("tests nothing"));
+  // 1.0x where 6.14x is claimed: a miss, unless nothing was tested.
+  EXPECT_THAT(VerdictOf(claim(RowUse::kJudged, RowUse::kFitted)), HasSubstr("misses by 83.7 %"));
+  EXPECT_EQ(VerdictOf(claim(RowUse::kFitted, RowUse::kFitted)), "fitted");
 }
 
 TEST(Claims, ChangesAreComparedInPoints) {
@@ -63,6 +66,24 @@ TEST(Claims, ChangesAreComparedInPoints) {
   EXPECT_EQ(claims[1].error_text, "0.0 points");
   EXPECT_EQ(claims[2].simulated, "+10.0 %");
   EXPECT_EQ(claims[2].error_text, "+19.7 points");
+  EXPECT_EQ(VerdictOf(claims[0]), "holds");
+  EXPECT_EQ(VerdictOf(claims[1]), "holds");
+  EXPECT_EQ(VerdictOf(claims[2]), "misses by 19.7 points");
+}
+
+TEST(Claims, AreCountedByVerdictWithoutThoseThatTestOrClaimNothing) {
+  const std::vector<Claim> claims = {{.agreement = Agreement::kHolds},
+                                     {.agreement = Agreement::kMisses},
+                                     {.agreement = Agreement::kMisses},
+                                     {.agreement = Agreement::kClose},
+                                     {.agreement = Agreement::kHolds, .is_fitted = true},
+                                     {.what = "not claimed"}};
+  const ClaimCounts counts = CountClaims(claims);
+  EXPECT_EQ(counts.holding, 1);
+  EXPECT_EQ(counts.close, 1);
+  EXPECT_EQ(counts.missing, 2);
+  EXPECT_EQ(counts.fitted, 1);
+  EXPECT_EQ(counts.judged(), 4);
 }
 
 TEST(Claims, WidthNeedsEveryWidthAndOthersThatRunOut) {
@@ -76,11 +97,11 @@ TEST(Claims, WidthNeedsEveryWidthAndOthersThatRunOut) {
   };
   const std::string trains = "trains at every width up to 5.0x";
   const std::string others = "the others run out of memory before 5.0x";
-  EXPECT_TRUE(*Find(claims(true, false), trains)->agrees);
-  EXPECT_TRUE(*Find(claims(true, false), others)->agrees);
-  EXPECT_FALSE(*Find(claims(false, false), trains)->agrees);
-  EXPECT_FALSE(*Find(claims(true, true), others)->agrees);
-  EXPECT_EQ(Find(claims(true, true), others)->note, "run out here: fsdp_offload");
+  EXPECT_EQ(VerdictOf(*Find(claims(true, false), trains)), "holds");
+  EXPECT_EQ(VerdictOf(*Find(claims(true, false), others)), "holds");
+  EXPECT_EQ(VerdictOf(*Find(claims(false, false), trains)), "misses");
+  EXPECT_EQ(VerdictOf(*Find(claims(true, true), others)), "misses");
+  EXPECT_EQ(Find(claims(true, true), others)->note, "run out of memory here: FSDP offload");
 }
 
 TEST(Claims, ALargeModelSaysByHowManyBytes) {
@@ -96,12 +117,13 @@ TEST(Claims, ALargeModelSaysByHowManyBytes) {
   const std::vector<Claim> claims = CheckClaims(runs);
   ASSERT_EQ(claims.size(), 2);
   EXPECT_EQ(claims[0].simulated, "no");
-  EXPECT_EQ(claims[0].error_text, "differs");
-  EXPECT_THAT(claims[0].note, HasSubstr("lacks 2,000,000,000 bytes"));
+  EXPECT_EQ(VerdictOf(claims[0]), "misses");
+  EXPECT_THAT(claims[0].note, HasSubstr("is short by 1.86 GiB"));
   EXPECT_THAT(claims[1].what, HasSubstr("8bit-moments"));
   EXPECT_EQ(claims[1].simulated, "yes");
   EXPECT_EQ(claims[1].error, std::nullopt);
-  EXPECT_THAT(claims[1].note, HasSubstr("left: 1,000,000,000,000 bytes"));
+  EXPECT_EQ(VerdictOf(claims[1]), "") << "the paper does not claim it";
+  EXPECT_EQ(claims[1].note, "leaves 931 GiB of host memory free");
 }
 
 // 2 and 4 GiB at 1 and 3 x 2^30 parameters: one byte a parameter, where 2 were published.

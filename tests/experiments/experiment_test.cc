@@ -58,6 +58,41 @@ TEST(Experiment, IsReadWithChartsBoundsAndRemarks) {
   EXPECT_EQ(experiment->rows.size(), 1);
 }
 
+TEST(Experiment, KnownMissesAreReadWithTheirReason) {
+  const absl::StatusOr<Experiment> experiment = ReadConfig(
+      R"({"title": "T", "summary": "S",
+          "misses": [{"rows": ["7B, megatrain"], "worst_percent": 91, "reason": "Odd."}]})");
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  ASSERT_EQ(experiment->bounds.misses.size(), 1);
+  const KnownMiss& miss = experiment->bounds.misses[0];
+  EXPECT_THAT(miss.rows, testing::ElementsAre("7B, megatrain"));
+  EXPECT_EQ(miss.worst, 91);
+  EXPECT_EQ(miss.reason, "Odd.");
+}
+
+// A bound of 92 % would call a figure that is 90 % off "within" it.
+TEST(Experiment, ABoundAboveTwentyPercentIsRefused) {
+  for (const char* key : {"mean_percent", "worst_percent", "system_mean_percent",
+                          "system_worst_percent", "worst_other_percent", "host_worst_percent"}) {
+    const auto config = [&](const char* percent) {
+      return StrCat(R"({"title": "T", "summary": "S", "bounds": {")", key, "\": ", percent, "}}");
+    };
+    EXPECT_TRUE(ReadConfig(config("20")).ok()) << key;
+    ExpectRefused(config("20.1"), StrCat("bounds.", key, ": needs at most 20 %"));
+  }
+}
+
+TEST(Experiment, AMissWithoutAReasonIsRefused) {
+  const auto config = [](const char* miss) {
+    return StrCat(R"({"title": "T", "summary": "S", "misses": )", miss, "}");
+  };
+  ExpectRefused(config(R"([{"rows": ["a"], "worst_percent": 91}])"), "misses[0].reason");
+  ExpectRefused(config(R"([{"rows": ["a"], "worst_percent": 91, "reason": ""}])"),
+                "misses[0].reason: needs a text");
+  ExpectRefused(config(R"([{"rows": ["a"], "reason": "b"}])"), "misses[0].worst_percent");
+  ExpectRefused(config("{}"), "misses: needs an array");
+}
+
 TEST(Experiment, WhatIsNotGivenIsNotJudged) {
   const Experiment experiment = *ReadConfig(R"({"title": "T", "summary": "S"})");
   EXPECT_EQ(experiment.bounds.mean, std::nullopt);

@@ -294,8 +294,8 @@ TEST(MeasuredReport, HasTheTablesChartsAndFiles) {
   const std::string& page = files["report.html"];
   for (const std::string text :
        {"Made &lt;here&gt;", "a &lt;machine&gt;", "simulated step", "measured step", "-31.0 %",
-        "Link held to 0.5 GB/s", "A reason.", "A remark.", "NOT as row 1",
-        "Violated: row 2: losses", "as row 1"}) {
+        "Link held to 0.5 GB/s", "A reason.", "A remark.", "NOT as row 1", "Failed: row 2: losses",
+        "as row 1"}) {
     EXPECT_THAT(page, HasSubstr(text));
   }
   EXPECT_THAT(page, Not(HasSubstr("Nothing here was measured")));

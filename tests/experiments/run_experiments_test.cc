@@ -36,6 +36,9 @@ TEST(RunExperiments, AllStayWithinTheBoundsOfTheirConfigs) {
     EXPECT_EQ(run.summary.sound.rows > 0, bounds.mean && bounds.worst) << run.experiment.name;
     EXPECT_EQ(run.summary.host.rows > 0, bounds.host_worst.has_value()) << run.experiment.name;
     EXPECT_EQ(run.summary.other.rows > 0, bounds.worst_other.has_value()) << run.experiment.name;
+    for (const MissedRow& missed : run.summary.missed) {
+      EXPECT_NE(missed.reason, "") << NameOf(run.rows[missed.row].result.row);
+    }
     machines += run.largest.size();
   }
   EXPECT_EQ(machines, MachineNames().size());
@@ -95,11 +98,11 @@ TEST(RunExperiments, TheAblationsRowsShareARunOfHorizon) {
 TEST(RunExperiments, ViolationsAreNamedByExperiment) {
   const std::vector<ExperimentRun> runs = {
       MakeRun("good", {MakeRow({})}, {.worst = 1}),
-      MakeRun("bad", {MakeRow({.id = "a", .simulated = 150})}, {.mean = 10, .worst = 20})};
+      MakeRun("bad", {MakeRow({.id = "a", .simulated = 118})}, {.mean = 10, .worst = 15})};
   EXPECT_THAT(
       ViolationsOf(runs),
-      ElementsAre("bad: mean error of sound rows is 50.0 %, the bound is 10 %",
-                  "bad: worst error of a sound row is 50.0 %, the bound is 20 % (a, megatrain)"));
+      ElementsAre("bad: mean error of sound rows is 18.0 %, the bound is 10 %",
+                  "bad: worst error of a sound row is 18.0 %, the bound is 15 % (a, megatrain)"));
 }
 
 TEST(RunExperiments, AllTogetherAreSummarizedByRowAndWithoutBounds) {
@@ -111,6 +114,8 @@ TEST(RunExperiments, AllTogetherAreSummarizedByRowAndWithoutBounds) {
   EXPECT_EQ(all.sound.rows, 3);
   EXPECT_NEAR(all.sound.mean, 0.2, 1e-12);
   EXPECT_EQ(all.wrong_status.size(), 1);
+  EXPECT_EQ(all.holding, 2);
+  EXPECT_EQ(all.missed.size(), 1);
   EXPECT_THAT(all.violations, IsEmpty());
 }
 

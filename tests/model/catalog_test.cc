@@ -102,8 +102,42 @@ TEST(Catalog, FindsNamesInAnyCase) {
   ASSERT_NE(FindInCatalog("Qwen2.5-7B"), nullptr);
   EXPECT_EQ(FindInCatalog("Qwen2.5-7B")->name, "qwen2.5-7b");
   EXPECT_EQ(FindInCatalog("qwen2.5-7"), nullptr);
-  EXPECT_EQ(FindInCatalog("qwen2.5-7b "), nullptr);
+  EXPECT_EQ(FindInCatalog("qwen2.5-7b "), FindCatalogName("qwen2.5-7b"));
   EXPECT_EQ(FindInCatalog(""), nullptr);
+}
+
+TEST(FindInCatalog, UnderstandsNamesAndIdsAsPeopleTypeThem) {
+  for (const char* typed :
+       {"Qwen2.5 7B", "qwen2.5_7b", "Qwen2.5-7B-Instruct", "qwen/qwen2.5-7b-instruct",
+        "https://huggingface.co/Qwen/Qwen2.5-7B", "hf.co/Qwen/Qwen2.5-7B-Instruct"}) {
+    const CatalogEntry* entry = FindInCatalog(typed);
+    ASSERT_NE(entry, nullptr) << typed;
+    EXPECT_EQ(entry->name, "qwen2.5-7b") << typed;
+  }
+  EXPECT_EQ(FindInCatalog("llama3.1-8b"), FindCatalogName("llama-3.1-8b"));
+}
+
+// A model that resembles one of the catalog may have another shape.
+TEST(FindInCatalog, TakesNoOtherModelForTheOneThatIsMeant) {
+  for (const char* typed :
+       {"qwen2-57b", "qwen257b", "unsloth/Llama-3.1-8B-Instruct", "Qwen2.5-7B-Instruct-1M",
+        "llama-8b", "Qwen/", "/", "-", "https://huggingface.co/", "Qwen/Qwen2.5"}) {
+    EXPECT_EQ(FindInCatalog(typed), nullptr) << typed;
+  }
+}
+
+// Otherwise one of two models would be taken silently.
+TEST(FindInCatalog, NoTwoModelsHaveOneSpelling) {
+  for (const CatalogEntry& entry : Catalog()) {
+    std::string spaced(entry.name);
+    std::replace(spaced.begin(), spaced.end(), '-', ' ');
+    EXPECT_EQ(FindInCatalog(spaced), &entry) << spaced;
+  }
+  for (const CatalogId& id : CatalogIds()) {
+    const std::string_view model = id.id.substr(id.id.find('/') + 1);
+    ASSERT_NE(FindInCatalog(model), nullptr) << model;
+    EXPECT_EQ(FindInCatalog(model)->name, id.name) << model;
+  }
 }
 
 TEST(Catalog, FindsHuggingFaceIdsInAnyCase) {

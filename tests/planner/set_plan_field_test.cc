@@ -46,7 +46,7 @@ TEST(SetPlanField, ShortNamesStandForTheirFields) {
 
 TEST(SetPlanField, EveryFieldCanBeSet) {
   EXPECT_EQ(Set("chunk_bytes=256MiB", "chunk_bytes"), (StreamPlan{.chunk_bytes = 256_MiB}));
-  EXPECT_EQ(Set("chunk_bytes=1048576", "chunk_bytes"), (StreamPlan{.chunk_bytes = 1_MiB}));
+  EXPECT_EQ(Set("chunk_bytes=1048576B", "chunk_bytes"), (StreamPlan{.chunk_bytes = 1_MiB}));
   EXPECT_EQ(Set("buffer_depth=3", "buffer_depth"), (StreamPlan{.buffer_depth = 3}));
   EXPECT_EQ(Set("resident_chunks=0", "resident_chunks"), StreamPlan{});
   EXPECT_EQ(Set("resident_chunks=2", "resident_chunks"), (StreamPlan{.resident_chunks = 2}));
@@ -119,6 +119,9 @@ TEST(SetPlanField, ABadValueIsRefusedWithWhatWouldBeRight) {
   EXPECT_THAT(Refusal("recompute=1"), HasSubstr("true or false"));
   EXPECT_THAT(Refusal("recompute=\"true\""), HasSubstr("recompute"));
   EXPECT_THAT(Refusal("chunk_bytes=256Mib"), HasSubstr("chunk_bytes"));
+  EXPECT_EQ(Refusal("chunk_bytes=256"),
+            "--set chunk_bytes=256: chunk_bytes: \"256\" is a number without a unit; write 256GiB, "
+            "256MiB or 256B (bytes)");
   EXPECT_THAT(Refusal("buffer_depth=[2]"), HasSubstr("buffer_depth"));
   EXPECT_THAT(Refusal("buffer_depth=null"), HasSubstr("buffer_depth"));
 }
@@ -128,7 +131,7 @@ TEST(SetPlanField, AValueOutOfRangeIsRefused) {
   EXPECT_THAT(Refusal("K=-1"), HasSubstr("anchor_interval"));
   EXPECT_THAT(Refusal("resident_chunks=-1"), HasSubstr("resident_chunks"));
   EXPECT_THAT(Refusal("host_threads=4097"), HasSubstr("host_threads"));
-  EXPECT_THAT(Refusal("chunk_bytes=0"), HasSubstr("chunk_bytes"));
+  EXPECT_THAT(Refusal("chunk_bytes=0B"), HasSubstr("chunk_bytes"));
   EXPECT_THAT(Refusal("depth=99999999999999999999"), HasSubstr("buffer_depth"));
 }
 

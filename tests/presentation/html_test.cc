@@ -113,6 +113,37 @@ TEST(HtmlPage, SectionsHaveDifferentIdsWhateverTheirHeadings) {
 
 TEST(HtmlPage, WithoutSectionsThereAreNoContents) {
   EXPECT_EQ(CountOf(HtmlPage("t").Render(), "<nav>"), 0);
+  HtmlPage page("t");
+  page.AddContents();
+  EXPECT_EQ(CountOf(page.Render(), "<nav>"), 0);
+}
+
+TEST(HtmlPage, TheContentsStandWhereTheyAreAskedForAndListAllSections) {
+  HtmlPage page("t");
+  page.AddSection("First");
+  page.AddContents();
+  page.AddSection("Second");
+  const std::string html = page.Render();
+  EXPECT_EQ(CountOf(html, "<nav>"), 1);
+  EXPECT_LT(html.find("First</h2>"), html.find("<nav>"));
+  EXPECT_LT(html.find("<nav>"), html.find("Second</h2>"));
+  EXPECT_THAT(AttributeValues(html, "href"), ElementsAre("#first", "#second"));
+  page.AddContents();
+  const std::string at_the_end = page.Render();
+  EXPECT_LT(at_the_end.find("Second</h2>"), at_the_end.find("<nav>"));
+  EXPECT_EQ(CountOf(at_the_end, "<nav>"), 1);
+  EXPECT_EQ(XmlProblem(at_the_end), "");
+}
+
+TEST(HtmlPage, AFigureMayHaveADrawingForNarrowScreens) {
+  HtmlPage page("t");
+  page.AddFigure("<svg class=\"a\"/>", "<svg class=\"b\"/>", "Both");
+  const std::string html = page.Render();
+  EXPECT_EQ(XmlProblem(html), "");
+  EXPECT_THAT(html, HasSubstr("<div class=\"wide\"><svg class=\"a\"/></div>"
+                              "<div class=\"narrow\"><svg class=\"b\"/></div>"
+                              "<figcaption>Both</figcaption>"));
+  EXPECT_THAT(html, HasSubstr(".narrow { display: none; }"));
 }
 
 TEST(HtmlPage, EveryTextIsEscaped) {

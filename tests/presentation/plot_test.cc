@@ -185,6 +185,34 @@ TEST(Plot, LongNamesMoveTheLegendBelowAndManyMakeTheCanvasTaller) {
   EXPECT_EQ(CountOf(many, "class=\"legend\""), 40);
 }
 
+// One unit is about a pixel of a phone: nothing smaller than 12 and no label on another.
+TEST(Plot, ANarrowOneIsForAPhone) {
+  Plot plot = Sample();
+  plot.is_narrow = true;
+  plot.series[0].name = std::string(100, 'n');
+  plot.series[0].points.emplace_back(1 << 20, 100);
+  const std::string svg = DrawSvg(plot);
+  EXPECT_EQ(XmlProblem(svg), "");
+  EXPECT_THAT(svg, HasSubstr("viewBox=\"0 0 320 "));
+  static const std::regex kSize("font-size=\"([0-9.]+)\"");
+  for (std::sregex_iterator at(svg.begin(), svg.end(), kSize), end; at != end; ++at) {
+    EXPECT_GE(std::stod((*at)[1]), 12);
+  }
+  static const std::regex kMiddle("<text x=\"([0-9.]+)\" y=\"([0-9.]+)\" text-anchor=\"middle\"");
+  double last_x = -100;
+  double last_y = 0;
+  for (std::sregex_iterator at(svg.begin(), svg.end(), kMiddle), end; at != end; ++at) {
+    const double x = std::stod((*at)[1]);
+    const double y = std::stod((*at)[2]);
+    if (y == last_y) {
+      EXPECT_GT(x - last_x, 36) << "labels lie on each other";
+    }
+    last_x = x;
+    last_y = y;
+    EXPECT_LE(x, 320);
+  }
+}
+
 TEST(Plot, TextsTooLongForTheCanvasAreCutAndKeptAsTooltip) {
   Plot plot = OneSeries({{1, 1}});
   plot.title = std::string(300, 'w');

@@ -56,6 +56,20 @@ TEST_F(RunViewTest, ReadsWhatARunLeaves) {
             static_cast<size_t>(view->timelines->operations()));
 }
 
+// Lines of older versions have neither; the run that goes on has both from then on.
+TEST_F(RunViewTest, ReadsEpochAndTrainedTokensWhereLinesHaveThem) {
+  std::string lines = Read("metrics.jsonl");
+  lines.replace(lines.rfind("\"tokens\": 64,"), 13,
+                "\"epoch\": 1.5, \"tokens\": 64, \"trained_tokens\": 170,");
+  Write("metrics.jsonl", lines);
+  const absl::StatusOr<RunView> view = ReadRun(*io_, folder_);
+  ASSERT_TRUE(view.ok()) << view.status();
+  EXPECT_FALSE(view->metrics.lines()[1].epoch.has_value());
+  EXPECT_FALSE(view->metrics.lines()[1].trained_tokens.has_value());
+  EXPECT_EQ(view->metrics.lines()[2].epoch, 1.5);
+  EXPECT_EQ(view->metrics.lines()[2].trained_tokens, 170);
+}
+
 TEST_F(RunViewTest, ReadsHowTheMachinesSpeedChangedMeanwhile) {
   EXPECT_FALSE(ReadRun(*io_, folder_)->outcome->speed_change.has_value());
   std::string text = MadeOutcome(3);

@@ -57,6 +57,10 @@ TEST(ViewJson, ARunHasBothTimelinesAndItsFiguresUnrounded) {
   for (const char* key : {"name", "lane", "kind", "bytes"}) {
     EXPECT_EQ(Length(At(root, {"timelines", "operations", key})), operations) << key;
   }
+  // A family for each kind, and a name for each family.
+  EXPECT_EQ(Length(At(root, {"timelines", "families"})), 6u);
+  EXPECT_EQ(Length(At(root, {"timelines", "family_of_kind"})),
+            Length(At(root, {"timelines", "kinds"})));
   for (const char* half : {"predicted", "measured"}) {
     for (const char* key : {"start_ns", "end_ns", "awaited"}) {
       EXPECT_EQ(Length(At(root, {"timelines", half, key})), operations) << half << key;
@@ -68,6 +72,21 @@ TEST(ViewJson, ARunHasBothTimelinesAndItsFiguresUnrounded) {
   EXPECT_EQ(Length(At(root, {"missed_most"})), 1u);
   EXPECT_EQ(*At(root, {"machine", "name"}).As<std::string>(), view->machine.name);
   EXPECT_EQ(*At(root, {"plan", "buffer_depth"}).As<int64_t>(), view->plan.buffer_depth);
+}
+
+TEST(ViewJson, TheEpochIsThereWhereTheLastStepSaysIt) {
+  const std::unique_ptr<Io> io = MakePosixIo();
+  absl::StatusOr<RunView> view = ReadRun(*io, MadeRun(*io));
+  ASSERT_TRUE(view.ok()) << view.status();
+  EXPECT_EQ(Parse(*view).root.Find("epoch"), nullptr);
+  StepMetrics line = view->metrics.lines().back();
+  ++line.step;
+  line.epoch = 0.25;
+  line.trained_tokens = 170;
+  view->metrics.Add(line);
+  const Document document = Parse(*view);
+  EXPECT_EQ(Number(At(document.root, {"epoch"})), 0.25);
+  EXPECT_EQ(Number(At(document.root, {"trained_tokens"})), 170);
 }
 
 // What a memory holds never passes what is laid out for it, and something is always there.

@@ -1,5 +1,5 @@
 # Sourced by the tests of the launchers: a copy of the scripts in a repository of its own, on a
-# machine whose bazel, dpkg-query, apt-get, sudo and id are stand-ins that write down how they were
+# machine whose bazel, dpkg-query, apt-get, apt-cache, sudo and id are stand-ins that write down how they were
 # called. What they answer is set by files in $machine.
 
 failures=0
@@ -44,6 +44,12 @@ for package in "${@:4}"; do
   grep -qx -- "$package" "$machine/not_installed" || echo "installed $package"
 done
 END
+stand_in apt-cache <<'END'
+[[ $1 == policy ]] || exit 1
+candidate='(none)'
+! grep -qx -- "$2" "$machine/known" 2>/dev/null || candidate=1.0-1
+printf '%s:\n  Installed: (none)\n  Candidate: %s\n' "$2" "$candidate"
+END
 stand_in apt-get <<'END'
 [[ -e $machine/apt_fails ]] && exit 100
 [[ $1 == install ]] && : >"$machine/not_installed"
@@ -77,7 +83,7 @@ END
 
 # A machine that has everything, a user who is root.
 reset_machine() {
-  rm -f "$machine"/{calls,apt_fails,sudo_refuses,build_fails,query_fails}
+  rm -f "$machine"/{calls,known,apt_fails,sudo_refuses,build_fails,query_fails}
   : >"$machine/not_installed"
   : >"$machine/calls"
   echo 0 >"$machine/uid"

@@ -124,6 +124,20 @@ run "$repository/horizon" x
 expect 'root installs what running needs' 1 "$(calls 'apt-get install .* g++ libabsl-dev$')"
 expect 'and goes on' 42 "$code"
 
+# What is called otherwise in another release.
+lacking g++ libboost-json1.81-dev libboost-json1.83-dev libboost-json1.88-dev
+printf 'libboost-json1.88-dev\nlibboost-json1.83-dev\n' >"$machine/known"
+run "$repository/horizon" x
+expect 'the first name that the release has' 1 \
+  "$(calls 'apt-get install .* g++ libboost-json1.83-dev$')"
+expect 'and goes on' 42 "$code"
+lacking libboost-json1.81-dev libboost-json1.83-dev
+run "$repository/horizon" x
+expect 'any of the names does' 0 "$(calls 'apt-get')"
+lacking libboost-json1.81-dev libboost-json1.83-dev libboost-json1.88-dev
+run "$repository/horizon" x
+expect 'lists that know none' 1 "$(calls 'apt-get install .* libboost-json1.81-dev$')"
+
 lacking g++
 echo 1000 >"$machine/uid"
 run "$repository/horizon" x
@@ -149,7 +163,7 @@ expect 'no network: no build' 0 "$(calls 'bazel')"
 
 lacking bazel-bootstrap
 rm "$machine/bin/apt-get"
-mkdir -p "$machine/few" && for tool in bash awk cat dirname readlink find sort cksum env mkdir grep; do
+mkdir -p "$machine/few" && for tool in bash awk cat dirname readlink find sort cksum env mkdir grep sed; do
   ln -sf "$(PATH=/usr/bin:/bin command -v "$tool")" "$machine/few/$tool"
 done
 PATH="$machine/bin:$machine/few" run "$repository/horizon" x

@@ -6,7 +6,7 @@ set -uo pipefail
 source tests/tools/fake_machine.sh
 reset_machine
 mkdir -p "$repository/tools/cuda" "$machine/bazel-bin/app" "$machine/base/external/cuda"
-cp -L tools/release.sh "$repository/tools/"
+cp -L tools/release.sh tools/wheel.sh "$repository/tools/"
 cp -L tools/cuda/device_code.awk "$repository/tools/cuda/"
 chmod +x "$repository/tools/release.sh"
 echo 'inline constexpr char kVersion[] = "1.2.3";' >"$repository/app/version.h"
@@ -69,7 +69,7 @@ whole=(2:75 2:120 1:120)
 
 # make_program VERSION [OPTION...]: what Bazel "builds", of the device code in $machine/fatbin.
 make_program() {
-  local beside='-Wl,--disable-new-dtags,-rpath,$ORIGIN/../lib'
+  local beside='-Wl,--disable-new-dtags,-rpath,$ORIGIN/../lib/horizon'
   printf '%s\n' 'extern "C" int puts(const char*);' 'const char* volatile opens = "libcublasLt.so.13";' \
     "const char* volatile blas = \"${blas-libopenblas.so.0}\";" \
     "int main() { puts(\"horizon $1\"); }" >"$machine/program.cc"
@@ -110,12 +110,12 @@ tar -C "$TEST_TMPDIR" -xzf "$TEST_TMPDIR/folder/$name.tar.gz"
 expect 'what is inside' 'README
 SHA256SUMS
 bin/horizon
-lib/libcublasLt.so.13
-lib/libgcc_s.so.1
-lib/libgfortran.so.5
-lib/libopenblas.so.0
-lib/libquadmath.so.0
-lib/libstdc++.so.6' "$(cd "$TEST_TMPDIR/$name" && find . -type f ! -path './licenses/*' |
+lib/horizon/libcublasLt.so.13
+lib/horizon/libgcc_s.so.1
+lib/horizon/libgfortran.so.5
+lib/horizon/libopenblas.so.0
+lib/horizon/libquadmath.so.0
+lib/horizon/libstdc++.so.6' "$(cd "$TEST_TMPDIR/$name" && find . -type f ! -path './licenses/*' |
   sed 's/^..//' | LC_ALL=C sort)"
 expect 'it runs' 'horizon 1.2.3' "$(env -i "$TEST_TMPDIR/$name/bin/horizon")"
 licenses=$(cd "$TEST_TMPDIR/$name/licenses" && printf '%s ' *)
@@ -181,6 +181,48 @@ make_toolkit
 export HORIZON_NO_CUDA=1
 refused 'no CUDA wanted' 'HORIZON_NO_CUDA' 3
 unset HORIZON_NO_CUDA
+
+# Wheels.
+wheel=horizon-1.2.3-py3-none-manylinux_2_
+run --wheel
+expect 'a wheel' 0 "$code"
+[[ $code == 0 ]] || printf '%s\n' "$err"
+expect_part 'its name says which glibc' "$wheel" "$files"
+expect 'one file' 1 "$(wc -l <<<"$files")"
+unzip -q -o "$TEST_TMPDIR/folder/$files" -d "$TEST_TMPDIR/wheel"
+expect 'what is inside a wheel' 'horizon-1.2.3.data/data/lib/horizon/libgcc_s.so.1
+horizon-1.2.3.data/data/lib/horizon/libgfortran.so.5
+horizon-1.2.3.data/data/lib/horizon/libopenblas.so.0
+horizon-1.2.3.data/data/lib/horizon/libquadmath.so.0
+horizon-1.2.3.data/data/lib/horizon/libstdc++.so.6
+horizon-1.2.3.data/scripts/horizon
+horizon-1.2.3.dist-info/METADATA
+horizon-1.2.3.dist-info/RECORD
+horizon-1.2.3.dist-info/WHEEL' "$(cd "$TEST_TMPDIR/wheel" && find . -type f ! -path '*/licenses/*' |
+  sed 's/^..//' | LC_ALL=C sort)"
+expect 'files and RECORD' "$(cd "$TEST_TMPDIR/wheel" && find . -type f | sed 's/^..//' | LC_ALL=C sort)" \
+  "$(cut -d , -f 1 "$TEST_TMPDIR/wheel/horizon-1.2.3.dist-info/RECORD" | LC_ALL=C sort)"
+expect_part 'not for any platform' 'Root-Is-Purelib: false' \
+  "$(<"$TEST_TMPDIR/wheel/horizon-1.2.3.dist-info/WHEEL")"
+expect_part 'the tag is that of its name' "Tag: ${files:14:-4}" \
+  "$(<"$TEST_TMPDIR/wheel/horizon-1.2.3.dist-info/WHEEL")"
+expect_part 'which device code' 'sm_75 sm_120 ptx_120' \
+  "$(<"$TEST_TMPDIR/wheel/horizon-1.2.3.dist-info/METADATA")"
+first=$(sha256sum <"$TEST_TMPDIR/folder/$files")
+run --wheel
+expect 'the same wheel again' "$first" "$(sha256sum <"$TEST_TMPDIR/folder/$files")"
+make_program 1.2.4
+run --wheel
+expect 'a wheel of another version' 1 "$code"
+expect_part 'is refused' "'horizon 1.2.4', not 1.2.3" "$err"
+cp "$machine/plain" "$machine/bazel-bin/app/horizon"
+make_program 1.2.3
+sed -i 's/True/False/' "$machine/base/external/cuda/defs.bzl"
+run --wheel
+expect 'a wheel without nvcc' 0 "$code"
+expect_part 'is said to have no device code' 'no device code' "$out"
+make_toolkit
+
 run --quickly
 expect 'an unknown option' 2 "$code"
 run one

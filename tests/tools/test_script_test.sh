@@ -65,9 +65,14 @@ expect 'long: kernels for all architectures' 1 \
   "$(calls 'bazel test .*--config=release .*-- //tests/kernels/cuda:resource_usage_test$')"
 expect 'long: a release' 1 "$(calls 'release --without-cublas ')"
 expect 'long: fuzzing' 1 "$(calls 'fuzz 60$')"
-expect 'long ones run' 0 "$(calls 'bazel test .*-long')"
+expect 'long ones run' 1 "$(calls 'bazel test .*--test_tag_filters=-manual,-benchmark,-gpu -- //\.\.\.$')"
+expect 'long: the repetitions leave long ones out' 4 "$(calls 'bazel test .*-gpu,-long ')"
 expect 'long: without CUDA' 1 "$(calls 'bazel test .*--repo_env=HORIZON_NO_CUDA=1')"
-expect 'long: sanitizers' 2 "$(calls 'bazel test .*--config=[at]san .*-- //tests/\.\.\.$')"
+expect 'long: memory sanitizers' 1 "$(calls 'bazel test .*--config=asan .*-- //tests/\.\.\.$')"
+expect 'long: the thread sanitizer' 1 \
+  "$(calls 'bazel test .*--config=tsan .*-- //tests/a:a_test //tests/b:b_test$')"
+expect 'long: where there are threads' 1 \
+  "$(calls 'bazel query .*rdeps(//tests/\.\.\., //common/threads/\.\.\.)')"
 HORIZON_FUZZ_SECONDS=7 run --long
 expect 'long: fuzzing as long as asked' 1 "$(calls 'fuzz 7$')"
 printf '//tests/a:a_fuzz_test: 5 runs\n4 passed, 1 failed\n' >"$machine/fuzz"
@@ -83,6 +88,20 @@ expect 'long: a release that fails' '25 passed, 1 failed; 1' "$last; $code"
 echo 3 >"$machine/release"
 run --long
 expect 'long: no nvcc for a release' '25 passed, 0 failed, 1 skipped; 0' "$last; $code"
+echo 0 >"$machine/release"
+run --part asan
+expect 'one part' '4 passed, 0 failed; 0' "$last; $code"
+expect 'one part runs nothing else' 1 "$(calls 'bazel test')"
+expect_part 'and says which it was' 'asan: 4 passed, 0 failed' "$err"
+run --part tsan --part fuzz
+expect 'two parts' '9 passed, 0 failed; 0' "$last; $code"
+run --part asan b_test
+expect 'a part with a filter' '2 passed, 0 failed; 0' "$last; $code"
+run --part msan
+expect 'no such part' 2 "$code"
+expect_part 'and what there is' 'suite no-cuda asan tsan architectures release fuzz' "$err"
+run --long --part
+expect 'no part' 2 "$code"
 run --long b_test
 expect 'long with filter: one suite' '2 passed, 0 failed; 0' "$last; $code"
 

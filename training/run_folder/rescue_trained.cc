@@ -72,7 +72,7 @@ absl::Status RescueTrained(const TrainingContext& context, const TrainingSetting
   return WithMessage(
       summary.folder_lost,
       StrCat(summary.folder_lost.message(), "; training stopped after step ", summary.steps, " of ",
-             settings.job.steps, ". ", kept, ". ", WhatIsLeft(io, moved_to, summary.steps)));
+             begun.job().steps, ". ", kept, ". ", WhatIsLeft(io, moved_to, summary.steps)));
 }
 
 }  // namespace horizon

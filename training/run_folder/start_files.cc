@@ -9,6 +9,7 @@
 #include "common/text/str_cat.h"
 #include "runtime/checkpoint/checkpoint_names.h"
 #include "runtime/checkpoint/remove_folder.h"
+#include "runtime/loop/tensorboard_sink.h"
 #include "schedule/load_files.h"
 
 namespace horizon {
@@ -25,6 +26,8 @@ constexpr std::string_view kLineFiles[] = {"metrics.jsonl", "eval.jsonl"};
 
 // A start file, or one that was being written when the process was killed.
 bool IsStartFile(std::string_view name) {
+  // Begun just before the first line of metrics.jsonl, without which it is worthless.
+  if (name.starts_with(kEventFilePrefix)) return true;
   return std::any_of(std::begin(kStartFiles), std::end(kStartFiles), [&](std::string_view file) {
     return name == file || name.starts_with(StrCat(file, ".tmp-"));
   });

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -67,7 +69,21 @@ std::string FirstSigns(std::string_view head) {
   return signs;
 }
 
+template <size_t kCount>
+bool IsOneOf(std::string_view word, const std::string_view (&words)[kCount]) {
+  return std::find(std::begin(words), std::end(words), word) != std::end(words);
+}
+
 }  // namespace
+
+DataFileName NameOf(const std::string& path) {
+  constexpr std::string_view kData[] = {"jsonl", "ndjson", "json", "txt", "md"};
+  constexpr std::string_view kToConvert[] = {"parquet", "arrow", "feather", "csv", "tsv",
+                                             "gz",      "zst",   "bz2",     "xz",  "zip"};
+  const std::string ending = EndingOf(path);
+  if (IsOneOf(ending, kData)) return DataFileName::kData;
+  return IsOneOf(ending, kToConvert) ? DataFileName::kToConvert : DataFileName::kOther;
+}
 
 absl::StatusOr<DataLayout> RecogniseLayout(const std::string& path, std::string_view head) {
   const std::string ending = EndingOf(path);

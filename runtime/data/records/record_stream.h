@@ -27,6 +27,11 @@ enum class DataLayout {
 // compressed and other binary files, UTF-16.
 absl::StatusOr<DataLayout> RecogniseLayout(const std::string& path, std::string_view head);
 
+// What the extension of a file says about it: data, data in a format that has to be converted
+// first (.parquet, .csv, .gz, ...), or something else.
+enum class DataFileName { kData, kToConvert, kOther };
+DataFileName NameOf(const std::string& path);
+
 // One record of a data file.
 struct DataRecord {
   // The JSON text of one value, in which bytes that are not UTF-8 are replaced by U+FFFD; or a

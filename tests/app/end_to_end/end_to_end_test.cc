@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <sstream>
 #include <string>
 
 #include "common/documents/json.h"
@@ -47,13 +49,36 @@ TEST(Horizon, ExplainsItself) {
   const ProcessResult alone = RunShell("\"$horizon\"");
   EXPECT_EQ(alone.exit_code, 0);
   EXPECT_EQ(alone.err, "");
-  EXPECT_THAT(alone.out, HasSubstr("Commands:\n"));
+  EXPECT_THAT(alone.out, HasSubstr("\nPlan:\n  plan "));
   EXPECT_EQ(RunShell("\"$horizon\" help").out, alone.out);
   EXPECT_EQ(RunShell("\"$horizon\" --help").out, alone.out);
   const ProcessResult model = RunShell("\"$horizon\" help model");
   EXPECT_EQ(model.exit_code, 0);
-  EXPECT_THAT(model.out, HasSubstr("--batch SEQUENCES (=1)"));
+  EXPECT_THAT(
+      model.out,
+      HasSubstr("  --batch SEQUENCES  Sequences that go through the model at once (default 1)\n"));
   EXPECT_EQ(RunShell("\"$horizon\" model --help").out, model.out);
+  EXPECT_EQ(RunShell("\"$horizon\" model -h").out, model.out);
+  EXPECT_EQ(RunShell("\"$horizon\" -h model").out, model.out);
+}
+
+TEST(Horizon, FitsItsHelpToTheColumnsThatTheEnvironmentNames) {
+  const auto longest = [](const std::string& text) {
+    size_t most = 0;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) most = std::max(most, line.size());
+    return most;
+  };
+  const std::string help = "\"$horizon\" help train";
+  const std::string usual = RunShell(help).out;
+  EXPECT_LE(longest(usual), 80U);
+  EXPECT_EQ(RunShell("COLUMNS=80 " + help).out, usual);
+  const size_t wide = longest(RunShell("COLUMNS=100 " + help).out);
+  EXPECT_LE(wide, 100U);
+  EXPECT_GT(wide, 80U);
+  for (const char* bad : {"0", "-5", "wide", ""}) {
+    EXPECT_EQ(RunShell("COLUMNS=" + std::string(bad) + " " + help).out, usual) << bad;
+  }
 }
 
 TEST(Horizon, TellsItsVersion) {
@@ -191,7 +216,7 @@ TEST(Horizon, WritesNoColourToAFile) {
 
 TEST(Horizon, ColoursATerminalUnlessToldNotTo) {
   // `script` gives the program a terminal.
-  const ProcessResult colour = RunShell("script -qec \"'$horizon' modle\" /dev/null");
+  const ProcessResult colour = RunShell("TERM=xterm script -qec \"'$horizon' modle\" /dev/null");
   EXPECT_THAT(colour.out, HasSubstr("error:\x1b[0m "));
   const ProcessResult plain = RunShell("NO_COLOR=1 script -qec \"'$horizon' modle\" /dev/null");
   EXPECT_THAT(plain.out, HasSubstr("did you mean"));

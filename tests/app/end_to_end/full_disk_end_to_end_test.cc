@@ -6,6 +6,7 @@
 #include <string>
 
 #include "common/text/str_cat.h"
+#include "tests/app/support/event_files.h"
 #include "tests/app/support/run_program.h"
 #include "tests/app/support/watched_run.h"
 
@@ -44,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(Means, FullDisk, testing::Values("tmpfs", "limit"),
 TEST_P(FullDisk, ARunGoesOnAndWritesEverythingWhenThereIsRoomAgain) {
   PrepareWatchedRun();
   const ProcessResult result = Watch(StrCat("means=", GetParam(), kDisk, R"sh(
-start --output disk/run
+start --output disk/run --metrics tensorboard
 await 'saved step 10 '; fill
 await 'are kept in memory'; await 'was not saved'; free
 await 'is written again; no line is lost'
@@ -55,13 +56,16 @@ steps=$(wc -l <disk/run/metrics.jsonl)
 grep "after step $steps of" err
 "$horizon" checkpoint verify disk/run >/dev/null; echo "verify $?"
 "$horizon" train --config job.yaml --output disk/run --resume auto --steps $((steps + 3)) \
+  --metrics tensorboard \
   >/dev/null 2>>err; echo "resumed $?"
 whole_lines disk/run/metrics.jsonl
-grep -c 'are kept in memory' err; ls disk/run)sh"));
+grep -c 'metrics.jsonl are kept in memory' err; ls disk/run
+rm -rf kept; mkdir kept; cp disk/run/events* disk/run/metrics.jsonl kept)sh"));
   EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
   EXPECT_THAT(result.out,
               AllOf(HasSubstr("code 75\n"), HasSubstr("error: stopped by a signal"),
                     HasSubstr("verify 0\n"), HasSubstr("resumed 0\n1\n"), HasSubstr("\nmodel\n")));
+  EXPECT_EQ(ScalarsOf("kept")["train/loss"], FiguresOf("kept/metrics.jsonl", "loss"));
 }
 
 TEST_P(FullDisk, ARunWhoseEndFindsNoRoomSaysWhatIsKept) {

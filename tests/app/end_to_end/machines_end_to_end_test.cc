@@ -91,6 +91,53 @@ TEST(Machines, AFileMadeFromOneIsAMachine) {
   EXPECT_THAT(made.out, HasSubstr("\ncores: 6 on 1 NUMA node\n"));
 }
 
+TEST(Machines, OneOfYourOwnIsMadeFromAnother) {
+  const ProcessResult made = RunShell(
+      "set -e; \"$horizon\" machines --from rtx4090 --host-memory 256GiB --dram 300GB/s --link "
+      "20GB/s "
+      "--cores 24 --name my-box --output box.json\n"
+      "\"$horizon\" machines box.json");
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(made.err, HasSubstr("wrote box.json; use it as --machine box.json"));
+  EXPECT_THAT(
+      made.out,
+      StartsWith("my-box: from rtx4090: RTX 4090 with 24 GB GDDR6X in a desktop with 128 GiB; with "
+                 "256 GiB of host memory, DRAM of 300 GB/s, a link of 20 GB/s, 24 cores\n"));
+  EXPECT_THAT(made.out, HasSubstr("given to 'horizon machines --from rtx4090'"));
+  const Document box = *ParseJson("box.json", RunShell("cat box.json").out);
+  const Value* host = box.root.Find("host");
+  ASSERT_NE(host, nullptr);
+  EXPECT_EQ(*host->Find("cores")->As<int64_t>(), 24);
+  for (const char* changed : {"memory_bytes", "dram", "pack"}) {
+    EXPECT_THAT(*host->Find(changed)->Find("source")->As<std::string>(),
+                StartsWith("given to 'horizon machines --from rtx4090'"))
+        << changed;
+  }
+  EXPECT_THAT(*box.root.Find("device")->Find("memory_bytes")->Find("source")->As<std::string>(),
+              HasSubstr("data sheet"))
+      << "what was not changed keeps its origin";
+  const std::string plan = "\"$horizon\" plan --model qwen2.5-7b --json --machine ";
+  EXPECT_EQ(
+      RunShell(plan + "box.json | grep -v machine").out,
+      RunShell(plan + "rtx4090 --host-memory 256GiB --dram 300GB/s --link 20GB/s --cores 24 | "
+                      "grep -v machine")
+          .out);
+}
+
+TEST(Machines, OneOfYourOwnIsNamedByItsFileOrRefused) {
+  EXPECT_THAT(RunShell("\"$horizon\" machines --from t4 --output 'My Box.json'").out,
+              StartsWith("my-box: from t4: T4 "));
+  EXPECT_THAT(RunShell("\"$horizon\" machines --from t4 --json").out,
+              HasSubstr("\"name\": \"own\""));
+  ExpectMisuse("\"$horizon\" machines t4 --cores 3", "need --from MACHINE");
+  ExpectMisuse("\"$horizon\" machines --output x.json", "need --from MACHINE");
+  ExpectMisuse("\"$horizon\" machines l40s --from t4", "name two machines");
+  ExpectMisuse("\"$horizon\" machines --from t4 --name 'My Box'", "small letters");
+  ExpectMisuse("\"$horizon\" machines --from t4 --output t4.json", "is a machine of the catalog");
+  ExpectMisuse("\"$horizon\" machines --from h100", "h100-sxm");
+  ExpectMisuse("\"$horizon\" machines --from t4 --host-memory 64", "64GiB");
+}
+
 TEST(Machines, OptionalAndMeasuredFiguresAreShown) {
   const ProcessResult result = RunShell(
       "set -e; \"$horizon\" machines t4 --json >t4.json\n"

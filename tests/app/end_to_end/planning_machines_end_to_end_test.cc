@@ -127,13 +127,51 @@ TEST(MaxModelCommand, MisuseIsNamed) {
   ExpectMisuse("\"$horizon\" max-model --machine t4 --batch 3", "--batch");
 }
 
-TEST(PlanningHelp, FitsAHundredColumns) {
-  for (const std::string command : {"plan", "simulate", "compare", "max-model", "machines"}) {
+TEST(PlanningHelp, OffersTheSameOverridesEverywhere) {
+  for (const std::string command :
+       {"plan", "simulate", "compare", "max-model", "machines", "report"}) {
     const ProcessResult result = RunShell("\"$horizon\" " + command + " --help");
     EXPECT_EQ(result.exit_code, 0) << command;
-    EXPECT_THAT(result.out, HasSubstr("--machine")) << command;
+    for (const char* option : {"--host-memory BYTES", "--device-memory BYTES", "--dram BYTES/S",
+                               "--link BYTES/S", "--cores CORES"}) {
+      EXPECT_THAT(result.out, HasSubstr(option)) << command;
+    }
     ExpectHundredColumns(result.out);
   }
+}
+
+// One line of its own below the heading, in every answer.
+TEST(Overrides, AreShownAboveEveryAnswer) {
+  const std::string given =
+      " --host-memory 64GiB --device-memory 20GiB --dram 100GB/s --link 9GB/s --cores 12";
+  const std::string line =
+      "\n  as if with 64 GiB of host memory, 20 GiB of device memory, DRAM of 100 GB/s, a link of "
+      "9 GB/s, 12 cores\n";
+  for (const std::string command :
+       {"plan --model qwen2.5-0.5b --machine rtx4090 --output plan.json",
+        "simulate --plan plan.json --machine rtx3090",
+        "compare --model qwen2.5-0.5b --machine rtx4090 --machine rtx3090",
+        "max-model --machine rtx4090"}) {
+    const ProcessResult result = RunShell("\"$horizon\" " + command + given);
+    EXPECT_EQ(result.exit_code, 0) << command << result.err;
+    EXPECT_THAT(result.out, HasSubstr(line)) << command;
+  }
+  ExpectMisuse("\"$horizon\" compare --model qwen2.5-0.5b --machine rtx4090 --host-memory 64",
+               "\"64\" is a number without a unit; write 64GiB");
+  ExpectMisuse("\"$horizon\" plan --model qwen2.5-0.5b --machine h100", "h100-pcie");
+}
+
+// More of anything is never slower.
+TEST(Overrides, ChangeThePrediction) {
+  const std::string plan =
+      "\"$horizon\" plan --model qwen2.5-7b --machine 'RTX 4090' --optimizer-place after-step "
+      "--json";
+  const auto step = [&](const std::string& more) {
+    return NumberAt(Answer(plan + more), {"prediction", "step_seconds"});
+  };
+  const double usual = step("");
+  EXPECT_GT(step(" --dram 30GB/s"), usual);
+  EXPECT_LT(step(" --dram 300GB/s"), usual);
 }
 
 }  // namespace

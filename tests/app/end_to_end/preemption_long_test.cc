@@ -33,22 +33,28 @@ void Prepare() {
   ASSERT_EQ(whole.exit_code, 0) << whole.err;
 }
 
-// Runs until it is complete, with `signal` sent after some hundredths of a second each time.
+// Runs until it is complete, with `signal` sent at a random moment of each start: within 0.6 s, or
+// longer where the machine is so slow that 20 starts in a row reach no new checkpoint.
 ProcessResult UntilComplete(const std::string& signal, const std::string& codes) {
   return RunShell(StrCat(
-      "code=1; tries=0\n"
+      "code=1; tries=0; most=600; saved=none; in_vain=0\n"
       "plans=('' '--device-memory 80MiB' '--threads 1' '--device-memory 100MiB')\n"
       "while [ $code -ne 0 ]; do\n"
       "  tries=$((tries + 1)); [ $tries -lt 2000 ] || exit 99\n"
       "  \"$horizon\" train --config job.yaml --output run --resume auto "
       "${plans[$((tries % 4))]} >>log 2>&1 &\n"
-      "  pid=$!; sleep 0.$(printf %02d $((RANDOM % 60))); kill -",
+      "  pid=$!; after=$((RANDOM % most))\n"
+      "  sleep $((after / 1000)).$(printf %03d $((after % 1000))); kill -",
       signal,
       " $pid 2>/dev/null\n"
       "  wait $pid 2>/dev/null; code=$?\n"
       "  case $code in ",
       codes,
       ") ;; *) tail -5 log; exit 98;; esac\n"
+      "  newest=$(ls run/checkpoints 2>/dev/null | tail -n 1)\n"
+      "  if [ \"$newest\" = \"$saved\" ]; then in_vain=$((in_vain + 1)); else in_vain=0; fi\n"
+      "  saved=$newest\n"
+      "  if [ $in_vain -ge 20 ]; then most=$((most * 2)); in_vain=0; fi\n"
       "done 2>/dev/null\n"
       "echo \"$tries tries\"\n"
       "cmp whole/model/model.safetensors run/model/model.safetensors && "

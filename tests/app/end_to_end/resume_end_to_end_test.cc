@@ -2,9 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <map>
 #include <string>
 
 #include "common/text/str_cat.h"
+#include "tests/app/support/event_files.h"
 #include "tests/app/support/run_program.h"
 
 namespace horizon {
@@ -59,7 +62,7 @@ TEST(ResumeCommand, ARunKilledAtAnyMomentEndsLikeTheOneThatWasNot) {
              "while [ $code -ne 0 ]; do\n"
              "  tries=$((tries + 1)); [ $tries -lt 100 ] || exit 99\n"
              "  ",
-             Train("run", "--resume auto ${plans[$((tries % 4))]} 2>>log"),
+             Train("run", "--metrics tensorboard --resume auto ${plans[$((tries % 4))]} 2>>log"),
              " &\n"
              "  pid=$!; ms=$((100 + RANDOM % 400 + tries * tries * 2))\n"
              "  sleep $((ms / 1000)).$(printf %03d $((ms % 1000))); kill -9 $pid 2>/dev/null\n"
@@ -70,6 +73,14 @@ TEST(ResumeCommand, ARunKilledAtAnyMomentEndsLikeTheOneThatWasNot) {
              kSame));
   EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
   EXPECT_THAT(result.out, Not(HasSubstr("tries 1\n")));
+  // TensorBoard shows what the lines have: every step once, whatever was killed.
+  std::map<std::string, std::map<int64_t, float>> shown = ScalarsOf("run");
+  EXPECT_EQ(shown["train/loss"], FiguresOf("run/metrics.jsonl", "loss"));
+  EXPECT_EQ(shown["train/grad_norm"], FiguresOf("run/metrics.jsonl", "gradient_norm"));
+  EXPECT_EQ(shown["train/learning_rate"], FiguresOf("run/metrics.jsonl", "learning_rate"));
+  EXPECT_EQ(shown["train/loss"].size(), 60u);
+  EXPECT_EQ(shown["eval/loss"], FiguresOf("run/eval.jsonl", "loss"));
+  EXPECT_EQ(shown["eval/loss"].size(), 3u);
 }
 
 TEST(ResumeCommand, ASignalSavesAndTheRunGoesOn) {
@@ -104,6 +115,19 @@ TEST(ResumeCommand, ASignalSavesAndTheRunGoesOn) {
         "\"$horizon\" train --config run/train.yaml --save-every 7 --resume auto && ", kSame));
     EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
   }
+}
+
+// A run that goes on at a step with an evaluation evaluates it again, for its summary.
+TEST(ResumeCommand, AnEvaluationThatIsMadeAgainIsWrittenOnce) {
+  Prepare();
+  const ProcessResult result =
+      RunShell(StrCat(Train("run", "--metrics tensorboard --steps 20"), " && ",
+                      Train("run", "--metrics tensorboard --steps 40 --resume auto")));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  std::map<std::string, std::map<int64_t, float>> shown = ScalarsOf("run");
+  EXPECT_EQ(shown["eval/loss"], FiguresOf("run/eval.jsonl", "loss"));
+  EXPECT_EQ(shown["eval/loss"].size(), 2u);
+  EXPECT_EQ(shown["train/loss"].size(), 40u);
 }
 
 // As when it is killed between the two.

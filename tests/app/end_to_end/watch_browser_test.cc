@@ -74,6 +74,12 @@ TEST_F(WatchInBrowser, ShowsStepsAsTheyAreDoneAndThenTheFinalReport) {
   const std::string steps = Js("Number(document.documentElement.dataset.liveSteps)");
   Await(StrCat("Number(document.documentElement.dataset.liveSteps) > ", steps));
   EXPECT_EQ(Js("document.getElementById('live-state').textContent"), "\"live\"");
+  // What a person opens the page for stands first: loss and throughput, and how long still.
+  EXPECT_EQ(Js("document.querySelector('main h2').id"), "\"h-curves\"");
+  EXPECT_EQ(Js("/^running step [0-9,]+ of 1,000,000, .+ left$/.test("
+               "document.getElementById('status').textContent)"),
+            "true")
+      << Js("document.getElementById('status').textContent");
   EXPECT_GT(std::stoi(Js("document.querySelectorAll('#curves svg, #curves canvas').length")), 0);
 
   Stop("train");

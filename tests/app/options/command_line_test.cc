@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "app/options/explain_options.h"
+
 namespace horizon {
 namespace {
 
@@ -172,8 +174,8 @@ TEST(ParseArguments, WordsMayHaveDashesOrUnderscoresAndAreShownWithDashes) {
                                      .unit = "place",
                                      .help = "When",
                                      .choices = {"in_backward", "after_step"}}}};
-  const std::string help = ExplainOptions(list);
-  EXPECT_THAT(help, AllOf(HasSubstr("one of in-backward, after-step"), HasSubstr("(=after-step)"),
+  const std::string help = ExplainOptions(list, 80);
+  EXPECT_THAT(help, AllOf(HasSubstr("When (in-backward or after-step; default after-step)"),
                           Not(HasSubstr("in_backward"))));
   for (const char* word : {"in-backward", "in_backward"}) {
     place = "after_step";
@@ -287,26 +289,26 @@ TEST(CountLeadingOptions, StopsAtTheCommand) {
   EXPECT_EQ(count({"-", "model"}), 0U);
 }
 
-TEST(UsageOf, ShowsWhatMustAndWhatMayBeGivenInAHundredColumns) {
-  Targets targets;
-  EXPECT_EQ(UsageOf("verb", targets.List()),
-            "Usage: horizon verb MODEL [SECOND] [--json] [--batch SEQUENCES] [--rate STEPS_PER_S]\n"
-            "                    [--log-level LEVEL] [--memory BYTES] [--sequence TOKENS] "
-            "[--trace FILE]\n"
-            "                    [--limit BYTES]");
-  EXPECT_EQ(UsageOf("models", {}), "Usage: horizon models");
-}
-
-TEST(ExplainOptions, ShowsUnitDefaultAndHelpOfEach) {
-  Targets targets;
-  const std::string text = ExplainOptions(targets.List());
-  EXPECT_THAT(text, HasSubstr("--batch SEQUENCES (=1)"));
-  EXPECT_THAT(text, HasSubstr("--memory BYTES (=512 MiB)"));
-  EXPECT_THAT(text, HasSubstr("--log-level LEVEL (=info)"));
-  EXPECT_THAT(text, HasSubstr("--sequence TOKENS"));
-  EXPECT_THAT(text, Not(HasSubstr("--sequence TOKENS (=")));
-  EXPECT_THAT(text, HasSubstr("MODEL"));
-  EXPECT_THAT(text, HasSubstr("debug, info, warning"));
+TEST(ParseArguments, ALetterStandsForItsOption) {
+  bool help = false;
+  std::string model;
+  const OptionList list = {
+      .options =
+          {{.name = "help", .value = &help, .help = "H", .answers_alone = true, .letter = 'h'}},
+      .positionals = {{.name = "MODEL", .value = &model, .help = "M"}}};
+  const std::vector<std::string> letter = {"-h"};
+  EXPECT_EQ(ParseArguments(list, letter), absl::OkStatus());
+  EXPECT_TRUE(help);
+  EXPECT_EQ(CountLeadingOptions(list, letter), 1U);
+  help = false;
+  const std::vector<std::string> behind_dashes = {"--", "-h"};
+  EXPECT_EQ(ParseArguments(list, behind_dashes), absl::OkStatus());
+  EXPECT_FALSE(help);
+  EXPECT_EQ(model, "-h");
+  for (const char* bad : {"-x", "-hh", "-H", "-h=1"}) {
+    const std::vector<std::string> arguments = {bad};
+    EXPECT_THAT(ParseArguments(list, arguments).message(), HasSubstr("unknown option")) << bad;
+  }
 }
 
 }  // namespace

@@ -163,7 +163,7 @@ shuffle: false
 device-memory: 1.5 GiB
 warmup: 3
 data: "tokens.jsonl"
-limit: 4096
+limit: 4096 B
 link: 26GB/s
 tag: [a, "2"]
 decay-all: true
@@ -204,7 +204,7 @@ TEST_F(ConfigFile, MayBeJsonUnderItsNameOrAsYaml) {
   const std::string json = R"({
 	"model": "./tiny", "steps": 7, "learning-rate": 3e-5, "state": "bf16-moments",
   "shuffle": false, "device-memory": "1.5 GiB", "warmup": 3, "data": "tokens.jsonl",
-  "limit": 4096, "link": "26GB/s", "tag": ["a", "2"], "decay-all": true})";
+  "limit": "4096 B", "link": "26GB/s", "tag": ["a", "2"], "decay-all": true})";
   WriteBytes(*io_, Path("job.json"), json);
   ASSERT_EQ(Run({"train", "--config", Path("job.json")}), 0) << log_;
   ExpectAll(settings_);
@@ -231,7 +231,7 @@ TEST_F(ConfigFile, AFlagWinsWhereverItStands) {
                          "--data",
                          "d",
                          "--limit",
-                         "5",
+                         "5B",
                          "--link",
                          "1GB/s",
                          "--tag",
@@ -339,6 +339,8 @@ TEST_F(ConfigFile, ABadValueIsRefusedAsAFlagWouldBeWithFileAndLine) {
            {"device-memory: 2 TiB",
             "device-memory: '2 TiB' is not a size of at most 1099511627776 "
             "bytes"},
+           {"limit: 64",
+            "limit: \"64\" is a number without a unit; write 64GiB, 64MiB or 64B (bytes)"},
            {"decay-all: 1", "decay-all: must be true or false"},
            {"decay-all: 'true'", "decay-all: must be true or false"},
            {"decay-all: ~", "decay-all: must be true or false"},

@@ -45,6 +45,22 @@ TEST(NearestWord, PrefersTheNearestAndThenTheFirst) {
   EXPECT_EQ(NearestWord("beta3", std::vector<std::string>{"beta1", "beta2"}), "beta1");
 }
 
+TEST(NearestWord, PrefersWordsThatBeginWithIt) {
+  const std::vector<std::string> machines = {"h200", "h100-pcie", "h100-sxm", "a100-pcie"};
+  EXPECT_EQ(NearestWord("h100", machines), "h100-sxm");
+  EXPECT_EQ(NearestWord("h", machines), "") << "one letter says nothing";
+  EXPECT_EQ(NearestWord("temp", std::vector<std::string>{"tempo", "temperature"}), "tempo");
+  EXPECT_EQ(NearestWord("h200", machines), "h200");
+}
+
+TEST(NearestWord, PrefersTheSameDigitsToAnotherNumber) {
+  EXPECT_EQ(NearestWord("rxt4090", std::vector<std::string>{"rtx4080", "rtx4090"}), "rtx4090");
+  // One edit away, but another machine; the right number is two edits away.
+  EXPECT_EQ(NearestWord("gtx3090", std::vector<std::string>{"gtx3080", "rtxx3090"}), "rtxx3090");
+  EXPECT_EQ(NearestWord("qwen3-8b", std::vector<std::string>{"qwen3-4b", "qwen-3-8b"}),
+            "qwen-3-8b");
+}
+
 TEST(NearestWord, EmptyAndEnormousWordsHaveNone) {
   EXPECT_EQ(NearestWord("", Commands()), "");
   EXPECT_EQ(NearestWord("a", std::vector<std::string>{""}), "");
@@ -60,6 +76,9 @@ TEST(NearestWord, EmptyAndEnormousWordsHaveNone) {
 TEST(DidYouMean, IsReadyToBePutBehindAMessage) {
   EXPECT_EQ(DidYouMean("plam", Commands()), "; did you mean 'plan'?");
   EXPECT_EQ(DidYouMean("xyzzy", Commands()), "");
+  const std::vector<std::string> machines = {"h200", "h100-pcie", "h100-sxm", "h100-nvl"};
+  EXPECT_EQ(DidYouMean("h100", machines), "; did you mean 'h100-sxm', 'h100-pcie' or 'h100-nvl'?");
+  EXPECT_EQ(DidYouMean("h100-s", machines), "; did you mean 'h100-sxm'?");
 }
 
 RC_GTEST_PROP(NearestWord, UndoesOneEditOfAWordOfThreeLettersOrMore, (const std::string& tail)) {

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <map>
+#include <span>
 
 #include "common/files/faulting_io.h"
 #include "presentation/csv.h"
@@ -43,7 +44,8 @@ std::vector<ExperimentRun> Runs() {
                 .status = RunStatus::kOutOfMemory}),
        MakeRow({.id = "ignored", .simulated = 7777, .tier = Tier::kC, .use = RowUse::kIgnored}),
        MakeRow({.id = "fitted", .simulated = 50, .use = RowUse::kFitted}), none},
-      {.worst = 20});
+      {.worst = 20,
+       .misses = {{.rows = {"over, megatrain"}, .worst = 25, .reason = "It is <odd> & known."}}});
   run.experiment.remarks = {"Why a row is missed & more."};
   run.experiment.charts = {
       {.kind = ChartKind::kBars, .x_label = "x", .y_label = "y"},
@@ -56,7 +58,15 @@ std::vector<Claim> Claims() {
            .claimed = "12x",
            .simulated = "13x",
            .error = 0.083,
-           .error_text = "+8.3 %"}};
+           .error_text = "+8.3 %",
+           .agreement = Agreement::kHolds},
+          {.what = "twice as fast",
+           .claimed = "2x",
+           .simulated = "3.8x",
+           .error = 0.9,
+           .error_text = "+90.0 %",
+           .agreement = Agreement::kMisses},
+          {.what = "nobody says so", .simulated = "yes"}};
 }
 
 std::map<std::string, std::string> Files() {
@@ -97,12 +107,15 @@ TEST(WriteReport, ThePageIsWellFormedAndNeedsNothingElse) {
 TEST(WriteReport, ThePageTellsEverythingAboutARow) {
   const std::string html = Files()["report.html"];
   const std::vector<std::string> cells = ElementTexts(html, "td");
-  for (const char* text : {"+12.0 %", "130.0 *", "OOM", "agrees", "224.0", "2.00x", "does not fit",
-                           "none", "simulated", "not simulated", "A, judged", "A, fitted",
-                           "C, ignored", "1 bound violated", "+8.3 %", "12 times as fast"}) {
+  for (const char* text :
+       {"+12.0 %", "130.0 *", "OOM", "holds", "224.0", "2.00x", "does not fit", "none", "simulated",
+        "not simulated", "A, judged", "A, fitted", "C, ignored", "1 exceeded", "12 times as fast",
+        "Gemini", "Ratel (SSD)", "misses 1 of 2 rows by up to 30.0 %", "misses by 90.0 %"}) {
     EXPECT_THAT(cells, Contains(text));
   }
-  EXPECT_THAT(html, HasSubstr("Bound violated: worst error of a sound row is 30.0 %"));
+  EXPECT_THAT(html, HasSubstr("Drift bound exceeded: over, megatrain is 30.0 % off, the bound of "
+                              "this known miss is 25 %"));
+  EXPECT_THAT(html, HasSubstr("It is &lt;odd&gt; &amp; known."));
   EXPECT_THAT(html, HasSubstr("Why a row is missed &amp; more."));
   EXPECT_THAT(html, HasSubstr("a &lt;script&gt; note"));
   for (const MachineCalibration& entry : BuiltInCalibration().machines) {
@@ -111,10 +124,47 @@ TEST(WriteReport, ThePageTellsEverythingAboutARow) {
 }
 
 // Sections in reading order.
-TEST(WriteReport, SummaryAndClaimsComeFirstAndTheCalibrationLast) {
-  EXPECT_THAT(ElementTexts(Files()["report.html"], "h2"),
-              testing::ElementsAre("Summary", "The paper&#39;s claims", "A title", "A title",
-                                   "Calibration"));
+TEST(WriteReport, ClaimsAndVerdictsComeFirstAndTheCalibrationLast) {
+  const std::string html = Files()["report.html"];
+  EXPECT_THAT(ElementTexts(html, "h2"),
+              testing::ElementsAre("What the paper claims, and what we get",
+                                   "Verdict by experiment", "Rows that miss, and why",
+                                   "How to read this page", "A title", "A title", "Calibration"));
+  // Only two sentences stand above the claims, and the contents below the misses.
+  EXPECT_THAT(
+      ElementTexts(html, "p")[0],
+      HasSubstr("Of 2 claims of the MegaTrain paper that can be judged here, 1 holds, 0 are "
+                "close and 1 misses."));
+  EXPECT_LT(html.find("<table>"), html.find("<nav>"));
+  EXPECT_LT(html.find("Rows that miss, and why</h2>"), html.find("<nav>"));
+}
+
+TEST(WriteReport, TheVerdictStandsBesideTheClaimAndWhatNobodyClaimsLast) {
+  const std::vector<std::string> cells = ElementTexts(Files()["report.html"], "td");
+  ASSERT_GE(cells.size(), 15u);
+  EXPECT_THAT(std::span(cells).first(5),
+              testing::ElementsAre("12 times as fast", "holds", "12x", "13x", ""));
+  EXPECT_EQ(cells[6], "misses by 90.0 %");
+  EXPECT_THAT(std::span(cells).subspan(10, 4),
+              testing::ElementsAre("nobody says so", "not claimed", "-", "yes"));
+}
+
+TEST(WriteReport, NoTextForPeopleHasAnUnderscore) {
+  const std::string html = Files()["report.html"];
+  for (const char* tag : {"td", "th", "h2", "h3", "p", "figcaption", "caption", "text"}) {
+    for (const std::string& text : ElementTexts(html, tag)) {
+      EXPECT_THAT(text, Not(HasSubstr("_"))) << tag;
+    }
+  }
+}
+
+TEST(WriteReport, EveryChartIsDrawnForAWideAndForANarrowScreen) {
+  const std::string html = Files()["report.html"];
+  EXPECT_EQ(CountOf(html, "<div class=\"wide\"><svg"), 2);
+  EXPECT_EQ(CountOf(html, "<div class=\"narrow\"><svg"), 2);
+  EXPECT_EQ(CountOf(html, "viewBox=\"0 0 320 "), 2);
+  // The files beside the page are the wide ones.
+  EXPECT_THAT(Files()["made.svg"], HasSubstr("viewBox=\"0 0 720 "));
 }
 
 TEST(WriteReport, ErrorsAreColoredOnlyWhereTheyJudge) {

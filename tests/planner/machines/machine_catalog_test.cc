@@ -276,14 +276,36 @@ TEST_F(MachineCatalogTest, NamesAreFoundInAnyCaseAndBeforeFiles) {
 }
 
 TEST_F(MachineCatalogTest, UnknownNamesGetTheNearestAndTheList) {
-  EXPECT_THAT(MessageOf("rtx-3090", absl::StatusCode::kNotFound),
-              AllOf(HasSubstr("no machine \"rtx-3090\""), HasSubstr("did you mean 'rtx3090'?"),
+  EXPECT_THAT(MessageOf("rxt3090", absl::StatusCode::kNotFound),
+              AllOf(HasSubstr("no machine \"rxt3090\""), HasSubstr("did you mean 'rtx3090'?"),
                     HasSubstr("known names: gh200, h200, "), HasSubstr(", cpu-desktop)")));
   EXPECT_THAT(MessageOf("", absl::StatusCode::kNotFound), HasSubstr("no machine \"\""));
   EXPECT_THAT(
       MessageOf("nowhere.json", absl::StatusCode::kNotFound),
       HasSubstr("no machine \"nowhere.json\": it is neither a known name nor a machine file"));
   EXPECT_EQ(IoErrno(LoadMachine(*io_, "nowhere.json").status()), 0) << "not an I/O error";
+}
+
+TEST_F(MachineCatalogTest, NamesAreUnderstoodAsPeopleTypeThem) {
+  for (const char* typed : {"4090", "RTX 4090", "rtx-4090", "NVIDIA GeForce RTX 4090"}) {
+    EXPECT_EQ(Machine(typed).name, "rtx4090") << typed;
+  }
+  EXPECT_EQ(Machine("l40s 48GB").name, "l40s");
+}
+
+TEST_F(MachineCatalogTest, ANameOfSeveralMachinesIsRefusedWithAllOfThem) {
+  const std::string refusal = Refusal("H100");
+  EXPECT_THAT(refusal,
+              AllOf(HasSubstr("several machines are called \"H100\": "), HasSubstr("h100-pcie"),
+                    HasSubstr("h100-sxm"), HasSubstr("; name one of them")));
+  EXPECT_THAT(refusal, testing::Not(HasSubstr("h200")));
+}
+
+TEST_F(MachineCatalogTest, AFileWinsOverANameThatIsNotTheCatalogsSpelling) {
+  std::string text(FindMachine("t4")->json);
+  text.replace(text.find("\"t4\""), 4, "\"mine\"");
+  const std::string file = File("RTX 4090", text);
+  EXPECT_EQ(Machine(file).name, "mine");
 }
 
 TEST_F(MachineCatalogTest, MissingPartsAreNamedWithFileAndLine) {

@@ -96,23 +96,22 @@ step 30 of 40  ###############################-..........  75 %, 1 min 50 s left
 5.82 tokens/s, predicted 11.9 (-51 %)   11 s a step, predicted 5.37 s (+105 %)
 loss 1.5477, first 4.0000; evaluated 1.7500 (perplexity 5.755) at step 20
 a steady step           0 to 10.7 s
-h2d        predicted  .     ..................:                              4 %
-           measured   .           . ... ...... ... .. ... .. ... ...:.:.     4 %
-compute    predicted         ................::                              5 %
-           measured                 ... .. ... ... .. ... .. ... ...+.+:     5 %
-d2h        predicted                         .:                              3 %
-           measured                                                 .:+:     3 %
-host       predicted  .     .                :#                              6 %
-           measured   .           .                                  +##     5 %
-optimizer  predicted  #######################                               92 %
-           measured   ##############################################        90 %
+h2d        measured   .           . ... ...... ... .. ... .. ... ...:.:.     4 %
+compute    measured                 ... .. ... ... .. ... .. ... ...+.+:     5 %
+d2h        measured                                                 .:+:     3 %
+host       measured   .           .                                  +##     5 %
+optimizer  measured   ##############################################        90 %
 memory
 host       ##########-..|............... 6 GiB, predicted 6.96 GiB, limit 16 GiB
 device     ###..|.................. 1 GiB, predicted 1.60 GiB, there is 7.45 GiB
 loss  1.5477 to 4
-###+++::::::::..................................................................
+###
+######::...
+################++++++:::::::::::::.............................................
 tokens/s  0 to 11.91, predicted 11.9
-::::::::::::::::::::::::...::::::::::::::::::::::::...::::::::::::::::::::::::..
+
+::::::::::::::::::::::::   ::::::::::::::::::::::::   ::::::::::::::::::::::::
+########################+++########################+++########################++
 limits  link to the device (88 % of the step), compute (50 % of the step)
 )");
 }
@@ -127,6 +126,24 @@ TEST(DrawFrame, NeverExceedsTheWindow) {
       for (const std::string& line : lines) EXPECT_LE(line.size(), static_cast<size_t>(columns));
     }
   }
+}
+
+// No figure is cut in its middle, where it would read as another one.
+TEST(DrawFrame, ANarrowWindowShowsWholeFigures) {
+  RunView view = SmallView();
+  view.folder = "a/rather/long/way/to/the/folder/of/the/first/run/of/all";
+  const std::string narrow = Drawn(view, {.columns = 60, .rows = 24}, {});
+  EXPECT_THAT(narrow,
+              AllOf(HasSubstr("\n5.82 tokens/s, predicted 11.9 (-51 %)   11 s a step (+105 %)\n"),
+                    HasSubstr("\nloss 1.5477, first 4.0000; evaluated 1.7500 at step 20\n"),
+                    HasSubstr(" 1 GiB, predicted 1.60 GiB\n"),
+                    HasSubstr("\nlimits  link to the device (88 % of the step)\n"),
+                    HasSubstr("horizon top  .../the/folder/of/the/first/run/of/all  running\n")))
+      << narrow;
+  EXPECT_THAT(Drawn(view, {.columns = 59, .rows = 24}, {}),
+              HasSubstr("\n5.82 tokens/s (-51 %)   11 s a step (+105 %)\n"));
+  EXPECT_THAT(Drawn(view, {.columns = 40, .rows = 24}, {}),
+              HasSubstr("\n5.82 tokens/s   11 s a step\n"));
 }
 
 TEST(DrawFrame, ATallWindowHasHigherCurves) {
@@ -148,6 +165,17 @@ TEST(DrawFrame, ARunThatHasJustBegunShowsWhatIsPredicted) {
       Drawn(view, {.columns = 100}, {}),
       AllOf(HasSubstr("step 0 of 40"), HasSubstr("predicted: "), HasSubstr("no timeline yet"),
             HasSubstr("no step has ended yet"), Not(HasSubstr("evaluated"))));
+}
+
+// Runs of older versions do not say it.
+TEST(DrawFrame, TheEpochIsShownWhereTheRunSaysIt) {
+  RunView view = SmallView();
+  EXPECT_THAT(Drawn(view, {.columns = 100}, {}), Not(HasSubstr("epoch")));
+  StepMetrics line = view.metrics.lines().back();
+  ++line.step;
+  line.epoch = 1.25;
+  view.metrics.Add(line);
+  EXPECT_THAT(Drawn(view, {.columns = 100}, {}), HasSubstr("step 30 of 40, epoch 1.25  "));
 }
 
 TEST(DrawFrame, LossesThatAreNotFiniteAreSaidAndLeftOut) {

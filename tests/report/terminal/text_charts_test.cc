@@ -66,6 +66,14 @@ TEST(StyledLine, IsCutAtTheColumnsAndNotInsideALetter) {
   EXPECT_EQ(line.Text(kPlain, 5), "gr?ne");
 }
 
+TEST(StyledLine, WideLettersTakeTwoColumns) {
+  const FrameStyle utf8{.utf8 = true};
+  EXPECT_EQ(StyledLine("模型").width(), 4);
+  EXPECT_EQ(StyledLine("模型").PadTo(6).Add("x").Text(utf8, 0), "模型  x");
+  EXPECT_EQ(StyledLine("模型").Add("x").Text(utf8, 3), "模");  // nothing follows what was cut
+  EXPECT_EQ(StyledLine("模型").Add("x").Text({}, 0), "????x");
+}
+
 TEST(StyledLine, ForeignTextDoesNotMoveTheCursor) {
   EXPECT_EQ(StyledLine("a\x1b[2Jb\n\x7f\xff\xc2\x9b"
                        "c")

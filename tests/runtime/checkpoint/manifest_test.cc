@@ -98,7 +98,7 @@ TEST(Manifest, EveryCutAndEveryAddedByteIsFound) {
 TEST(Manifest, OfVersion1HasNoFrozenTensors) {
   Manifest manifest = SmallManifest();
   manifest.facts.frozen.clear();
-  std::string text = Replaced(WriteManifest(manifest), "\"version\": 2,", "\"version\": 1,");
+  std::string text = Replaced(WriteManifest(manifest), "\"version\": 3,", "\"version\": 1,");
   text = Sealed(Replaced(text, "\"frozen\": [],\n", ""));
   const absl::StatusOr<Manifest> read = ParseManifest("m.json", text);
   ASSERT_TRUE(read.ok()) << read.status();
@@ -106,6 +106,22 @@ TEST(Manifest, OfVersion1HasNoFrozenTensors) {
   // And of version 2 it has to say which.
   EXPECT_TRUE(absl::IsDataLoss(
       StatusOf(Sealed(Replaced(WriteManifest(manifest), "\"frozen\": [],\n", "")))));
+}
+
+// A run of version 2 knew neither epochs nor new schedules, and did not count what it trained.
+TEST(Manifest, OfVersion2HasWhatWasThere) {
+  Manifest manifest = SmallManifest();
+  std::string text = Replaced(WriteManifest(manifest), "\"version\": 3,", "\"version\": 2,");
+  for (const char* added :
+       {"\"epochs\": 0, ", "\"schedule_start\": 0, ", ", \"trained_tokens\": 0"}) {
+    text = Replaced(text, added, "");
+  }
+  const absl::StatusOr<Manifest> read = ParseManifest("m.json", Sealed(text));
+  ASSERT_TRUE(read.ok()) << read.status();
+  manifest.facts.counters.trained_tokens.reset();
+  EXPECT_EQ(*read, manifest);
+  // It goes on without the number, since nobody knows it.
+  EXPECT_EQ(*ParseManifest("m.json", WriteManifest(*read)), manifest);
 }
 
 TEST(Manifest, AFrozenTensorThatStandsTwiceIsRefused) {
@@ -116,13 +132,13 @@ TEST(Manifest, AFrozenTensorThatStandsTwiceIsRefused) {
 
 TEST(Manifest, OfANewerVersionIsRefusedWithoutBeingCalledDamaged) {
   const std::string text = Sealed(
-      Replaced(WriteManifest(SmallManifest()), "\"version\": 2,", "\"version\": 3, \"x\": 1,"));
+      Replaced(WriteManifest(SmallManifest()), "\"version\": 3,", "\"version\": 4, \"x\": 1,"));
   const absl::Status status = StatusOf(text);
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("written by a newer horizon"));
   for (const char* version : {"0", "-1", "1.0", "\"1\"", "null"}) {
     EXPECT_TRUE(
-        absl::IsDataLoss(StatusOf(Sealed(Replaced(WriteManifest(SmallManifest()), "\"version\": 2,",
+        absl::IsDataLoss(StatusOf(Sealed(Replaced(WriteManifest(SmallManifest()), "\"version\": 3,",
                                                   StrCat("\"version\": ", version, ","))))))
         << version;
   }

@@ -62,6 +62,7 @@ TEST(ResumeCheck, EveryChangedFieldIsNamedUnlessItMayChange) {
       {"learning_rate_schedule",
        [](TrainingJob& j) { j.learning_rate_schedule = LearningRateSchedule::kCosine; }},
       {"warmup_steps", [](TrainingJob& j) { j.warmup_steps += 1; }},
+      {"schedule_start", [](TrainingJob& j) { j.schedule_start = 3; }},
       {"beta1", [](TrainingJob& j) { j.beta1 = 0.8; }},
       {"beta2", [](TrainingJob& j) { j.beta2 = 0.8; }},
       {"epsilon", [](TrainingJob& j) { j.epsilon = 1e-9; }},
@@ -136,8 +137,60 @@ TEST(ResumeCheck, StepsMayGrowWhereTheLearningRateDoesNotDependOnThem) {
   for (const auto schedule : {LearningRateSchedule::kLinear, LearningRateSchedule::kCosine}) {
     saved.facts.job.learning_rate_schedule = schedule;
     EXPECT_THAT(Differences(saved, set_steps(4000)),
-                ElementsAre(HasSubstr("steps: saved 40, asked 4000")));
+                ElementsAre(AllOf(HasSubstr("steps: saved 40, asked 4000"),
+                                  HasSubstr("--restart-schedule"))));
   }
+}
+
+// The rates of a warm-up are the same whatever follows, and so is the first one behind it.
+TEST(ResumeCheck, StepsMayGrowInTheWarmUpOfAnySchedule) {
+  Manifest saved = Saved();
+  saved.facts.job.learning_rate_schedule = LearningRateSchedule::kCosine;
+  const auto more = [](TrainingJob& job) { job.steps = 4000; };
+  for (const int64_t warmup : {0, 10, 11, 12, 30}) {
+    saved.facts.job.warmup_steps = warmup;
+    EXPECT_EQ(Differences(saved, more).empty(), warmup >= 11) << warmup;  // it is at step 12
+  }
+  saved.facts.job.schedule_start = 5;
+  for (const int64_t warmup : {5, 6}) {
+    saved.facts.job.warmup_steps = warmup;
+    EXPECT_EQ(Differences(saved, more).empty(), warmup == 6) << warmup;
+  }
+}
+
+TEST(ResumeCheck, ANewScheduleMayBeginAtTheCheckpoint) {
+  Manifest saved = Saved();
+  saved.facts.job.learning_rate_schedule = LearningRateSchedule::kCosine;
+  const auto restart = [](int64_t at) {
+    return [at](TrainingJob& job) {
+      job.steps = 100;
+      job.learning_rate *= 0.5;
+      job.learning_rate_schedule = LearningRateSchedule::kLinear;
+      job.warmup_steps = 7;
+      job.schedule_start = at;
+    };
+  };
+  EXPECT_THAT(Differences(saved, restart(12)), IsEmpty());
+  EXPECT_EQ(Differences(saved, restart(0)).size(), 4u);
+  EXPECT_EQ(Differences(saved, restart(11)).size(), 5u);
+  // Everything else is as it was.
+  EXPECT_THAT(Differences(saved,
+                          [&](TrainingJob& job) {
+                            restart(12)(job);
+                            job.beta2 = 0.5;
+                          }),
+              ElementsAre(HasSubstr("beta2")));
+  // From there on the schedule is the run's.
+  saved.facts.job.schedule_start = 12;
+  saved.facts.job.steps = 100;
+  saved.step = 40;
+  EXPECT_THAT(Differences(saved, [](TrainingJob& job) { job.steps = 200; }),
+              ElementsAre(HasSubstr("steps: ")));
+}
+
+TEST(ResumeCheck, EpochsMayDifferAsTheStepsTheyComeTo) {
+  const Manifest saved = Saved();
+  EXPECT_THAT(Differences(saved, [](TrainingJob& j) { j.epochs = 7; }), IsEmpty());
 }
 
 TEST(ResumeCheck, OtherDataOrAnotherModelIsNamed) {
@@ -157,7 +210,7 @@ TEST(ResumeCheck, WeightsAloneCannotBeResumed) {
   saved.mode = SaveMode::kWeights;
   const absl::Status status = CheckResumable("c", saved, Asked(saved));
   EXPECT_TRUE(absl::IsInvalidArgument(status));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("--model c"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("horizon export c --output FOLDER"));
 }
 
 }  // namespace

@@ -169,15 +169,22 @@ TEST_F(PackedSourceTest, SeekAtEveryPositionGivesTheRowsThatFollowed) {
     PackedSource source = Source(options);
     std::vector<DataPosition> positions;
     std::vector<std::vector<int32_t>> rows;
+    std::vector<double> passes;
+    double samples = 0;
     while (source.position().epoch < 2) {
       positions.push_back(source.position());
-      rows.push_back(Ids(NextRow(source)));
+      passes.push_back(source.passes());
+      EXPECT_DOUBLE_EQ(passes.back(), samples / 1500) << positions.size();
+      const Row row = NextRow(source);
+      for (const Found& found : SamplesOf(row)) samples += found.ids.front() == 0 ? 0 : 1;
+      rows.push_back(Ids(row));
     }
     PackedSource resumed = Source(options);
     // Backwards, so that nothing is left from the row before.
     for (size_t i = rows.size(); i-- > 0;) {
       ASSERT_TRUE(resumed.Seek(positions[i]).ok());
       EXPECT_EQ(resumed.position(), positions[i]);
+      EXPECT_EQ(resumed.passes(), passes[i]);
       ASSERT_EQ(Ids(NextRow(resumed)), rows[i]) << i;
       if (i + 1 < rows.size()) {
         EXPECT_EQ(resumed.position(), positions[i + 1]);
@@ -239,7 +246,7 @@ TEST_F(PackedSourceTest, RowsDoNotChangeBetweenVersions) {
 TEST_F(PackedSourceTest, EvaluationEndsAndPadsItsLastMicroBatch) {
   Make(1100);
   for (const bool packing : {true, false}) {
-    PackedSource source = Source({.packing = packing, .shuffle = false, .endless = false});
+    PackedSource source = Source({.packing = packing, .shuffle = false, .epochs = 1});
     for (int pass = 0; pass < 2; ++pass) {
       EXPECT_FALSE(source.at_end());
       std::vector<Row> rows;
@@ -263,6 +270,52 @@ TEST_F(PackedSourceTest, EvaluationEndsAndPadsItsLastMicroBatch) {
       ASSERT_TRUE(source.Seek({}).ok());
     }
   }
+}
+
+TEST_F(PackedSourceTest, CountsTheRowsThatAreLeftFromEveryPosition) {
+  for (const int count : {1, 700, 1024, 2300}) {
+    Make(count);
+    for (const bool packing : {true, false}) {
+      for (const bool shuffle : {true, false}) {
+        const PackedSource::Options options = {
+            .packing = packing, .shuffle = shuffle, .seed = 4, .epochs = 3};
+        PackedSource walk = Source(options);
+        std::vector<DataPosition> positions;
+        for (; !walk.at_end(); NextRow(walk)) positions.push_back(walk.position());
+        const PackedSource source = Source(options);
+        const auto rows = static_cast<int64_t>(positions.size());
+        EXPECT_EQ(*source.CountRows({}, 3), rows);
+        EXPECT_EQ(*source.CountRows({.epoch = 3}, 3), 0);
+        for (int64_t done = 0; done < rows; done += done % 64 < 62 ? 61 : 1) {
+          EXPECT_EQ(*source.CountRows(positions[static_cast<size_t>(done)], 3), rows - done);
+        }
+        EXPECT_EQ(source.position(), DataPosition{});
+      }
+    }
+  }
+}
+
+// A run by epochs has every sample once in each, and then padding without end.
+TEST_F(PackedSourceTest, EndsAfterItsEpochs) {
+  Make(300);
+  PackedSource source = Source({.seed = 2, .epochs = 2});
+  PackedSource endless = Source({.seed = 2});
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    EXPECT_FALSE(source.at_end());
+    const std::vector<Row> rows = Epoch(source);
+    CheckOnce(rows, 300);
+    const std::vector<Row> same = Epoch(endless);
+    ASSERT_EQ(rows.size(), same.size());
+    for (size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(Ids(rows[i]), Ids(same[i]));
+  }
+  EXPECT_TRUE(source.at_end());
+  EXPECT_EQ(Ids(NextRow(source)), std::vector<int32_t>(kSequence));
+  EXPECT_EQ(source.position(), (DataPosition{.epoch = 2}));
+  EXPECT_TRUE(source.Seek({.epoch = 2}).ok());
+  EXPECT_FALSE(source.Seek({.epoch = 2, .index = 1}).ok());
+  EXPECT_FALSE(source.Seek({.epoch = 3}).ok());
+  ASSERT_TRUE(source.Seek({.epoch = 1}).ok());
+  EXPECT_FALSE(source.at_end());
 }
 
 TEST_F(PackedSourceTest, TheTwoPartsOfASplitShareNoSample) {

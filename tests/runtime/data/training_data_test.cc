@@ -45,6 +45,22 @@ class TrainingDataTest : public testing::Test {
     }
     return text;
   }
+  // Several sources of these many questions, with these weights.
+  DataOptions Several(const std::vector<int>& counts, const std::vector<double>& weights) {
+    DataOptions options = Options("0.jsonl", Questions(counts[0]));
+    for (size_t i = 0; i < counts.size(); ++i) {
+      const std::string path = JoinPath(folder_, StrCat(i, ".jsonl"));
+      // Every file has its own texts.
+      std::string text = Questions(counts[i]);
+      for (size_t at = text.find("?"); at != std::string::npos; at = text.find("?", at + 1)) {
+        text[at] = static_cast<char>('A' + i);
+      }
+      WriteBytes(*io_, path, text);
+      options.sources.push_back({.name = path, .paths = {path}});
+      if (!weights.empty()) options.sources.back().weight = weights[i];
+    }
+    return options;
+  }
   DataListener Listener() {
     return {.progress =
                 [this](std::string_view what, Bytes, Bytes) {
@@ -244,6 +260,87 @@ TEST_F(TrainingDataTest, EveryFailingCallIsReportedAndNothingTornIsLeft) {
     ASSERT_TRUE(after.ok()) << after.status();
     EXPECT_TRUE(warnings_.empty());
   });
+}
+
+TEST_F(TrainingDataTest, SeveralFilesGiveEachOfTheirSamplesOnceAnEpoch) {
+  const absl::StatusOr<TrainingData> data = Open(Several({30, 50, 1}, {}));
+  ASSERT_TRUE(data.ok()) << data.status();
+  EXPECT_EQ(data->statistics.samples, 81);
+  EXPECT_EQ(data->statistics.lengths.count(), 81);
+  ASSERT_EQ(data->sources.size(), 3u);
+  EXPECT_EQ(data->sources[1].samples, 50);
+  EXPECT_EQ(data->sources[1].passes(), 1);
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    const std::multiset<std::string> samples = Samples(*data->train);
+    EXPECT_EQ(samples.size(), 81u);
+    EXPECT_EQ(std::set<std::string>(samples.begin(), samples.end()).size(), 81u);
+  }
+}
+
+TEST_F(TrainingDataTest, WithWeightsFilesAreDrawnInProportion) {
+  const absl::StatusOr<TrainingData> data = Open(Several({30, 50}, {3, 1}));
+  ASSERT_TRUE(data.ok()) << data.status();
+  EXPECT_EQ(data->sources[0].draws, 60);
+  EXPECT_EQ(data->sources[0].passes(), 2);
+  EXPECT_EQ(data->sources[1].draws, 20);
+  const std::multiset<std::string> samples = Samples(*data->train);
+  EXPECT_EQ(samples.size(), 80u);
+  EXPECT_EQ(std::count_if(samples.begin(), samples.end(),
+                          [](const std::string& text) { return text.find('A') != text.npos; }),
+            60);
+}
+
+TEST_F(TrainingDataTest, OtherFilesOrWeightsAreOtherData) {
+  const auto fingerprint = [&](const DataOptions& options) {
+    const absl::StatusOr<TrainingData> data = Open(options);
+    EXPECT_TRUE(data.ok()) << data.status();
+    return data.ok() ? data->fingerprint : "";
+  };
+  std::set<std::string> all;
+  DataOptions swapped = Several({30, 50}, {3, 1});
+  std::swap(swapped.sources[0], swapped.sources[1]);
+  all.insert(fingerprint(swapped));
+  for (const std::vector<double>& weights : {std::vector<double>{}, {3, 1}, {1, 3}, {3, 2}}) {
+    all.insert(fingerprint(Several({30, 50}, weights)));
+  }
+  all.insert(fingerprint(Several({30}, {})));
+  all.insert(fingerprint(Several({30, 50, 50}, {})));
+  EXPECT_EQ(all.size(), 7u);
+  // A file is the same data whether it is one source or named alone, as it was before there were
+  // sources: a run begun then goes on.
+  DataOptions alone = Several({30}, {});
+  const std::string as_source = fingerprint(alone);
+  alone.sources.clear();
+  EXPECT_EQ(fingerprint(alone), as_source);
+  alone.sources = {{.name = "0", .paths = alone.files.paths, .weight = 7}};
+  EXPECT_EQ(fingerprint(alone), as_source);
+}
+
+TEST_F(TrainingDataTest, EverySourceHoldsItsShareOut) {
+  DataOptions options = Several({30, 50, 1}, {1, 1, 1});
+  options.eval_share = 0.1;
+  const absl::StatusOr<TrainingData> data = Open(options);
+  ASSERT_TRUE(data.ok()) << data.status();
+  EXPECT_EQ(data->sources[0].samples, 27);
+  EXPECT_EQ(data->sources[1].samples, 45);
+  EXPECT_EQ(data->sources[2].samples, 1);  // too small to hold anything out
+  const std::multiset<std::string> held_out = Samples(*data->eval);
+  EXPECT_EQ(held_out.size(), 8u);
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    for (const std::string& sample : Samples(*data->train)) EXPECT_EQ(held_out.count(sample), 0u);
+  }
+  options = Several({2, 3}, {});
+  options.eval_share = 0.1;
+  EXPECT_THAT(std::string(Open(options).status().message()), HasSubstr("less than one sample"));
+}
+
+TEST_F(TrainingDataTest, WeightsThatMeanNothingAreRefused) {
+  EXPECT_THAT(std::string(Open(Several({3, 5}, {1, 0})).status().message()),
+              HasSubstr("1 of 2 data sources have a weight"));
+  EXPECT_THAT(std::string(Open(Several({3, 5}, {1, -1})).status().message()),
+              HasSubstr("the weight -1"));
+  EXPECT_THAT(std::string(Open(Several({3, 5}, {1, 1e-9})).status().message()),
+              HasSubstr("so small"));
 }
 
 }  // namespace

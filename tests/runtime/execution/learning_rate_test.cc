@@ -87,5 +87,24 @@ TEST(LearningRate, IsExactForTheLongestRun) {
   EXPECT_EQ(LearningRateAt(job, 500'000'000'001), 0.25);
 }
 
+// As if the run had begun there.
+TEST(LearningRate, ANewScheduleGoesFromItsStartToTheEnd) {
+  TrainingJob job;
+  job.steps = 40;
+  job.learning_rate = 0.5;
+  job.warmup_steps = 4;
+  for (const LearningRateSchedule kind :
+       {LearningRateSchedule::kConstant, LearningRateSchedule::kLinear,
+        LearningRateSchedule::kCosine}) {
+    job.learning_rate_schedule = kind;
+    TrainingJob extended = job;
+    extended.schedule_start = 60;
+    extended.steps = 100;
+    for (int64_t step = 1; step <= 40; ++step) {
+      EXPECT_EQ(LearningRateAt(extended, 60 + step), LearningRateAt(job, step)) << step;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace horizon

@@ -43,6 +43,7 @@ class DrawnTokens final : public TokenSource {
                          [](const TokenRecord& token) { return token.label >= 0; });
   }
   DataPosition position() const override { return position_; }
+  double passes() const override { return 0.5 * static_cast<double>(position_.index); }
   absl::Status Seek(DataPosition position) override {
     position_ = position;
     return absl::OkStatus();

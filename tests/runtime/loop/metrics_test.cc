@@ -37,6 +37,28 @@ TEST(Metrics, ALineHoldsExactlyTheFieldsInTheirOrder) {
   EXPECT_EQ(MetricsLine(Example(1)), kExampleLine);
 }
 
+TEST(Metrics, EpochAndTrainedTokensAreWrittenWhereTheyAreKnown) {
+  StepMetrics metrics = Example(1);
+  metrics.epoch = 1.0 / 3.0;
+  metrics.trained_tokens = 700;
+  std::string expected(kExampleLine);
+  expected.replace(expected.find("\"tokens\": 1024,"), 15,
+                   "\"epoch\": 0.3333333333333333, \"tokens\": 1024, \"trained_tokens\": 700,");
+  EXPECT_EQ(MetricsLine(metrics), expected);
+}
+
+TEST(Metrics, TheLastStepOfAFileIsThatOfItsLastWholeLine) {
+  const std::unique_ptr<Io> io = MakePosixIo();
+  const std::string path = JoinPath(MakeTestFolder(*io), "eval.jsonl");
+  EXPECT_EQ(*LastStep(*io, path), 0);
+  WriteBytes(*io, path, "");
+  EXPECT_EQ(*LastStep(*io, path), 0);
+  WriteBytes(*io, path, "{\"step\": 5}\n{\"step\": 10, \"loss\": 2}\n{\"step\": 15");
+  EXPECT_EQ(*LastStep(*io, path), 10);
+  WriteBytes(*io, path, "{\"step\": 5}\nno step\n");
+  EXPECT_TRUE(absl::IsDataLoss(LastStep(*io, path).status()));
+}
+
 TEST(Metrics, GradientNormsAreAnObjectAtTheEnd) {
   StepMetrics metrics = Example(1);
   metrics.gradient_norms = {{"model.norm.weight", 0.25}, {"a \"b\"", 1}};

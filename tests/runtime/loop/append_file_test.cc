@@ -1,4 +1,4 @@
-#include "runtime/loop/line_file.h"
+#include "runtime/loop/append_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,15 +22,15 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class LineFileTest : public testing::Test {
+class AppendFileTest : public testing::Test {
  protected:
-  LineFile::Listener Listener() {
+  AppendFile::Listener Listener() {
     return [this](const std::string& text) { warnings_.push_back(text); };
   }
-  static std::string Line(int64_t step) { return StrCat("{\"step\": ", step, "}"); }
+  static std::string Line(int64_t step) { return StrCat("{\"step\": ", step, "}\n"); }
   static std::string Lines(int64_t first, int64_t last) {
     std::string text;
-    for (int64_t step = first; step <= last; ++step) text += Line(step) + "\n";
+    for (int64_t step = first; step <= last; ++step) text += Line(step);
     return text;
   }
   std::string Text() { return ReadBytes(*io_, path_); }
@@ -40,9 +40,9 @@ class LineFileTest : public testing::Test {
   std::vector<std::string> warnings_;
 };
 
-TEST_F(LineFileTest, AddsLinesAndGoesOnInALaterRun) {
+TEST_F(AppendFileTest, AddsLinesAndGoesOnInALaterRun) {
   for (const int64_t first : {1, 3}) {
-    LineFile file(*io_, path_, Listener());
+    AppendFile file(*io_, LinesAt(path_), Listener());
     ASSERT_TRUE(file.Open().ok());
     file.Append(Line(first));
     file.Append(Line(first + 1));
@@ -51,9 +51,9 @@ TEST_F(LineFileTest, AddsLinesAndGoesOnInALaterRun) {
   EXPECT_THAT(warnings_, ElementsAre());
 }
 
-TEST_F(LineFileTest, ALineIsOneWriteAndSeenAtOnce) {
+TEST_F(AppendFileTest, ALineIsOneWriteAndSeenAtOnce) {
   FaultingIo io(*io_, {});
-  LineFile file(io, path_, Listener());
+  AppendFile file(io, LinesAt(path_), Listener());
   file.Append(Line(1));
   const uint64_t before = io.calls();
   file.Append(Line(2));
@@ -62,28 +62,28 @@ TEST_F(LineFileTest, ALineIsOneWriteAndSeenAtOnce) {
   EXPECT_EQ(Text(), Lines(1, 2));
 }
 
-TEST_F(LineFileTest, AFileWithoutLinesIsNotMade) {
-  { const LineFile file(*io_, path_, Listener()); }
+TEST_F(AppendFileTest, AFileWithoutLinesIsNotMade) {
+  { const AppendFile file(*io_, LinesAt(path_), Listener()); }
   EXPECT_FALSE(FileExists(*io_, path_));
 }
 
-TEST_F(LineFileTest, WhatAKilledProcessLeftOfALineIsCutOff) {
+TEST_F(AppendFileTest, WhatAKilledProcessLeftOfALineIsCutOff) {
   const std::string longer_than_a_piece(10'000, 'x');
   for (const std::string& left : {std::string("{"), std::string("{\"st"), longer_than_a_piece}) {
     for (const std::string& before : {std::string(), Lines(1, 1), Lines(1, 2000)}) {
       WriteBytes(*io_, path_, before + left);
-      LineFile file(*io_, path_, Listener());
+      AppendFile file(*io_, LinesAt(path_), Listener());
       ASSERT_TRUE(file.Open().ok());
       EXPECT_EQ(Text(), before);
       file.Append(Line(3));
-      EXPECT_EQ(Text(), before + Line(3) + "\n");
+      EXPECT_EQ(Text(), before + Line(3));
     }
   }
 }
 
 // At every moment the file holds whole lines from the first on, and in the end all of them, if the
 // disk took calls again.
-TEST_F(LineFileTest, WhicheverCallFailsReadersSeeWholeLinesAndNoneIsLost) {
+TEST_F(AppendFileTest, WhicheverCallFailsReadersSeeWholeLinesAndNoneIsLost) {
   for (const FaultPlan::Kind kind : {FaultPlan::Kind::kFail, FaultPlan::Kind::kShort}) {
     const uint64_t hit =
         ForEachFault(*io_, {.kind = kind, .error_number = ENOSPC}, [&](FaultingIo& io) {
@@ -91,7 +91,7 @@ TEST_F(LineFileTest, WhicheverCallFailsReadersSeeWholeLinesAndNoneIsLost) {
           warnings_.clear();
           bool back = false;
           {
-            LineFile file(io, path_, Listener());
+            AppendFile file(io, LinesAt(path_), Listener());
             for (int64_t step = 1; step <= 6; ++step) {
               file.Append(Line(step));
               const std::string text = Text();
@@ -113,10 +113,10 @@ TEST_F(LineFileTest, WhicheverCallFailsReadersSeeWholeLinesAndNoneIsLost) {
   }
 }
 
-TEST_F(LineFileTest, IsSaidOnceWhenLinesAreKeptAndOnceWhenTheyAreWritten) {
+TEST_F(AppendFileTest, IsSaidOnceWhenLinesAreKeptAndOnceWhenTheyAreWritten) {
   // Calls: Open, Info, Open, (no ReadAt: it is empty), then a write each.
   FaultingIo io(*io_, {.kind = FaultPlan::Kind::kShort, .at_call = 5, .error_number = ENOSPC});
-  LineFile file(io, path_, Listener());
+  AppendFile file(io, LinesAt(path_), Listener());
   file.Append(Line(1));
   EXPECT_THAT(warnings_, ElementsAre());
   file.Append(Line(2));
@@ -131,31 +131,31 @@ TEST_F(LineFileTest, IsSaidOnceWhenLinesAreKeptAndOnceWhenTheyAreWritten) {
   EXPECT_THAT(warnings_[1], HasSubstr("is written again; no line is lost"));
 }
 
-TEST_F(LineFileTest, KeepsTheNewestLinesOfABoundedAmount) {
+TEST_F(AppendFileTest, KeepsTheNewestLinesOfABoundedAmount) {
   FaultingIo io(*io_, {.extent = FaultPlan::Extent::kFromThereOn, .at_call = 1});
-  const std::string line(100'000, 'x');
+  const std::string line = std::string(100'000, 'x') + "\n";
   {
-    LineFile file(io, path_, Listener());
+    AppendFile file(io, LinesAt(path_), Listener());
     for (int i = 0; i < 25; ++i) file.Append(line);
-    EXPECT_LE(file.kept_bytes(), LineFile::kMostKept);
-    EXPECT_EQ(file.kept_bytes(), 10 * (line.size() + 1));
-    EXPECT_EQ(file.lost_lines(), 15);
-    file.Append(std::string(2 * LineFile::kMostKept, 'y'));  // never fits
+    EXPECT_LE(file.kept_bytes(), AppendFile::kMostKept);
+    EXPECT_EQ(file.kept_bytes(), 10 * line.size());
+    EXPECT_EQ(file.lost_entries(), 15);
+    file.Append(std::string(2 * AppendFile::kMostKept, 'y'));  // never fits
     EXPECT_EQ(file.kept_bytes(), 0u);
-    EXPECT_EQ(file.lost_lines(), 26);
+    EXPECT_EQ(file.lost_entries(), 26);
     file.Append(Line(1));
   }
   ASSERT_EQ(warnings_.size(), 2u);
   EXPECT_THAT(warnings_[1], HasSubstr("27 lines"));
 }
 
-TEST_F(LineFileTest, AFolderThatIsMissingIsAnErrorWithItsName) {
-  LineFile file(*io_, JoinPath(path_, "no/lines.jsonl"), Listener());
+TEST_F(AppendFileTest, AFolderThatIsMissingIsAnErrorWithItsName) {
+  AppendFile file(*io_, LinesAt(JoinPath(path_, "no/lines.jsonl")), Listener());
   EXPECT_THAT(std::string(file.Open().message()), HasSubstr(path_));
 }
 
 // The kernel's own refusal, which takes what fits and not the rest: every size of the file.
-TEST_F(LineFileTest, ALimitOnFileSizesLeavesNoPartOfALine) {
+TEST_F(AppendFileTest, ALimitOnFileSizesLeavesNoPartOfALine) {
   IgnoreWriteSignals();
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -166,7 +166,7 @@ TEST_F(LineFileTest, ALimitOnFileSizesLeavesNoPartOfALine) {
   const std::string all = Lines(1, 4);
   for (size_t bytes = 0; bytes <= all.size(); ++bytes) {
     WriteBytes(*io_, path_, "");
-    LineFile file(*io_, path_, Listener());
+    AppendFile file(*io_, LinesAt(path_), Listener());
     limit(bytes);
     for (int64_t step = 1; step <= 4; ++step) file.Append(Line(step));
     limit(before.rlim_cur);
@@ -174,6 +174,36 @@ TEST_F(LineFileTest, ALimitOnFileSizesLeavesNoPartOfALine) {
     EXPECT_EQ(Text(), bytes == 0 || fits == std::string::npos ? "" : all.substr(0, fits + 1));
     file.Append(Line(5));
     EXPECT_EQ(Text(), Lines(1, 5)) << bytes;
+  }
+}
+
+// A file whose first bytes say what it is: they come with the first entry, in a file of their own
+// or not at all, and are not lost with the oldest entries.
+TEST_F(AppendFileTest, AHeaderComesBeforeTheFirstEntryWhicheverCallFails) {
+  const AppendFile::Options options{.path = path_, .entry = "record", .header = "head"};
+  {
+    AppendFile file(*io_, options, Listener());
+    ASSERT_TRUE(file.Open().ok());
+    EXPECT_EQ(Text(), "");
+    file.Append("one");
+    EXPECT_EQ(Text(), "headone");
+  }
+  AppendFile(*io_, options, Listener()).Append("two");
+  EXPECT_EQ(Text(), "headonetwo");
+  for (const FaultPlan::Kind kind : {FaultPlan::Kind::kFail, FaultPlan::Kind::kShort}) {
+    ForEachFault(*io_, {.kind = kind, .error_number = ENOSPC}, [&](FaultingIo& io) {
+      WriteBytes(*io_, path_, "");
+      AppendFile file(io, options, Listener());
+      for (const std::string_view entry : {"aaa", "bbb", "ccc"}) {
+        file.Append(entry);
+        const std::string text = Text();
+        EXPECT_TRUE(text.empty() || (text.size() - 4) % 3 == 0) << text;
+        EXPECT_TRUE(std::string("headaaabbbccc").starts_with(text)) << text;
+      }
+      if (file.kept_bytes() == 0) {
+        EXPECT_EQ(Text(), "headaaabbbccc");
+      }
+    });
   }
 }
 

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "runtime/loop/metrics_sink.h"
+
+namespace horizon {
+
+// How the name of every TensorBoard event file begins; the reader finds the files by it.
+inline constexpr std::string_view kEventFilePrefix = "events.out.tfevents.";
+
+// Writes a TensorBoard event file, RUN/events.out.tfevents.<seconds>.<host>.<process>, with the
+// tags that Hugging Face's Trainer uses: train/loss, train/grad_norm, train/learning_rate,
+// eval/loss. The file is created with the first figure. It begins with SessionLog::START at
+// `place.first_step` (SessionStartRecord); an evaluation of the step before that belongs to the
+// earlier files. <seconds> is now, or later if the folder has a file that is: readers take the
+// files by their names, and the newest must come last even after the system's clock was set back.
+std::unique_ptr<MetricsSink> MakeTensorboardSink(const MetricsPlace& place);
+
+}  // namespace horizon
