@@ -42,17 +42,25 @@ bool AreNeighbours(const StreamPlan& a, const StreamPlan& b) {
   return std::count(std::begin(different), std::end(different), true) == 1;
 }
 
-// The chunks and costs of plans that cut the model alike.
+// The chunks and costs of plans that cut the model alike. `chunks` has the resident chunks of the
+// plan that asked last.
 struct CutModel {
   StreamPlan plan;
   ChunkTable chunks;
   std::unique_ptr<CostModel> costs;
 };
 
+// What a plan needs, after its resident chunks were chosen.
+struct Fitted {
+  StreamPlan asked;
+  StreamPlan plan;
+  std::optional<MemoryNeed> memory;  // none: it cannot be built, or is looked at elsewhere
+};
+
 class Search {
  public:
   Search(const ModelSpec& spec, const TrainingJob& job, const Setting& setting)
-      : spec_(spec), job_(job), setting_(setting) {}
+      : spec_(spec), job_(job), setting_(setting), stages_(ListTrainedStages(spec, job)) {}
 
   enum class Until { kAll, kFirst };  // fitting plan found
 
@@ -152,39 +160,75 @@ class Search {
 
   // An error where the chunks cannot be cut.
   const absl::StatusOr<CutModel>& CutFor(const StreamPlan& plan) {
-    // The cost of loss chunks depends on the plan's own size, so it is part of the key.
-    const Key key{plan.chunk_bytes.value(), plan.anchor_interval, plan.recompute,
-                  plan.resident_chunks,     plan.embedding_home,  plan.loss_chunk_tokens};
-    const auto [found, added] = cuts_.try_emplace(key);
+    const auto [found, added] =
+        cuts_.try_emplace(Key{plan.chunk_bytes.value(), plan.anchor_interval, plan.recompute});
     absl::StatusOr<CutModel>& cut = found->second;
-    if (!added) return cut;
-    absl::StatusOr<ChunkTable> chunks = CutIntoChunks(spec_, job_, plan);
-    if (!chunks.ok()) return cut = chunks.status();
-    cut.emplace();
-    cut->chunks = *std::move(chunks);
-    cut->plan = plan;
-    cut->costs = std::make_unique<CostModel>(spec_, job_, cut->plan, cut->chunks, setting_.profile,
-                                             setting_.software);
+    if (added) cut = Cut(plan);
+    if (!cut.ok()) return cut;
+    if (cut->plan.resident_chunks != plan.resident_chunks ||
+        cut->plan.embedding_home != plan.embedding_home) {
+      MarkResident(job_, plan, cut->chunks);
+      cut->plan.resident_chunks = plan.resident_chunks;
+      cut->plan.embedding_home = plan.embedding_home;
+    }
     return cut;
+  }
+
+  absl::StatusOr<CutModel> Cut(const StreamPlan& plan) const {
+    RETURN_IF_ERROR(stages_.status());
+    CutModel cut{.plan = plan};
+    ASSIGN_OR_RETURN(cut.chunks, CutIntoChunks(*stages_, spec_, job_, plan));
+    return cut;
+  }
+
+  // The costs of a model that was cut. They do not depend on which chunks are resident.
+  const CostModel& CostsOf(const StreamPlan& plan) {
+    CutModel& cut = *cuts_.at(Key{plan.chunk_bytes.value(), plan.anchor_interval, plan.recompute});
+    if (cut.costs == nullptr) {
+      cut.costs = std::make_unique<CostModel>(spec_, job_, cut.plan, cut.chunks, setting_.profile,
+                                              setting_.software);
+    }
+    return *cut.costs;
   }
 
   void Consider(const StreamPlan& plan) {
     if (until_ == Until::kFirst && !candidates_.empty()) return;
     ++result_.plans;
-    StreamPlan filled = plan;
-    filled.resident_chunks = std::max<int64_t>(0, plan.resident_chunks);
-    std::optional<MemoryNeed> memory = MemoryOf(filled);
-    if (!memory.has_value()) return;
-    if (plan.resident_chunks == kAsManyAsFit) {
-      const std::optional<MemoryNeed> with = Fill(filled, *memory);
-      if (!with.has_value() && has_none_resident_) return;  // that plan is looked at by itself
-      memory = with.has_value() ? with : memory;
-    }
-    std::vector<Shortage> shortages = ShortagesOf(*memory, setting_.profile, setting_.margin);
+    const Fitted& fitted = FittedFor(plan);
+    if (!fitted.memory.has_value()) return;
+    StreamPlan filled = fitted.plan;
+    filled.compute_threads = plan.compute_threads;
+    filled.host_threads = plan.host_threads;
+    filled.optimizer_threads = plan.optimizer_threads;
+    std::vector<Shortage> shortages =
+        ShortagesOf(*fitted.memory, setting_.profile, setting_.margin);
     if (!shortages.empty()) return NoteNearest(filled, std::move(shortages));
     candidates_.push_back({.plan = filled,
                            .bound = until_ == Until::kFirst ? 0 : BoundOf(filled),
-                           .device_bytes = memory->device_bytes()});
+                           .device_bytes = fitted.memory->device_bytes()});
+  }
+
+  // Threads of the host's own lanes change no memory, and compute threads only that of device
+  // `host`: plans that differ in these are laid out once.
+  const Fitted& FittedFor(const StreamPlan& plan) {
+    StreamPlan asked = plan;
+    asked.host_threads = asked.optimizer_threads = 1;
+    if (job_.device != DeviceKind::kHost) asked.compute_threads = 1;
+    for (const Fitted& known : fitted_) {
+      if (known.asked == asked) return known;
+    }
+    constexpr size_t kKnown = 8;  // the plans of two choices of threads
+    if (fitted_.size() == kKnown) fitted_.erase(fitted_.begin());
+    Fitted fitted{.asked = asked, .plan = asked};
+    fitted.plan.resident_chunks = std::max<int64_t>(0, plan.resident_chunks);
+    fitted.memory = MemoryOf(fitted.plan);
+    if (fitted.memory.has_value() && plan.resident_chunks == kAsManyAsFit) {
+      const std::optional<MemoryNeed> with = Fill(fitted.plan, *fitted.memory);
+      // Without room for any it is the plan without resident chunks, which may be looked at by
+      // itself.
+      if (with.has_value() || has_none_resident_) fitted.memory = with;
+    }
+    return fitted_.emplace_back(std::move(fitted));
   }
 
   // Slabs change memory and stalls, not what the lanes have to do.
@@ -192,7 +236,7 @@ class Search {
     plan.gradient_slabs = 1;
     if (bounded_ == plan) return bound_;
     const absl::StatusOr<CutModel>& cut = CutFor(plan);
-    bound_ = BoundStep(job_, plan, cut->chunks, *cut->costs).nanoseconds();
+    bound_ = BoundStep(job_, plan, cut->chunks, CostsOf(plan)).nanoseconds();
     bounded_ = std::move(plan);
     return bound_;
   }
@@ -293,17 +337,19 @@ class Search {
     double seconds;
   };
 
-  using Key = std::tuple<uint64_t, int64_t, bool, int64_t, EmbeddingHome, int64_t>;
+  using Key = std::tuple<uint64_t, int64_t, bool>;  // what says where a model is cut
 
   const ModelSpec& spec_;
   const TrainingJob& job_;
   const Setting& setting_;
+  const absl::StatusOr<StageList> stages_;
   Until until_ = Until::kAll;
   // Only plans that the runtime executes are wanted. False where model, job or strategy can be
   // simulated and not run: then whoever shows the answer says so.
   bool must_run_ = true;
   bool has_none_resident_ = true;  // the space has plans without resident chunks
   std::map<Key, absl::StatusOr<CutModel>> cuts_;
+  std::vector<Fitted> fitted_;  // of the last plans
   std::vector<Candidate> candidates_;
   std::vector<Timed> timed_;  // those simulated
   SearchResult result_;

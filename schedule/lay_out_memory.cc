@@ -318,7 +318,7 @@ class LayoutBuilder {
                   partials);
     }
     const auto faults = [&](int32_t c) {
-      return (rules_.update_faults_come_late ? 8_B : 0_B) * TrainedSlicesOf(chunks_, c);
+      return rules_.update_faults_come_late ? 8_B * TrainedSlicesOf(chunks_, c) : 0_B;
     };
     AddPerChunk(map_.update_faults, BufferKind::kUpdateFaults, Memory::kDevice, faults);
     AddPerChunk(map_.update_faults_pinned, BufferKind::kUpdateFaultsPinned, Memory::kPinned,
