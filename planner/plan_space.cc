@@ -84,6 +84,10 @@ void NarrowTo(Strategy strategy, PlanSpace& space) {
   space.accumulation_order = {AccumulationOrder::kBatchMajor};
   space.embedding_home = {EmbeddingHome::kDevice};
   space.buffer_depth = {2, 1};
+  if (strategy == Strategy::kResident) {  // it has neither a ring nor slabs
+    space.buffer_depth = {2};
+    space.gradient_slabs = {2};
+  }
   if (strategy == Strategy::kReference) {
     space.recompute = {true};
     space.gradient_slabs = {12, 4, 2};

@@ -220,15 +220,18 @@ void PlanJobOptions::AddTo(OptionList& list) {
   list.options.push_back({.name = "strategy",
                           .value = &strategy,
                           .unit = "strategy",
-                          .help = "Whose way of streaming",
+                          .help =
+                              "How the work is offloaded; auto: the fastest of those that train "
+                              "the same job",
                           .choices = AllWords<Strategy>()});
+  list.options.back().choices.insert(list.options.back().choices.begin(), "auto");
   Option length = Declare(Find("sequence"), &sequence);
   length.help += ", or the job file's";
   list.options.push_back(std::move(length));
   Option samples = Declare(Find("micro-batch"), &batch);
   samples.name = "batch";
   samples.unit = "sequences";
-  samples.help += ", or auto to have a number proposed; not given: 1, or the job file's";
+  samples.help += ", or auto to have a number proposed; not given: auto, or the job file's";
   list.options.push_back(std::move(samples));
   Option format = Declare(Find("state"), &state);
   format.help += StrCat(": ", absl::StrJoin(format.choices, ", "),
@@ -262,6 +265,7 @@ void PlanJobOptions::AddTo(OptionList& list) {
 }
 
 absl::StatusOr<Strategy> PlanJobOptions::ReadStrategy() const {
+  if (any_strategy()) return Strategy::kHorizon;
   return ParseWord<Strategy>(strategy);
 }
 
