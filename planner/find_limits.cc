@@ -125,16 +125,23 @@ std::vector<RunLimit> FindLimits(const PlanRequest& request, const PlanAnswer& a
   const auto is_used = [&](Bytes needed, Limit limit, double share) {
     return static_cast<double>(needed) > share * static_cast<double>(Available(profile, limit, 0));
   };
+  // The same search in today's memory may find a faster plan too, where the first one was quick:
+  // that is no gain of the memory.
+  const auto look = [&](std::string what, const HardwareProfile& larger) {
+    const double after = StepWith(request, answer, larger);
+    if (1 - after / step < kLeastGain) return;
+    Note(std::move(what), StepWith(request, answer, profile), after, limits);
+  };
   if (is_used(prediction.memory.device_bytes(), Limit::kDeviceMemory, kDeviceShare)) {
     HardwareProfile larger = profile;
     Scale(larger.device.memory_bytes, kEnlarged);
-    Note("device memory", step, StepWith(request, answer, larger), limits);
+    look("device memory", larger);
   }
   if (is_used(prediction.memory.host_bytes(), Limit::kHostMemory, kHostShare)) {
     HardwareProfile larger = profile;
     Scale(larger.host.memory_bytes, kEnlarged);
     Scale(larger.host.cgroup_bytes, kEnlarged);
-    Note("host memory", step, StepWith(request, answer, larger), limits);
+    look("host memory", larger);
   }
   SortByGain(limits);
   return limits;

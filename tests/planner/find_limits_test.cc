@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "planner/planned_job.h"
+#include "schedule/build/build_schedule.h"
 #include "tests/planner/small_cases.h"
 
 namespace horizon {
@@ -102,6 +104,28 @@ TEST_F(FindLimitsTest, AMemoryThatThePlannerFillsIsNoLimitBySayingSo) {
   const std::vector<RunLimit> limits = FindLimits(request, answer);
   EXPECT_EQ(limits.front().what, "host DRAM");
   EXPECT_THAT(NamesOf(limits), Not(Contains("device memory")));
+}
+
+// A quick search leaves out many plans. What a longer one finds in the same memory is no gain of
+// more memory, whatever the plan.
+TEST_F(FindLimitsTest, AFasterPlanThatFitsTodayIsNoGainOfMemory) {
+  const HardwareProfile machine = SmallMachine(SlowPart::kLink);
+  PlanRequest request = Request(machine);
+  PlanAnswer answer = Make(request);
+  ASSERT_TRUE(answer.feasible);
+  // Everything fits, and yet the plan is one that recomputes for nothing and uses much memory.
+  StreamPlan& plan = *answer.search.plan;
+  plan.recompute = true;
+  plan.anchor_interval = 4;
+  plan.resident_chunks = 0;
+  const absl::StatusOr<Schedule> schedule = BuildSchedule(spec_, job_, plan);
+  ASSERT_TRUE(schedule.ok()) << schedule.status();
+  const Setting setting{.profile = machine};
+  PredictedRun run = PredictRun(spec_, *schedule, setting);
+  answer.search.prediction = run.prediction;
+  answer.search.prediction.memory.totals[static_cast<size_t>(Memory::kDevice)] = 900'000'000_B;
+  answer.search.simulation = {.schedule = *schedule, .steady = std::move(run.steady)};
+  EXPECT_THAT(NamesOf(FindLimits(request, answer)), Not(Contains("device memory")));
 }
 
 // With a slow link every chunk that need not be loaded again counts. What is said is true: with
