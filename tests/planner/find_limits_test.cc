@@ -109,19 +109,20 @@ TEST_F(FindLimitsTest, AMemoryThatThePlannerFillsIsNoLimitBySayingSo) {
 // A quick search leaves out many plans. What a longer one finds in the same memory is no gain of
 // more memory, whatever the plan.
 TEST_F(FindLimitsTest, AFasterPlanThatFitsTodayIsNoGainOfMemory) {
-  const HardwareProfile machine = SmallMachine(SlowPart::kLink);
+  const HardwareProfile machine = SmallMachine(SlowPart::kCompute);
   PlanRequest request = Request(machine);
   PlanAnswer answer = Make(request);
   ASSERT_TRUE(answer.feasible);
   // Everything fits, and yet the plan is one that recomputes for nothing and uses much memory.
   StreamPlan& plan = *answer.search.plan;
   plan.recompute = true;
-  plan.anchor_interval = 4;
+  plan.anchor_interval = 1;
   plan.resident_chunks = 0;
   const absl::StatusOr<Schedule> schedule = BuildSchedule(spec_, job_, plan);
   ASSERT_TRUE(schedule.ok()) << schedule.status();
   const Setting setting{.profile = machine};
   PredictedRun run = PredictRun(spec_, *schedule, setting);
+  ASSERT_GT(run.prediction.step_seconds, 1.05 * answer.search.prediction.step_seconds);
   answer.search.prediction = run.prediction;
   answer.search.prediction.memory.totals[static_cast<size_t>(Memory::kDevice)] = 900'000'000_B;
   answer.search.simulation = {.schedule = *schedule, .steady = std::move(run.steady)};
