@@ -15,7 +15,7 @@
 namespace horizon {
 
 // Finds the largest model that a machine can train, how fast it trains, what prevents a larger one,
-// and which upgrade would help most.
+// and what would help most: changes of the job first, which are free, then of the machine.
 
 // The model families to choose from: "qwen2.5", "llama3", "qwen3".
 std::vector<std::string> ModelFamilyNames();
@@ -27,6 +27,10 @@ struct LargestRequest {
   Software software;
   double margin = 0.05;
   Strategy strategy = Strategy::kHorizon;
+  bool all_strategies = false;  // as in PlanRequest
+  // Machines whose devices could be bought. ComparePurchases takes those that are cards, and of
+  // these the next faster ones.
+  std::vector<HardwareProfile> others;
 };
 
 struct SizedModel {
@@ -48,18 +52,38 @@ struct LargestModels {
 // family.
 absl::StatusOr<LargestModels> FindLargestModels(Io& io, const LargestRequest& request);
 
-// An upgrade of the machine, and what it does to the largest model by depth and to the speed of
-// today's largest model.
-struct Purchase {
-  std::string what;              // "host memory x2 (960 GB)"
-  uint64_t parameters = 0;       // of the largest model by depth after the upgrade
-  double tokens_per_second = 0;  // of today's largest model after the upgrade
+// The largest models of a state format.
+struct LargestByState {
+  StateFormat state = StateFormat::kFp32;
+  LargestModels models;
+};
+// For each format that the planner proposes, the most exact first. Every format has a largest model
+// of its own, so `--state auto` has no single answer.
+absl::StatusOr<std::vector<LargestByState>> FindLargestByState(Io& io,
+                                                               const LargestRequest& request);
+
+// A change of the machine or of the job, and what it does to the largest model by depth and to the
+// speed of today's largest model.
+struct Change {
+  std::string what;              // "host memory x2 (960 GB)", "8-bit moments"
+  std::string options;           // that make the change; empty for a purchase
+  std::string cost;              // what it costs in exactness; empty for a purchase
+  uint64_t parameters = 0;       // of the largest model by depth after the change
+  double tokens_per_second = 0;  // of today's largest model after the change
   double size_gain = 0;          // relative: 1 is twice as large
   double speed_gain = 0;         // relative: 1 is twice as fast
 };
-// Compares four upgrades: twice the RAM, twice the link rate, twice the processors with their
-// memory channels, twice the device memory. The largest gain (of size or speed) comes first.
-absl::StatusOr<std::vector<Purchase>> ComparePurchases(Io& io, const LargestRequest& request,
+// A gain below this, in either direction, is noise of a quick search. A change without any other
+// gain is left out.
+inline constexpr double kNoiseGain = 0.03;
+
+// Changes of the job that cost no money, but change the numbers of a run: smaller states, updates
+// in backward (and both), bf16 gradients, shorter samples. The largest gain comes first.
+absl::StatusOr<std::vector<Change>> CompareFreeChanges(Io& io, const LargestRequest& request,
                                                        const LargestModels& today);
+// Changes of the machine: twice the RAM, the link rate, the processors with their memory channels,
+// or the device memory, and faster cards of the catalog. The largest gain comes first.
+absl::StatusOr<std::vector<Change>> ComparePurchases(Io& io, const LargestRequest& request,
+                                                     const LargestModels& today);
 
 }  // namespace horizon

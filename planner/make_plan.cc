@@ -18,13 +18,14 @@ constexpr double kBatchSlack = 0.03;
 constexpr StateFormat kStatesByBytes[] = {StateFormat::kFp32, StateFormat::kBf16Moments,
                                           StateFormat::kBf16Weights, StateFormat::k8BitMoments};
 
-PlanSpace SpaceOf(const PlanRequest& request, const TrainingJob& job) {
-  return SpaceFor(request.spec, job, request.setting.profile, request.fixed, request.fixed_fields);
+std::vector<PlanSpace> Each(std::vector<PlanSpace> spaces, PlanSpace (*change)(PlanSpace)) {
+  for (PlanSpace& space : spaces) space = change(std::move(space));
+  return spaces;
 }
 
 bool Fits(const PlanRequest& request, const TrainingJob& job, const Setting& setting) {
   if (!ValidateJob(request.spec, job).ok()) return false;
-  return FindFitting(request.spec, job, FrugalSpace(SpaceOf(request, job)), setting)
+  return FindFitting(request.spec, job, Each(SpacesOf(request, job), FrugalSpace), setting)
       .plan.has_value();
 }
 
@@ -59,8 +60,9 @@ void ProposeBatch(const PlanRequest& request, PlanAnswer& answer) {
     TrainingJob job = answer.job;
     job.micro_batch = batch;
     if (!Fits(request, job, request.setting)) break;
-    const SearchResult result = SearchPlan(request.spec, job, CoarseSpace(SpaceOf(request, job)),
-                                           request.setting, {.most_simulated = 4});
+    const SearchResult result =
+        SearchPlans(request.spec, job, Each(SpacesOf(request, job), CoarseSpace), request.setting,
+                    {.most_simulated = 4});
     if (!result.plan.has_value()) break;
     const double before = best;
     tried.push_back({batch, result.prediction.tokens_per_second});
@@ -146,18 +148,38 @@ void AddMemoryRemedy(const PlanRequest& request, const PlanAnswer& answer,
   if (Fits(request, answer.job, setting)) remedies.push_back({std::move(what)});
 }
 
-// The search of a space of which some plan fits.
-SearchResult Search(const PlanRequest& request, const TrainingJob& job, const PlanSpace& space) {
-  const auto search = [&](const PlanSpace& part, const SearchOptions& options) {
-    return SearchPlan(request.spec, job, part, request.setting, options);
+// The search of spaces of which some plan fits.
+SearchResult Search(const PlanRequest& request, const TrainingJob& job,
+                    const std::vector<PlanSpace>& spaces) {
+  const auto search = [&](const std::vector<PlanSpace>& parts, const SearchOptions& options) {
+    return SearchPlans(request.spec, job, parts, request.setting, options);
   };
-  if (request.effort == SearchEffort::kFull) return search(space, {});
-  SearchResult quick = search(CoarseSpace(space), {.most_simulated = 8});
+  if (request.effort == SearchEffort::kFull) return search(spaces, {});
+  SearchResult quick = search(Each(spaces, CoarseSpace), {.most_simulated = 8});
   // What fits may be none of the usual plans.
-  return quick.plan.has_value() ? quick : search(FrugalSpace(space), {.most_simulated = 8});
+  return quick.plan.has_value() ? quick : search(Each(spaces, FrugalSpace), {.most_simulated = 8});
 }
 
 }  // namespace
+
+std::vector<Strategy> StrategiesFor(const TrainingJob& job) {
+  if (job.device == DeviceKind::kHost) return {Strategy::kHorizon};
+  return {Strategy::kHorizon, Strategy::kResident};
+}
+
+std::vector<PlanSpace> SpacesOf(const PlanRequest& request, const TrainingJob& job) {
+  const auto space_of = [&](const StreamPlan& fixed) {
+    return SpaceFor(request.spec, job, request.setting.profile, fixed, request.fixed_fields);
+  };
+  if (!request.all_strategies) return {space_of(request.fixed)};
+  std::vector<PlanSpace> spaces;
+  for (const Strategy strategy : StrategiesFor(job)) {
+    StreamPlan fixed = request.fixed;
+    fixed.strategy = strategy;
+    spaces.push_back(space_of(fixed));
+  }
+  return spaces;
+}
 
 absl::StatusOr<PlanAnswer> MakePlan(const PlanRequest& request) {
   PlanAnswer answer{.job = request.job};
@@ -165,13 +187,13 @@ absl::StatusOr<PlanAnswer> MakePlan(const PlanRequest& request) {
   RETURN_IF_ERROR(ValidateJob(request.spec, answer.job));
   if (request.propose_state) ProposeState(request, answer);
   if (request.propose_batch) ProposeBatch(request, answer);
-  const PlanSpace space = SpaceOf(request, answer.job);
+  const std::vector<PlanSpace> spaces = SpacesOf(request, answer.job);
   // Where the least does not fit, nothing does: no need to look at the rest.
-  answer.search = FindFitting(request.spec, answer.job, FrugalSpace(space), request.setting);
+  answer.search = FindFitting(request.spec, answer.job, Each(spaces, FrugalSpace), request.setting);
   answer.feasible = answer.search.plan.has_value();
   answer.planned_only = WhyPlannedOnly(request.spec, answer.job, request.fixed);
   if (answer.feasible) {
-    answer.search = Search(request, answer.job, space);
+    answer.search = Search(request, answer.job, spaces);
     return answer;
   }
   // Nothing lacks and yet there is no plan: what was fixed by hand cannot be built.
@@ -187,11 +209,9 @@ std::vector<std::string> DescribeShortages(const std::vector<Shortage>& shortage
   std::vector<std::string> lines;
   lines.reserve(shortages.size());
   for (const Shortage& shortage : shortages) {
-    lines.push_back(StrCat(ToString(shortage.limit), ": needs ", ToString(shortage.needed), ", ",
-                           ToString(shortage.available), " are available, ",
-                           ToString(shortage.needed - shortage.available), " (",
-                           WithCommas((shortage.needed - shortage.available).value()),
-                           " bytes) lack"));
+    lines.push_back(StrCat("short by ", ToString(shortage.needed - shortage.available), " of ",
+                           ToString(shortage.limit), " (needs ", ToString(shortage.needed), ", ",
+                           ToString(shortage.available), " are available)"));
   }
   return lines;
 }

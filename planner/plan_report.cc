@@ -15,26 +15,41 @@
 namespace horizon {
 namespace {
 
-// The fields of a plan that a person decides, in one table.
+// Words have '-' for people; in files they have '_'.
+std::string Dashed(std::string_view word) {
+  std::string dashed(word);
+  std::replace(dashed.begin(), dashed.end(), '_', '-');
+  return dashed;
+}
+
+constexpr size_t kColumns = 80;
+
+// The fields of a plan that a person decides, in one table. A plan that streams nothing has no ring
+// and no slabs.
 std::string PlanTable(const StreamPlan& plan) {
   TextTable table({"plan", "value"});
   const auto row = [&](std::string_view field, std::string value) {
     table.AddRow({std::string(field), std::move(value)});
   };
-  row("strategy", std::string(ToString(plan.strategy)));
-  row("chunk_bytes", ToString(plan.chunk_bytes));
-  row("buffer_depth", StrCat(plan.buffer_depth));
-  if (!plan.backward_prefetch) row("backward_prefetch", "false");
-  row("resident_chunks", StrCat(plan.resident_chunks));
+  const bool streams = plan.strategy != Strategy::kResident;
+  row("strategy", Dashed(ToString(plan.strategy)));
+  if (streams) {
+    row("chunk-bytes", ToString(plan.chunk_bytes));
+    row("buffer-depth", StrCat(plan.buffer_depth));
+    if (!plan.backward_prefetch) row("backward-prefetch", "false");
+    row("resident-chunks", StrCat(plan.resident_chunks));
+  }
   row("recompute", plan.recompute ? "true" : "false");
   if (plan.recompute) {
-    row("anchor_interval (K)", StrCat(plan.anchor_interval));
-    row("anchor_home", std::string(ToString(plan.anchor_home)));
+    row("anchor-interval (K)", StrCat(plan.anchor_interval));
+    row("anchor-home", Dashed(ToString(plan.anchor_home)));
   }
-  row("gradient_slabs", StrCat(plan.gradient_slabs));
-  row("accumulation_order", std::string(ToString(plan.accumulation_order)));
-  row("loss_chunk_tokens", StrCat(plan.loss_chunk_tokens));
-  row("embedding_home", std::string(ToString(plan.embedding_home)));
+  if (streams) {
+    row("gradient-slabs", StrCat(plan.gradient_slabs));
+    row("accumulation-order", Dashed(ToString(plan.accumulation_order)));
+  }
+  row("loss-chunk-tokens", StrCat(plan.loss_chunk_tokens));
+  if (streams) row("embedding-home", Dashed(ToString(plan.embedding_home)));
   row("threads", StrCat("compute ", plan.compute_threads, ", host ", plan.host_threads,
                         ", optimizer ", plan.optimizer_threads));
   return std::move(table).Finish();
@@ -42,12 +57,36 @@ std::string PlanTable(const StreamPlan& plan) {
 
 std::string JobLine(const PlanAnswer& answer) {
   const TrainingJob& job = answer.job;
-  std::string text =
-      StrCat("job: ", job.micro_batch, " x ", job.sequence, " tokens",
-             job.accumulation > 1 ? StrCat(" x ", job.accumulation) : "", " a step, state ",
-             ToString(job.state_format), ", optimizer ", ToString(job.optimizer_place), "\n");
+  std::string text = StrCat("job: ", job.micro_batch, " x ", job.sequence, " tokens",
+                            job.accumulation > 1 ? StrCat(" x ", job.accumulation) : "",
+                            " a step, state ", ToString(job.state_format), ", optimizer ",
+                            Dashed(ToString(job.optimizer_place)), "\n");
   for (const Proposal& proposal : answer.proposals) {
-    text += StrCat("proposal: ", proposal.field, " ", proposal.value, " (", proposal.reason, ")\n");
+    const std::string option = proposal.field == "micro_batch"    ? "--batch"
+                               : proposal.field == "state_format" ? "--state"
+                                                                  : Dashed(proposal.field);
+    text += StrCat("proposal: ", option, " ", proposal.value, " (", proposal.reason, ")\n");
+  }
+  return text;
+}
+
+// What the strategies that were not chosen would do, a line for each.
+std::string OtherStrategies(const SearchResult& search) {
+  std::string text;
+  for (const StrategyOutcome& other : search.strategies) {
+    if (other.strategy == search.plan->strategy) continue;
+    const std::string name = Dashed(ToString(other.strategy));
+    if (other.step_seconds.has_value()) {
+      text += StrCat("strategy ", name, " would take ", ToString(Seconds{*other.step_seconds}),
+                     " a step, ", ShortNumber(*other.step_seconds / search.prediction.step_seconds),
+                     " x as long\n");
+    } else if (!other.shortages.empty()) {
+      const Shortage& first = other.shortages.front();
+      text += StrCat("strategy ", name, " does not fit: short by ",
+                     ToString(first.needed - first.available), " of ", ToString(first.limit), "\n");
+    } else {
+      text += StrCat("strategy ", name, " is not possible with what was set\n");
+    }
   }
   return text;
 }
@@ -70,41 +109,58 @@ std::string AlternativesTable(const std::vector<Alternative>& alternatives) {
   std::string field;
   for (const Alternative& one : alternatives) {
     if (one.field != field && !field.empty()) table.AddRule();
-    const std::string name = one.field == field ? "" : one.field;
+    const std::string name = one.field == field ? "" : Dashed(one.field);
     field = one.field;
     std::string against = one.chosen ? "chosen" : PercentChange(one.slower);
     if (!one.possible) against = "not possible";
     if (one.possible && !one.fits) against += ", does not fit";
-    table.AddRow({name, one.value, one.possible ? ToString(Seconds{one.step_seconds}) : "",
+    table.AddRow({name, Dashed(one.value), one.possible ? ToString(Seconds{one.step_seconds}) : "",
                   std::move(against), one.possible ? ToString(one.device_bytes) : ""});
   }
   return std::move(table).Finish();
 }
 
-void WriteSized(const SizedModel& sized, JsonWriter& writer) {
-  const Prediction& prediction = sized.answer.search.prediction;
-  writer.BeginObject().Key("model").String(sized.name);
-  WriteRunnable(sized.answer.planned_only, writer);
-  writer.Key("layers").Integer(sized.layers).Key("parameters").Unsigned(sized.parameters);
-  writer.Key("micro_batch").Integer(sized.answer.job.micro_batch);
-  writer.Key("tokens_per_second").Number(prediction.tokens_per_second);
-  writer.Key("days_per_billion_tokens").Number(sized.days_per_billion_tokens());
-  writer.Key("host_bytes").Unsigned(prediction.memory.host_bytes());
-  writer.Key("device_bytes").Unsigned(prediction.memory.device_bytes());
-  writer.EndObject();
+void WriteShortage(const Shortage& shortage, JsonWriter& writer) {
+  writer.BeginObject().Key("memory").String(ToString(shortage.limit));
+  writer.Key("needed_bytes").Unsigned(shortage.needed);
+  writer.Key("available_bytes").Unsigned(shortage.available).EndObject();
 }
 
 }  // namespace
 
-std::string PredictionText(const Prediction& prediction, const HardwareProfile& profile) {
-  std::string text =
-      StrCat("predicted: ", ToString(Seconds{prediction.step_seconds}), " a step, ",
-             ShortNumber(prediction.tokens_per_second), " tokens/s, ",
-             ShortNumber(prediction.model_tflops), " TFLOPS (6N), ",
-             ShortNumber(1e9 / prediction.tokens_per_second / 86400), " days for 10^9 tokens\n");
-  const std::vector<RunLimit> limits = LimitsOf(prediction, profile);
-  text += StrCat("limit: ", ToString(limits[0]), "\nnext: ", ToString(limits[1]), ", ",
-                 ToString(limits[2]), "\n\n");
+std::string AnswerHeading(std::string_view start, const HardwareProfile& profile) {
+  std::string text = StrCat(start, " on ", MachineHeading(profile), "\n");
+  // What the machine is goes on a line of its own, and on a second one where it needs that.
+  const size_t what = text.find(" (");
+  if (text.find('\n') <= kColumns || what == std::string::npos) return text;
+  text.replace(what, 1, "\n  ");
+  const size_t line = what + 1;
+  if (text.find('\n', line) - line > kColumns) {
+    text.replace(text.rfind(' ', line + kColumns), 1, "\n  ");
+  }
+  return text;
+}
+
+std::string LimitsText(const Prediction& prediction) {
+  if (prediction.limits.empty()) {
+    return "limit: no part of the machine alone; with 25 % more of any a step stays as long\n";
+  }
+  std::string text = StrCat("limit: ", ToString(prediction.limits.front()), "\n");
+  std::string next;
+  for (size_t i = 1; i < prediction.limits.size(); ++i) {
+    const RunLimit& limit = prediction.limits[i];
+    next += StrCat(next.empty() ? "next: " : ", ", limit.what, " (", Percent(limit.gain), ")");
+  }
+  return next.empty() ? text : StrCat(text, next, "\n");
+}
+
+std::string PredictionText(const Prediction& prediction, const HardwareProfile& profile,
+                           const RunLength& length) {
+  std::string text = StrCat("predicted: ", ToString(Seconds{prediction.step_seconds}), " a step, ",
+                            ShortNumber(prediction.tokens_per_second), " tokens/s, ",
+                            ShortNumber(prediction.model_tflops), " TFLOPS (6N)\n           ",
+                            RunLengthText(length, prediction.tokens_per_second), "\n");
+  text += StrCat(LimitsText(prediction), "\n");
   TextTable lanes({"lane", "busy", "longest stall", "waiting for"});
   for (const EnumWord<Lane>& lane : WordsOf(Lane{})) {
     const double busy = prediction.busy_share[static_cast<size_t>(lane.value)];
@@ -115,15 +171,16 @@ std::string PredictionText(const Prediction& prediction, const HardwareProfile& 
     lanes.AddRow(
         {std::string(lane.word), Percent(busy),
          waits ? ToString(Seconds{static_cast<double>(stall->nanoseconds) * 1e-9}) : "",
-         waits ? StrCat(ToString(stall->awaited), " (", ToString(stall->awaited_lane), ")") : ""});
+         waits ? StrCat(Dashed(ToString(stall->awaited)), " (", ToString(stall->awaited_lane), ")")
+               : ""});
   }
   return StrCat(text, std::move(lanes).Finish(), "\n", MemoryTable(prediction, profile));
 }
 
 std::string PlanReportText(const PlanReport& report) {
   const PlanAnswer& answer = report.answer;
-  std::string text = StrCat(PlannedOnlyLine(answer.planned_only), report.spec.name, " on ",
-                            MachineHeading(report.profile), "\n", JobLine(answer));
+  std::string text = StrCat(PlannedOnlyLine(answer.planned_only),
+                            AnswerHeading(report.spec.name, report.profile), JobLine(answer));
   if (report.profile.link.pcie.has_value()) {
     const std::string problem = LinkProblem(*report.profile.link.pcie);
     if (!problem.empty()) text += StrCat("note: ", problem, "\n");
@@ -138,7 +195,8 @@ std::string PlanReportText(const PlanReport& report) {
     return text;
   }
   text += StrCat("\n", PlanTable(*answer.search.plan), "\n",
-                 PredictionText(answer.search.prediction, report.profile));
+                 PredictionText(answer.search.prediction, report.profile, report.length),
+                 OtherStrategies(answer.search));
   const SaveEstimate save = EstimateSave(report.spec, answer.job, report.profile);
   text +=
       StrCat("a checkpoint takes ", ToString(save.bytes), ", ",
@@ -148,8 +206,8 @@ std::string PlanReportText(const PlanReport& report) {
   if (!report.alternatives.empty()) {
     text += StrCat("\none field changed at a time:\n", AlternativesTable(report.alternatives));
   }
-  text += StrCat("\nsearched ", WithCommas(static_cast<uint64_t>(answer.search.plans)), " plans, ",
-                 WithCommas(static_cast<uint64_t>(answer.search.fitting)), " fit with ",
+  text += StrCat("\nsearched ", WithCommas(static_cast<uint64_t>(answer.search.plans)),
+                 " plans: ", WithCommas(static_cast<uint64_t>(answer.search.fitting)), " fit with ",
                  Percent(report.margin), " of each memory left free, ", answer.search.simulated,
                  " simulated");
   if (answer.search.gap > 0) {
@@ -158,8 +216,19 @@ std::string PlanReportText(const PlanReport& report) {
   return text + "\n";
 }
 
-void WritePrediction(const Prediction& prediction, const HardwareProfile& profile,
-                     JsonWriter& writer) {
+void WriteStrategies(const SearchResult& search, JsonWriter& writer) {
+  writer.Key("strategies").BeginArray();
+  for (const StrategyOutcome& one : search.strategies) {
+    writer.BeginObject().Key("strategy").String(ToString(one.strategy));
+    if (one.step_seconds.has_value()) writer.Key("step_seconds").Number(*one.step_seconds);
+    writer.Key("shortages").BeginArray();
+    for (const Shortage& shortage : one.shortages) WriteShortage(shortage, writer);
+    writer.EndArray().EndObject();
+  }
+  writer.EndArray();
+}
+
+void WritePrediction(const Prediction& prediction, JsonWriter& writer) {
   writer.BeginObject();
   writer.Key("step_seconds").Number(prediction.step_seconds);
   writer.Key("tokens_per_second").Number(prediction.tokens_per_second);
@@ -180,7 +249,9 @@ void WritePrediction(const Prediction& prediction, const HardwareProfile& profil
     writer.Key("seconds").Number(static_cast<double>(stall.nanoseconds) * 1e-9).EndObject();
   }
   writer.EndArray().Key("limits").BeginArray();
-  for (const RunLimit& limit : LimitsOf(prediction, profile)) writer.String(ToString(limit));
+  for (const RunLimit& limit : prediction.limits) {
+    writer.BeginObject().Key("what").String(limit.what).Key("gain").Number(limit.gain).EndObject();
+  }
   writer.EndArray().Key("memory").BeginArray();
   for (const MemoryItem& item : prediction.memory.items) {
     writer.BeginObject().Key("memory").String(ToString(item.memory));
@@ -212,7 +283,8 @@ std::string PlanReportJson(const PlanReport& report) {
     writer.Key("plan");
     WritePlan(*answer.search.plan, writer);
     writer.Key("prediction");
-    WritePrediction(answer.search.prediction, report.profile, writer);
+    WritePrediction(answer.search.prediction, writer);
+    WriteRunLength(report.length, answer.search.prediction.tokens_per_second, writer);
     const SaveEstimate save = EstimateSave(report.spec, answer.job, report.profile);
     writer.Key("save").BeginObject().Key("bytes").Unsigned(save.bytes);
     writer.Key("weights_bytes").Unsigned(save.weights_bytes);
@@ -220,6 +292,7 @@ std::string PlanReportJson(const PlanReport& report) {
     writer.Key("disk_bytes_per_second").Number(save.bytes_per_second);
     writer.Key("assumed").Bool(save.assumed).EndObject();
   }
+  WriteStrategies(answer.search, writer);
   writer.Key("search").BeginObject().Key("plans").Integer(answer.search.plans);
   writer.Key("fitting").Integer(answer.search.fitting);
   writer.Key("simulated").Integer(answer.search.simulated);
@@ -236,67 +309,10 @@ std::string PlanReportJson(const PlanReport& report) {
   }
   writer.Key("shortages").BeginArray();
   for (const Shortage& shortage : answer.search.shortages) {
-    if (answer.feasible) break;
-    writer.BeginObject().Key("memory").String(ToString(shortage.limit));
-    writer.Key("needed_bytes").Unsigned(shortage.needed);
-    writer.Key("available_bytes").Unsigned(shortage.available).EndObject();
+    if (!answer.feasible) WriteShortage(shortage, writer);
   }
   writer.EndArray().Key("remedies").BeginArray();
   for (const Remedy& remedy : answer.remedies) writer.String(remedy.what);
-  writer.EndArray().EndObject();
-  return std::move(writer).Finish();
-}
-
-std::string LargestReportText(const LargestReport& report) {
-  const LargestModels& largest = report.largest;
-  if (!largest.by_depth.has_value()) {
-    return StrCat("not even one layer of the smallest model fits on ", report.profile.name, ": ",
-                  largest.limit, " lacks\n");
-  }
-  std::string text = StrCat(PlannedOnlyLine(largest.by_depth->answer.planned_only),
-                            "largest model on ", MachineHeading(report.profile), "\n\n");
-  TextTable table({"", "model", "parameters", "batch", "tokens/s", "days for 10^9", "host"});
-  const auto row = [&](std::string_view how, const SizedModel& sized) {
-    const Prediction& prediction = sized.answer.search.prediction;
-    table.AddRow({std::string(how), sized.name, WithCommas(sized.parameters),
-                  StrCat(sized.answer.job.micro_batch), ShortNumber(prediction.tokens_per_second),
-                  ShortNumber(sized.days_per_billion_tokens()),
-                  ToString(prediction.memory.host_bytes())});
-  };
-  row("by depth", *largest.by_depth);
-  if (largest.by_size.has_value()) row("real size", *largest.by_size);
-  text += StrCat(std::move(table).Finish(), "\nlimit: ", largest.limit, "\n\n");
-  TextTable buy({"what to buy", "largest", "", "tokens/s of today's largest", ""});
-  for (const Purchase& purchase : report.purchases) {
-    buy.AddRow({purchase.what, WithCommas(purchase.parameters),
-                PercentChange(purchase.size_gain, 0), ShortNumber(purchase.tokens_per_second),
-                PercentChange(purchase.speed_gain, 0)});
-  }
-  return text + std::move(buy).Finish();
-}
-
-std::string LargestReportJson(const LargestReport& report) {
-  JsonWriter writer;
-  writer.BeginObject().Key("machine").String(report.profile.name).Key("largest");
-  if (report.largest.by_depth.has_value()) {
-    WriteSized(*report.largest.by_depth, writer);
-  } else {
-    writer.Null();
-  }
-  writer.Key("largest_size");
-  if (report.largest.by_size.has_value()) {
-    WriteSized(*report.largest.by_size, writer);
-  } else {
-    writer.Null();
-  }
-  writer.Key("limit").String(report.largest.limit).Key("purchases").BeginArray();
-  for (const Purchase& purchase : report.purchases) {
-    writer.BeginObject().Key("what").String(purchase.what);
-    writer.Key("parameters").Unsigned(purchase.parameters);
-    writer.Key("tokens_per_second").Number(purchase.tokens_per_second);
-    writer.Key("size_gain").Number(purchase.size_gain);
-    writer.Key("speed_gain").Number(purchase.speed_gain).EndObject();
-  }
   writer.EndArray().EndObject();
   return std::move(writer).Finish();
 }

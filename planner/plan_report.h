@@ -1,13 +1,14 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/documents/json.h"
 #include "model/model_spec.h"
 #include "planner/explain_plan.h"
-#include "planner/largest_model.h"
 #include "planner/make_plan.h"
+#include "planner/run_length.h"
 #include "simulator/hardware_profile.h"
 #include "simulator/prediction.h"
 
@@ -21,27 +22,28 @@ struct PlanReport {
   const PlanAnswer& answer;
   const std::vector<Alternative>& alternatives;  // empty unless they were requested
   double margin = 0;
+  RunLength length;
 };
 std::string PlanReportText(const PlanReport& report);
 // {"feasible", "runnable", "plan", "job", "proposals", "prediction": {"step_seconds",
 //  "tokens_per_second", "model_tflops", "host_bytes", "pinned_bytes", "device_bytes", "lanes",
-//  "stalls", "limits", "memory"}, "save": {"bytes", "weights_bytes", "seconds", ...}, "search",
-//  "alternatives", "shortages", "remedies"}. If the PCIe link of the machine runs below its best,
-//  also "link_problem".
+//  "stalls", "limits", "memory"}, "run", "save": {"bytes", "weights_bytes", "seconds", ...},
+//  "strategies", "search", "alternatives", "shortages", "remedies"}. If the PCIe link of the
+//  machine runs below its best, also "link_problem".
 std::string PlanReportJson(const PlanReport& report);
 
 // A prediction alone: the answer of `horizon simulate`, and a part of the reports above.
-std::string PredictionText(const Prediction& prediction, const HardwareProfile& profile);
-void WritePrediction(const Prediction& prediction, const HardwareProfile& profile,
-                     JsonWriter& writer);
+std::string PredictionText(const Prediction& prediction, const HardwareProfile& profile,
+                           const RunLength& length = {});
+void WritePrediction(const Prediction& prediction, JsonWriter& writer);
 
-struct LargestReport {
-  const HardwareProfile& profile;
-  const LargestModels& largest;
-  const std::vector<Purchase>& purchases;
-};
-std::string LargestReportText(const LargestReport& report);
-// {"largest": {"layers", "parameters", ...}, "largest_size", "limit", "purchases"}.
-std::string LargestReportJson(const LargestReport& report);
+// What the strategies that were compared would do: {"strategy", "step_seconds", "shortages"} of
+// each.
+void WriteStrategies(const SearchResult& search, JsonWriter& writer);
+// "START on MACHINE (what it is)\n", on two lines where one would be longer than 80 columns; with a
+// line more for what was changed about the machine.
+std::string AnswerHeading(std::string_view start, const HardwareProfile& profile);
+// "limit: link (25 % more of it: a step 20 % shorter)\nnext: ...\n".
+std::string LimitsText(const Prediction& prediction);
 
 }  // namespace horizon

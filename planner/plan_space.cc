@@ -92,6 +92,10 @@ void NarrowTo(Strategy strategy, const TrainingJob& job, int64_t cores, PlanSpac
   space.accumulation_order = {AccumulationOrder::kBatchMajor};
   space.embedding_home = {EmbeddingHome::kDevice};
   space.buffer_depth = {2, 1};
+  if (strategy == Strategy::kResident) {  // it has neither a ring nor slabs
+    space.buffer_depth = {2};
+    space.gradient_slabs = {2};
+  }
   if (strategy == Strategy::kReference) {
     space.recompute = {true};
     space.gradient_slabs = {12, 4, 2};

@@ -26,7 +26,8 @@ struct Candidate {
 
 // One choice apart; how many chunks are resident follows from what else is on the device.
 bool AreNeighbours(const StreamPlan& a, const StreamPlan& b) {
-  const bool different[] = {a.chunk_bytes != b.chunk_bytes,
+  const bool different[] = {a.strategy != b.strategy,
+                            a.chunk_bytes != b.chunk_bytes,
                             a.buffer_depth != b.buffer_depth,
                             (a.resident_chunks > 0) != (b.resident_chunks > 0),
                             a.anchor_interval != b.anchor_interval,
@@ -42,26 +43,32 @@ bool AreNeighbours(const StreamPlan& a, const StreamPlan& b) {
   return std::count(std::begin(different), std::end(different), true) == 1;
 }
 
-// The chunks and costs of plans that cut the model alike.
+// The chunks and costs of plans that cut the model alike. `chunks` has the resident chunks of the
+// plan that asked last.
 struct CutModel {
   StreamPlan plan;
   ChunkTable chunks;
   std::unique_ptr<CostModel> costs;
 };
 
+// What a plan needs, after its resident chunks were chosen.
+struct Fitted {
+  StreamPlan asked;
+  StreamPlan plan;
+  std::optional<MemoryNeed> memory;  // none: it cannot be built, or is looked at elsewhere
+};
+
 class Search {
  public:
   Search(const ModelSpec& spec, const TrainingJob& job, const Setting& setting)
-      : spec_(spec), job_(job), setting_(setting) {}
+      : spec_(spec), job_(job), setting_(setting), stages_(ListTrainedStages(spec, job)) {}
 
   enum class Until { kAll, kFirst };  // fitting plan found
 
-  void Collect(const PlanSpace& space, Until until) {
+  void Collect(const std::vector<PlanSpace>& spaces, Until until) {
     until_ = until;
-    must_run_ = CheckRunnable(spec_, job_, space.base).ok();
-    has_none_resident_ = std::find(space.resident_chunks.begin(), space.resident_chunks.end(), 0) !=
-                         space.resident_chunks.end();
-    ForEachPlan(space, [this](const StreamPlan& plan) { Consider(plan); });
+    for (const PlanSpace& space : spaces) Collect(space);
+    TakeNearest();
     // Simpler (earlier) plans win ties.
     std::stable_sort(candidates_.begin(), candidates_.end(),
                      [](const Candidate& a, const Candidate& b) { return a.bound < b.bound; });
@@ -77,6 +84,7 @@ class Search {
       Simulate(candidate);
     }
     Descend(tolerance);
+    for (const Nearest& strategy : nearest_) LookAt(strategy);
     Rank(keep_best);
     Spread(keep_spread);
     for (const Candidate& candidate : candidates_) {
@@ -94,6 +102,51 @@ class Search {
   }
 
  private:
+  // The plan of a strategy that is short of the fewest bytes.
+  struct Nearest {
+    Strategy strategy;
+    StreamPlan plan;
+    std::vector<Shortage> shortages;
+    Bytes lacking = Bytes(CheckedU64::Overflowed());
+  };
+
+  void Collect(const PlanSpace& space) {
+    nearest_.push_back({.strategy = space.base.strategy, .plan = {}, .shortages = {}});
+    must_run_ = CheckRunnable(spec_, job_, space.base).ok();
+    has_none_resident_ = std::find(space.resident_chunks.begin(), space.resident_chunks.end(), 0) !=
+                         space.resident_chunks.end();
+    ForEachPlan(space, [this](const StreamPlan& plan) { Consider(plan); });
+  }
+
+  // What lacks is said of the first strategy of which a plan can be built.
+  void TakeNearest() {
+    for (const Nearest& one : nearest_) {
+      if (one.shortages.empty() || !result_.shortages.empty()) continue;
+      result_.nearest = one.plan;
+      result_.shortages = one.shortages;
+    }
+  }
+
+  // Says what a strategy would do. Its plans with the lowest bounds are simulated for that, even
+  // where the bounds alone show that they are slower than the best.
+  void LookAt(const Nearest& strategy) {
+    if (nearest_.size() < 2) return;
+    constexpr int kLookedAt = 4;
+    int looked_at = 0;
+    for (Candidate& candidate : candidates_) {
+      if (candidate.plan.strategy != strategy.strategy || looked_at == kLookedAt) continue;
+      ++looked_at;
+      if (!candidate.simulated) Simulate(candidate);
+    }
+    StrategyOutcome outcome{.strategy = strategy.strategy};
+    for (const Timed& timed : timed_) {
+      if (timed.candidate->plan.strategy != strategy.strategy) continue;
+      outcome.step_seconds = std::min(outcome.step_seconds.value_or(timed.seconds), timed.seconds);
+    }
+    if (!outcome.step_seconds.has_value()) outcome.shortages = strategy.shortages;
+    result_.strategies.push_back(std::move(outcome));
+  }
+
   bool Hopeless(int64_t bound, double tolerance) const {
     return static_cast<double>(bound) * 1e-9 >= best_seconds_ * (1 - tolerance);
   }
@@ -152,39 +205,74 @@ class Search {
 
   // An error where the chunks cannot be cut.
   const absl::StatusOr<CutModel>& CutFor(const StreamPlan& plan) {
-    // The cost of loss chunks depends on the plan's own size, so it is part of the key.
-    const Key key{plan.chunk_bytes.value(), plan.anchor_interval, plan.recompute,
-                  plan.resident_chunks,     plan.embedding_home,  plan.loss_chunk_tokens};
-    const auto [found, added] = cuts_.try_emplace(key);
+    const auto [found, added] = cuts_.try_emplace(KeyOf(plan));
     absl::StatusOr<CutModel>& cut = found->second;
-    if (!added) return cut;
-    absl::StatusOr<ChunkTable> chunks = CutIntoChunks(spec_, job_, plan);
-    if (!chunks.ok()) return cut = chunks.status();
-    cut.emplace();
-    cut->chunks = *std::move(chunks);
-    cut->plan = plan;
-    cut->costs = std::make_unique<CostModel>(spec_, job_, cut->plan, cut->chunks, setting_.profile,
-                                             setting_.software);
+    if (added) cut = Cut(plan);
+    if (!cut.ok()) return cut;
+    if (cut->plan.resident_chunks != plan.resident_chunks ||
+        cut->plan.embedding_home != plan.embedding_home) {
+      MarkResident(job_, plan, cut->chunks);
+      cut->plan.resident_chunks = plan.resident_chunks;
+      cut->plan.embedding_home = plan.embedding_home;
+    }
     return cut;
+  }
+
+  absl::StatusOr<CutModel> Cut(const StreamPlan& plan) const {
+    RETURN_IF_ERROR(stages_.status());
+    CutModel cut{.plan = plan};
+    ASSIGN_OR_RETURN(cut.chunks, CutIntoChunks(*stages_, spec_, job_, plan));
+    return cut;
+  }
+
+  // The costs of a model that was cut. They do not depend on which chunks are resident.
+  const CostModel& CostsOf(const StreamPlan& plan) {
+    CutModel& cut = *cuts_.at(KeyOf(plan));
+    if (cut.costs == nullptr) {
+      cut.costs = std::make_unique<CostModel>(spec_, job_, cut.plan, cut.chunks, setting_.profile,
+                                              setting_.software);
+    }
+    return *cut.costs;
   }
 
   void Consider(const StreamPlan& plan) {
     if (until_ == Until::kFirst && !candidates_.empty()) return;
     ++result_.plans;
-    StreamPlan filled = plan;
-    filled.resident_chunks = std::max<int64_t>(0, plan.resident_chunks);
-    std::optional<MemoryNeed> memory = MemoryOf(filled);
-    if (!memory.has_value()) return;
-    if (plan.resident_chunks == kAsManyAsFit) {
-      const std::optional<MemoryNeed> with = Fill(filled, *memory);
-      if (!with.has_value() && has_none_resident_) return;  // that plan is looked at by itself
-      memory = with.has_value() ? with : memory;
-    }
-    std::vector<Shortage> shortages = ShortagesOf(*memory, setting_.profile, setting_.margin);
+    const Fitted& fitted = FittedFor(plan);
+    if (!fitted.memory.has_value()) return;
+    StreamPlan filled = fitted.plan;
+    filled.compute_threads = plan.compute_threads;
+    filled.host_threads = plan.host_threads;
+    filled.optimizer_threads = plan.optimizer_threads;
+    std::vector<Shortage> shortages =
+        ShortagesOf(*fitted.memory, setting_.profile, setting_.margin);
     if (!shortages.empty()) return NoteNearest(filled, std::move(shortages));
     candidates_.push_back({.plan = filled,
                            .bound = until_ == Until::kFirst ? 0 : BoundOf(filled),
-                           .device_bytes = memory->device_bytes()});
+                           .device_bytes = fitted.memory->device_bytes()});
+  }
+
+  // Threads of the host's own lanes change no memory, and compute threads only that of device
+  // `host`: plans that differ in these are laid out once.
+  const Fitted& FittedFor(const StreamPlan& plan) {
+    StreamPlan asked = plan;
+    asked.host_threads = asked.optimizer_threads = 1;
+    if (job_.device != DeviceKind::kHost) asked.compute_threads = 1;
+    for (const Fitted& known : fitted_) {
+      if (known.asked == asked) return known;
+    }
+    constexpr size_t kKnown = 8;  // the plans of two choices of threads
+    if (fitted_.size() == kKnown) fitted_.erase(fitted_.begin());
+    Fitted fitted{.asked = asked, .plan = asked};
+    fitted.plan.resident_chunks = std::max<int64_t>(0, plan.resident_chunks);
+    fitted.memory = MemoryOf(fitted.plan);
+    if (fitted.memory.has_value() && plan.resident_chunks == kAsManyAsFit) {
+      const std::optional<MemoryNeed> with = Fill(fitted.plan, *fitted.memory);
+      // Without room for any it is the plan without resident chunks, which may be looked at by
+      // itself.
+      if (with.has_value() || has_none_resident_) fitted.memory = with;
+    }
+    return fitted_.emplace_back(std::move(fitted));
   }
 
   // Slabs change memory and stalls, not what the lanes have to do.
@@ -192,7 +280,7 @@ class Search {
     plan.gradient_slabs = 1;
     if (bounded_ == plan) return bound_;
     const absl::StatusOr<CutModel>& cut = CutFor(plan);
-    bound_ = BoundStep(job_, plan, cut->chunks, *cut->costs).nanoseconds();
+    bound_ = BoundStep(job_, plan, cut->chunks, CostsOf(plan)).nanoseconds();
     bounded_ = std::move(plan);
     return bound_;
   }
@@ -211,9 +299,9 @@ class Search {
     const absl::StatusOr<CutModel>& cut = CutFor(plan);
     RETURN_IF_ERROR(cut.status());
     RETURN_IF_ERROR(CheckRingHoldsBlock(cut->chunks, job_, plan));
-    ASSIGN_OR_RETURN(const LaidOutBuffers laid_out,
-                     LayOutBuffers(spec_, job_, plan, cut->chunks, PassKind::kTrain));
-    return EstimateNeed(laid_out.memory.totals, setting_.profile, setting_.software);
+    ASSIGN_OR_RETURN(const MemoryTotals totals,
+                     MeasureLayout(spec_, job_, plan, cut->chunks, PassKind::kTrain));
+    return EstimateNeed(totals, setting_.profile, setting_.software);
   }
 
   // Raises plan.resident_chunks (0) to what the device has room for: one more would not fit.
@@ -264,10 +352,11 @@ class Search {
   void NoteNearest(const StreamPlan& plan, std::vector<Shortage> shortages) {
     Bytes lacking;
     for (const Shortage& shortage : shortages) lacking += shortage.needed - shortage.available;
-    if (lacking >= least_lacking_) return;
-    least_lacking_ = lacking;
-    result_.nearest = plan;
-    result_.shortages = std::move(shortages);
+    Nearest& nearest = nearest_.back();
+    if (lacking >= nearest.lacking) return;
+    nearest.lacking = lacking;
+    nearest.plan = plan;
+    nearest.shortages = std::move(shortages);
   }
 
   void Simulate(Candidate& candidate) {
@@ -293,17 +382,23 @@ class Search {
     double seconds;
   };
 
-  using Key = std::tuple<uint64_t, int64_t, bool, int64_t, EmbeddingHome, int64_t>;
+  // What says where a model is cut.
+  using Key = std::tuple<Strategy, uint64_t, int64_t, bool>;
+  static Key KeyOf(const StreamPlan& plan) {
+    return {plan.strategy, plan.chunk_bytes.value(), plan.anchor_interval, plan.recompute};
+  }
 
   const ModelSpec& spec_;
   const TrainingJob& job_;
   const Setting& setting_;
+  const absl::StatusOr<StageList> stages_;
   Until until_ = Until::kAll;
   // Only plans that the runtime executes are wanted. False where model, job or strategy can be
   // simulated and not run: then whoever shows the answer says so.
   bool must_run_ = true;
   bool has_none_resident_ = true;  // the space has plans without resident chunks
   std::map<Key, absl::StatusOr<CutModel>> cuts_;
+  std::vector<Fitted> fitted_;  // of the last plans
   std::vector<Candidate> candidates_;
   std::vector<Timed> timed_;  // those simulated
   SearchResult result_;
@@ -311,15 +406,21 @@ class Search {
   int64_t bound_ = 0;
   double best_seconds_ = std::numeric_limits<double>::infinity();
   Bytes best_device_bytes_;
-  Bytes least_lacking_ = Bytes(CheckedU64::Overflowed());
+  std::vector<Nearest> nearest_;  // of each space
 };
 
 }  // namespace
 
 SearchResult SearchPlan(const ModelSpec& spec, const TrainingJob& job, const PlanSpace& space,
                         const Setting& setting, const SearchOptions& options) {
+  return SearchPlans(spec, job, {space}, setting, options);
+}
+
+SearchResult SearchPlans(const ModelSpec& spec, const TrainingJob& job,
+                         const std::vector<PlanSpace>& spaces, const Setting& setting,
+                         const SearchOptions& options) {
   Search search(spec, job, setting);
-  search.Collect(space, Search::Until::kAll);
+  search.Collect(spaces, Search::Until::kAll);
   return search.Best(options.tolerance, options.most_simulated, options.keep_best,
                      options.keep_spread);
 }
@@ -327,15 +428,20 @@ SearchResult SearchPlan(const ModelSpec& spec, const TrainingJob& job, const Pla
 SearchResult SearchExhaustively(const ModelSpec& spec, const TrainingJob& job,
                                 const PlanSpace& space, const Setting& setting) {
   Search search(spec, job, setting);
-  search.Collect(space, Search::Until::kAll);
+  search.Collect({space}, Search::Until::kAll);
   // A bound is never above the step, so nothing is hopeless at a tolerance below zero.
   return search.Best(-std::numeric_limits<double>::infinity(), std::numeric_limits<int64_t>::max());
 }
 
 SearchResult FindFitting(const ModelSpec& spec, const TrainingJob& job, const PlanSpace& space,
                          const Setting& setting) {
+  return FindFitting(spec, job, std::vector<PlanSpace>{space}, setting);
+}
+
+SearchResult FindFitting(const ModelSpec& spec, const TrainingJob& job,
+                         const std::vector<PlanSpace>& spaces, const Setting& setting) {
   Search search(spec, job, setting);
-  search.Collect(space, Search::Until::kFirst);
+  search.Collect(spaces, Search::Until::kFirst);
   return search.First();
 }
 

@@ -15,9 +15,10 @@
 
 namespace horizon {
 
-// Finds the fastest plan of a space that fits a machine. The search checks the memory of every plan
-// from its layout, sorts the plans that fit by a lower bound of the step (simulator/bounds.h), and
-// simulates them, lowest bound first, until no plan that is left could be faster.
+// Finds the fastest plan of some spaces that fits a machine. A space holds the plans of one
+// strategy; plans of all spaces are compared with each other. The search checks the memory of every
+// plan from its layout, sorts the plans that fit by a lower bound of the step (simulator/bounds.h),
+// and simulates them, lowest bound first, until no plan that is left could be faster.
 
 struct SearchOptions {
   // A plan is not simulated if its bound is above (1 - tolerance) x the best step found. So the
@@ -46,6 +47,13 @@ struct SimulatedPlan {
   SteadyState steady;
 };
 
+// What a strategy would do, where plans of several were compared.
+struct StrategyOutcome {
+  Strategy strategy = Strategy::kHorizon;
+  std::optional<double> step_seconds;  // of the fastest plan simulated; none: no plan of it fits
+  std::vector<Shortage> shortages;  // if none fits: of the plan that is short of the fewest bytes
+};
+
 struct SearchResult {
   std::optional<StreamPlan> plan;           // the best plan; none: no plan of the space fits
   Prediction prediction;                    // of `plan`
@@ -59,7 +67,10 @@ struct SearchResult {
   // Plans that fit and are not in `ranked`, at even distances in the order of their bounds. The
   // last one has the highest bound.
   std::vector<RankedPlan> spread;
-  // If no plan fits: the plan that is short of the fewest bytes, and what it is short of.
+  // One for each space, in their order, where there is more than one.
+  std::vector<StrategyOutcome> strategies;
+  // If no plan fits: the plan that is short of the fewest bytes, and what it is short of. It is a
+  // plan of the first space, unless none of these can be built.
   StreamPlan nearest;
   std::vector<Shortage> shortages;
   // Why the first plan that cannot be built cannot be built; OK where all plans can.
@@ -71,13 +82,21 @@ struct SearchResult {
 SearchResult SearchPlan(const ModelSpec& spec, const TrainingJob& job, const PlanSpace& space,
                         const Setting& setting, const SearchOptions& options = {});
 
-// The same, but simulates every plan that fits; for tests and small spaces.
+// The same for several spaces at once, each of another strategy. Of a strategy that is not chosen a
+// few plans are simulated too, so that the answer can say what it would do.
+SearchResult SearchPlans(const ModelSpec& spec, const TrainingJob& job,
+                         const std::vector<PlanSpace>& spaces, const Setting& setting,
+                         const SearchOptions& options = {});
+
+// The same as SearchPlan, but simulates every plan that fits; for tests and small spaces.
 SearchResult SearchExhaustively(const ModelSpec& spec, const TrainingJob& job,
                                 const PlanSpace& space, const Setting& setting);
 
-// Finds any plan of the space that fits, without simulating. If none fits, the result says what the
-// nearest one is short of.
+// Finds any plan of the space (or of the first space that has one) that fits, without simulating.
+// If none fits, the result says what the nearest one is short of.
 SearchResult FindFitting(const ModelSpec& spec, const TrainingJob& job, const PlanSpace& space,
                          const Setting& setting);
+SearchResult FindFitting(const ModelSpec& spec, const TrainingJob& job,
+                         const std::vector<PlanSpace>& spaces, const Setting& setting);
 
 }  // namespace horizon

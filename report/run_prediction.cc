@@ -90,7 +90,7 @@ RunPrediction MakeRunPrediction(const Prediction& prediction, const HardwareProf
                     .device_memory_bytes = Available(profile, Limit::kDeviceMemory, 0),
                     .software = software};
   run.prediction.stalls.resize(std::min(run.prediction.stalls.size(), kKeptStalls));
-  for (const RunLimit& limit : LimitsOf(prediction, profile)) run.limits.push_back(ToString(limit));
+  for (const RunLimit& limit : prediction.limits) run.limits.push_back(ToString(limit));
   return run;
 }
 

@@ -99,19 +99,17 @@ constexpr int64_t kMostChunks = 1'000'000;
 
 class Cutter {
  public:
-  Cutter(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan)
-      : spec_(spec),
-        job_(job),
+  Cutter(const StageList& stages, const ModelSpec& spec, const TrainingJob& job,
+         const StreamPlan& plan)
+      : job_(job),
         plan_(plan),
         rules_(RulesOf(job, plan)),
         link_bytes_(BytesOfParameter(job).link) {
-    table_.stages = ListStages(spec);
+    table_.stages = stages;
     table_.tied = spec.tied;
   }
 
   absl::StatusOr<ChunkTable> Cut() {
-    RETURN_IF_ERROR(
-        SelectTrained(spec_, {.train = job_.train, .freeze = job_.freeze}, table_.stages));
     first_differentiated_ = FirstDifferentiated(table_.stages);
     const int32_t last = static_cast<int32_t>(table_.stages.size()) - 1;
     ASSIGN_OR_RETURN(table_.embedding, AddTable(0));
@@ -120,7 +118,7 @@ class Cutter {
     if (!table_.tied) {
       ASSIGN_OR_RETURN(table_.head, AddTable(last));
     }
-    MarkResident();
+    MarkResident(job_, plan_, table_);
     for (int32_t c = 0; c < next_chunk(); ++c) CountMomentAndNormBlocks(c);
     for (const Chunk& chunk : table_.chunks) {
       table_.parameters += chunk.parameters;
@@ -320,25 +318,6 @@ class Cutter {
     });
   }
 
-  void MarkResident() {
-    const auto mark = [this](IndexRange range) {
-      for (int32_t c = range.begin; c < range.end; ++c) table_.chunks[c].resident = true;
-    };
-    if (rules_.all_on_device) return mark({0, next_chunk()});
-    if (plan_.embedding_home == EmbeddingHome::kDevice) mark(table_.embedding);
-    if (rules_.head_on_device) return mark(table_.head);
-    int64_t left = plan_.resident_chunks;
-    const auto take = [&](int32_t c) {
-      if (left > 0 && !table_.chunks[c].resident) {
-        table_.chunks[c].resident = true;
-        --left;
-      }
-    };
-    for (int32_t c = table_.head.begin; c < table_.head.end; ++c) take(c);
-    for (int32_t c = table_.layers.end - 1; c >= table_.layers.begin; --c) take(c);
-  }
-
-  const ModelSpec& spec_;
   const TrainingJob& job_;
   const StreamPlan& plan_;
   const StrategyRules rules_;
@@ -391,9 +370,41 @@ std::string ChunkTable::NameOf(int32_t chunk) const {
   return name;
 }
 
+absl::StatusOr<StageList> ListTrainedStages(const ModelSpec& spec, const TrainingJob& job) {
+  std::vector<Stage> stages = ListStages(spec);
+  RETURN_IF_ERROR(SelectTrained(spec, {.train = job.train, .freeze = job.freeze}, stages));
+  return StageList(std::move(stages));
+}
+
+absl::StatusOr<ChunkTable> CutIntoChunks(const StageList& stages, const ModelSpec& spec,
+                                         const TrainingJob& job, const StreamPlan& plan) {
+  return Cutter(stages, spec, job, plan).Cut();
+}
+
 absl::StatusOr<ChunkTable> CutIntoChunks(const ModelSpec& spec, const TrainingJob& job,
                                          const StreamPlan& plan) {
-  return Cutter(spec, job, plan).Cut();
+  ASSIGN_OR_RETURN(const StageList stages, ListTrainedStages(spec, job));
+  return CutIntoChunks(stages, spec, job, plan);
+}
+
+void MarkResident(const TrainingJob& job, const StreamPlan& plan, ChunkTable& chunks) {
+  const StrategyRules rules = RulesOf(job, plan);
+  for (Chunk& chunk : chunks.chunks) chunk.resident = rules.all_on_device;
+  if (rules.all_on_device) return;
+  const auto mark = [&](IndexRange range) {
+    for (int32_t c = range.begin; c < range.end; ++c) chunks.chunks[c].resident = true;
+  };
+  if (plan.embedding_home == EmbeddingHome::kDevice) mark(chunks.embedding);
+  if (rules.head_on_device) return mark(chunks.head);
+  int64_t left = plan.resident_chunks;
+  const auto take = [&](int32_t c) {
+    if (left > 0 && !chunks.chunks[c].resident) {
+      chunks.chunks[c].resident = true;
+      --left;
+    }
+  };
+  for (int32_t c = chunks.head.begin; c < chunks.head.end; ++c) take(c);
+  for (int32_t c = chunks.layers.end - 1; c >= chunks.layers.begin; --c) take(c);
 }
 
 }  // namespace horizon

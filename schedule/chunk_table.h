@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -81,8 +83,29 @@ struct RecomputeBlock {
   IndexRange groups;
 };
 
+// The stages of a model, with the job's trained tensors selected. Copies share one list that never
+// changes: a model with experts has tens of thousands of tensors, and a plan search has many chunk
+// tables.
+class StageList {
+ public:
+  StageList() : StageList(std::vector<Stage>()) {}
+  StageList(std::vector<Stage> stages)  // NOLINT(google-explicit-constructor)
+      : stages_(std::make_shared<const std::vector<Stage>>(std::move(stages))) {}
+  operator const std::vector<Stage>&() const {  // NOLINT(google-explicit-constructor)
+    return *stages_;
+  }
+  const Stage& operator[](size_t i) const { return (*stages_)[i]; }
+  const Stage& back() const { return stages_->back(); }
+  size_t size() const { return stages_->size(); }
+  auto begin() const { return stages_->begin(); }
+  auto end() const { return stages_->end(); }
+
+ private:
+  std::shared_ptr<const std::vector<Stage>> stages_;
+};
+
 struct ChunkTable {
-  std::vector<Stage> stages;
+  StageList stages;
   std::vector<ChunkPiece> pieces;
   std::vector<Chunk> chunks;
   std::vector<IndexRange> groups;                // the chunks of each chunk group, in order
@@ -125,5 +148,14 @@ Bytes LeastChunkBytes(const std::vector<Stage>& stages, const TrainingJob& job);
 // InvalidArgument when a pattern of trained tensors matches none, or when nothing is trained.
 absl::StatusOr<ChunkTable> CutIntoChunks(const ModelSpec& spec, const TrainingJob& job,
                                          const StreamPlan& plan);
+
+// The two halves of CutIntoChunks, for a search that cuts one model in many ways. The stages follow
+// from model and job alone. Where a model is cut follows from strategy, chunk_bytes,
+// anchor_interval and recompute; the other fields of a plan only change which chunks stay on the
+// device, and MarkResident sets these marks anew.
+absl::StatusOr<StageList> ListTrainedStages(const ModelSpec& spec, const TrainingJob& job);
+absl::StatusOr<ChunkTable> CutIntoChunks(const StageList& stages, const ModelSpec& spec,
+                                         const TrainingJob& job, const StreamPlan& plan);
+void MarkResident(const TrainingJob& job, const StreamPlan& plan, ChunkTable& chunks);
 
 }  // namespace horizon

@@ -22,9 +22,12 @@ namespace {
 // Adds the buffers of a pass one after another, each behind the last one of its memory.
 class LayoutBuilder {
  public:
+  enum class Result { kBuffers, kTotals };  // kTotals: the buffers are counted and not listed
+
   LayoutBuilder(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan,
-                const ChunkTable& chunks, PassKind kind)
-      : spec_(spec),
+                const ChunkTable& chunks, PassKind kind, Result result = Result::kBuffers)
+      : lists_buffers_(result == Result::kBuffers),
+        spec_(spec),
         job_(job),
         plan_(plan),
         chunks_(chunks),
@@ -111,6 +114,7 @@ class LayoutBuilder {
       return 0;
     }
     end = next;
+    if (!lists_buffers_) return 0;
     memory_.buffers.push_back(
         {.kind = kind, .memory = memory, .index = index, .offset = offset.value(), .bytes = bytes});
     return static_cast<BufferId>(memory_.buffers.size()) - 1;
@@ -119,18 +123,20 @@ class LayoutBuilder {
   void AddPool(std::vector<BufferId>& pool, BufferKind kind, Memory memory, int64_t count,
                Bytes bytes) {
     for (int64_t i = 0; i < count && !overflowed_; ++i) {
-      pool.push_back(Add(kind, memory, static_cast<int32_t>(i), bytes));
+      const BufferId buffer = Add(kind, memory, static_cast<int32_t>(i), bytes);
+      if (lists_buffers_) pool.push_back(buffer);
     }
   }
 
   // Adds one buffer for each chunk for which `bytes` returns more than 0.
   template <typename Size>
   void AddPerChunk(std::vector<BufferId>& buffers, BufferKind kind, Memory memory, Size bytes) {
-    buffers.assign(chunk_count(), -1);
+    if (lists_buffers_) buffers.assign(chunk_count(), -1);
     for (int32_t c = 0; c < chunk_count() && !overflowed_; ++c) {
-      if (const Bytes size = bytes(c); size != 0_B) {
-        buffers[c] = Add(kind, memory, c, size);
-      }
+      const Bytes size = bytes(c);
+      if (size == 0_B) continue;
+      const BufferId buffer = Add(kind, memory, c, size);
+      if (lists_buffers_) buffers[c] = buffer;
     }
   }
 
@@ -318,7 +324,7 @@ class LayoutBuilder {
                   partials);
     }
     const auto faults = [&](int32_t c) {
-      return (rules_.update_faults_come_late ? 8_B : 0_B) * TrainedSlicesOf(chunks_, c);
+      return rules_.update_faults_come_late ? 8_B * TrainedSlicesOf(chunks_, c) : 0_B;
     };
     AddPerChunk(map_.update_faults, BufferKind::kUpdateFaults, Memory::kDevice, faults);
     AddPerChunk(map_.update_faults_pinned, BufferKind::kUpdateFaultsPinned, Memory::kPinned,
@@ -460,6 +466,7 @@ class LayoutBuilder {
     });
   }
 
+  const bool lists_buffers_;
   const ModelSpec& spec_;
   const TrainingJob& job_;
   const StreamPlan& plan_;
@@ -507,6 +514,15 @@ absl::StatusOr<LaidOutBuffers> LayOutBuffers(const ModelSpec& spec, const Traini
                                              const StreamPlan& plan, const ChunkTable& chunks,
                                              PassKind kind) {
   return LayoutBuilder(spec, job, plan, chunks, kind).Build();
+}
+
+absl::StatusOr<MemoryTotals> MeasureLayout(const ModelSpec& spec, const TrainingJob& job,
+                                           const StreamPlan& plan, const ChunkTable& chunks,
+                                           PassKind kind) {
+  ASSIGN_OR_RETURN(
+      const LaidOutBuffers laid_out,
+      LayoutBuilder(spec, job, plan, chunks, kind, LayoutBuilder::Result::kTotals).Build());
+  return laid_out.memory.totals;
 }
 
 absl::StatusOr<MemoryLayout> LayOutMemory(const ModelSpec& spec, const TrainingJob& job,

@@ -81,6 +81,12 @@ absl::StatusOr<LaidOutBuffers> LayOutBuffers(const ModelSpec& spec, const Traini
                                              const StreamPlan& plan, const ChunkTable& chunks,
                                              PassKind kind);
 
+// The sizes of the memories that LayOutBuffers would lay out, with the same errors, without listing
+// the buffers. The plan search calls this thousands of times.
+absl::StatusOr<MemoryTotals> MeasureLayout(const ModelSpec& spec, const TrainingJob& job,
+                                           const StreamPlan& plan, const ChunkTable& chunks,
+                                           PassKind kind);
+
 // Checks spec, job and plan, cuts the chunks and returns the layout alone.
 absl::StatusOr<MemoryLayout> LayOutMemory(const ModelSpec& spec, const TrainingJob& job,
                                           const StreamPlan& plan, PassKind kind = PassKind::kTrain);

@@ -97,18 +97,22 @@ LinkTraffic CountTraffic(const Schedule& schedule) {
 
 std::string ScheduleReportText(const ModelSpec& spec, const Schedule& schedule) {
   const ChunkTable& chunks = schedule.chunks;
-  std::string text = StrCat(
-      PlannedOnlyLine(WhyPlannedOnly(spec, schedule.job, schedule.plan)), spec.name, ": ",
-      WithCommas(chunks.parameters), " parameters",
-      chunks.trained == chunks.parameters
-          ? ""
-          : StrCat(" (", WithCommas(chunks.trained), " of them trained)"),
-      " in ", chunks.chunks.size(), " chunks and ", chunks.recompute_blocks.size(),
-      " blocks; pass ", ToString(schedule.kind), ", strategy ", ToString(schedule.plan.strategy),
-      "\nstep of ", schedule.job.accumulation, " x ", schedule.job.micro_batch, " sequences of ",
-      schedule.job.sequence, " tokens; ", schedule.first.operations.size(),
-      " operations in first, ", schedule.steady.operations.size(), " in steady, ",
-      schedule.drain.operations.size(), " in drain; verified\n\n");
+  std::string text =
+      StrCat(PlannedOnlyLine(WhyPlannedOnly(spec, schedule.job, schedule.plan)), spec.name, ": ",
+             WithCommas(chunks.parameters), " parameters",
+             chunks.trained == chunks.parameters
+                 ? ""
+                 : StrCat(" (", WithCommas(chunks.trained), " of them trained)"),
+             " in ", chunks.chunks.size(), " chunks",
+             // Without recompute, and where nothing goes backward, there are none.
+             schedule.plan.recompute && schedule.kind == PassKind::kTrain
+                 ? StrCat(" and ", chunks.recompute_blocks.size(), " recompute blocks")
+                 : "",
+             "; pass ", ToString(schedule.kind), ", strategy ", ToString(schedule.plan.strategy),
+             "\nstep of ", schedule.job.accumulation, " x ", schedule.job.micro_batch,
+             " sequences of ", schedule.job.sequence, " tokens; ", schedule.first.operations.size(),
+             " operations in first, ", schedule.steady.operations.size(), " in steady, ",
+             schedule.drain.operations.size(), " in drain; verified\n\n");
 
   text += "First operations of a step (order of events, not to scale):\n";
   const LanePicture picture = DrawLanes(schedule);

@@ -134,8 +134,14 @@ class UnbuiltStep {
     }
   }
 
+  // Most chunks have the size of the one before.
   void AddLoad(int32_t chunk) {
-    adder_.Add(Lane::kH2d, CopyOf(Lane::kH2d, each_.link * chunks_.chunks[chunk].parameters));
+    const uint64_t parameters = chunks_.chunks[chunk].parameters;
+    if (parameters != loaded_parameters_) {
+      loaded_parameters_ = parameters;
+      load_ = CopyOf(Lane::kH2d, each_.link * parameters);
+    }
+    adder_.Add(Lane::kH2d, load_);
   }
 
   void AddAnchors() {
@@ -153,27 +159,47 @@ class UnbuiltStep {
     adder_.Add(Lane::kH2d, CopyOf(Lane::kH2d, bytes), anchors);
   }
 
+  // What happens to the gradient of a chunk outside of compute.
+  struct GradientCosts {
+    OperationCost offload;
+    OperationCost accumulate;
+    OperationCost norm;
+    OperationCost update;
+  };
+  GradientCosts GradientCostsOf(int32_t c) const {
+    const Bytes arriving = ArrivingBytes() * chunks_.chunks[c].trained;
+    const Bytes kept = KeptGradientBytes(c);
+    return {.offload = CopyOf(Lane::kD2h, arriving),
+            .accumulate = model_.Accumulate(arriving + kept, plan_.host_threads),
+            .norm = model_.Norm(kept, plan_.host_threads),
+            .update = AdamOf(c)};
+  }
+
   void AddGradients() {
-    const Bytes each = ArrivingBytes();
     const int64_t arrivals = SummedOnDevice(job_, plan_) > 1 ? 1 : job_.accumulation;
+    GradientCosts costs;
+    int32_t known = -1;  // a chunk with these costs: most are like the one before
     for (int32_t c = 0; c < static_cast<int32_t>(chunks_.chunks.size()); ++c) {
-      if (chunks_.chunks[c].frozen()) continue;
-      const uint64_t trained = chunks_.chunks[c].trained;
+      const Chunk& chunk = chunks_.chunks[c];
+      if (chunk.frozen()) continue;
       const bool kept = KeepsGradient(chunks_, job_, plan_, c);
-      const Bytes gradient = KeptGradientBytes(c);
+      const bool is_like = known >= 0 && chunks_.chunks[known].trained == chunk.trained &&
+                           chunks_.chunks[known].moment_blocks == chunk.moment_blocks &&
+                           KeepsGradient(chunks_, job_, plan_, known) == kept;
+      if (!is_like) {
+        costs = GradientCostsOf(c);
+        known = c;
+      }
       if (IsUsedOnDevice(chunks_, plan_, c)) {
         // Both uses of a tied table have a gradient, unless rows make up the one.
         const bool both = chunks_.tied && chunks_.embedding.contains(c) &&
                           plan_.embedding_home != EmbeddingHome::kHost;
         const int64_t leave = (both ? 2 : 1) * arrivals;
-        adder_.Add(Lane::kD2h, CopyOf(Lane::kD2h, each * trained), leave);
-        if (kept) {
-          adder_.Add(Lane::kHost, model_.Accumulate(each * trained + gradient, plan_.host_threads),
-                     leave);
-        }
+        adder_.Add(Lane::kD2h, costs.offload, leave);
+        if (kept) adder_.Add(Lane::kHost, costs.accumulate, leave);
       }
-      adder_.Add(Lane::kHost, model_.Norm(gradient, plan_.host_threads));
-      adder_.Add(Lane::kOptimizer, AdamOf(c));
+      adder_.Add(Lane::kHost, costs.norm);
+      adder_.Add(Lane::kOptimizer, costs.update);
     }
   }
 
@@ -300,6 +326,8 @@ class UnbuiltStep {
   int32_t loss_chunk_ = -1;
   OperationKind loss_kind_ = OperationKind::kLoss;
   int64_t loss_tokens_ = 0;
+  OperationCost load_;
+  uint64_t loaded_parameters_ = 0;  // of the chunk that `load_` is the cost of
 };
 
 }  // namespace

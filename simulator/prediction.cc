@@ -1,7 +1,5 @@
 #include "simulator/prediction.h"
 
-#include <algorithm>
-
 #include "common/status_macros.h"
 #include "common/text/percent.h"
 #include "common/text/str_cat.h"
@@ -9,12 +7,6 @@
 #include "schedule/build/build_schedule.h"
 
 namespace horizon {
-namespace {
-
-constexpr std::string_view kLaneLimits[kLaneCount] = {
-    "link to the device", "compute", "link from the device", "host passes", "optimizer"};
-
-}  // namespace
 
 PredictedRun PredictRun(const ModelSpec& spec, const Schedule& schedule, const Setting& setting) {
   const CostModel model(spec, schedule.job, schedule.plan, schedule.chunks, setting.profile,
@@ -49,36 +41,9 @@ absl::StatusOr<Prediction> Predict(const ModelSpec& spec, const TrainingJob& job
   return PredictRun(spec, schedule, setting).prediction;
 }
 
-std::vector<RunLimit> LimitsOf(const Prediction& prediction, const HardwareProfile& profile,
-                               size_t most) {
-  std::vector<RunLimit> limits;
-  limits.reserve(kLaneCount + 3);  // and three memories
-  for (int lane = 0; lane < kLaneCount; ++lane) {
-    limits.push_back(
-        {.what = std::string(kLaneLimits[lane]), .share = prediction.busy_share[lane]});
-  }
-  const auto fill = [&](Limit limit, Bytes bytes) {
-    limits.push_back(
-        {.what = std::string(ToString(limit)),
-         .share = static_cast<double>(bytes) / static_cast<double>(Available(profile, limit, 0)),
-         .is_memory = true});
-  };
-  fill(Limit::kHostMemory, prediction.memory.host_bytes());
-  fill(Limit::kDeviceMemory, prediction.memory.device_bytes());
-  fill(Limit::kPageLocking, prediction.memory.pinned_bytes());
-  const auto tightness = [](const RunLimit& limit) {
-    return limit.is_memory && limit.share < kTightMemory ? limit.share - 1 : limit.share;
-  };
-  std::stable_sort(limits.begin(), limits.end(), [&](const RunLimit& a, const RunLimit& b) {
-    return tightness(a) > tightness(b);
-  });
-  limits.resize(std::min(most, limits.size()));
-  return limits;
-}
-
 std::string ToString(const RunLimit& limit) {
-  return StrCat(limit.what, " (", Percent(limit.share),
-                limit.is_memory ? " full)" : " of the step)");
+  return StrCat(limit.what, " (a step ", Percent(limit.gain), " shorter with ",
+                Percent(kEnlarged - 1), " more of it)");
 }
 
 }  // namespace horizon

@@ -15,6 +15,17 @@
 
 namespace horizon {
 
+// A part of the machine that limits a run: with kEnlarged times of it a step would be shorter by
+// the share `gain`. Limits are found by trying (planner/find_limits.h). A memory that is full is no
+// limit where more of it would change nothing.
+struct RunLimit {
+  std::string what;  // "link", "compute", "host DRAM", "device memory", ...
+  double gain = 0;   // 0.2: a step would take 20 % less time
+};
+inline constexpr double kEnlarged = 1.25;
+// For people: "link (a step 20 % shorter with 25 % more of it)".
+std::string ToString(const RunLimit& limit);
+
 // How a job would run under a plan on a machine: speed, memory and bottlenecks. All commands that
 // predict use this struct.
 struct Prediction {
@@ -28,6 +39,9 @@ struct Prediction {
   MemoryEstimate memory;
   std::vector<Shortage> shortages;  // empty: it fits
   int64_t operations = 0;           // of a steady step
+  // What limits the speed, the largest gain first. Empty where nothing alone does, and as long as
+  // nobody has looked: PredictRun does not.
+  std::vector<RunLimit> limits;
 
   bool fits() const { return shortages.empty(); }
 };
@@ -50,19 +64,5 @@ struct PredictedRun {
   SteadyState steady;
 };
 PredictedRun PredictRun(const ModelSpec& spec, const Schedule& schedule, const Setting& setting);
-
-// A bottleneck: a lane or a memory that keeps a run from being faster or larger.
-struct RunLimit {
-  std::string what;  // "compute", "link to the device", "host memory", ...
-  double share = 0;  // of the step, or of the memory
-  bool is_memory = false;
-};
-// The tightest limits, at most `most`, tightest first. Lanes are sorted by busy share, and memories
-// by how full they are if that is at least kTightMemory; emptier memories come after the lanes.
-inline constexpr double kTightMemory = 0.9;
-std::vector<RunLimit> LimitsOf(const Prediction& prediction, const HardwareProfile& profile,
-                               size_t most = 3);
-// For people: "compute (97 % of the step)", "host memory (81 % full)".
-std::string ToString(const RunLimit& limit);
 
 }  // namespace horizon

@@ -8,6 +8,7 @@
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
 #include "common/units.h"
+#include "planner/find_limits.h"
 #include "planner/machines/machine_catalog.h"
 #include "planner/make_plan.h"
 #include "planner/plan_report.h"
@@ -56,9 +57,12 @@ absl::StatusOr<SimulatedRun> FindPlan(const ModelSpec& spec, const TrainingJob& 
   const Setting setting{.profile = profile,
                         .software = BuiltInCalibration().SoftwareOf(fixed.strategy),
                         .margin = kMargin};
-  ASSIGN_OR_RETURN(
-      PlanAnswer answer,
-      MakePlan({.spec = spec, .job = job, .fixed = fixed, .fixed_fields = {}, .setting = setting}));
+  ASSIGN_OR_RETURN(PlanAnswer answer, MakePlan({.spec = spec,
+                                                .job = job,
+                                                .fixed = fixed,
+                                                .fixed_fields = {},
+                                                .setting = setting,
+                                                .all_strategies = true}));
   if (!answer.feasible) return DoesNotFit(spec, answer);
   RETURN_IF_ERROR(CheckRunnable(spec, job, *answer.search.plan));
   return SimulatedRun{.schedule = std::move(answer.search.simulation->schedule),
@@ -137,10 +141,10 @@ void LogPlan(Log& log, const TrainingPlan& planned, const TrainingJob& job) {
                       ? StrCat(", ", arena, " of the device's")
                       : StrCat(" (", arena, " of it the device's arena)")));
   std::string limits;
-  for (const RunLimit& limit : LimitsOf(prediction, planned.profile)) {
+  for (const RunLimit& limit : prediction.limits) {
     limits += StrCat(limits.empty() ? "" : ", ", ToString(limit));
   }
-  log.Info(StrCat("limits: ", limits));
+  log.Info(StrCat("limits: ", limits.empty() ? "none of the machine's rates alone" : limits));
 }
 
 }  // namespace
@@ -177,6 +181,10 @@ absl::StatusOr<PlannedTraining> PlanTraining(const TrainingContext& context,
   RETURN_IF_ERROR(CheckFreeMemory(io, spec, need.more));
   Prediction prediction = std::move(run.predicted.prediction);
   prediction.memory = std::move(need.memory);
+  prediction.limits = FindRateLimits(
+      spec, schedule,
+      {.profile = profile, .software = BuiltInCalibration().SoftwareOf(schedule.plan.strategy)},
+      prediction.step_seconds);
   TrainingPlan plan{
       .profile = std::move(profile),
       .plan = schedule.plan,

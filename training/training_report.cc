@@ -173,7 +173,7 @@ std::string TrainingReport::Json() const {
   json.Key("strategy").String(ToString(schedule.plan.strategy));
   json.Key("machine").String(planned.profile.name);
   json.Key("limits").BeginArray();
-  for (const RunLimit& limit : LimitsOf(planned.prediction, planned.profile)) {
+  for (const RunLimit& limit : planned.prediction.limits) {
     json.String(ToString(limit));
   }
   json.EndArray();

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -6,16 +8,19 @@
 #include "app/commands/commands.h"
 #include "app/options/job_options.h"
 #include "app/options/planning_options.h"
+#include "app/options/run_length_options.h"
 #include "common/documents/json.h"
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
 #include "common/text/text_table.h"
 #include "common/units.h"
 #include "model/load_model_spec.h"
+#include "planner/find_limits.h"
 #include "planner/make_plan.h"
 #include "planner/plan_report.h"
 #include "planner/planned_job.h"
 #include "planner/profile/calibration.h"
+#include "planner/run_length.h"
 #include "schedule/check_runnable.h"
 
 namespace horizon {
@@ -40,54 +45,87 @@ class CompareCommand : public Command {
     OptionList list{.options = {ModelOption(&model_), MachineOption(&machines_)}};
     job_.AddTo(list);
     overrides_.AddTo(list);
+    length_.AddTo(list);
     list.options.push_back({.name = "json", .value = &json_, .help = "Answer in JSON"});
     return list;
   }
 
   absl::Status Run(const CommandContext& context) override {
     ASSIGN_OR_RETURN(const ModelConfig config, LoadModelSpec(context.io, model_));
-    ASSIGN_OR_RETURN(const Strategy strategy, job_.ReadStrategy());
+    ASSIGN_OR_RETURN(const RunLength length, length_.Read());
     std::vector<Compared> all;
     for (const std::string& machine : machines_) {
-      Compared& one = all.emplace_back();
-      ASSIGN_OR_RETURN(one.profile, overrides_.Load(context, machine));
-      ASSIGN_OR_RETURN(const TrainingJob job,
-                       job_.Read(context.io, model_, &config.spec, one.profile));
-      ASSIGN_OR_RETURN(
-          one.answer,
-          MakePlan({.spec = config.spec,
-                    .job = job,
-                    .fixed = PlanFor(strategy),
-                    .fixed_fields = {},
-                    .setting = {.profile = one.profile,
-                                .software = BuiltInCalibration().SoftwareOf(strategy, one.profile),
-                                .margin = job_.margin()},
-                    .propose_batch = job_.proposes_batch(),
-                    .propose_state = job_.proposes_state()}));
+      ASSIGN_OR_RETURN(Compared one, Plan(context, config.spec, machine));
+      all.push_back(std::move(one));
     }
-    return context.output.Write(json_ ? Json(config.spec, all) : Text(config.spec, all));
+    return context.output.Write(json_ ? Json(config.spec, all, length)
+                                      : Text(config.spec, all, length));
   }
 
  private:
-  // The state format is a column where it was proposed, and so may differ; else one word above.
-  std::string Text(const ModelSpec& spec, const std::vector<Compared>& all) const {
-    const bool proposes_state = job_.proposes_state();
-    std::vector<std::string> header{"machine", "batch", "step",   "tokens/s",
-                                    "days",    "host",  "device", "limit"};
-    if (proposes_state) header.insert(header.begin() + 2, "state");
+  absl::StatusOr<Compared> Plan(const CommandContext& context, const ModelSpec& spec,
+                                const std::string& machine) const {
+    Compared one;
+    ASSIGN_OR_RETURN(const Strategy strategy, job_.ReadStrategy());
+    ASSIGN_OR_RETURN(one.profile, overrides_.Load(context, machine));
+    ASSIGN_OR_RETURN(const TrainingJob job, job_.Read(context.io, model_, &spec, one.profile));
+    const PlanRequest request{
+        .spec = spec,
+        .job = job,
+        .fixed = PlanFor(strategy),
+        .fixed_fields = {},
+        .setting = {.profile = one.profile,
+                    .software = BuiltInCalibration().SoftwareOf(strategy, one.profile),
+                    .margin = job_.margin()},
+        .all_strategies = job_.any_strategy(),
+        .propose_batch = job_.proposes_batch(),
+        .propose_state = job_.proposes_state()};
+    ASSIGN_OR_RETURN(one.answer, MakePlan(request));
+    if (one.answer.feasible) one.answer.search.prediction.limits = FindLimits(request, one.answer);
+    return one;
+  }
+
+  // A column where the machines differ; else a word above the table.
+  std::string Text(const ModelSpec& spec, const std::vector<Compared>& all,
+                   const RunLength& length) const {
+    std::vector<std::string> header{"machine", "batch", "step", "tokens/s", "time"};
+    const bool states = job_.proposes_state();
+    if (states) header.insert(header.begin() + 2, "state");
+    if (length.price_per_hour.has_value()) header.emplace_back("price");
+    const bool strategies = Strategies(all).size() > 1;
+    if (strategies) header.emplace_back("strategy");
+    header.emplace_back("limit");
     TextTable table(header);
+    std::string lacking;
     for (const Compared& one : all) {
-      std::vector<std::string> row = RowOf(one);
-      if (proposes_state) {
+      std::vector<std::string> row = RowOf(one, length, strategies);
+      if (states) {
         row.insert(row.begin() + 2, std::string(ToString(one.answer.job.state_format)));
       }
       table.AddRow(std::move(row));
+      if (one.answer.feasible) continue;
+      for (const std::string& line : DescribeShortages(one.answer.search.shortages)) {
+        lacking += StrCat(one.profile.name, ": ", line, "\n");
+      }
     }
     const TrainingJob& job = all.front().answer.job;
     return StrCat(PlannedOnlyLines(all), spec.name, ", ", job.sequence, " tokens a sequence",
-                  proposes_state ? "" : StrCat(", state ", ToString(job.state_format)),
-                  "; days are for 10^9 tokens\n", overrides_.HeadingLine(), "\n",
-                  std::move(table).Finish());
+                  states ? "" : StrCat(", state ", ToString(job.state_format)),
+                  Strategies(all).size() == 1
+                      ? StrCat(", strategy ", ToString(*Strategies(all).begin()))
+                      : "",
+                  "; time for ", TokensText(length.tokens.value_or(1e9)), " tokens\n",
+                  overrides_.HeadingLine(), "\n", std::move(table).Finish(),
+                  lacking.empty() ? "" : "\n", lacking);
+  }
+
+  // Those that were chosen on any machine.
+  static std::set<Strategy> Strategies(const std::vector<Compared>& all) {
+    std::set<Strategy> strategies;
+    for (const Compared& one : all) {
+      if (one.answer.feasible) strategies.insert(one.answer.search.plan->strategy);
+    }
+    return strategies;
   }
 
   // One line where all machines have one reason, else one for each machine that has any.
@@ -105,35 +143,34 @@ class CompareCommand : public Command {
     return lines;
   }
 
-  static std::vector<std::string> RowOf(const Compared& one) {
+  static std::vector<std::string> RowOf(const Compared& one, const RunLength& length,
+                                        bool strategies) {
     const std::string batch = StrCat(one.answer.job.micro_batch);
     if (!one.answer.feasible) {
-      const Shortage& shortage = one.answer.search.shortages.front();
-      return {one.profile.name,
-              batch,
-              "does not fit",
-              "",
-              "",
-              "",
-              "",
-              StrCat(ToString(shortage.limit), " lacks ",
-                     ToString(shortage.needed - shortage.available))};
+      std::vector<std::string> row{one.profile.name, batch, "does not fit", "", "", ""};
+      if (length.price_per_hour.has_value()) row.emplace_back("");
+      if (strategies) row.emplace_back("");
+      return row;
     }
     const Prediction& prediction = one.answer.search.prediction;
-    return {one.profile.name,
-            batch,
-            ToString(Seconds{prediction.step_seconds}),
-            ShortNumber(prediction.tokens_per_second),
-            ShortNumber(1e9 / prediction.tokens_per_second / 86400),
-            ToString(prediction.memory.host_bytes()),
-            ToString(prediction.memory.device_bytes()),
-            ToString(LimitsOf(prediction, one.profile).front())};
+    const double speed = prediction.tokens_per_second;
+    std::vector<std::string> row{one.profile.name, batch,
+                                 ToString(Seconds{prediction.step_seconds}), ShortNumber(speed),
+                                 RunDurationText(length.seconds(speed))};
+    if (const std::optional<double> price = length.price(speed)) {
+      row.push_back(ShortNumber(*price));
+    }
+    if (strategies) row.emplace_back(ToString(one.answer.search.plan->strategy));
+    row.push_back(prediction.limits.empty() ? "none" : prediction.limits.front().what);
+    return row;
   }
 
-  static std::string Json(const ModelSpec& spec, const std::vector<Compared>& all) {
+  static std::string Json(const ModelSpec& spec, const std::vector<Compared>& all,
+                          const RunLength& length) {
     JsonWriter writer;
     writer.BeginObject().Key("model").String(spec.name).Key("machines").BeginArray();
     for (const Compared& one : all) {
+      const Prediction& prediction = one.answer.search.prediction;
       writer.BeginObject().Key("machine").String(one.profile.name);
       writer.Key("summary").String(one.profile.summary);
       writer.Key("feasible").Bool(one.answer.feasible);
@@ -144,7 +181,9 @@ class CompareCommand : public Command {
         writer.Key("plan");
         WritePlan(*one.answer.search.plan, writer);
         writer.Key("prediction");
-        WritePrediction(one.answer.search.prediction, one.profile, writer);
+        WritePrediction(prediction, writer);
+        WriteRunLength(length, prediction.tokens_per_second, writer);
+        WriteStrategies(one.answer.search, writer);
       } else {
         writer.Key("shortages").BeginArray();
         for (const std::string& line : DescribeShortages(one.answer.search.shortages)) {
@@ -162,6 +201,7 @@ class CompareCommand : public Command {
   std::vector<std::string> machines_;
   PlanJobOptions job_;
   OverrideOptions overrides_;
+  RunLengthOptions length_;
   bool json_ = false;
 };
 

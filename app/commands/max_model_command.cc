@@ -7,7 +7,8 @@
 #include "app/options/planning_options.h"
 #include "common/status_macros.h"
 #include "planner/largest_model.h"
-#include "planner/plan_report.h"
+#include "planner/largest_report.h"
+#include "planner/machines/machine_catalog.h"
 #include "planner/profile/calibration.h"
 
 namespace horizon {
@@ -21,9 +22,10 @@ class MaxModelCommand : public Command {
     return "Find the largest model a machine can train, and what to buy next";
   }
   std::string_view details() const override {
-    return "By depth: layers are added at the width of the family's largest size that fits. The\n"
-           "batch is proposed for speed. Purchases double one part of the machine each; their\n"
-           "tokens/s are of today's largest model.\n";
+    return "Published: the largest size of the family that fits. By depth: with layers added at "
+           "its\n"
+           "width. The batch is proposed for speed. Changes of the job are free and come first;\n"
+           "purchases change one part of the machine each. --state auto shows every format.\n";
   }
   OptionList Options() override {
     OptionList list{.options = {MachineOption(&machine_),
@@ -45,21 +47,35 @@ class MaxModelCommand : public Command {
     ASSIGN_OR_RETURN(request.profile, overrides_.Load(context, machine_));
     ASSIGN_OR_RETURN(request.strategy, job_.ReadStrategy());
     ASSIGN_OR_RETURN(request.job, job_.Read(context.io, "", nullptr, request.profile));
-    if (job_.proposes_state()) {
-      return absl::InvalidArgumentError(
-          "--state auto has no meaning here, since every format has its own largest model: name "
-          "one");
-    }
+    request.all_strategies = job_.any_strategy();
     request.software = BuiltInCalibration().SoftwareOf(request.strategy, request.profile);
-    ASSIGN_OR_RETURN(const LargestModels largest, FindLargestModels(context.io, request));
-    ASSIGN_OR_RETURN(const std::vector<Purchase> purchases,
-                     ComparePurchases(context.io, request, largest));
-    const LargestReport report{
-        .profile = request.profile, .largest = largest, .purchases = purchases};
+    for (const std::string& name : MachineNames()) {
+      ASSIGN_OR_RETURN(HardwareProfile other, LoadMachine(context.io, name));
+      // A machine that horizon cannot run on is no advice.
+      if (!other.planned_only.has_value()) request.others.push_back(std::move(other));
+    }
+    std::vector<LargestByState> largest;
+    if (job_.proposes_state()) {
+      ASSIGN_OR_RETURN(largest, FindLargestByState(context.io, request));
+    } else {
+      ASSIGN_OR_RETURN(LargestModels models, FindLargestModels(context.io, request));
+      largest.push_back({.state = request.job.state_format, .models = std::move(models)});
+    }
+    const LargestByState& today = MostExact(largest);
+    request.job.state_format = today.state;
+    ASSIGN_OR_RETURN(const std::vector<Change> free_changes,
+                     CompareFreeChanges(context.io, request, today.models));
+    ASSIGN_OR_RETURN(const std::vector<Change> purchases,
+                     ComparePurchases(context.io, request, today.models));
+    const LargestReport report{.profile = request.profile,
+                               .largest = largest,
+                               .free_changes = free_changes,
+                               .purchases = purchases};
     RETURN_IF_ERROR(
         context.output.Write(json_ ? LargestReportJson(report) : LargestReportText(report)));
-    if (largest.by_depth.has_value()) return absl::OkStatus();
-    return absl::FailedPreconditionError("nothing of this family fits; the answer says what lacks");
+    if (today.models.by_depth.has_value()) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        "nothing of this family fits; the answer says what is too small");
   }
 
  private:

@@ -6,16 +6,21 @@
 #include "app/commands/commands.h"
 #include "app/options/job_options.h"
 #include "app/options/planning_options.h"
+#include "app/options/run_length_options.h"
+#include "common/files/io.h"
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
 #include "model/load_model_spec.h"
 #include "planner/explain_plan.h"
+#include "planner/find_limits.h"
 #include "planner/make_plan.h"
 #include "planner/plan_files.h"
 #include "planner/plan_report.h"
 #include "planner/planned_job.h"
 #include "planner/profile/calibration.h"
 #include "planner/set_plan_field.h"
+#include "planner/sweep_plan.h"
+#include "report/sweep_page.h"
 
 namespace horizon {
 namespace {
@@ -37,11 +42,13 @@ class PlanCommand : public Command {
   std::string_view details() const override {
     return "Searches the fields of the plan; --set fixes some of them. With auto the planner also\n"
            "proposes job fields, which change the numbers of a run and are marked as proposals.\n"
+           "A limit is a part of the machine of which more would make a step shorter.\n"
            "A model that does not fit is exit code 3, with what would make it fit.\n";
   }
   OptionList Options() override {
     OptionList list{.options = {ModelOption(&model_), MachineOption(&machine_)}};
     job_.AddTo(list);
+    length_.AddTo(list);
     overrides_.AddTo(list);
     list.options.push_back({.name = "set",
                             .value = &set_,
@@ -54,6 +61,13 @@ class PlanCommand : public Command {
          .value = &output_,
          .unit = "file",
          .help = "Write the plan to this file (plan.json) and the job beside it (plan.job.json)"});
+    list.options.push_back({.name = "sweep",
+                            .value = &sweep_,
+                            .unit = "field",
+                            .help = "Plan for several values and show a table: batch, sequence, or "
+                                    "values of one of them (batch=1,2,4); --output then writes a "
+                                    "page in HTML",
+                            .group = "Plan"});
     list.options.push_back({.name = "explain",
                             .value = &explain_,
                             .help = "Show what each choice of the plan gains over its neighbours"});
@@ -74,15 +88,21 @@ class PlanCommand : public Command {
     const Setting setting{.profile = profile,
                           .software = BuiltInCalibration().SoftwareOf(strategy, profile),
                           .margin = job_.margin()};
-    ASSIGN_OR_RETURN(const PlanAnswer answer, MakePlan({.spec = config.spec,
-                                                        .job = job,
-                                                        .fixed = fixed,
-                                                        .fixed_fields = fields,
-                                                        .setting = setting,
-                                                        .propose_batch = job_.proposes_batch(),
-                                                        .propose_state = job_.proposes_state()}));
+    ASSIGN_OR_RETURN(const RunLength length, length_.Read());
+    const PlanRequest request{.spec = config.spec,
+                              .job = job,
+                              .fixed = fixed,
+                              .fixed_fields = fields,
+                              .setting = setting,
+                              .all_strategies = job_.any_strategy(),
+                              .propose_batch = job_.proposes_batch(),
+                              .propose_state = job_.proposes_state()};
+    if (sweep_.has_value()) return Show(context, request);
+    ASSIGN_OR_RETURN(PlanAnswer answer, MakePlan(request));
+    if (answer.feasible) answer.search.prediction.limits = FindLimits(request, answer);
     std::vector<Alternative> alternatives;
     if (explain_ && answer.feasible) {
+      fixed.strategy = answer.search.plan->strategy;
       alternatives =
           ExplainPlan(config.spec, answer.job, *answer.search.plan,
                       SpaceFor(config.spec, answer.job, profile, fixed, fields), setting);
@@ -91,7 +111,8 @@ class PlanCommand : public Command {
                             .profile = profile,
                             .answer = answer,
                             .alternatives = alternatives,
-                            .margin = setting.margin};
+                            .margin = setting.margin,
+                            .length = length};
     RETURN_IF_ERROR(context.output.Write(json_ ? PlanReportJson(report) : PlanReportText(report)));
     if (!answer.feasible) return DoesNotFit(config.spec, profile);
     if (!output_.has_value()) return absl::OkStatus();
@@ -103,12 +124,28 @@ class PlanCommand : public Command {
   }
 
  private:
+  absl::Status Show(const CommandContext& context, const PlanRequest& request) const {
+    ASSIGN_OR_RETURN(const Sweep sweep, ParseSweep(*sweep_));
+    const std::vector<SweptPlan> plans = SweepPlan(request, sweep);
+    const std::string heading = AnswerHeading(request.spec.name, request.setting.profile);
+    RETURN_IF_ERROR(context.output.Write(json_ ? SweepJson(sweep, plans)
+                                               : StrCat(heading, "\n", SweepText(sweep, plans))));
+    if (!output_.has_value()) return absl::OkStatus();
+    const std::string title = StrCat(request.spec.name, " on ", request.setting.profile.name,
+                                     " by ", ToString(sweep.field));
+    RETURN_IF_ERROR(WriteTextFile(context.io, *output_, SweepPage(title, sweep, plans)));
+    context.log.Info(StrCat("wrote ", *output_));
+    return absl::OkStatus();
+  }
+
   std::string model_;
   std::string machine_ = kThisMachine;
   PlanJobOptions job_;
+  RunLengthOptions length_;
   OverrideOptions overrides_;
   std::vector<std::string> set_;
   std::optional<std::string> output_;
+  std::optional<std::string> sweep_;
   bool explain_ = false;
   bool json_ = false;
 };

@@ -9,7 +9,7 @@
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
 #include "model/load_model_spec.h"
-#include "planner/machines/machine_catalog.h"
+#include "planner/find_limits.h"
 #include "planner/make_plan.h"
 #include "planner/plan_files.h"
 #include "planner/plan_report.h"
@@ -72,10 +72,13 @@ class SimulateCommand : public Command {
     RETURN_IF_ERROR(CheckDevice(files.job, profile));
     ASSIGN_OR_RETURN(const Schedule schedule, BuildSchedule(config.spec, files.job, files.plan));
     RETURN_IF_ERROR(VerifySchedule(schedule));
-    const PredictedRun run =
-        PredictRun(config.spec, schedule,
-                   {.profile = profile,
-                    .software = BuiltInCalibration().SoftwareOf(files.plan.strategy, profile)});
+    const Setting setting{
+        .profile = profile,
+        .software = BuiltInCalibration().SoftwareOf(files.plan.strategy, profile)};
+    PredictedRun run = PredictRun(config.spec, schedule, setting);
+    // The plan is given, so that only rates can be limits.
+    run.prediction.limits =
+        FindRateLimits(config.spec, schedule, setting, run.prediction.step_seconds);
     if (trace_.has_value()) {
       RETURN_IF_ERROR(WriteTrace(schedule, run.steady.simulation.timeline,
                                  StrCat(config.spec.name, " on ", profile.name, " (simulated)"),
@@ -99,7 +102,7 @@ class SimulateCommand : public Command {
  private:
   static std::string Text(const ModelSpec& spec, const HardwareProfile& profile,
                           const Prediction& prediction, const std::string& planned_only) {
-    return StrCat(PlannedOnlyLine(planned_only), spec.name, " on ", MachineHeading(profile), "\n",
+    return StrCat(PlannedOnlyLine(planned_only), AnswerHeading(spec.name, profile),
                   PredictionText(prediction, profile));
   }
   static std::string Json(const ModelSpec& spec, const HardwareProfile& profile,
@@ -109,7 +112,7 @@ class SimulateCommand : public Command {
     WriteRunnable(planned_only, writer);
     writer.Key("model").String(spec.name).Key("machine").String(profile.name);
     writer.Key("prediction");
-    WritePrediction(prediction, profile, writer);
+    WritePrediction(prediction, writer);
     writer.EndObject();
     return std::move(writer).Finish();
   }

@@ -323,11 +323,11 @@ Option ForPlanning(std::string_view name, OptionTarget target, std::string_view 
 void PlanJobOptions::AddTo(OptionList& list) {
   const auto add = [&](Option option) { list.options.push_back(std::move(option)); };
   add(ForPlanning("sequence", &sequence, "1024, the model's limit, or the job file's"));
-  Option samples = ForPlanning("micro-batch", &batch, "1, or the job file's");
+  Option samples = ForPlanning("micro-batch", &batch, "auto, or the job file's");
   samples.name = "batch";
   samples.unit = "sequences";
-  samples.help =
-      StrCat(Find("micro-batch").help, ", or auto for the fastest (default 1, or the job file's)");
+  samples.help = StrCat(Find("micro-batch").help,
+                        ", or auto for the fastest (default auto, or the job file's)");
   add(std::move(samples));
   Option format = Declare(Find("state"), &state);
   format.help =
@@ -354,8 +354,11 @@ void PlanJobOptions::AddTo(OptionList& list) {
   add({.name = "strategy",
        .value = &strategy,
        .unit = "strategy",
-       .help = "Offload strategy to plan and simulate",
+       .help = "Offload strategy to plan and simulate; auto is the fastest of those that train "
+               "the same job",
        .choices = AllWords<Strategy>()});
+  std::vector<std::string>& strategies = list.options.back().choices;
+  strategies.insert(strategies.begin(), "auto");
   add({.name = "margin",
        .value = &margin_percent,
        .unit = "percent",
@@ -366,6 +369,7 @@ void PlanJobOptions::AddTo(OptionList& list) {
 }
 
 absl::StatusOr<Strategy> PlanJobOptions::ReadStrategy() const {
+  if (any_strategy()) return Strategy::kHorizon;
   return ParseWord<Strategy>(strategy);
 }
 

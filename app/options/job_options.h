@@ -48,9 +48,9 @@ struct TrainJobOptions {
 // --gradients, --train and --freeze change it. These cover every change that an error about a job
 // can ask for.
 struct PlanJobOptions {
-  std::string strategy = "horizon";
+  std::string strategy = "auto";
   std::optional<int64_t> sequence;
-  std::optional<std::string> batch;  // not given: 1, or the job file's
+  std::optional<std::string> batch;  // not given: the job file's, or one is proposed
   std::string state;                 // empty: the strategy's
   // Not given: the strategy's or the job file's.
   std::optional<int64_t> accumulate;
@@ -64,8 +64,12 @@ struct PlanJobOptions {
   double margin_percent = 5;
 
   void AddTo(OptionList& list);
+  // With auto it is `horizon`, whose job other strategies can train too (PlanRequest).
   absl::StatusOr<Strategy> ReadStrategy() const;
-  bool proposes_batch() const { return batch == "auto"; }
+  bool any_strategy() const { return strategy == "auto"; }
+  bool proposes_batch() const {
+    return batch.has_value() ? *batch == "auto" : !job_file.has_value();
+  }
   bool proposes_state() const { return state == "auto"; }
   // Reads the job file, or takes the strategy's default job on this machine, and applies the
   // options. Without --sequence the default job has 1024 tokens, or the model's limit if that is

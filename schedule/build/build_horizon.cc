@@ -1,5 +1,8 @@
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <span>
+#include <vector>
 
 #include "common/text/str_cat.h"
 #include "schedule/build/pass_emitter.h"
@@ -67,6 +70,8 @@ class HorizonPass {
     emit_.BeginBody();
     if (after_step()) emit_.NextBatchAwaitsUpdates();
     next_use_ = 0;
+    layer_loads_.assign(schedule_.chunks.chunks.size(), 0);
+    head_loads_.assign(schedule_.chunks.chunks.size(), 0);
     // Resident chunks that an update has changed cross once, when first used.
     refreshed_.assign(schedule_.chunks.chunks.size(), 0);
     for (size_t c = 0; c < refreshed_.size(); ++c) {
@@ -95,6 +100,9 @@ class HorizonPass {
   }
 
   void LoadIntoRing(const ComputeItem& item, BufferId slot) {
+    const bool for_loss =
+        item.kind == OperationKind::kLogSumExp || item.kind == OperationKind::kLoss;
+    ++(for_loss ? head_loads_ : layer_loads_)[item.chunk];
     const bool backward =
         item.kind == OperationKind::kRecompute || item.kind == OperationKind::kBackward;
     if (schedule_.plan.backward_prefetch || !backward) return emit_.LoadChunk(item.chunk, slot);
@@ -102,24 +110,41 @@ class HorizonPass {
     emit_.LoadChunk(item.chunk, slot, computed);
   }
 
+  // Notes say what the step really does: they are counted from its loads.
   void AddNotes() {
-    const ChunkTable& chunks = schedule_.chunks;
-    const int64_t depth = static_cast<int64_t>(map_.ring.size());
-    if (train() && schedule_.plan.recompute && depth < chunks.LargestRecomputeBlock() &&
-        depth > 0) {
-      schedule_.notes.push_back(StrCat(
-          "the ring of ", depth, " slots cannot hold a block of ", chunks.LargestRecomputeBlock(),
-          " chunks: their weights cross the link three times a pass instead of twice"));
-    }
-    if (train() && chunks.head.size() > 1 && !chunk(chunks.head.begin).resident) {
-      schedule_.notes.push_back(StrCat("the head is cut into ", chunks.head.size(),
-                                       " shards: it crosses the link twice a pass, since "
-                                       "log-sum-exp needs all shards first"));
-    }
-    if (train() && schedule_.job.optimizer_place == OptimizerPlace::kInBackward) {
+    if (!train()) return;
+    const bool chunk_major = schedule_.plan.accumulation_order == AccumulationOrder::kChunkMajor;
+    NoteLoads(chunk_major ? 1 : static_cast<int32_t>(schedule_.job.accumulation));
+    const auto trained =
+        std::count_if(schedule_.chunks.chunks.begin(), schedule_.chunks.chunks.end(),
+                      [](const Chunk& chunk) { return !chunk.frozen(); });
+    if (schedule_.job.optimizer_place == OptimizerPlace::kInBackward && trained > 1) {
       schedule_.notes.push_back(
-          "in_backward updates chunks before all gradients are known: a non-finite gradient is "
-          "found after some chunks have changed");
+          "in-backward updates chunks before all gradients are known: a gradient that is not "
+          "finite is found after some chunks have changed");
+    }
+  }
+
+  // `passes` is how often a step goes forward and backward through the model.
+  void NoteLoads(int32_t passes) {
+    const ChunkTable& chunks = schedule_.chunks;
+    const auto above = [&](IndexRange range, const std::vector<int32_t>& loads, int32_t times) {
+      int32_t count = 0;
+      for (int32_t c = range.begin; c < range.end; ++c) count += loads[c] > times * passes ? 1 : 0;
+      return count;
+    };
+    const auto depth = static_cast<int32_t>(map_.ring.size());
+    if (const int32_t often = above(chunks.layers, layer_loads_, 2); often > 0) {
+      schedule_.notes.push_back(
+          StrCat("the ring of ", depth, depth == 1 ? " slot" : " slots",
+                 " cannot hold a recompute block: ", often, " of ", chunks.layers.size(),
+                 " layer chunks cross the link three times a pass instead of twice"));
+    }
+    if (const int32_t twice = above(chunks.head, head_loads_, 1); twice > 0) {
+      schedule_.notes.push_back(StrCat("the head is cut into ", chunks.head.size(),
+                                       " shards: ", twice,
+                                       " of them cross the link twice for a loss, since "
+                                       "log-sum-exp needs all shards first"));
     }
   }
 
@@ -129,7 +154,9 @@ class HorizonPass {
   std::vector<ComputeItem> items_;
   std::vector<RingUse> ring_;
   size_t next_use_ = 0;
-  std::vector<char> refreshed_;  // by chunk
+  std::vector<char> refreshed_;       // by chunk
+  std::vector<int32_t> layer_loads_;  // of the last step, into the ring, by chunk
+  std::vector<int32_t> head_loads_;   // the same for the loss
 };
 
 }  // namespace

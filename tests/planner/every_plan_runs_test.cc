@@ -189,6 +189,7 @@ Planned RandomPlanned(uint64_t seed, DeviceKind device) {
                 .job = made.job,
                 .fixed = PlanFor(strategy),
                 .setting = {.profile = machine},
+                .all_strategies = strategy == Strategy::kHorizon && draw.Flip(),
                 .effort = draw.Flip() ? SearchEffort::kFull : SearchEffort::kQuick});
   EXPECT_TRUE(answer.ok()) << answer.status();
   if (answer.ok()) made.answer = *std::move(answer);
@@ -275,6 +276,7 @@ bool HasExperts(const ModelSpec& spec) {
 // more memory is what lacks.
 TEST(EveryPlanRuns, OfTheCatalogsDenseModelsOnTheCatalogsMachines) {
   int planned = 0;
+  int resident = 0;
   int in_shards = 0;
   for (const std::string& machine : MachineNames()) {
     const HardwareProfile profile = CatalogMachine(machine);
@@ -290,6 +292,7 @@ TEST(EveryPlanRuns, OfTheCatalogsDenseModelsOnTheCatalogsMachines) {
                       .job = job,
                       .fixed = PlanFor(Strategy::kHorizon),
                       .setting = {.profile = profile, .margin = 0.05},
+                      .all_strategies = true,
                       .effort = kCatalogEffort});
         ASSERT_TRUE(answer.ok()) << answer.status();
         EXPECT_EQ(answer->planned_only, "");
@@ -303,6 +306,7 @@ TEST(EveryPlanRuns, OfTheCatalogsDenseModelsOnTheCatalogsMachines) {
         const absl::StatusOr<Schedule> schedule = BuildSchedule(spec, job, plan);
         ASSERT_TRUE(schedule.ok()) << schedule.status();
         EXPECT_TRUE(VerifySchedule(*schedule).ok());
+        resident += plan.strategy == Strategy::kResident;
         in_shards +=
             schedule->chunks.groups.size() < static_cast<size_t>(schedule->chunks.layers.size());
       }
@@ -311,6 +315,9 @@ TEST(EveryPlanRuns, OfTheCatalogsDenseModelsOnTheCatalogsMachines) {
   RecordProperty("planned", planned);
   RecordProperty("in_shards", in_shards);
   EXPECT_GT(planned, 200);
+  // Small models on large devices, and only these.
+  EXPECT_GT(resident, 20);
+  EXPECT_LT(resident, planned / 2);
 }
 
 }  // namespace

@@ -142,9 +142,12 @@ TEST_F(LargestModelTest, WhereNothingFitsTheAnswerIsEmpty) {
   EXPECT_FALSE(largest.by_depth.has_value());
   EXPECT_FALSE(largest.by_size.has_value());
   EXPECT_EQ(largest.limit, "host memory");
-  const absl::StatusOr<std::vector<Purchase>> purchases = ComparePurchases(*io_, request, largest);
+  const absl::StatusOr<std::vector<Change>> purchases = ComparePurchases(*io_, request, largest);
   ASSERT_TRUE(purchases.ok());
   EXPECT_TRUE(purchases->empty());
+  const absl::StatusOr<std::vector<Change>> free = CompareFreeChanges(*io_, request, largest);
+  ASSERT_TRUE(free.ok());
+  EXPECT_TRUE(free->empty());
 }
 
 // Layers may be taken away: smaller than the smallest real size, but something.
@@ -157,41 +160,105 @@ TEST_F(LargestModelTest, LessThanTheSmallestSizeIsFoundByDepth) {
   EXPECT_LT(largest.by_depth->layers, 24);
 }
 
-TEST_F(LargestModelTest, PurchasesAreSortedByGainAndGainSomething) {
-  const LargestRequest request = Request(9_GiB);
-  const LargestModels largest = Find(request);
-  const absl::StatusOr<std::vector<Purchase>> purchases = ComparePurchases(*io_, request, largest);
-  ASSERT_TRUE(purchases.ok()) << purchases.status();
-  ASSERT_EQ(purchases->size(), 4U);
+double BestGain(const Change& change) { return std::max(change.size_gain, change.speed_gain); }
+
+// Each says what it makes of the largest model, the largest gain first, and gains more than noise.
+void ExpectConsistent(const std::vector<Change>& changes, const LargestModels& today) {
   double before = 1e9;
-  std::vector<std::string> what;
-  for (const Purchase& purchase : *purchases) {
-    const double gain = std::max(purchase.size_gain, purchase.speed_gain);
-    EXPECT_LE(gain, before);
-    before = gain;
-    what.push_back(purchase.what);
+  for (const Change& change : changes) {
+    EXPECT_LE(BestGain(change), before) << change.what;
+    before = BestGain(change);
+    EXPECT_GE(BestGain(change), kNoiseGain) << change.what;
+    EXPECT_NEAR(
+        change.size_gain,
+        static_cast<double>(change.parameters) / static_cast<double>(today.by_depth->parameters) -
+            1,
+        1e-12);
+    EXPECT_NEAR(
+        change.tokens_per_second,
+        (1 + change.speed_gain) * today.by_depth->answer.search.prediction.tokens_per_second,
+        1e-6 * change.tokens_per_second);
+  }
+}
+
+TEST_F(LargestModelTest, PurchasesAreSortedByGainAndGainSomething) {
+  LargestRequest request = Request(9_GiB);
+  request.others = {CatalogMachine("t4"), CatalogMachine("h100-pcie"), CatalogMachine("gh200"),
+                    CatalogMachine("rtx5090"), CatalogMachine("cpu-desktop")};
+  const LargestModels largest = Find(request);
+  const absl::StatusOr<std::vector<Change>> purchases = ComparePurchases(*io_, request, largest);
+  ASSERT_TRUE(purchases.ok()) << purchases.status();
+  ExpectConsistent(*purchases, largest);
+  ASSERT_FALSE(purchases->empty());
+  // RAM is what lacks, so twice of it gives about twice the model, and nothing else does.
+  int ram = 0;
+  int cards = 0;
+  for (const Change& purchase : *purchases) {
+    EXPECT_TRUE(purchase.options.empty());
+    EXPECT_TRUE(purchase.cost.empty());
     // Nothing bought makes it smaller, nor slower beyond what a quick search may miss.
     EXPECT_GE(purchase.parameters, largest.by_depth->parameters);
-    EXPECT_GE(purchase.speed_gain, -0.03) << purchase.what;
-    EXPECT_NEAR(purchase.size_gain,
-                static_cast<double>(purchase.parameters) /
-                        static_cast<double>(largest.by_depth->parameters) -
-                    1,
-                1e-12);
-    EXPECT_NEAR(
-        purchase.tokens_per_second,
-        (1 + purchase.speed_gain) * largest.by_depth->answer.search.prediction.tokens_per_second,
-        1e-6 * purchase.tokens_per_second);
-  }
-  // RAM is what lacks, so twice of it gives about twice the model.
-  EXPECT_THAT(what, testing::Contains("host memory x2 (18 GiB)"));
-  for (const Purchase& purchase : *purchases) {
-    if (purchase.what.starts_with("host memory")) {
+    EXPECT_GE(purchase.speed_gain, -kNoiseGain) << purchase.what;
+    if (purchase.what == "host memory x2 (18 GiB)") {
+      ++ram;
       EXPECT_GT(purchase.size_gain, 0.9);
     } else {
       EXPECT_LT(purchase.size_gain, 0.05) << purchase.what;
     }
+    cards +=
+        purchase.what.starts_with("H100 PCIe") || purchase.what.starts_with("GeForce RTX 5090");
+    // A slower card is nothing to buy, and a GH200's device is no card.
+    for (const char* what : {"T4", "GH200", "AVX2"}) {
+      EXPECT_EQ(purchase.what.find(what), std::string::npos) << purchase.what;
+    }
   }
+  EXPECT_EQ(ram, 1);
+  EXPECT_EQ(cards, 2);
+}
+
+TEST_F(LargestModelTest, FreeChangesSayWhatTheyGainAndWhatTheyCost) {
+  const LargestRequest request = Request(9_GiB);
+  const LargestModels largest = Find(request);
+  const absl::StatusOr<std::vector<Change>> free = CompareFreeChanges(*io_, request, largest);
+  ASSERT_TRUE(free.ok()) << free.status();
+  ExpectConsistent(*free, largest);
+  std::vector<std::string> what;
+  for (const Change& change : *free) {
+    what.push_back(change.what);
+    EXPECT_TRUE(change.options.starts_with("--")) << change.options;
+    EXPECT_FALSE(change.cost.empty());
+  }
+  // 14 bytes a parameter become 12, 10, 8 or 6.
+  EXPECT_EQ(what.front(), "8-bit moments, updated in backward");
+  EXPECT_GT(free->front().size_gain, 0.8);
+  EXPECT_THAT(what,
+              testing::IsSupersetOf({"8-bit moments", "bf16 moments", "updated in backward"}));
+  // What the job has already is no change.
+  LargestRequest small = request;
+  small.job.state_format = StateFormat::k8BitMoments;
+  small.job.optimizer_place = OptimizerPlace::kInBackward;
+  small.job.clip_norm = 0;
+  const absl::StatusOr<std::vector<Change>> rest = CompareFreeChanges(*io_, small, Find(small));
+  ASSERT_TRUE(rest.ok()) << rest.status();
+  for (const Change& change : *rest) {
+    EXPECT_EQ(change.what.find("moments"), std::string::npos) << change.what;
+    EXPECT_EQ(change.what.find("backward"), std::string::npos) << change.what;
+  }
+}
+
+TEST_F(LargestModelTest, EveryStateHasALargestModelTheMostExactFirst) {
+  const LargestRequest request = Request(5_GiB);
+  const absl::StatusOr<std::vector<LargestByState>> all = FindLargestByState(*io_, request);
+  ASSERT_TRUE(all.ok()) << all.status();
+  ASSERT_EQ(all->size(), 3U);
+  uint64_t before = 0;
+  for (const LargestByState& one : *all) {
+    ASSERT_TRUE(one.models.by_depth.has_value());
+    EXPECT_GT(one.models.by_depth->parameters, before);
+    before = one.models.by_depth->parameters;
+    EXPECT_EQ(before, Find(Request(5_GiB, one.state)).by_depth->parameters);
+  }
+  EXPECT_EQ(all->front().state, StateFormat::kFp32);
 }
 
 }  // namespace

@@ -163,6 +163,91 @@ TEST_F(MakePlanTest, TheMostExactStateThatFitsIsProposed) {
                                              StateFormat::k8BitMoments));
 }
 
+// Each strategy alone, and both at once: the faster one is chosen, the other one is told.
+TEST_F(MakePlanTest, TheFasterStrategyIsChosenAndTheOtherOneTold) {
+  const HardwareProfile machine = SmallMachine(SlowPart::kLink);
+  PlanRequest request = Request(machine);
+  request.effort = SearchEffort::kFull;
+  const PlanAnswer streamed = Make(request);
+  ASSERT_TRUE(streamed.feasible);
+  EXPECT_TRUE(streamed.search.strategies.empty()) << "nothing was compared";
+  request.fixed.strategy = Strategy::kResident;
+  const PlanAnswer resident = Make(request);
+  ASSERT_TRUE(resident.feasible);
+  const double streamed_step = streamed.search.prediction.step_seconds;
+  const double resident_step = resident.search.prediction.step_seconds;
+  EXPECT_LT(resident_step, streamed_step / 2) << "nothing crosses the slow link";
+
+  request.fixed = PlanFor(Strategy::kHorizon);
+  request.all_strategies = true;
+  const PlanAnswer both = Make(request);
+  ASSERT_TRUE(both.feasible);
+  EXPECT_EQ(both.job, job_) << "a strategy never changes the job";
+  EXPECT_EQ(both.search.plan->strategy, Strategy::kResident);
+  EXPECT_EQ(both.search.prediction.step_seconds, resident_step);
+  ASSERT_EQ(both.search.strategies.size(), 2U);
+  EXPECT_EQ(both.search.strategies[0].strategy, Strategy::kHorizon);
+  EXPECT_EQ(both.search.strategies[1].strategy, Strategy::kResident);
+  // Only a few plans of the other strategy are simulated.
+  EXPECT_GE(*both.search.strategies[0].step_seconds, streamed_step);
+  EXPECT_LE(*both.search.strategies[0].step_seconds, streamed_step * 1.05);
+  EXPECT_EQ(*both.search.strategies[1].step_seconds, resident_step);
+}
+
+TEST_F(MakePlanTest, AStrategyThatDoesNotFitSaysWhatLacks) {
+  HardwareProfile machine = SmallMachine(SlowPart::kLink);
+  // 3.1 M parameters with 16 bytes each do not fit, a few of their chunks do.
+  machine.device.memory_bytes.value = BesideScratch(spec_, job_, 2.5e7);
+  PlanRequest request = Request(machine);
+  request.all_strategies = true;
+  const PlanAnswer answer = Make(request);
+  ASSERT_TRUE(answer.feasible);
+  EXPECT_EQ(answer.search.plan->strategy, Strategy::kHorizon);
+  ASSERT_EQ(answer.search.strategies.size(), 2U);
+  const StrategyOutcome& resident = answer.search.strategies[1];
+  EXPECT_FALSE(resident.step_seconds.has_value());
+  ASSERT_EQ(resident.shortages.size(), 1U);
+  EXPECT_EQ(resident.shortages[0].limit, Limit::kDeviceMemory);
+  // By itself it is short of the same.
+  request.all_strategies = false;
+  request.fixed.strategy = Strategy::kResident;
+  const PlanAnswer alone = Make(request);
+  ASSERT_FALSE(alone.feasible);
+  EXPECT_LE(resident.shortages[0].needed, alone.search.shortages[0].needed);
+}
+
+// Little RAM and a large device: only what streams nothing fits.
+TEST_F(MakePlanTest, AModelThatFitsOnTheDeviceAloneIsPlanned) {
+  const HardwareProfile machine = WithMemories(1e9, 2e7);
+  PlanRequest request = Request(machine);
+  EXPECT_FALSE(Make(request).feasible);
+  request.all_strategies = true;
+  const PlanAnswer answer = Make(request);
+  ASSERT_TRUE(answer.feasible);
+  EXPECT_EQ(answer.search.plan->strategy, Strategy::kResident);
+}
+
+// What is fixed by hand holds for every strategy: one that cannot have it is out.
+TEST_F(MakePlanTest, AFixedFieldRulesOutAStrategyThatCannotHaveIt) {
+  const HardwareProfile machine = SmallMachine(SlowPart::kLink);
+  PlanRequest request = Request(machine);
+  request.all_strategies = true;
+  request.fixed.embedding_home = EmbeddingHome::kHost;
+  request.fixed_fields = {"embedding_home"};
+  const PlanAnswer answer = Make(request);
+  ASSERT_TRUE(answer.feasible);
+  EXPECT_EQ(answer.search.plan->strategy, Strategy::kHorizon);
+  EXPECT_FALSE(answer.search.strategies[1].step_seconds.has_value());
+  EXPECT_TRUE(answer.search.strategies[1].shortages.empty());
+}
+
+TEST_F(MakePlanTest, OnTheHostDeviceThereIsOneStrategy) {
+  TrainingJob job = job_;
+  EXPECT_EQ(StrategiesFor(job), (std::vector{Strategy::kHorizon, Strategy::kResident}));
+  PlaceOn(DeviceKind::kHost, job);
+  EXPECT_EQ(StrategiesFor(job), std::vector{Strategy::kHorizon});
+}
+
 TEST_F(MakePlanTest, AJobThatContradictsTheModelIsRefused) {
   const HardwareProfile machine = SmallMachine();
   PlanRequest request = Request(machine);
@@ -331,8 +416,8 @@ TEST_F(MakePlanTest, AMarginCanMakeTheDifference) {
 TEST(DescribeShortages, SaysWhatLacks) {
   const std::vector<std::string> lines =
       DescribeShortages({{.limit = Limit::kHostMemory, .needed = 3_GiB, .available = 1_GiB}});
-  EXPECT_THAT(lines, testing::ElementsAre("host memory: needs 3 GiB, 1 GiB are available, "
-                                          "2 GiB (2,147,483,648 bytes) lack"));
+  EXPECT_THAT(lines, testing::ElementsAre("short by 2 GiB of host memory (needs 3 GiB, 1 GiB are "
+                                          "available)"));
   EXPECT_TRUE(DescribeShortages({}).empty());
 }
 

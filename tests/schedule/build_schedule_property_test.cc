@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "schedule/build/build_schedule.h"
+#include "schedule/chunk_table.h"
+#include "schedule/lay_out_memory.h"
 #include "schedule/verify/verify_schedule.h"
 #include "tests/schedule/random_plans.h"
 
@@ -32,6 +34,37 @@ RC_GTEST_PROP(BuildSchedule, EveryPassOfEveryStrategyIsVerified, ()) {
   const absl::Status status = VerifySchedule(schedule);
   RC_LOG() << status.ToString();
   RC_ASSERT(status.ok());
+}
+
+// The plan search cuts a model once for many plans, and only measures their memory. It must come to
+// what a schedule has.
+RC_GTEST_PROP(BuildSchedule, ASearchMeasuresWhatIsLaidOut, ()) {
+  const RandomCase random = *RandomAnyCase();
+  const PassKind kind = *rc::gen::element(PassKind::kTrain, PassKind::kTrain, PassKind::kDecode);
+  const Schedule schedule = *BuildOrDiscard(random, kind);
+  StreamPlan other = random.plan;
+  other.resident_chunks = 0;
+  other.embedding_home = EmbeddingHome::kDevice;
+  other.loss_chunk_tokens = kLossTile;
+  other.buffer_depth = 1;
+  const absl::StatusOr<StageList> stages = ListTrainedStages(random.spec, random.job);
+  RC_ASSERT(stages.ok());
+  absl::StatusOr<ChunkTable> chunks = CutIntoChunks(*stages, random.spec, random.job, other);
+  RC_ASSERT(chunks.ok());
+  MarkResident(random.job, random.plan, *chunks);
+  RC_ASSERT(chunks->chunks.size() == schedule.chunks.chunks.size());
+  for (size_t c = 0; c < chunks->chunks.size(); ++c) {
+    const Chunk& cut = chunks->chunks[c];
+    const Chunk& built = schedule.chunks.chunks[c];
+    RC_ASSERT(cut.resident == built.resident);
+    RC_ASSERT(cut.parameters == built.parameters);
+    RC_ASSERT(cut.moment_blocks == built.moment_blocks);
+    RC_ASSERT(cut.recompute_block == built.recompute_block);
+  }
+  const absl::StatusOr<MemoryTotals> totals =
+      MeasureLayout(random.spec, random.job, random.plan, *chunks, kind);
+  RC_ASSERT(totals.ok());
+  RC_ASSERT(*totals == schedule.memory.totals);
 }
 
 // How often each chunk crosses the link in a steady step, counted from the operations alone.

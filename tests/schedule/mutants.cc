@@ -500,9 +500,13 @@ void AddCountMutants(std::vector<Mutant>& all) {
     return true;
   }));
   all.push_back(Once("tensor_frozen_behind_the_counts", [](Schedule& s) {
-    for (Stage& stage : s.chunks.stages) {
+    std::vector<Stage> stages = s.chunks.stages;
+    for (Stage& stage : stages) {
       for (TensorSpec& tensor : stage.tensors) {
-        if (tensor.trained) return !(tensor.trained = false);
+        if (!tensor.trained) continue;
+        tensor.trained = false;
+        s.chunks.stages = std::move(stages);
+        return true;
       }
     }
     return false;

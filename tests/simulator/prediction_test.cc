@@ -127,30 +127,13 @@ TEST(Prediction, WhatLacksIsSaidAndTheTimeAllTheSame) {
   EXPECT_GT(prediction.step_seconds, 0);
 }
 
-TEST(Limits, TheTightestFirst) {
+// Only who tries can say what limits (planner/find_limits.h).
+TEST(Prediction, NamesNoLimitUnasked) {
   const HardwareProfile profile = TestProfile();
-  Prediction prediction;
-  prediction.busy_share = {0.5, 0.97, 0.2, 0.3, 0.6};
-  prediction.memory.totals = {7'600'000'000_B, 0_B, 32'000'000'000_B};  // 95 % and 50 %
-  const std::vector<RunLimit> limits = LimitsOf(prediction, profile);
-  ASSERT_EQ(limits.size(), 3u);
-  EXPECT_EQ(ToString(limits[0]), "compute (97 % of the step)");
-  EXPECT_EQ(ToString(limits[1]), "device memory (95 % full)");
-  EXPECT_EQ(ToString(limits[2]), "optimizer (60 % of the step)");
-  EXPECT_EQ(LimitsOf(prediction, profile, 100).size(), 8u);
-  EXPECT_EQ(LimitsOf(prediction, profile, 0).size(), 0u);
-}
-
-// A memory that is less than nine tenths full limits nothing: it comes after all lanes.
-TEST(Limits, AHalfEmptyMemoryIsNoLimit) {
-  const HardwareProfile profile = TestProfile();
-  Prediction prediction;
-  prediction.busy_share = {0.1, 0.2, 0.1, 0.1, 0.1};
-  prediction.memory.totals = {7'000'000'000_B, 0_B, 32'000'000'000_B};
-  const std::vector<RunLimit> limits = LimitsOf(prediction, profile, 100);
-  EXPECT_EQ(limits[0].what, "compute");
-  EXPECT_EQ(limits[5].what, "device memory");
-  EXPECT_EQ(limits[6].what, "host memory");
+  EXPECT_TRUE(
+      PredictRun(TinyModel(), Build(PassKind::kTrain), {profile, {}, 0}).prediction.limits.empty());
+  EXPECT_EQ(ToString(RunLimit{.what = "link", .gain = 0.196}),
+            "link (a step 20 % shorter with 25 % more of it)");
 }
 
 }  // namespace

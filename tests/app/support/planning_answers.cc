@@ -22,10 +22,12 @@ void ExpectMisuse(const std::string& command, const std::string& message) {
   EXPECT_THAT(result.err, AllOf(StartsWith("error: "), HasSubstr(message))) << command;
 }
 
-void ExpectHundredColumns(const std::string& text) {
+static void ExpectColumns(const std::string& text, size_t columns) {
   std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), columns) << line;
 }
+void ExpectHundredColumns(const std::string& text) { ExpectColumns(text, 100); }
+void ExpectEightyColumns(const std::string& text) { ExpectColumns(text, 80); }
 
 void WriteTinyModel() {
   WriteFile("tiny/config.json", R"({"model_type": "llama", "hidden_size": 1024,

@@ -13,8 +13,9 @@ namespace horizon {
 // Expects that the command fails with code 2, with nothing on stdout and `message` on stderr.
 void ExpectMisuse(const std::string& command, const std::string& message);
 
-// Expects that no line is longer than 100 columns.
+// Expects that no line is longer than 100 columns, or 80.
 void ExpectHundredColumns(const std::string& text);
+void ExpectEightyColumns(const std::string& text);
 
 // Writes a model folder "tiny": four layers, 89 M parameters, 2048 positions.
 void WriteTinyModel();

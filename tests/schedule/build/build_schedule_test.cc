@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "common/text/str_cat.h"
 #include "schedule/lay_out_memory.h"
 #include "schedule/schedule_report.h"
@@ -325,6 +328,49 @@ TEST(BuildSchedule, SaysWhenWeightsCrossThreeTimes) {
   const Schedule s = Build(TinyModel(8), ShortJob(), plan);
   ASSERT_EQ(s.notes.size(), 1u);
   EXPECT_NE(s.notes[0].find("three times"), std::string::npos) << s.notes[0];
+}
+
+// The same ring and blocks, but nothing of the layers is streamed.
+TEST(BuildSchedule, SaysNothingOfARingThatNothingCrosses) {
+  StreamPlan plan;
+  plan.anchor_interval = 4;
+  plan.chunk_bytes = Bytes(CheckedU64(1400));
+  plan.resident_chunks = 1000;
+  plan.embedding_home = EmbeddingHome::kStreamed;
+  plan.buffer_depth = 1;
+  const Schedule s = Build(TinyModel(8), ShortJob(), plan);
+  EXPECT_TRUE(s.notes.empty()) << s.notes.front();
+}
+
+// Every note about loads is what the loads of a step say.
+TEST(BuildSchedule, NotesCountTheLoadsOfAStep) {
+  for (const int64_t resident : {0, 3, 9, 15}) {
+    for (const int64_t depth : {1, 2, 3, 8}) {
+      for (const int64_t interval : {1, 2, 4}) {
+        StreamPlan plan;
+        plan.anchor_interval = interval;
+        plan.chunk_bytes = Bytes(CheckedU64(1400));
+        plan.resident_chunks = resident;
+        plan.buffer_depth = depth;
+        const Schedule s = Build(TinyModel(8), ShortJob(), plan);
+        std::map<int32_t, int> loads;
+        for (const Operation& op : s.steady.operations) {
+          const bool layer =
+              op.kind == OperationKind::kLoadChunk && s.chunks.layers.contains(op.chunk);
+          if (layer) ++loads[op.chunk];
+        }
+        int often = 0;
+        for (const auto& [chunk, times] : loads) often += times > 2 ? 1 : 0;
+        bool told = false;
+        for (const std::string& note : s.notes) {
+          if (note.find("three times") == std::string::npos) continue;
+          told = true;
+          EXPECT_NE(note.find(StrCat(": ", often, " of ")), std::string::npos) << note;
+        }
+        EXPECT_EQ(told, often > 0) << WritePlan(plan);
+      }
+    }
+  }
 }
 
 }  // namespace

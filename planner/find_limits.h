@@ -1,0 +1,40 @@
+#pragma once
+
+#include <vector>
+
+#include "model/model_spec.h"
+#include "planner/make_plan.h"
+#include "schedule/schedule.h"
+#include "simulator/hardware_profile.h"
+#include "simulator/prediction.h"
+
+namespace horizon {
+
+// Finds what limits a run, by trying: one part of the machine at a time gets kEnlarged times of
+// what it has, and the step is predicted again. What shortens the step is a limit, whatever else is
+// busy or full. For example, a plan may fill the device with chunks that need not be loaded again:
+// the device memory is 95 % full, and yet more of it would gain next to nothing.
+//
+// kEnlarged is 1.25: enough to be seen beside the 0.2 % that the search leaves open, and so little
+// that the limit of today is still the limit. A limit that gains less than kLeastGain is left out.
+inline constexpr double kLeastGain = 0.01;
+
+// The machine with `factor` times the rates of one part:
+//   compute    GEMMs, attention, kernels' memory traffic and launches
+//   link       copies in both directions
+//   host DRAM  every pass of the host over its memory, Adam among them; the cores keep up with it
+HardwareProfile WithFasterDevice(HardwareProfile profile, double factor);
+HardwareProfile WithFasterLink(HardwareProfile profile, double factor);
+HardwareProfile WithFasterHost(HardwareProfile profile, double factor);
+
+// The limits among the rates, for a plan that stays as it is. The largest gain comes first.
+std::vector<RunLimit> FindRateLimits(const ModelSpec& spec, const Schedule& schedule,
+                                     const Setting& setting, double step_seconds);
+
+// The limits of a feasible answer of the planner, memories included: with more memory the plan is
+// searched again, near the one that was chosen (what stays on the device, activation checkpoints,
+// and the strategy where that is free). A memory that is not full enough to matter is not tried.
+// `answer` must be MakePlan(request).
+std::vector<RunLimit> FindLimits(const PlanRequest& request, const PlanAnswer& answer);
+
+}  // namespace horizon
