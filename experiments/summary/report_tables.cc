@@ -57,7 +57,7 @@ std::vector<HtmlCell> CellsOf(const SummaryRow& row) {
 
 std::string SpeedText(const std::optional<FittedSpeed>& speed) {
   return speed.has_value()
-             ? absl::StrFormat("x %.3g, within %.2g %%", speed->value, 100 * speed->deviation)
+             ? absl::StrFormat("x %.3g, within %.0f %%", speed->value, 100 * speed->deviation)
              : "as the catalog has it";
 }
 

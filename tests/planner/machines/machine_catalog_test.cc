@@ -302,7 +302,7 @@ TEST_F(MachineCatalogTest, ANameOfSeveralMachinesIsRefusedWithAllOfThem) {
 }
 
 TEST_F(MachineCatalogTest, AFileWinsOverANameThatIsNotTheCatalogsSpelling) {
-  std::string text(FindMachine("t4")->json);
+  std::string text = FileText();
   text.replace(text.find("\"t4\""), 4, "\"mine\"");
   const std::string file = File("RTX 4090", text);
   EXPECT_EQ(Machine(file).name, "mine");
