@@ -134,6 +134,8 @@ std::string LargestReportText(const LargestReport& report) {
     text += StrCat("\nlargest: by depth; tokens/s: of ", today.models.by_depth->name,
                    ";\nwhat gains less than 3 % is left out\n");
   }
+  text +=
+      StrCat("\n", BasisLines(report.profile, today.models.by_depth->answer.search.plan->strategy));
   return text;
 }
 
@@ -150,6 +152,9 @@ std::string LargestReportJson(const LargestReport& report) {
   writer.EndArray();
   WriteChanges("free_changes", report.free_changes, writer);
   WriteChanges("purchases", report.purchases, writer);
+  if (const std::optional<SizedModel>& deepest = MostExact(report.largest).models.by_depth) {
+    WriteBasisOf(report.profile, deepest->answer.search.plan->strategy, writer);
+  }
   writer.EndObject();
   return std::move(writer).Finish();
 }

@@ -192,6 +192,9 @@ absl::StatusOr<PlanAnswer> MakePlan(const PlanRequest& request) {
   answer.search = FindFitting(request.spec, answer.job, Each(spaces, FrugalSpace), request.setting);
   answer.feasible = answer.search.plan.has_value();
   answer.planned_only = WhyPlannedOnly(request.spec, answer.job, request.fixed);
+  if (answer.planned_only.empty()) {
+    answer.planned_only = request.setting.profile.planned_only.value_or("");
+  }
   if (answer.feasible) {
     answer.search = Search(request, answer.job, spaces);
     return answer;

@@ -7,8 +7,10 @@
 #include "common/text/percent.h"
 #include "common/text/str_cat.h"
 #include "common/text/text_table.h"
+#include "common/text/wrap.h"
 #include "common/units.h"
 #include "planner/machines/machine_catalog.h"
+#include "planner/prediction_basis.h"
 #include "planner/save_estimate.h"
 #include "schedule/check_runnable.h"
 
@@ -177,6 +179,17 @@ std::string PredictionText(const Prediction& prediction, const HardwareProfile& 
   return StrCat(text, std::move(lanes).Finish(), "\n", MemoryTable(prediction, profile));
 }
 
+std::string BasisLines(const HardwareProfile& profile, Strategy strategy) {
+  constexpr std::string_view kName = "the prediction ";
+  const std::string text = BasisText(BasisOf(profile, strategy));
+  return StrCat(kName, WrapText(text, {.column = kName.size(), .hang = 2}), "\n");
+}
+
+void WriteBasisOf(const HardwareProfile& profile, Strategy strategy, JsonWriter& writer) {
+  writer.Key("basis");
+  WriteBasis(BasisOf(profile, strategy), writer);
+}
+
 std::string PlanReportText(const PlanReport& report) {
   const PlanAnswer& answer = report.answer;
   std::string text = StrCat(PlannedOnlyLine(answer.planned_only),
@@ -196,7 +209,8 @@ std::string PlanReportText(const PlanReport& report) {
   }
   text += StrCat("\n", PlanTable(*answer.search.plan), "\n",
                  PredictionText(answer.search.prediction, report.profile, report.length),
-                 OtherStrategies(answer.search));
+                 OtherStrategies(answer.search),
+                 BasisLines(report.profile, answer.search.plan->strategy));
   const SaveEstimate save = EstimateSave(report.spec, answer.job, report.profile);
   text +=
       StrCat("a checkpoint takes ", ToString(save.bytes), ", ",
@@ -284,6 +298,7 @@ std::string PlanReportJson(const PlanReport& report) {
     WritePlan(*answer.search.plan, writer);
     writer.Key("prediction");
     WritePrediction(answer.search.prediction, writer);
+    WriteBasisOf(report.profile, answer.search.plan->strategy, writer);
     WriteRunLength(report.length, answer.search.prediction.tokens_per_second, writer);
     const SaveEstimate save = EstimateSave(report.spec, answer.job, report.profile);
     writer.Key("save").BeginObject().Key("bytes").Unsigned(save.bytes);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -116,7 +117,20 @@ class CompareCommand : public Command {
                       : "",
                   "; time for ", TokensText(length.tokens.value_or(1e9)), " tokens\n",
                   overrides_.HeadingLine(), "\n", std::move(table).Finish(),
-                  lacking.empty() ? "" : "\n", lacking);
+                  lacking.empty() ? "" : "\n", lacking, "\n", Bases(all));
+  }
+
+  // What the predictions rest on: machines with the same basis together.
+  static std::string Bases(const std::vector<Compared>& all) {
+    std::map<std::string, std::string> machines;  // by basis
+    for (const Compared& one : all) {
+      if (!one.answer.feasible) continue;
+      std::string& names = machines[BasisLines(one.profile, one.answer.search.plan->strategy)];
+      names += StrCat(names.empty() ? "" : ", ", one.profile.name);
+    }
+    std::string text;
+    for (const auto& [basis, names] : machines) text += StrCat(names, "\n", basis);
+    return text;
   }
 
   // Those that were chosen on any machine.
@@ -182,6 +196,7 @@ class CompareCommand : public Command {
         WritePlan(*one.answer.search.plan, writer);
         writer.Key("prediction");
         WritePrediction(prediction, writer);
+        WriteBasisOf(one.profile, one.answer.search.plan->strategy, writer);
         WriteRunLength(length, prediction.tokens_per_second, writer);
         WriteStrategies(one.answer.search, writer);
       } else {

@@ -85,10 +85,11 @@ class SimulateCommand : public Command {
                                  context.io, *trace_));
       context.log.Info(StrCat("wrote the trace to ", *trace_));
     }
-    const std::string planned_only = WhyPlannedOnly(config.spec, files.job, files.plan);
-    RETURN_IF_ERROR(
-        context.output.Write(json_ ? Json(config.spec, profile, run.prediction, planned_only)
-                                   : Text(config.spec, profile, run.prediction, planned_only)));
+    std::string planned_only = WhyPlannedOnly(config.spec, files.job, files.plan);
+    if (planned_only.empty()) planned_only = profile.planned_only.value_or("");
+    RETURN_IF_ERROR(context.output.Write(
+        json_ ? Json(config.spec, profile, files.plan.strategy, run.prediction, planned_only)
+              : Text(config.spec, profile, files.plan.strategy, run.prediction, planned_only)));
     if (run.prediction.fits()) return absl::OkStatus();
     std::string lacking;
     for (const std::string& line : DescribeShortages(run.prediction.shortages)) {
@@ -100,12 +101,12 @@ class SimulateCommand : public Command {
   }
 
  private:
-  static std::string Text(const ModelSpec& spec, const HardwareProfile& profile,
+  static std::string Text(const ModelSpec& spec, const HardwareProfile& profile, Strategy strategy,
                           const Prediction& prediction, const std::string& planned_only) {
     return StrCat(PlannedOnlyLine(planned_only), AnswerHeading(spec.name, profile),
-                  PredictionText(prediction, profile));
+                  PredictionText(prediction, profile), BasisLines(profile, strategy));
   }
-  static std::string Json(const ModelSpec& spec, const HardwareProfile& profile,
+  static std::string Json(const ModelSpec& spec, const HardwareProfile& profile, Strategy strategy,
                           const Prediction& prediction, const std::string& planned_only) {
     JsonWriter writer;
     writer.BeginObject().Key("feasible").Bool(prediction.fits());
@@ -113,6 +114,7 @@ class SimulateCommand : public Command {
     writer.Key("model").String(spec.name).Key("machine").String(profile.name);
     writer.Key("prediction");
     WritePrediction(prediction, writer);
+    WriteBasisOf(profile, strategy, writer);
     writer.EndObject();
     return std::move(writer).Finish();
   }

@@ -8,12 +8,12 @@ void RunLengthOptions::AddTo(OptionList& list) {
   list.options.push_back({.name = "tokens",
                           .value = &tokens,
                           .unit = "number",
-                          .help = "Tokens of the whole training (10M, 1.5B), to say how long it "
-                                  "takes; not given: 1B"});
+                          .help = "Length of the training in tokens, such as 10M or 1.5B, to show "
+                                  "how long it takes (default 1B)"});
   list.options.push_back({.name = "price-per-hour",
                           .value = &price_per_hour,
                           .unit = "money",
-                          .help = "What an hour of the machine costs, to say what that costs",
+                          .help = "Price of the machine per hour, to show what the training costs",
                           .minimum = 0});
 }
 

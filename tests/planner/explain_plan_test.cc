@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/documents/json.h"
+#include "common/text/str_cat.h"
 #include "planner/search_plan.h"
 #include "planner/set_plan_field.h"
 #include "tests/planner/small_cases.h"
@@ -35,9 +36,8 @@ class ExplainPlanTest : public testing::Test {
   // The plan with the alternative's value.
   static StreamPlan Changed(StreamPlan plan, const Alternative& alternative, Bytes chunk_bytes) {
     std::vector<std::string> none;
-    const std::string value = alternative.field == "chunk_bytes"
-                                  ? std::to_string(chunk_bytes.value())
-                                  : alternative.value;
+    const std::string value =
+        alternative.field == "chunk_bytes" ? StrCat(chunk_bytes.value(), "B") : alternative.value;
     const absl::Status status = SetPlanField(alternative.field + "=" + value, plan, none);
     EXPECT_TRUE(status.ok()) << status;
     return plan;
