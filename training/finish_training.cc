@@ -2,11 +2,13 @@
 
 #include <cerrno>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "common/check.h"
+#include "common/documents/document.h"
 #include "common/documents/json.h"
 #include "common/files/io.h"
 #include "common/process_memory.h"
@@ -143,6 +145,21 @@ void WriteRecords(const TrainingContext& context, const TrainingSettings& settin
                  context.io, settings.folder + "/timeline.json"));
 }
 
+// Whether RUN/model was exported after this step. A run that goes on removes run.json and writes it
+// after the export, so a model beside no run.json, or one of fewer steps, may be that of the run
+// before it was extended.
+bool HasModelOf(Io& io, const std::string& folder, int64_t step) {
+  if (!io.Info(folder + "/model/config.json").ok()) return false;
+  const absl::StatusOr<std::string> text = ReadTextFile(io, folder + "/run.json");
+  if (!text.ok()) return false;
+  const absl::StatusOr<Document> record = ParseJson("run.json", *text);
+  if (!record.ok()) return false;
+  const Value* steps = record->root.Find("steps");
+  const Value* model = record->root.Find("model");
+  return steps != nullptr && steps->As<int64_t>() != nullptr && *steps->As<int64_t>() == step &&
+         model != nullptr && model->As<std::string>() != nullptr;
+}
+
 }  // namespace
 
 FinishedTraining FinishTraining(const TrainingContext& context, const TrainingSettings& settings,
@@ -190,7 +207,7 @@ absl::StatusOr<TrainingAnswer> FinishComplete(const TrainingContext& context,
   CHECK(prepared.complete());
   const Checkpoint& last = *prepared.resume;
   const std::string exported = settings.folder + "/model";
-  const bool has_model = context.io.Info(exported + "/config.json").ok();
+  const bool has_model = HasModelOf(context.io, settings.folder, last.manifest().step);
   if (const absl::Status whole = last.VerifyPayload(); !whole.ok()) {
     const absl::Status status =
         WithOlderCheckpoint(context.io, RunOfCheckpoint(last.path()), last.manifest().step, whole);

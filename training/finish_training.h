@@ -38,8 +38,8 @@ FinishedTraining FinishTraining(const TrainingContext& context, const TrainingSe
                                 const TrainedSteps& trained);
 
 // Finishes a training whose steps were all done and saved by an earlier process: exports the model
-// unless that exists. This happens when a cluster scheduler restarts a run until it is complete.
-// `prepared` must be complete (CHECK).
+// unless run.json says that this was done. This happens when a cluster scheduler restarts a run
+// until it is complete. `prepared` must be complete (CHECK).
 absl::StatusOr<TrainingAnswer> FinishComplete(const TrainingContext& context,
                                               const TrainingSettings& settings,
                                               const LoadedModel& model, PreparedTraining prepared);

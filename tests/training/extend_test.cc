@@ -86,6 +86,23 @@ TEST_F(ExtendTest, WithAConstantRateMoreStepsGiveTheLongerRun) {
   EXPECT_EQ(LearningRates("run"), LearningRates("whole"));
 }
 
+// Killed between the last save of the longer run and its export.
+TEST_F(ExtendTest, TheModelOfTheShorterRunIsNotTakenForThatOfTheLongerOne) {
+  Train("run");
+  const std::string weights = run_.Path("run/model/model.safetensors");
+  const std::string shorter = ReadBytes(run_.io(), weights);
+  job().steps = 6;
+  Train("run", "auto");
+  const std::string longer = ReadBytes(run_.io(), weights);
+  ASSERT_NE(longer, shorter);
+  AnswerOfComplete();
+  EXPECT_EQ(ReadBytes(run_.io(), weights), longer);
+  WriteBytes(run_.io(), weights, shorter);
+  ASSERT_TRUE(run_.io().Unlink(run_.Path("run/run.json")).ok());
+  AnswerOfComplete();
+  EXPECT_EQ(ReadBytes(run_.io(), weights), longer);
+}
+
 // Nothing but the rates changes: where they do not, the bits are those of the longer run.
 TEST_F(ExtendTest, ANewScheduleKeepsWeightsAndMoments) {
   Train("run");

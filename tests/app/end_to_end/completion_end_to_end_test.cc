@@ -65,7 +65,7 @@ TEST(BashCompletion, OffersChoicesMachinesAndModels) {
   EXPECT_EQ(Offered("train --lr-schedule co"), "constant\ncosine\n");
   EXPECT_EQ(Offered("train --lr-schedule = co"), "constant\ncosine\n");
   EXPECT_EQ(Offered("train --lr-schedule ="), Offered("train --lr-schedule ''"));
-  EXPECT_EQ(Offered("plan --machine rtx40"), "rtx4090\n");
+  EXPECT_EQ(Offered("plan --machine rtx409"), "rtx4090\n");
   EXPECT_THAT(Offered("plan --machine thi"), StartsWith("this\n"));
   EXPECT_EQ(Offered("machines --from gh"), "gh200\n");
   EXPECT_EQ(Offered("plan --json --model qwen2.5-0"), "qwen2.5-0.5b\n");

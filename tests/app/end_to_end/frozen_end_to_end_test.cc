@@ -168,7 +168,9 @@ TEST(FrozenCommands, MistakesAreNamedBeforeAnythingIsWritten) {
 TEST(FrozenCommands, APlanTakesWhatIsFrozenIntoAccount) {
   const auto host_bytes = [](const std::string& more) {
     const ProcessResult plan =
-        RunShell(StrCat("\"$horizon\" plan --model qwen2.5-7b --machine gh200 --json ", more));
+        RunShell(StrCat("\"$horizon\" plan --model qwen2.5-7b --machine gh200 --batch 1 "
+                        "--strategy horizon --json ",
+                        more));
     EXPECT_EQ(plan.exit_code, 0) << plan.err;
     const absl::StatusOr<Document> answer = ParseJson("answer", plan.out);
     EXPECT_TRUE(answer.ok()) << answer.status();
