@@ -75,8 +75,9 @@ __device__ __forceinline__ void Continue(float largest_of_tile, float sum_of_til
 }
 
 // A thread block handles one token. Each warp sums a tile of the vocabulary, then thread 0 takes
-// the tiles in their order, so that it does not matter how many there are in a shard.
-__global__ void __launch_bounds__(kThreads) SumLogits(LogitRows args, TokenSums* all_sums) {
+// the tiles in their order, so that it does not matter how many there are in a shard. Four blocks
+// at a time are half of a multiprocessor's threads or more.
+__global__ void __launch_bounds__(kThreads, 4) SumLogits(LogitRows args, TokenSums* all_sums) {
   __shared__ Shared<float, kWarps> largest;
   __shared__ Shared<float, kWarps> sum;
   const int64_t token = blockIdx.x;
