@@ -30,7 +30,7 @@ struct WeightedData {
 };
 
 // Reads what a person names as data: "stories.jsonl", or with a weight "stories.jsonl:0.3". A colon
-// may also be part of a name: what is there under the whole text is meant with all of it.
+// may also be part of a name: if a file or folder has the whole text as its name, it has no weight.
 // InvalidArgument for a weight that is not above 0.
 absl::StatusOr<WeightedData> ReadWeightedData(Io& io, const std::string& text);
 

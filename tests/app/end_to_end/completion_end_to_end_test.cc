@@ -86,7 +86,7 @@ TEST(BashCompletion, OffersFilesAndFoldersWhereTheyAreTaken) {
 bool Has(const std::string& shell) { return RunShell("command -v " + shell).exit_code == 0; }
 
 TEST(ZshCompletion, HasGoodSyntaxAndIsRegistered) {
-  if (!Has("zsh")) GTEST_SKIP() << "zsh is not installed";
+  ASSERT_TRUE(Has("zsh")) << "install the package of tools/packages.txt";
   const ProcessResult result = RunShell(
       "\"$horizon\" completion zsh >completion.zsh && zsh -n completion.zsh && "
       "zsh -f -c 'autoload -Uz compinit && compinit -u -D && source ./completion.zsh && print "
@@ -96,7 +96,7 @@ TEST(ZshCompletion, HasGoodSyntaxAndIsRegistered) {
 }
 
 TEST(FishCompletion, OffersTheSame) {
-  if (!Has("fish")) GTEST_SKIP() << "fish is not installed";
+  ASSERT_TRUE(Has("fish")) << "install the package of tools/packages.txt";
   const auto offered = [](const std::string& line) {
     return RunShell(
                "export horizon; HOME=$PWD fish --no-config -c '\"$horizon\" completion fish | "
