@@ -69,6 +69,7 @@ HardwareProfile WithFasterDevice(HardwareProfile profile, double factor) {
   for (Curve* curve : {&device.gemm_bf16, &device.gemm_fp32, &device.attention}) {
     Scale(*curve, factor);
   }
+  if (device.head.has_value()) Scale(*device.head, factor);
   return profile;
 }
 

@@ -187,9 +187,13 @@ OperationCost CostModel::Loss(int32_t chunk, int64_t tokens, bool with_backward,
   const UnitRange rows = chunks_.PiecesOf(chunks_.chunks[chunk]).front().units;
   const TokenBatch batch{.batch = 1, .sequence = tokens};
   const Stage& head = chunks_.stages.back();
-  Work work = WorkOf(ForwardWork(spec_, head, rows, batch));
+  const StageWork forward_work = ForwardWork(spec_, head, rows, batch);
+  Work work = WorkOf(forward_work);
+  auto flops = static_cast<double>(forward_work.flops);
   if (with_backward) {
-    const Work backward = WorkOf(BackwardWork(spec_, head, rows, batch));
+    const StageWork backward_work = BackwardWork(spec_, head, rows, batch);
+    const Work backward = WorkOf(backward_work);
+    flops += static_cast<double>(backward_work.flops);
     work.gemm_seconds += backward.gemm_seconds;
     work.gemm_bytes += backward.gemm_bytes;
     work.element_values += backward.element_values;
@@ -197,7 +201,14 @@ OperationCost CostModel::Loss(int32_t chunk, int64_t tokens, bool with_backward,
   }
   // Logits are fp32 whatever the activations are.
   work.element_values = work.element_values * 4 / activation_bytes_.value();
-  return ComputeCost(work, threads);
+  const std::optional<Curve>& rate = profile_.device.head;
+  if (!rate.has_value()) return ComputeCost(work, threads);
+  const double alone =
+      flops / (rate->At(static_cast<double>(tokens)) * software_.gemm_speed) / ThreadShare(threads);
+  return FinishCompute(
+      InRun(RateGroup::kCompute, std::max(alone, profile_.device.launch_seconds.value)), threads,
+      work.gemm_bytes +
+          static_cast<double>(work.element_values) * static_cast<double>(activation_bytes_));
 }
 
 OperationCost CostModel::EmbedBackward(int32_t chunk, int64_t threads) const {

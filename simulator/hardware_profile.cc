@@ -47,6 +47,9 @@ void VisitProfile(Profile& profile, Visitor& visit) {
           {.unit = "share by flops of a product", .help = "reached of that rate; missing: all"});
     visit("attention", device.attention,
           {.unit = "flop/s by sequence length", .help = "over the visible pairs"});
+    visit("head", device.head,
+          {.unit = "flop/s by tokens of a loss chunk",
+           .help = "of logits, softmax and their gradients; missing: as the products"});
   });
   visit.Section("link", [&] {
     auto& link = profile.link;

@@ -40,6 +40,9 @@ struct DeviceProfile {
   std::optional<Curve> gemm_share;
   // flop/s of attention by sequence length; only visible (unmasked) pairs count as flops.
   Curve attention;
+  // flop/s of the head (logits, softmax and both gradients) by the tokens of a loss chunk. None: a
+  // head takes as long as its GEMMs and passes.
+  std::optional<Curve> head;
 };
 
 struct LinkProfile {

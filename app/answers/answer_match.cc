@@ -63,7 +63,7 @@ std::optional<double> LastNumber(std::string_view text) {
   }
   std::string digits;
   if (begin > 0 && text[begin - 1] == '-' && (begin == 1 || !IsWord(text[begin - 2]))) {
-    digits = "-";
+    digits.push_back('-');
   }
   for (const char c : text.substr(begin, end - begin)) {
     if (c != ',') digits += c;

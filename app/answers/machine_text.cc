@@ -26,6 +26,7 @@ std::string DimensionText(double size) { return absl::StrFormat("dimension %.6g"
 std::string WorkText(double flops) { return absl::StrFormat("%.3g flops", flops); }
 std::string ShareText(double share) { return absl::StrFormat("%.3g", share); }
 std::string SequenceText(double size) { return absl::StrFormat("sequence %.6g", size); }
+std::string TokensText(double tokens) { return absl::StrFormat("%.6g tokens", tokens); }
 std::string ThreadsText(double threads) {
   return absl::StrFormat("%.4g %s", threads, threads == 1 ? "thread" : "threads");
 }
@@ -145,6 +146,7 @@ void AddDevice(const DeviceProfile& device, FigureTable& table) {
     table.Add("device.gemm_share", *device.gemm_share, WorkText, ShareText);
   }
   table.Add("device.attention", device.attention, SequenceText, FlopsText);
+  if (device.head.has_value()) table.Add("device.head", *device.head, TokensText, FlopsText);
 }
 
 void AddLink(const LinkProfile& link, FigureTable& table) {

@@ -135,7 +135,8 @@ absl::StatusOr<Steps> MakeSteps(Trainer& trainer, const MeasuredCase& wanted, in
 MeasuredBurst CompareBurst(const Predictor& predictor, const MeasuredOptions& options,
                            const Schedule& schedule, std::span<const MachineSpeed> speeds,
                            const MachineSpeed& after, std::vector<double> seconds) {
-  const MachineSpeed recent = Mean(speeds.last(std::min(speeds.size(), kRecentSpeeds)));
+  const MachineSpeed recent = ExpectSpeed(
+      options.profile, speeds.last(std::min(speeds.size(), kRecentSpeeds)), options.speed_time);
   MeasuredBurst burst{.before = speeds.back(),
                       .after = after,
                       .predicted = predictor.SecondsAt(schedule, recent),
@@ -154,11 +155,15 @@ absl::Status MakeBursts(Trainer& trainer, const Predictor& predictor,
                         const MeasuredOptions& options, const MachineSpeed& first_speed,
                         MeasuredRun& run) {
   std::vector<MachineSpeed> speeds = {first_speed};
-  MedianDurations durations(static_cast<size_t>(options.steps));
-  for (int64_t first = 1, last = 0; first <= options.steps; first = last + 1) {
-    // What is left over and makes no whole burst goes with the last one.
-    const int64_t left = options.steps - first + 1;
-    last = first + (left < 2 * kBurstSteps ? left : kBurstSteps) - 1;
+  const int64_t burst = predictor.wanted.burst_steps;
+  const int64_t steps = burst == kBurstSteps
+                            ? options.steps
+                            : burst * std::max<int64_t>(1, options.steps / kBurstSteps);
+  MedianDurations durations(static_cast<size_t>(steps));
+  for (int64_t first = 1, last = 0; first <= steps; first = last + 1) {
+    // Steps that do not fill a burst are made with the last one.
+    const int64_t left = steps - first + 1;
+    last = first + (left < 2 * burst ? left : burst) - 1;
     ASSIGN_OR_RETURN(Steps made, MakeSteps(trainer, predictor.wanted, first, last));
     // Measuring the speed takes memory that is no part of the run.
     ASSIGN_OR_RETURN(const ProcessMemory memory, ReadProcessMemory(options.io));
@@ -231,14 +236,22 @@ ModelSpec ModelOf(const ModelShape& shape) {
 
 absl::StatusOr<MeasuredRun> RunMeasured(const MeasuredCase& wanted,
                                         const MeasuredOptions& options) {
-  CHECK(options.steps >= 2);
+  CHECK(options.steps >= 2 && wanted.burst_steps >= 2);
   RETURN_IF_ERROR(CheckRunnable(wanted.spec, wanted.job, wanted.plan));
   ASSIGN_OR_RETURN(Schedule schedule, BuildSchedule(wanted.spec, wanted.job, wanted.plan));
   ASSIGN_OR_RETURN(const MachineSpeed first_speed, MeasureSpeedNow(options, 2));
   ASSIGN_OR_RETURN(const ProcessMemory before, ReadProcessMemory(options.io));
   const Software software = SoftwareOfRun(before, wanted.plan, DeviceKind::kHost);
   const Predictor predictor{wanted, options.profile, software};
-  const PredictedRun predicted = predictor.At(schedule, first_speed);
+  const MachineSpeed expected = ExpectSpeed(options.profile, std::span(&first_speed, 1),
+                                            Seconds{2 * options.speed_time.value});
+  const PredictedRun predicted = predictor.At(schedule, expected);
+  const Bytes needed = predicted.prediction.memory.host_bytes();
+  const Bytes usable(static_cast<uint64_t>(options.profile.usable_host_bytes()));
+  if (needed > usable) {
+    return absl::ResourceExhaustedError(
+        StrCat("it needs ", ToString(needed), " of RAM and ", ToString(usable), " may be used"));
+  }
   MeasuredRun run = BeforeSteps(schedule, predicted, predictor);
   ResetPeakMemory(options.io).IgnoreError();
   ASSIGN_OR_RETURN(

@@ -21,6 +21,9 @@
 
 namespace horizon {
 
+inline constexpr int64_t kBurstSteps = 5;
+inline constexpr size_t kRecentSpeeds = 3;
+
 // Makes a short training run in order to compare its measured times and memory with the prediction:
 // some steps of a model with random weights and tokens on device `host`. Nothing is saved.
 struct MeasuredCase {
@@ -29,6 +32,9 @@ struct MeasuredCase {
   TrainingJob job;  // its number of steps is not used
   StreamPlan plan;
   std::optional<BytesPerSecond> link;  // limit of the copy bandwidth in each direction
+  // Steps between two measurements of the machine's speed, at least 2. A model whose steps take
+  // many seconds makes shorter bursts, and as many of them as the others.
+  int64_t burst_steps = kBurstSteps;
 };
 
 struct MeasuredOptions {
@@ -36,24 +42,21 @@ struct MeasuredOptions {
   Clock& clock;
   const HardwareProfile& profile;          // of this machine, without the link limit
   const HardwareProfile* other = nullptr;  // a second profile to predict from; may be null
-  // Number of steps, at least 2. They are made in bursts of kBurstSteps; the first step of a burst
-  // is not measured.
+  // Number of steps, at least 2, of a case with bursts of kBurstSteps; the other cases make as many
+  // bursts. The first step of a burst is not measured.
   int64_t steps = 15;
   // How long each measurement of the machine's speed takes. The speed is measured before each burst
   // and after the last; the first measurement takes twice as long.
   Seconds speed_time{1.2};
 };
-inline constexpr int64_t kBurstSteps = 5;
-inline constexpr size_t kRecentSpeeds = 3;
 
 // Some steps in a row between two measurements of the machine's speed. A machine that is shared
 // with others does not keep its speed for a whole run, but mostly does for a second or two.
 struct MeasuredBurst {
   MachineSpeed before;
   MachineSpeed after;
-  // Step times in seconds. `predicted` is at the mean of the last kRecentSpeeds speeds measured
-  // before the burst, since a single one says little about a machine that is interrupted now and
-  // then.
+  // Step times in seconds. `predicted` is at the speed that the last kRecentSpeeds measurements
+  // before the burst make one expect (ExpectSpeed).
   double predicted = 0;
   double predicted_during = 0;    // at the mean of both speeds, which is known only afterwards
   double predicted_by_other = 0;  // as `predicted`, from the other profile
@@ -92,8 +95,9 @@ struct MeasuredRun {
   MachineSpeed mean_speed() const;  // over the bursts
 };
 
-// Makes and measures the run. FailedPrecondition and InvalidArgument if the case cannot run (errors
-// of BuildSchedule and CheckRunnable); errors of the run.
+// Makes and measures the run. ResourceExhausted if it needs more memory than the process may use;
+// FailedPrecondition and InvalidArgument if the case cannot run (errors of BuildSchedule and
+// CheckRunnable); errors of the run.
 absl::StatusOr<MeasuredRun> RunMeasured(const MeasuredCase& wanted, const MeasuredOptions& options);
 
 // A model of these sizes with as many key-value heads as heads. `hidden` must be a multiple of

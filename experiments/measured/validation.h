@@ -11,8 +11,8 @@
 namespace horizon {
 
 // Measures how far predictions are off on this machine, with a set of runs that differ in shape,
-// buffer depth, checkpoint interval K, sequence, arena and link limit. Each run is predicted, then
-// made.
+// buffer depth, checkpoint interval K, sequence, arena, optimizer state and link limit, two of them
+// with the shapes of published models. Each run is predicted, then made.
 
 enum class ValidationSize { kQuick, kFull };
 // At least 12 cases (full), or four of them (quick).
@@ -30,6 +30,8 @@ struct StepErrors {
 
 struct Validation {
   std::vector<ValidationRow> rows;
+  // The cases that need more memory than the process may use, each with the reason.
+  std::vector<std::string> left_out;
   std::string other;  // name of the second profile that predictions were made from; empty: none
 
   // Median and maximum of the absolute error of the step time. `of` is step_error, error_during or
@@ -50,8 +52,8 @@ struct Validation {
   std::string Json() const;
 };
 
-// Runs the cases one after the other and calls `on_case` with the name of each before it begins.
-// Returns the first error.
+// Runs the cases one after the other and calls `on_case` with the name of each before it begins. A
+// case that needs more memory than there is is left out. Returns the first other error.
 absl::StatusOr<Validation> Validate(const std::vector<MeasuredCase>& cases,
                                     const MeasuredOptions& options,
                                     const std::function<void(const std::string&)>& on_case);

@@ -25,9 +25,11 @@
 #include "kernels/attention/attention.h"
 #include "kernels/elementwise/convert.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/head/head_loss.h"
 #include "kernels/norm/rms_norm.h"
 #include "kernels/optimizer/adam.h"
 #include "kernels/optimizer/squared_norm.h"
+#include "planner/profile/machine_speed.h"
 #include "planner/profile/measure.h"
 #include "planner/profile/yardstick.h"
 
@@ -52,9 +54,20 @@ constexpr uint64_t kKiB = uint64_t{1} << 10;
 constexpr std::array<uint64_t, 3> kFewCopies = {64 * kKiB, 1024 * kKiB, 4096 * kKiB};
 constexpr std::array<uint64_t, 5> kManyCopies = {16 * kKiB, 64 * kKiB, 256 * kKiB, 1024 * kKiB,
                                                  4096 * kKiB};
+// Tokens of loss chunks; whole tiles.
+constexpr std::array<int64_t, 2> kFewLossChunks = {128, 512};
+constexpr std::array<int64_t, 4> kManyLossChunks = {128, 256, 512, 1024};
+constexpr int64_t kHeadWidth = 512;
+constexpr double kMostHeadFlops = 4e9;  // of one measurement, for each core
 constexpr int64_t kHeads = 8;
 constexpr int64_t kHeadDim = 64;
 constexpr int64_t kNormWidth = 1024;
+// The speed of the machine is measured in windows of kSpeedWindow, which take this share of the
+// time.
+constexpr double kWindowsShare = 0.08;
+constexpr double kLeastWindows = 4;
+constexpr double kMostWindows = 40;
+
 std::vector<int64_t> ThreadCounts(int64_t cores) {
   std::vector<int64_t> counts;
   for (int64_t threads = 1; threads < cores; threads *= 2) counts.push_back(threads);
@@ -70,6 +83,9 @@ std::span<const int64_t> CubesOf(const HostRateOptions& options) {
 }
 std::span<const int64_t> SequencesOf(const HostRateOptions& options) {
   return options.quick ? std::span<const int64_t>(kFewSequences) : kManySequences;
+}
+std::span<const int64_t> LossChunksOf(const HostRateOptions& options) {
+  return options.quick ? std::span<const int64_t>(kFewLossChunks) : kManyLossChunks;
 }
 std::span<const uint64_t> CopiesOf(const HostRateOptions& options) {
   return options.quick ? std::span<const uint64_t>(kFewCopies) : kManyCopies;
@@ -88,14 +104,17 @@ class HostRateProber {
               HostRateCount(options), options.on_measured) {}
 
   absl::Status Prepare();
-  absl::Status MeasureYardsticks(HostProfile& host);
+  absl::Status MeasureYardsticks();
   absl::Status MeasureGemm(DeviceProfile& device);
   absl::Status MeasureAttention(DeviceProfile& device);
+  absl::Status MeasureHead(DeviceProfile& device);
   absl::Status MeasureElementwise(DeviceProfile& device);
   absl::Status MeasureLaunch(DeviceProfile& device);
   absl::Status MeasureCopies(LinkProfile& link);
   absl::Status MeasureHostPasses(HostProfile& host);
   absl::Status MeasureAdam(HostProfile& host);
+  // Brings the rates to the speed that the machine had on average while they were measured.
+  void FinishAtMeanSpeed(HardwareProfile& profile) const;
 
   Origin Source(std::string source) const {
     return {.kind = OriginKind::kMeasured, .source = std::move(source), .when = options_.when};
@@ -119,12 +138,14 @@ class HostRateProber {
   // What limits the speed of some work, and so which yardstick it is measured against.
   enum class Bound { kArithmetic, kMemory };
   absl::StatusOr<Measured> Measure(Bound bound, absl::FunctionRef<absl::Status()> work) {
+    RETURN_IF_ERROR(SampleSpeed());
     return bound == Bound::kArithmetic
                ? time_.MeasureAgainst(
                      work, [this] { return yardstick_->TimeGemm(); }, usual_gemm_seconds_)
                : time_.MeasureAgainst(
                      work, [this] { return yardstick_->TimeMemoryPass(); }, usual_memory_seconds_);
   }
+  absl::Status SampleSpeed();
   absl::Status RunLayerGemms(int64_t rows, int64_t side);
   absl::Status MeasureSmallGemmShare(DeviceProfile& device);
   const KernelContext& All() const { return contexts_.at(cores_); }
@@ -144,6 +165,9 @@ class HostRateProber {
   // Seconds of the yardsticks, against which everything else is measured.
   double usual_gemm_seconds_ = 0;
   double usual_memory_seconds_ = 0;
+  // Windows in which the speed was measured, spread over the time of all measurements.
+  std::vector<Yardstick::Window> windows_;
+  int64_t measurements_ = 0;  // begun so far
 };
 
 absl::Status HostRateProber::Prepare() {
@@ -168,23 +192,55 @@ absl::Status HostRateProber::Prepare() {
   return absl::OkStatus();
 }
 
-// Measures how fast the machine is while its rates are measured.
-absl::Status HostRateProber::MeasureYardsticks(HostProfile& host) {
+// Measures the speed of the machine that rates are at first related to.
+absl::Status HostRateProber::MeasureYardsticks() {
   ASSIGN_OR_RETURN(const Measured gemm,
                    time_.MeasureSelfTimed([this] { return yardstick_->TimeGemm(); }));
   ASSIGN_OR_RETURN(const Measured memory,
                    time_.MeasureSelfTimed([this] { return yardstick_->TimeMemoryPass(); }));
   usual_gemm_seconds_ = gemm.seconds;
   usual_memory_seconds_ = memory.seconds;
-  host.yardstick_flops_per_second = FigureOf(Yardstick::kFlops, gemm,
-                                             StrCat("a product of 512 cubed on ", cores_,
-                                                    " threads; the rates bound by arithmetic are "
-                                                    "as they are at this speed"));
-  host.yardstick_bytes_per_second = FigureOf(yardstick_->bytes(), memory,
-                                             StrCat("values added to others by ", cores_,
-                                                    " threads; the rates bound by memory are as "
-                                                    "they are at this speed"));
   return absl::OkStatus();
+}
+
+// Measures the speed for a moment, if it is time for the next window.
+absl::Status HostRateProber::SampleSpeed() {
+  const auto wanted = static_cast<int64_t>(std::clamp(
+      kWindowsShare * options_.time.value / kSpeedWindow.value, kLeastWindows, kMostWindows));
+  const int64_t due = 1 + measurements_++ * wanted / HostRateCount(options_);
+  if (static_cast<int64_t>(windows_.size()) >= due) return absl::OkStatus();
+  const Seconds window{std::min(kSpeedWindow.value,
+                                options_.time.value * kWindowsShare / static_cast<double>(wanted))};
+  ASSIGN_OR_RETURN(windows_.emplace_back(), yardstick_->TimeBoth(window));
+  return absl::OkStatus();
+}
+
+void HostRateProber::FinishAtMeanSpeed(HardwareProfile& profile) const {
+  const auto figure = [&](double work, double Yardstick::Window::*seconds, std::string source) {
+    std::vector<double> values;
+    double sum = 0;
+    for (const Yardstick::Window& window : windows_) {
+      values.push_back(window.*seconds);
+      sum += window.*seconds;
+    }
+    const Spread spread = SpreadOf(values);
+    const double mean = sum / static_cast<double>(values.size());
+    return FigureOf(work, {.seconds = mean, .repeats = spread.repeats, .spread = spread.apart},
+                    std::move(source));
+  };
+  const Figure gemm = figure(Yardstick::kFlops, &Yardstick::Window::gemm_seconds,
+                             StrCat("a product of 512 cubed on ", cores_,
+                                    " threads; the rates bound by arithmetic are as they are at "
+                                    "this speed"));
+  const Figure memory = figure(yardstick_->bytes(), &Yardstick::Window::memory_seconds,
+                               StrCat("values added to others by ", cores_,
+                                      " threads; the rates bound by memory are as they are at "
+                                      "this speed"));
+  profile = AtSpeed(std::move(profile),
+                    {.gemm = gemm.value * usual_gemm_seconds_ / Yardstick::kFlops,
+                     .memory = memory.value * usual_memory_seconds_ / yardstick_->bytes()});
+  profile.host.yardstick_flops_per_second = gemm;
+  profile.host.yardstick_bytes_per_second = memory;
 }
 
 // Runs a layer's three GEMMs (forward, input gradient, weight gradient) of `rows` tokens and a
@@ -285,6 +341,57 @@ absl::Status HostRateProber::MeasureAttention(DeviceProfile& device) {
     AddPoint(device.attention, static_cast<double>(sequence),
              14.0 * static_cast<double>(pairs * kHeads * kHeadDim), measured);
   }
+  return absl::OkStatus();
+}
+
+// The loss of chunks of tokens over as many rows of a vocabulary as there is memory for. The arena
+// holds weights and inputs in its first third, logits and sums in the second, gradients in the
+// last.
+absl::Status HostRateProber::MeasureHead(DeviceProfile& device) {
+  const uint64_t token_bytes = kHeadWidth * sizeof(float);
+  const auto tiles_in = [](uint64_t bytes, uint64_t row_bytes) {
+    return static_cast<int64_t>(bytes / row_bytes / kVocabularyTileRows);
+  };
+  Curve curve{.origin = Source(StrCat("logits, softmax and gradients of ", kHeadWidth,
+                                      " channels on ", cores_, " threads; by tokens"))};
+  for (const int64_t tokens : LossChunksOf(options_)) {
+    const auto count = static_cast<uint64_t>(tokens);
+    const double tile_flops = 6.0 * static_cast<double>(tokens * kVocabularyTileRows * kHeadWidth);
+    const int64_t most =
+        std::min({static_cast<int64_t>(kMostHeadFlops * static_cast<double>(cores_) / tile_flops),
+                  tiles_in(third_ - count * token_bytes, token_bytes),
+                  tiles_in(third_ - count * sizeof(TokenSums), count * sizeof(float))});
+    // As many for each core, as nearly in a large vocabulary.
+    const int64_t tiles = most < cores_ ? most : most / cores_ * cores_;
+    if (tiles < 1) break;
+    const int64_t rows = tiles * kVocabularyTileRows;
+    const HeadShape shape = {.tokens = tokens, .hidden = kHeadWidth, .rows = rows};
+    const auto weights = static_cast<uint64_t>(rows) * token_bytes;
+    float* logits = Floats(third_);
+    std::vector<TokenRecord> records(count);
+    for (int64_t t = 0; t < tokens; ++t) {
+      records[static_cast<size_t>(t)].label = static_cast<int32_t>(t * 37 % rows);
+    }
+    LossSum loss;
+    ASSIGN_OR_RETURN(const Measured measured, Measure(Bound::kArithmetic, [&] {
+                       return HeadLossHost(
+                           All(), {.shape = shape,
+                                   .input = Floats(weights),
+                                   .weights = Floats(0),
+                                   .records = records.data(),
+                                   .sums = reinterpret_cast<TokenSums*>(logits + tokens * rows),
+                                   .scale = 1.0F / static_cast<float>(tokens),
+                                   .logits = logits,
+                                   .loss = &loss,
+                                   .clear_loss = true,
+                                   .input_gradient = Floats(2 * third_ + weights),
+                                   .weight_gradient = Floats(2 * third_),
+                                   .first_chunk = true});
+                     }));
+    AddPoint(curve, static_cast<double>(tokens),
+             6.0 * static_cast<double>(tokens * rows) * kHeadWidth, measured);
+  }
+  if (!curve.points.empty()) device.head = std::move(curve);
   return absl::OkStatus();
 }
 
@@ -448,7 +555,8 @@ absl::Status HostRateProber::MeasureAdam(HostProfile& host) {
 int64_t HostRateCount(const HostRateOptions& options) {
   const auto threads = static_cast<int64_t>(ThreadCounts(options.cores).size());
   const size_t sizes = RowsOf(options).size() + CubesOf(options).size() +
-                       SequencesOf(options).size() + 2 * CopiesOf(options).size();
+                       SequencesOf(options).size() + LossChunksOf(options).size() +
+                       2 * CopiesOf(options).size();
   return static_cast<int64_t>(sizes) + 6 + (4 + kStateFormatCount) * threads;
 }
 
@@ -457,14 +565,16 @@ absl::Status MeasureHostRates(Clock& clock, const HostRateOptions& options,
   CHECK(options.cores >= 1 && options.cores <= 1024 && options.arena_bytes >= kLeastArenaBytes);
   HostRateProber prober(clock, options);
   RETURN_IF_ERROR(prober.Prepare());
-  RETURN_IF_ERROR(prober.MeasureYardsticks(profile.host));
+  RETURN_IF_ERROR(prober.MeasureYardsticks());
   RETURN_IF_ERROR(prober.MeasureGemm(profile.device));
   RETURN_IF_ERROR(prober.MeasureAttention(profile.device));
+  RETURN_IF_ERROR(prober.MeasureHead(profile.device));
   RETURN_IF_ERROR(prober.MeasureElementwise(profile.device));
   RETURN_IF_ERROR(prober.MeasureLaunch(profile.device));
   RETURN_IF_ERROR(prober.MeasureCopies(profile.link));
   RETURN_IF_ERROR(prober.MeasureHostPasses(profile.host));
   RETURN_IF_ERROR(prober.MeasureAdam(profile.host));
+  prober.FinishAtMeanSpeed(profile);
   profile.device.memory_bytes_per_second = {.value = profile.host.dram.Highest(),
                                             .origin = profile.host.dram.origin};
   return absl::OkStatus();

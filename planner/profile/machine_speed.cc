@@ -1,12 +1,16 @@
 #include "planner/profile/machine_speed.h"
 
-#include <chrono>
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
+#include "common/check.h"
 #include "common/host_memory.h"
 #include "common/kernel_context.h"
+#include "common/statistics.h"
 #include "common/status_macros.h"
 #include "common/threads/workers.h"
 #include "planner/profile/yardstick.h"
@@ -51,31 +55,74 @@ absl::StatusOr<MachineSpeed> MeasureSpeed(Clock& clock, const HardwareProfile& p
                                       {.populate = false, .huge_pages = false}));
   const KernelContext context{.workers = workers.get(), .scratch = scratch.span()};
   ASSIGN_OR_RETURN(Yardstick yardstick, MakeYardstick(clock, context, options, with_memory));
-  const Nanoseconds end =
-      clock.Now() + std::chrono::nanoseconds(static_cast<int64_t>(options.time.value * 1e9));
-  // The first run is not timed: it starts the threads and touches the pages.
-  RETURN_IF_ERROR(yardstick.TimeGemm().status());
-  if (with_memory) RETURN_IF_ERROR(yardstick.TimeMemoryPass().status());
-  // The mean, not the median: a training step is long, so it also contains its share of the moments
-  // in which the machine is slowed down.
-  double runs = 0;
-  double gemm_seconds = 0;
-  double memory_seconds = 0;
-  do {
-    ASSIGN_OR_RETURN(const double gemm, yardstick.TimeGemm());
-    gemm_seconds += gemm;
-    if (with_memory) {
-      ASSIGN_OR_RETURN(const double memory, yardstick.TimeMemoryPass());
-      memory_seconds += memory;
-    }
-    ++runs;
-  } while (clock.Now() < end);
+  ASSIGN_OR_RETURN(const Yardstick::Window window, yardstick.TimeBoth(options.time));
   MachineSpeed speed;
-  speed.gemm = runs * Yardstick::kFlops / gemm_seconds / host.yardstick_flops_per_second->value;
-  speed.memory = with_memory ? runs * yardstick.bytes() / memory_seconds /
+  speed.gemm = Yardstick::kFlops / window.gemm_seconds / host.yardstick_flops_per_second->value;
+  speed.memory = with_memory ? yardstick.bytes() / window.memory_seconds /
                                    host.yardstick_bytes_per_second->value
                              : speed.gemm;
   return speed;
+}
+
+namespace {
+
+// Before a run the speed of a machine is one of two things: what it was when the profile was
+// measured, but for a little, or something else, because others use the machine or its clock has
+// changed.
+constexpr double kUnchangedShare = 0.7;  // how often it is unchanged
+constexpr double kUnchangedDeviation = 0.02;
+constexpr double kChangedDeviation = 0.2;
+constexpr double kLeastNoise = 0.02;
+
+// The density of a normal distribution at `x`, without the factor that all have.
+double Density(double x, double variance) {
+  return std::exp(-x * x / (2 * variance)) / std::sqrt(variance);
+}
+
+// The expected logarithm of the speed, given that `measured` was seen with that noise.
+double ExpectedLogSpeed(double measured, double noise) {
+  const double noise_variance = noise * noise;
+  const double unchanged_variance = kUnchangedDeviation * kUnchangedDeviation;
+  const double changed_variance = kChangedDeviation * kChangedDeviation;
+  const double unchanged = kUnchangedShare * Density(measured, unchanged_variance + noise_variance);
+  const double changed =
+      (1 - kUnchangedShare) * Density(measured, changed_variance + noise_variance);
+  const auto shrunk = [&](double variance) {
+    return measured * variance / (variance + noise_variance);
+  };
+  // Far out both densities are zero to a computer; the wider one is larger there.
+  if (!(unchanged + changed > 0)) return shrunk(changed_variance);
+  return (unchanged * shrunk(unchanged_variance) + changed * shrunk(changed_variance)) /
+         (unchanged + changed);
+}
+
+double ExpectedSpeed(std::vector<double> measured, const std::optional<Figure>& yardstick,
+                     Seconds time) {
+  if (!yardstick.has_value()) return 1;
+  const auto count = static_cast<double>(measured.size());
+  const double noise = NoiseOfSpeed(*yardstick, Seconds{std::max(1e-3, time.value) * count});
+  return std::exp(ExpectedLogSpeed(std::log(Median(std::move(measured))), noise));
+}
+
+}  // namespace
+
+double NoiseOfSpeed(const Figure& yardstick, Seconds time) {
+  return std::max(kLeastNoise,
+                  yardstick.origin.spread * std::sqrt(kSpeedWindow.value / time.value));
+}
+
+MachineSpeed ExpectSpeed(const HardwareProfile& profile, std::span<const MachineSpeed> measured,
+                         Seconds time) {
+  CHECK(!measured.empty());
+  std::vector<double> gemm;
+  std::vector<double> memory;
+  for (const MachineSpeed& speed : measured) {
+    gemm.push_back(speed.gemm);
+    memory.push_back(speed.memory);
+  }
+  return {
+      .gemm = ExpectedSpeed(std::move(gemm), profile.host.yardstick_flops_per_second, time),
+      .memory = ExpectedSpeed(std::move(memory), profile.host.yardstick_bytes_per_second, time)};
 }
 
 MachineSpeed SpeedRelativeTo(const HardwareProfile& other, const HardwareProfile& profile,
@@ -102,6 +149,7 @@ HardwareProfile AtSpeed(HardwareProfile profile, const MachineSpeed& speed) {
   for (Curve* curve : {&device.gemm_bf16, &device.gemm_fp32, &device.attention}) {
     Scale(*curve, speed.gemm);
   }
+  Scale(device.head, speed.gemm);
   Scale(device.memory_bytes_per_second, speed.memory);
   Scale(device.element_bytes_per_second, speed.gemm);
   Scale(device.launch_seconds, 1 / speed.gemm);

@@ -48,6 +48,23 @@ inline constexpr uint64_t kGemmSpeedBytes = uint64_t{16} << 20;
 absl::StatusOr<MachineSpeed> MeasureSpeed(Clock& clock, const HardwareProfile& profile,
                                           int64_t threads, const SpeedMeasurement& options = {});
 
+// The speed to expect of the machine over the seconds or hours that follow measurements of `time`
+// each, at least one (CHECK). A measurement of a second or two says less than it seems: it may fall
+// into one of the moments in which a shared machine is held up, which a long run averages out. So
+// the result is the median of the measurements, drawn towards the profile's own speed, 1, the more
+// the nearer the median is to 1 in units of its noise. How noisy it is follows from how far apart
+// the yardsticks were while the profile was measured. For example, where a measurement has a noise
+// of 6 %, a measured 0.93 becomes 0.98, 0.85 becomes 0.89 and 0.6 becomes 0.63.
+MachineSpeed ExpectSpeed(const HardwareProfile& profile, std::span<const MachineSpeed> measured,
+                         Seconds time);
+
+// The standard deviation, as a share, of a speed that is measured for `time`: in windows of
+// kSpeedWindow the yardstick was as far apart as its figure says, and longer measurements average
+// over independent windows.
+double NoiseOfSpeed(const Figure& yardstick, Seconds time);
+// A machine that is held up is so in bursts; most bursts come again within this time.
+inline constexpr Seconds kSpeedWindow{0.5};
+
 // The profile of the machine at that speed: scales every rate that depends on the host's cores or
 // its memory. The rates of a GPU, of its link and of disks stay as they are.
 HardwareProfile AtSpeed(HardwareProfile profile, const MachineSpeed& speed);

@@ -73,6 +73,30 @@ absl::StatusOr<double> Yardstick::TimeGemm() {
   return std::max(1e-9, std::chrono::duration<double>(clock_->Now() - begin).count());
 }
 
+absl::StatusOr<Yardstick::Window> Yardstick::TimeBoth(Seconds time) {
+  const bool with_memory = Bytes(streamed_.size()) >= kLeastMemoryBytes;
+  const Nanoseconds end =
+      clock_->Now() + std::chrono::nanoseconds(static_cast<int64_t>(time.value * 1e9));
+  // These start the threads and touch the pages.
+  RETURN_IF_ERROR(TimeGemm().status());
+  if (with_memory) RETURN_IF_ERROR(TimeMemoryPass().status());
+  // The mean, not the median: a training step is long, so it also contains its share of the moments
+  // in which the machine is slowed down.
+  Window sum;
+  double runs = 0;
+  do {
+    ASSIGN_OR_RETURN(const double gemm, TimeGemm());
+    sum.gemm_seconds += gemm;
+    if (with_memory) {
+      ASSIGN_OR_RETURN(const double memory, TimeMemoryPass());
+      sum.memory_seconds += memory;
+    }
+    ++runs;
+  } while (clock_->Now() < end);
+  return Window{.gemm_seconds = sum.gemm_seconds / runs,
+                .memory_seconds = sum.memory_seconds / runs};
+}
+
 absl::StatusOr<double> Yardstick::TimeMemoryPass() {
   CHECK(Bytes(streamed_.size()) >= kLeastMemoryBytes);
   auto* from = reinterpret_cast<float*>(streamed_.data()) + next_ * values_;

@@ -39,6 +39,13 @@ class Yardstick {
   // Each runs its fixed work once, which takes one to three milliseconds, and returns the seconds.
   absl::StatusOr<double> TimeGemm();
   absl::StatusOr<double> TimeMemoryPass();  // adds an array of fp32 to another
+  // Both in turn, for about `time` and at least once, after a run of each that is not timed. With
+  // less than 8 MiB of memory there are no memory passes.
+  struct Window {
+    double gemm_seconds = 0;    // mean of a GEMM
+    double memory_seconds = 0;  // mean of a memory pass; 0: there were none
+  };
+  absl::StatusOr<Window> TimeBoth(Seconds time);
   double bytes() const { return 12.0 * static_cast<double>(values_); }  // moved by TimeMemoryPass
 
  private:

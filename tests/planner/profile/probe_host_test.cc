@@ -66,6 +66,13 @@ TEST(HostRates, AreTheWorkOfOneSecond) {
   EXPECT_EQ(XsOf(device.attention), (std::vector<double>{256, 1024}));
   EXPECT_EQ(device.attention.points[0].y, 14.0 * 4 * 256 * 257 / 2 * 512);
   EXPECT_EQ(device.attention.points[1].y, 14.0 * 1024 * 1025 / 2 * 512);
+  // With 128 tokens the weights of 7 tiles of the vocabulary fit a third; three cores have 2 each.
+  // With 512 tokens the logits of 7 fit.
+  ASSERT_TRUE(device.head.has_value());
+  EXPECT_EQ(XsOf(*device.head), (std::vector<double>{128, 512}));
+  EXPECT_EQ(device.head->points[0].y, 6.0 * 128 * 6 * 512 * 512);
+  EXPECT_EQ(device.head->points[1].y, 6.0 * 512 * 6 * 512 * 512);
+  ExpectMeasured(device.head->origin);
   EXPECT_EQ(device.element_bytes_per_second.value, 5.0 * kThird / 4);
   EXPECT_EQ(device.launch_seconds.value, 1.0);
   EXPECT_EQ(profile.link.latency_seconds.value, 1.0);
