@@ -46,8 +46,8 @@ struct MeasuredRow {
     return static_cast<double>(host_bytes) / static_cast<double>(simulated_host_bytes) - 1;
   }
   int64_t tokens() const { return config.job.micro_batch_tokens() * config.job.accumulation; }
-  // 6 x parameters x tokens / seconds, in 10^9 flops per second. This is what papers report,
-  // whatever work is really done.
+  // 6 x parameters x tokens / seconds, in 10^9 flops per second. Papers report this figure; it
+  // ignores attention and recompute.
   double GflopsAt(double step_seconds) const;
 };
 
