@@ -47,7 +47,7 @@ struct SimulatedPlan {
   SteadyState steady;
 };
 
-// What a strategy would do, where plans of several were compared.
+// The result of one strategy, if plans of several were compared.
 struct StrategyOutcome {
   Strategy strategy = Strategy::kHorizon;
   std::optional<double> step_seconds;  // of the fastest plan simulated; none: no plan of it fits
@@ -82,8 +82,8 @@ struct SearchResult {
 SearchResult SearchPlan(const ModelSpec& spec, const TrainingJob& job, const PlanSpace& space,
                         const Setting& setting, const SearchOptions& options = {});
 
-// The same for several spaces at once, each of another strategy. Of a strategy that is not chosen a
-// few plans are simulated too, so that the answer can say what it would do.
+// The same for several spaces at once, each of another strategy. A few plans of the strategies that
+// are not chosen are simulated too, so that the answer can say what they would do.
 SearchResult SearchPlans(const ModelSpec& spec, const TrainingJob& job,
                          const std::vector<PlanSpace>& spaces, const Setting& setting,
                          const SearchOptions& options = {});

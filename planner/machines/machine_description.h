@@ -69,7 +69,8 @@ struct MachineDescription {
   std::string planned_only;
 };
 
-// InvalidArgument with file, line and field for what is missing, unknown or out of range.
+// Reads a description. InvalidArgument with file, line and field if something is missing, unknown
+// or out of range.
 absl::StatusOr<MachineDescription> ReadMachineDescription(const Document& document);
 
 }  // namespace horizon

@@ -8,13 +8,13 @@
 
 namespace horizon {
 
-// The one table that says how much of its data sheet hardware reaches, by class. A machine of the
-// catalog states data-sheet figures only (machine_description.h); its rates are these shares of
-// them (derive_profile.h). For example an A100 is listed with 312 TFLOPS, and its class reaches
+// The table of the shares of their data-sheet figures that the classes of hardware reach. A machine
+// of the catalog states data-sheet figures only (machine_description.h); its rates are these shares
+// of them (derive_profile.h). For example an A100 is listed with 312 TFLOPS, and its class reaches
 // 0.7 of that, so its GEMM curve ends at 218 TFLOPS.
 //
 // Shares come from measurements that other people published, each with its source. They describe
-// the hardware, not one program: what only the published Python system loses stays with its
+// the hardware and not one program: losses that only the published Python system has belong to its
 // strategy (planner/profile/calibration.h).
 
 enum class DeviceClass {
@@ -33,7 +33,7 @@ enum class DeviceClass {
 };
 std::span<const EnumWord<DeviceClass>> WordsOf(DeviceClass);
 
-// How the host and its memory are built.
+// The class of a host: how its processors and its memory are built.
 enum class PlatformClass { kDesktop, kServer, kGrace, kSoc };
 std::span<const EnumWord<PlatformClass>> WordsOf(PlatformClass);
 
@@ -67,7 +67,8 @@ struct LinkShares {
 };
 const LinkShares& SharesOf(LinkKind);
 
-// The share that smaller sizes reach of the largest, as (size, share), sizes ascending.
+// The share of the largest size's rate that smaller sizes reach, as (size, share), with ascending
+// sizes.
 struct SizeShare {
   double size = 0;
   double share = 0;
@@ -80,7 +81,7 @@ SizeShares GemmShares(DeviceClass);       // by the smallest dimension of a prod
 SizeShares AttentionShares(DeviceClass);  // by sequence length, of the largest GEMM's rate
 SizeShares CopyShares(LinkKind);          // by the bytes of a copy
 
-// Of what DRAM carries.
+// AdamW's share of the rate that DRAM carries.
 inline constexpr double kAdamShare = 0.75;
 inline constexpr double kPackShare = 0.4;
 
