@@ -27,10 +27,9 @@ struct HtmlTable {
   std::vector<std::vector<HtmlCell>> rows;
 };
 
-// Builds one self-contained HTML page in reading order: a title, an introduction, sections, and
-// where it is asked for a table of contents. The page has no script and no external reference,
-// follows the reader's light or dark theme and can be printed. All text is escaped; only figures
-// are inserted unchanged.
+// Builds one self-contained HTML page in reading order: a title, an introduction, sections and a
+// table of contents. The page has no script and no external reference, follows the reader's light
+// or dark theme and can be printed. All text is escaped; only figures are inserted unchanged.
 //   HtmlPage page("Results");
 //   page.AddSection("Throughput");
 //   page.AddTable(table);

@@ -14,7 +14,8 @@ namespace horizon {
 
 inline constexpr double kFontSize = 12;
 inline constexpr double kCanvasWidth = 720;
-// Of a drawing for a phone: one unit is about one pixel there, so that its text is 12 pixels too.
+// The width of a drawing for a phone. One unit is about one pixel there, so text is about 12 pixels
+// high.
 inline constexpr double kNarrowCanvasWidth = 320;
 
 struct Box {
