@@ -73,8 +73,8 @@ struct Change {
   double size_gain = 0;          // relative: 1 is twice as large
   double speed_gain = 0;         // relative: 1 is twice as fast
 };
-// A gain below this is within the noise of a quick search. A change that gains less than this in
-// size and in speed is left out.
+// Gains and losses smaller than this are within the noise of a quick search. A change that gains
+// less than this both in size and in speed is left out.
 inline constexpr double kNoiseGain = 0.03;
 
 // Changes of the job that cost no money, but change the numbers of a run: smaller states, updates
