@@ -64,7 +64,7 @@ struct Chunk {
   uint64_t parameters = 0;
   uint64_t trained = 0;  // how many of them are trained; 0: the chunk is frozen
   // Quantisation blocks of the 8-bit moments, and norm blocks (chunk_tensors.h), of the trained
-  // tensors in the chunk. Both are counted from the begin of each tensor, so they are the same
+  // tensors in the chunk. Both are counted from the beginning of each tensor, so they are the same
   // however the model is cut.
   uint64_t moment_blocks = 0;
   uint64_t norm_blocks = 0;

@@ -110,7 +110,7 @@ struct Access {
 using OperationId = int32_t;
 
 // A wait for the end of another operation. With `previous_step` it is an operation of the step
-// before, and `operation` counts from the begin of that step's body (schedule.h).
+// before, and `operation` counts from the beginning of that step's body (schedule.h).
 struct Wait {
   OperationId operation = 0;
   bool previous_step = false;

@@ -49,13 +49,14 @@ struct TrainingJob {
   int64_t micro_batch = 1;
   int64_t accumulation = 1;
   int64_t steps = 1000;
-  // The data ends after so many passes, and `steps` is their number of steps. 0: it never ends.
+  // The number of passes over the data; `steps` is then the number of steps in them. 0: the data
+  // repeats as long as there are steps.
   int64_t epochs = 0;
   double learning_rate = 1e-4;
   LearningRateSchedule learning_rate_schedule = LearningRateSchedule::kConstant;
   int64_t warmup_steps = 0;
-  // Steps done before the learning-rate schedule began: above 0 where a run was extended with a new
-  // one. Warm-up and curve then go from there to `steps`.
+  // The number of steps done before the learning-rate schedule began. It is above 0 if a run was
+  // extended with a new schedule; warm-up and curve then go from there to `steps`.
   int64_t schedule_start = 0;
   double beta1 = 0.9;
   double beta2 = 0.999;
