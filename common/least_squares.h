@@ -21,6 +21,7 @@ namespace horizon {
 using ResidualFunction =
     std::function<absl::Status(std::span<const double> values, std::span<double> residuals)>;
 
+// Options of FitLeastSquares.
 struct LeastSquaresOptions {
   // The standard deviation of a residual if it is known beforehand, for example the noise of
   // published figures. None: it is estimated from the residuals, which needs more residuals than
@@ -31,6 +32,7 @@ struct LeastSquaresOptions {
   int most_evaluations = 2000;
 };
 
+// The result of a fit.
 struct LeastSquaresFit {
   std::vector<double> values;
   // The covariance matrix of the values, row-major, values.size() x values.size(). Entry (i, i) is

@@ -11,6 +11,7 @@
 
 namespace horizon {
 
+// How important a message is, least important first.
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
 // Parses the value of --log-level: debug, info, warning or error. Anything else is InvalidArgument,
@@ -18,6 +19,7 @@ enum class LogLevel { kDebug, kInfo, kWarning, kError };
 absl::StatusOr<LogLevel> ParseLogLevel(std::string_view word);
 std::string_view ToString(LogLevel level);
 
+// How messages are shown.
 enum class LogStyle {
   kPlain,     // text only
   kTerminal,  // with a status line below the messages

@@ -10,8 +10,10 @@
 
 namespace horizon {
 
+// What a Progress counts.
 enum class ProgressUnit { kItems, kBytes };
 
+// Settings of a Progress.
 struct ProgressOptions {
   std::string what;    // "loading weights"
   uint64_t total = 0;  // 0: not known; then no percentage and no time left is shown

@@ -10,6 +10,7 @@ namespace horizon {
 // Breaks text into lines of a given width, for help texts. Lengths are counted in bytes: the text
 // is ASCII.
 
+// The shape of the wrapped lines.
 struct WrapLayout {
   size_t width = 80;  // columns of a line
   size_t column = 0;  // where the text begins, behind what already stands on its first line
