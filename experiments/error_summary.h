@@ -30,6 +30,7 @@ struct MissedRow {
   std::string reason;  // of the config; "" if none is given, which is a violation
 };
 
+// The errors of the rows of an experiment, by group, and how many rows agree.
 struct ExperimentSummary {
   ErrorStatistics sound;   // judged rows of tier A: time and throughput
   ErrorStatistics system;  // the rows of `sound` that are runs of the published system itself
