@@ -16,6 +16,7 @@ namespace horizon {
 
 // The planner's answers as text for people and as JSON for programs.
 
+// What the answer of `horizon plan` is made from.
 struct PlanReport {
   const ModelSpec& spec;
   const HardwareProfile& profile;

@@ -22,6 +22,7 @@ namespace horizon {
 //   writer.Key("basis");
 //   WriteBasis(basis, writer);
 
+// The kinds of basis.
 enum class BasisKind {
   kMeasured,     // the profile was measured on the machine
   kFitted,       // some of its rates were fitted to published runs of this strategy
@@ -52,6 +53,7 @@ std::string WritePredictionErrors(const PredictionErrors& errors);
 // The errors that are compiled into the program. (An invalid file is a bug: CHECK.)
 const PredictionErrors& BuiltInPredictionErrors();
 
+// The basis of one prediction.
 struct PredictionBasis {
   BasisKind kind = BasisKind::kUnknown;
   std::string device_class;          // of the catalog's machines; empty for others

@@ -20,6 +20,7 @@ namespace horizon {
 // plan from its layout, sorts the plans that fit by a lower bound of the step (simulator/bounds.h),
 // and simulates them, lowest bound first, until no plan that is left could be faster.
 
+// Options of a search.
 struct SearchOptions {
   // A plan is not simulated if its bound is above (1 - tolerance) x the best step found. So the
   // result is within this share of the best of the space.
@@ -35,6 +36,7 @@ struct SearchOptions {
   int64_t keep_spread = 0;
 };
 
+// A plan with its predicted step time.
 struct RankedPlan {
   StreamPlan plan;
   double step_seconds = 0;
@@ -54,6 +56,7 @@ struct StrategyOutcome {
   std::vector<Shortage> shortages;  // if none fits: of the plan that is short of the fewest bytes
 };
 
+// The result of a search.
 struct SearchResult {
   std::optional<StreamPlan> plan;           // the best plan; none: no plan of the space fits
   Prediction prediction;                    // of `plan`

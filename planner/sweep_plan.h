@@ -14,9 +14,11 @@ namespace horizon {
 // Plans a job for several values of one of its fields, to see from which value on more brings no
 // gain or no longer fits: `horizon plan --sweep batch` or `--sweep sequence=1024,4096,16384`.
 
+// The fields of a job that can be swept.
 enum class SweepField { kBatch, kSequence };
 std::string_view ToString(SweepField field);
 
+// What to sweep, and over which values.
 struct Sweep {
   SweepField field = SweepField::kBatch;
   // The values to try, in this order. Empty: powers of two times 1 sequence, or 256 tokens, until
@@ -26,6 +28,7 @@ struct Sweep {
 // Reads "batch", "sequence" or "NAME=a,b,c". InvalidArgument that says what is valid.
 absl::StatusOr<Sweep> ParseSweep(std::string_view text);
 
+// The answer for one value.
 struct SweptPlan {
   int64_t value = 0;
   absl::Status refused;  // not OK: the job is not possible with this value

@@ -17,6 +17,7 @@ namespace horizon {
 // the hardware and not one program: losses that only the published Python system has belong to its
 // strategy (planner/profile/calibration.h).
 
+// The class of a device: devices of one class reach the same shares.
 enum class DeviceClass {
   kGeForce,
   kWorkstation,
@@ -37,14 +38,17 @@ std::span<const EnumWord<DeviceClass>> WordsOf(DeviceClass);
 enum class PlatformClass { kDesktop, kServer, kGrace, kSoc };
 std::span<const EnumWord<PlatformClass>> WordsOf(PlatformClass);
 
+// The kind of link between host and device.
 enum class LinkKind { kPcie, kNvlinkC2c, kUnified, kMemcpy };
 std::span<const EnumWord<LinkKind>> WordsOf(LinkKind);
 
+// A share of a data-sheet figure, with its source.
 struct Share {
   double value = 0;
   std::string_view source;
 };
 
+// The shares that a device class reaches.
 struct DeviceShares {
   Share bf16;    // of the listed dense bf16 rate with fp32 sums, by the largest products
   Share fp32;    // of the listed fp32 rate
@@ -52,6 +56,7 @@ struct DeviceShares {
 };
 const DeviceShares& SharesOf(DeviceClass);
 
+// The shares that a class of host reaches.
 struct PlatformShares {
   Share dram;                          // of the peak of all channels, by all cores
   double thread_bytes_per_second = 0;  // of one thread, as far as the memory carries it
@@ -59,6 +64,7 @@ struct PlatformShares {
 };
 const PlatformShares& SharesOf(PlatformClass);
 
+// The shares that a kind of link reaches.
 struct LinkShares {
   Share in;        // of the nominal rate of one direction, by large pinned copies to the device
   Share out;       // to the host
@@ -73,6 +79,8 @@ struct SizeShare {
   double size = 0;
   double share = 0;
 };
+
+// The shares of all sizes, with their source.
 struct SizeShares {
   std::vector<SizeShare> shares;
   std::string_view source;
