@@ -13,6 +13,7 @@ enum class CellAlign { kText, kNumber };
 // The emphasis of a cell, shown by color and weight.
 enum class CellTone { kPlain, kGood, kWarn, kBad, kMuted };
 
+// One cell of a table.
 struct HtmlCell {
   std::string text;
   CellAlign align = CellAlign::kText;
