@@ -19,6 +19,7 @@ std::string FileVersionRecord(double unix_seconds);
 // and goes on from a checkpoint shows each step once.
 std::string SessionStartRecord(double unix_seconds, int64_t step);
 
+// One value of a step, for ScalarsRecord.
 struct Scalar {
   std::string_view tag;  // "train/loss"
   double value = 0;      // stored as a float; may be NaN or infinite
