@@ -45,6 +45,7 @@ namespace horizon {
 // compute. That stage begins a chunk, and recompute blocks are counted from there; the stages
 // before it are only forwarded, never differentiated.
 
+// A range [begin, end) of indices.
 struct IndexRange {
   int32_t begin = 0;
   int32_t end = 0;
@@ -59,6 +60,7 @@ struct ChunkPiece {
   UnitRange units;
 };
 
+// One chunk, and its place among groups, shards and recompute blocks.
 struct Chunk {
   IndexRange pieces;  // in ChunkTable::pieces
   uint64_t parameters = 0;
@@ -104,6 +106,7 @@ class StageList {
   std::shared_ptr<const std::vector<Stage>> stages_;
 };
 
+// All chunks of a model, in forward order.
 struct ChunkTable {
   StageList stages;
   std::vector<ChunkPiece> pieces;

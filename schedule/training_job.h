@@ -20,13 +20,16 @@ namespace horizon {
 // runs of one job give the same losses and weights under any two plans (stream_plan.h). A run can
 // be resumed only with the job it was started with.
 
+// What computes: the processors of the machine, or an NVIDIA GPU.
 enum class DeviceKind { kHost, kCuda };
+// The number format of weights, activations or gradients.
 enum class NumberType { kFp32, kBf16 };
 // How the optimizer state of a parameter is stored on the host. The master weight is fp32, split
 // into a bf16 high half and a 16-bit low half. kBf16Weights has no low half (as in the paper).
 enum class StateFormat { kFp32, kBf16Moments, k8BitMoments, kBf16Weights };
 // When a chunk is updated; see docs/schedule.md.
 enum class OptimizerPlace { kBehindForward, kInBackward, kAfterStep };
+// How the learning rate changes after the warm-up.
 enum class LearningRateSchedule { kConstant, kLinear, kCosine };
 
 std::span<const EnumWord<DeviceKind>> WordsOf(DeviceKind);
