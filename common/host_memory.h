@@ -9,6 +9,7 @@
 
 namespace horizon {
 
+// Options of HostMemory::Create.
 struct HostMemoryOptions {
   // Create allocates every page before it returns, so later use cannot fail and causes no page
   // faults.

@@ -12,25 +12,30 @@
 
 namespace horizon {
 
-// Least squares, by Eigen. This is the only file of the program that includes it.
+// Nonlinear and linear least squares. least_squares.cc is the only file of the program that
+// includes Eigen.
 
-// Computes the residuals at some values; called again and again with other values. Residuals are
-// what is wanted to be zero, for example log(simulated / published) of each row.
+// Computes the residuals for given values; the fit calls it again and again with other values. A
+// residual is a number that the fit tries to bring to zero, for example log(simulated / published)
+// of a row.
 using ResidualFunction =
     std::function<absl::Status(std::span<const double> values, std::span<double> residuals)>;
 
+// Options of FitLeastSquares.
 struct LeastSquaresOptions {
-  // The standard deviation of a residual, where it is known beforehand (publication noise, say).
-  // None: it is estimated from the residuals, which takes more residuals than values.
+  // The standard deviation of a residual if it is known beforehand, for example the noise of
+  // published figures. None: it is estimated from the residuals, which needs more residuals than
+  // values.
   std::optional<double> known_spread;
   // The step of numerical derivatives, relative to a value, and absolute where a value is near 0.
   double step = 1e-4;
   int most_evaluations = 2000;
 };
 
+// The result of a fit.
 struct LeastSquaresFit {
   std::vector<double> values;
-  // Row-major, values.size() squared: how far off the values may be, and together. Entry (i, i) is
+  // The covariance matrix of the values, row-major, values.size() x values.size(). Entry (i, i) is
   // the variance of value i.
   std::vector<double> covariance;
   // The standard deviation of a residual: estimated from residuals and degrees of freedom, or as

@@ -11,6 +11,7 @@
 
 namespace horizon {
 
+// How important a message is, least important first.
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
 // Parses the value of --log-level: debug, info, warning or error. Anything else is InvalidArgument,
@@ -18,6 +19,7 @@ enum class LogLevel { kDebug, kInfo, kWarning, kError };
 absl::StatusOr<LogLevel> ParseLogLevel(std::string_view word);
 std::string_view ToString(LogLevel level);
 
+// How messages are shown.
 enum class LogStyle {
   kPlain,     // text only
   kTerminal,  // with a status line below the messages
@@ -50,14 +52,14 @@ class Log {
   // Writes a message unless `level` is below the minimum that the constructor was given. The second
   // and later lines of a message are indented.
   void Write(LogLevel level, std::string_view message);
-  // Shows this line of printable text below the messages in place of the one before, cut to the
-  // terminal's width. Nothing where there is no terminal, or where messages of kInfo are disabled.
+  // Shows this line of printable text below the messages, in place of the line before, cut to the
+  // terminal's width. Does nothing if there is no terminal or messages of kInfo are disabled.
   void ShowStatus(std::string_view line);
-  // Leaves the status line where it is; what follows comes below it.
+  // Leaves the status line where it is. Later messages appear below it.
   void EndStatus();
   // Erases the status line.
   void ClearStatus();
-  // The terminal's width now; 80 where it is not known.
+  // The terminal's present width in columns; 80 if it is not known.
   int columns() const;
   bool on_terminal() const { return style_ != LogStyle::kPlain; }
   // Whether messages of this level are written; ask before composing a costly message.

@@ -10,8 +10,10 @@
 
 namespace horizon {
 
+// What a Progress counts.
 enum class ProgressUnit { kItems, kBytes };
 
+// Settings of a Progress.
 struct ProgressOptions {
   std::string what;    // "loading weights"
   uint64_t total = 0;  // 0: not known; then no percentage and no time left is shown
@@ -22,7 +24,7 @@ struct ProgressOptions {
 //   "loading weights: 3.00 GiB of 12.0 GiB, 25 %, 1.20 GB/s, 8 s left"
 // as a ProgressLine does: redrawn in place on a terminal, elsewhere a message now and then. One
 // thread uses it. The log and the clock outlive it. Update only reads the clock unless a line is
-// due, so it may be called for every item. Work that is given up before Finish leaves no line.
+// due, so it may be called for every item. If the work is abandoned before Finish, no line stays.
 class Progress {
  public:
   Progress(Log& log, Clock& clock, ProgressOptions options);

@@ -19,9 +19,9 @@ struct LinePart {
 // Joins the parts to a line that fits into `columns` if leaving out parts can achieve that.
 std::string FitLine(const std::vector<LinePart>& parts, int columns);
 
-// Tells a person how far some work is. On a terminal it is one line at the bottom that is redrawn
-// in place and fits the window; messages of the log appear above it. Elsewhere (a file, a pipe, or
-// a log that is to be plain) it is a message every `line_interval`:
+// Shows a person the progress of some work. On a terminal it is one line at the bottom, redrawn in
+// place, that fits the window; messages of the log appear above it. Elsewhere (a file, a pipe, or a
+// log that is meant to be plain) it is a message every `line_interval`:
 //
 //   ProgressLine line(log, clock);
 //   for (...) {

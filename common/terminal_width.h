@@ -4,8 +4,8 @@
 
 namespace horizon {
 
-// The columns of the terminal that `stream` writes to, as its window is now; 0 where it is no
-// terminal, or one that does not say.
+// The present width in columns of the terminal that `stream` writes to; 0 if it is not a terminal
+// or its width is not known.
 int TerminalColumns(std::FILE* stream);
 
 }  // namespace horizon

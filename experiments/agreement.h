@@ -16,12 +16,12 @@ enum class Agreement {
 inline constexpr double kHoldsWithin = 0.10;
 inline constexpr double kCloseWithin = 0.20;
 
-// Of a relative error of either sign: 0.05 is 5 % above the published figure.
+// Judges a relative error of either sign: 0.05 is 5 % above the published figure.
 Agreement AgreementOf(double error);
 
-// Of a change: a claim that throughput falls by 20 % (claimed = -0.20) when it falls by 10 % here
-// (simulated = -0.10) misses half of the effect. Changes that differ by at most one percentage
-// point hold however small the claimed one is.
+// Judges a change. For example, if throughput is claimed to fall by 20 % (claimed = -0.20) and
+// falls by 10 % in the simulation (simulated = -0.10), half of the effect is missed. Changes that
+// differ by at most one percentage point hold, however small the claimed change is.
 Agreement AgreementOfChange(double claimed, double simulated);
 
 // "holds", "close, off by 12.1 %" or "misses by 90.2 %". `distance` says how far off it is; it may

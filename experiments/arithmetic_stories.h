@@ -12,8 +12,10 @@ namespace horizon {
 // Generates arithmetic word problems, as many as needed: training data that needs no download.
 // Every problem is a pure function of the seed and its number.
 
+// The arithmetic that a problem asks for.
 enum class StoryKind { kAdd, kSubtract, kMultiply, kTwoSteps };
 
+// One word problem with its answer.
 struct StoryProblem {
   StoryKind kind = StoryKind::kAdd;
   std::string question;  // "Mia has 12 apples. She finds 7 more. How many apples does ..."
@@ -31,6 +33,7 @@ enum class StoryLevel {
 StoryProblem MakeStoryProblem(uint64_t seed, uint64_t number,
                               StoryLevel level = StoryLevel::kMixed);
 
+// What WriteStoryFile writes.
 struct StoryFile {
   int64_t problems = 0;
   uint64_t seed = 0;

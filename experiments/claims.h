@@ -27,12 +27,12 @@ struct Claim {
   std::string note;                    // which of its rows were fitted, by how much it fits, ...
 };
 
-// What the claim comes to in words: "holds", "close, off by 1.6 points", "misses by 25.3 %";
-// "fitted" where it tests nothing, "" where nothing is claimed.
+// The verdict on a claim in words: "holds", "close, off by 1.6 points", "misses by 25.3 %";
+// "fitted" if it tests nothing, "" if the paper claims nothing.
 std::string VerdictOf(const Claim& claim);
 
-// How many claims hold, are close and miss; fitted ones and those that the paper does not make are
-// not among them.
+// How many claims hold, are close and miss. Fitted claims, and rows for which the paper claims
+// nothing, are not counted.
 struct ClaimCounts {
   int64_t holding = 0;
   int64_t close = 0;

@@ -29,6 +29,7 @@ struct HorizonRun {
   std::vector<Shortage> shortages;  // if not: the memory that the nearest plan is short of
 };
 
+// A published row with its simulations.
 struct ComparedRow {
   bool is_simulated = false;  // false: no strategy simulates this system; only result.row is set
   RowResult result;

@@ -30,6 +30,7 @@ struct MissedRow {
   std::string reason;  // of the config; "" if none is given, which is a violation
 };
 
+// The errors of the rows of an experiment, by group, and how many rows agree.
 struct ExperimentSummary {
   ErrorStatistics sound;   // judged rows of tier A: time and throughput
   ErrorStatistics system;  // the rows of `sound` that are runs of the published system itself
@@ -47,12 +48,12 @@ struct ExperimentSummary {
   std::vector<std::string> violations;   // violated bounds, in words
 
   int64_t judged() const { return holding + close + static_cast<int64_t>(missed.size()); }
-  // kMisses if any row misses or any run ends otherwise than published, kHolds if all rows hold.
+  // kMisses if any row misses or any run ends differently than published; kHolds if all rows hold.
   Agreement agreement() const;
 };
 
-// The errors of all rows; the bounds are of those that are not known misses. A miss that is not
-// known, and a known one that misses no longer, are violations.
+// Summarizes the errors of all rows. The bounds apply to the rows that are not listed as known
+// misses. A miss that is not listed is a violation, and so is a listed row that no longer misses.
 ExperimentSummary Summarize(const ErrorBounds& bounds, std::span<const ComparedRow> rows);
 
 }  // namespace horizon

@@ -20,6 +20,7 @@ enum class ChartX { kLayers, kHidden, kSequence, kRow };
 std::span<const EnumWord<ChartKind>> WordsOf(ChartKind);
 std::span<const EnumWord<ChartX>> WordsOf(ChartX);
 
+// A chart of an experiment, as its config.json describes it.
 struct ChartSpec {
   ChartKind kind = ChartKind::kBars;
   ChartX x = ChartX::kRow;
@@ -51,6 +52,7 @@ struct ErrorBounds {
   std::vector<KnownMiss> misses;
 };
 
+// An experiment, as read from its two files.
 struct Experiment {
   std::string name;  // its folder
   std::string title;

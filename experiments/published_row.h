@@ -15,7 +15,9 @@ namespace horizon {
 
 // One published figure with the run it belongs to: a line of an experiment's published.csv.
 
+// The kind of figure that was published.
 enum class Metric { kTflops, kTokensPerSecond, kStepSeconds, kHostGib, kStatus };
+// How the published run ended.
 enum class RunStatus { kOk, kOutOfMemory, kUnknown };
 enum class Tier { kA, kB, kC };                    // sound; one uncertain source; do not use
 enum class RowUse { kFitted, kJudged, kIgnored };  // how the experiment uses the row
@@ -24,6 +26,7 @@ std::span<const EnumWord<RunStatus>> WordsOf(RunStatus);
 std::span<const EnumWord<Tier>> WordsOf(Tier);
 std::span<const EnumWord<RowUse>> WordsOf(RowUse);
 
+// A row, with the model, machine and settings of its run.
 struct PublishedRow {
   std::string id;       // "56 layers"
   std::string system;   // as published: "megatrain", "zero3_offload", ...

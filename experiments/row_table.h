@@ -14,7 +14,8 @@ namespace horizon {
 // "TFLOPS", "tokens/s", "seconds per step", "host memory, GiB", "runs at all".
 std::string_view UnitOf(Metric metric);
 
-// One row for each row of the experiment. Its notes are numbers that refer to NotesTable.
+// A table with one row for each row of the experiment. The notes in it are numbers that refer to
+// NotesTable.
 HtmlTable RowsTable(const ExperimentRun& run);
 HtmlTable NotesTable(const ExperimentRun& run);
 CsvTable RowsCsv(const ExperimentRun& run);

@@ -15,6 +15,7 @@ namespace horizon {
 // Simulates a published run: the same model, machine, batch and settings, with the strategy that
 // simulates the published system.
 
+// A row with its simulation.
 struct RowResult {
   PublishedRow row;
   int64_t batch = 0;      // the published one, or the largest that the memory model allows

@@ -20,6 +20,7 @@ namespace horizon {
 //
 // Here q, k and v (gate and up) are projections of [norm](x). A norm in brackets is optional.
 
+// The kinds of rotary embedding, with the names that transformers gives them.
 enum class RopeKind { kDefault, kLinear, kLlama3, kYarn, kLongrope };
 // "default", "linear", "llama3", "yarn", "longrope".
 std::string_view ToString(RopeKind kind);

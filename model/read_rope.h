@@ -58,6 +58,7 @@ struct LayerTypeRopeRules {
   std::string_view sliding_theta_key = {};
 };
 
+// The rotary embeddings of full-attention layers and of sliding-window layers.
 struct LayerTypeRopes {
   RopeSpec full;
   RopeSpec sliding;

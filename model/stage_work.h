@@ -15,6 +15,7 @@ namespace horizon {
 // (model/stages/). A count that does not fit 64 bits is returned as all ones (CheckedU64); it never
 // wraps.
 
+// A batch of sequences of one length.
 struct TokenBatch {
   int64_t batch = 1;     // sequences
   int64_t sequence = 1;  // tokens per sequence

@@ -30,6 +30,7 @@ struct UnitRange {
   friend bool operator==(const UnitRange&, const UnitRange&) = default;
 };
 
+// One stage of a model: its tensors, its parameter counts, and how it can be cut.
 struct Stage {
   StageKind kind = StageKind::kEmbedding;
   int64_t layer = -1;  // -1 outside the layers
@@ -84,6 +85,7 @@ uint64_t TrainedInUnits(const Stage& stage, UnitRange range);
 // Does not change needs_input_gradient.
 void CountTrained(Stage& stage);
 
+// The number of parameters of a model.
 struct ParameterCounts {
   uint64_t total = 0;
   uint64_t active = 0;  // used by one token

@@ -10,13 +10,14 @@
 
 namespace horizon {
 
-// Finds what limits a run, by trying: one part of the machine at a time gets kEnlarged times of
-// what it has, and the step is predicted again. What shortens the step is a limit, whatever else is
-// busy or full. For example, a plan may fill the device with chunks that need not be loaded again:
-// the device memory is 95 % full, and yet more of it would gain next to nothing.
+// Finds what limits a run, by trying: one part of the machine at a time is enlarged by the factor
+// kEnlarged, and the step is predicted again. A part is a limit if this shortens the step, whatever
+// else is busy or full. For example, a plan may fill the device with chunks that need not be loaded
+// again: the device memory is 95 % full, and yet more of it would gain next to nothing.
 //
-// kEnlarged is 1.25: enough to be seen beside the 0.2 % that the search leaves open, and so little
-// that the limit of today is still the limit. A limit that gains less than kLeastGain is left out.
+// kEnlarged is 1.25: large enough for an effect above the 0.2 % by which a search may miss the best
+// plan, and small enough that the present limit stays the limit. A limit that gains less than
+// kLeastGain is left out.
 inline constexpr double kLeastGain = 0.01;
 
 // The machine with `factor` times the rates of one part:

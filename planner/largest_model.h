@@ -20,6 +20,7 @@ namespace horizon {
 // The model families to choose from: "qwen2.5", "llama3", "qwen3".
 std::vector<std::string> ModelFamilyNames();
 
+// What FindLargestModels searches for: a family, a machine and a job.
 struct LargestRequest {
   std::string family = "qwen2.5";
   HardwareProfile profile;
@@ -33,6 +34,7 @@ struct LargestRequest {
   std::vector<HardwareProfile> others;
 };
 
+// A model that fits, with its plan and prediction.
 struct SizedModel {
   std::string name;  // "qwen2.5-72b", or "qwen2.5-72b with 97 layers"
   int64_t layers = 0;
@@ -42,6 +44,7 @@ struct SizedModel {
   double days_per_billion_tokens() const;
 };
 
+// The largest models that fit a machine.
 struct LargestModels {
   std::optional<SizedModel> by_depth;  // one width of the family, with layers added or removed
   std::optional<SizedModel> by_size;   // the largest model of the family as it was published
@@ -73,8 +76,8 @@ struct Change {
   double size_gain = 0;          // relative: 1 is twice as large
   double speed_gain = 0;         // relative: 1 is twice as fast
 };
-// A gain below this, in either direction, is noise of a quick search. A change without any other
-// gain is left out.
+// Gains and losses smaller than this are within the noise of a quick search. A change that gains
+// less than this both in size and in speed is left out.
 inline constexpr double kNoiseGain = 0.03;
 
 // Changes of the job that cost no money, but change the numbers of a run: smaller states, updates

@@ -21,6 +21,7 @@ namespace horizon {
 // kQuick searches only the few plans that matter most (plan_space.h: CoarseSpace).
 enum class SearchEffort { kFull, kQuick };
 
+// A question to the planner.
 struct PlanRequest {
   const ModelSpec& spec;
   TrainingJob job;
@@ -49,6 +50,7 @@ struct Remedy {
   std::string what;  // an option of `plan` ("--state 8bit-moments"), or "host memory 768 GiB"
 };
 
+// The planner's answer.
 struct PlanAnswer {
   bool feasible = false;
   std::string planned_only;  // why the runtime cannot execute the plan; empty: it can

@@ -21,6 +21,7 @@ std::string JobFileBeside(const std::string& plan_file);
 absl::Status WritePlanFiles(Io& io, const std::string& plan_file, const StreamPlan& plan,
                             const TrainingJob& job);
 
+// A plan and the job that it was made for.
 struct PlanFiles {
   StreamPlan plan;
   TrainingJob job;

@@ -16,6 +16,7 @@ namespace horizon {
 
 // The planner's answers as text for people and as JSON for programs.
 
+// What the answer of `horizon plan` is made from.
 struct PlanReport {
   const ModelSpec& spec;
   const HardwareProfile& profile;
@@ -37,16 +38,15 @@ std::string PredictionText(const Prediction& prediction, const HardwareProfile& 
                            const RunLength& length = {});
 void WritePrediction(const Prediction& prediction, JsonWriter& writer);
 
-// What the strategies that were compared would do: {"strategy", "step_seconds", "shortages"} of
-// each.
+// Writes what each of the compared strategies would do: {"strategy", "step_seconds", "shortages"}.
 void WriteStrategies(const SearchResult& search, JsonWriter& writer);
-// "START on MACHINE (what it is)\n", on two lines where one would be longer than 80 columns; with a
-// line more for what was changed about the machine.
+// The first lines of an answer: "START on MACHINE (what it is)\n", on two lines if one would be
+// longer than 80 columns, and another line for the changes to the machine.
 std::string AnswerHeading(std::string_view start, const HardwareProfile& profile);
 // What a prediction rests on and how far such predictions have been off (prediction_basis.h), in
 // lines of at most 80 columns: "the prediction rests on data sheets ...\n".
 std::string BasisLines(const HardwareProfile& profile, Strategy strategy);
-// Its member "basis".
+// Writes the same as the member "basis" of the JSON object that is open.
 void WriteBasisOf(const HardwareProfile& profile, Strategy strategy, JsonWriter& writer);
 // "limit: link (25 % more of it: a step 20 % shorter)\nnext: ...\n".
 std::string LimitsText(const Prediction& prediction);

@@ -18,6 +18,7 @@ namespace horizon {
 // A value of resident_chunks: as many chunks as the device has room for beside everything else.
 inline constexpr int64_t kAsManyAsFit = -1;
 
+// How the threads of a plan are divided among its lanes.
 struct PlanThreads {
   int64_t compute = 1;
   int64_t host = 1;
@@ -25,6 +26,7 @@ struct PlanThreads {
   friend bool operator==(const PlanThreads&, const PlanThreads&) = default;
 };
 
+// The values to try for each field.
 struct PlanSpace {
   StreamPlan base;  // values of the fields that have no list below
   std::vector<Bytes> chunk_bytes;

@@ -13,14 +13,16 @@
 
 namespace horizon {
 
-// What a prediction rests on, and how far predictions that rest on the same have been off. A
-// command that predicts adds one line of text and one member of its JSON:
+// The basis of a prediction (a measured profile, fitted speeds, data sheets), and how far earlier
+// predictions with the same basis were off. A command that predicts adds one line of text and one
+// member of its JSON:
 //
 //   const PredictionBasis basis = BasisOf(profile, plan.strategy);
 //   text += BasisText(basis) + "\n";
 //   writer.Key("basis");
 //   WriteBasis(basis, writer);
 
+// The kinds of basis.
 enum class BasisKind {
   kMeasured,     // the profile was measured on the machine
   kFitted,       // some of its rates were fitted to published runs of this strategy
@@ -38,8 +40,9 @@ struct PastErrors {
   std::string runs_of;  // "published runs on rtx4090", "runs on device host"
 };
 
-// By kind; planner/prediction_errors.json, which //experiments:prediction_errors makes from the
-// judged rows of the experiments and from docs/results/validate.json. Nobody types it in.
+// The past errors by kind of basis: planner/prediction_errors.json, which
+// //experiments:prediction_errors computes from the judged rows of the experiments and from
+// docs/results/validate.json.
 struct PredictionErrors {
   PastErrors measured;
   PastErrors fitted;
@@ -47,9 +50,10 @@ struct PredictionErrors {
 };
 absl::StatusOr<PredictionErrors> ReadPredictionErrors(const Document& document);
 std::string WritePredictionErrors(const PredictionErrors& errors);
-// Those that are compiled into the program. (An invalid file is a bug: CHECK.)
+// The errors that are compiled into the program. (An invalid file is a bug: CHECK.)
 const PredictionErrors& BuiltInPredictionErrors();
 
+// The basis of one prediction.
 struct PredictionBasis {
   BasisKind kind = BasisKind::kUnknown;
   std::string device_class;          // of the catalog's machines; empty for others

@@ -9,8 +9,8 @@
 
 namespace horizon {
 
-// How long a training is, and what an hour of the machine costs, to turn tokens/s into days and
-// money. For example, 10M tokens at 581 tokens/s and 2.5 an hour are 4.78 hours and 12.0.
+// Turns tokens/s into days and money, given the length of a training and the price of an hour. For
+// example, 10M tokens at 581 tokens/s take 4.78 hours, and cost 12.0 at 2.5 an hour.
 struct RunLength {
   std::optional<double> tokens;          // of the whole training; none: 10^9 stand for it
   std::optional<double> price_per_hour;  // in any currency

@@ -20,6 +20,7 @@ namespace horizon {
 // plan from its layout, sorts the plans that fit by a lower bound of the step (simulator/bounds.h),
 // and simulates them, lowest bound first, until no plan that is left could be faster.
 
+// Options of a search.
 struct SearchOptions {
   // A plan is not simulated if its bound is above (1 - tolerance) x the best step found. So the
   // result is within this share of the best of the space.
@@ -35,6 +36,7 @@ struct SearchOptions {
   int64_t keep_spread = 0;
 };
 
+// A plan with its predicted step time.
 struct RankedPlan {
   StreamPlan plan;
   double step_seconds = 0;
@@ -47,13 +49,14 @@ struct SimulatedPlan {
   SteadyState steady;
 };
 
-// What a strategy would do, where plans of several were compared.
+// The result of one strategy, if plans of several were compared.
 struct StrategyOutcome {
   Strategy strategy = Strategy::kHorizon;
   std::optional<double> step_seconds;  // of the fastest plan simulated; none: no plan of it fits
   std::vector<Shortage> shortages;  // if none fits: of the plan that is short of the fewest bytes
 };
 
+// The result of a search.
 struct SearchResult {
   std::optional<StreamPlan> plan;           // the best plan; none: no plan of the space fits
   Prediction prediction;                    // of `plan`
@@ -82,8 +85,8 @@ struct SearchResult {
 SearchResult SearchPlan(const ModelSpec& spec, const TrainingJob& job, const PlanSpace& space,
                         const Setting& setting, const SearchOptions& options = {});
 
-// The same for several spaces at once, each of another strategy. Of a strategy that is not chosen a
-// few plans are simulated too, so that the answer can say what it would do.
+// The same for several spaces at once, each of another strategy. A few plans of the strategies that
+// are not chosen are simulated too, so that the answer can say what they would do.
 SearchResult SearchPlans(const ModelSpec& spec, const TrainingJob& job,
                          const std::vector<PlanSpace>& spaces, const Setting& setting,
                          const SearchOptions& options = {});

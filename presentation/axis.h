@@ -8,6 +8,7 @@ namespace horizon {
 
 // Lays out the axis of a chart: its range, ticks and labels.
 
+// The scale of an axis.
 enum class Scale { kLinear, kLog2, kLog10 };
 
 // Whether labels are side by side along the axis or one above the other.
@@ -18,6 +19,7 @@ enum class AxisDirection { kHorizontal, kVertical };
 // with zero included; on a logarithmic axis, which has no zero, it equals kDataToTicks.
 enum class AxisRange { kData, kDataToTicks, kZeroToTicks };
 
+// A tick of an axis with its label.
 struct Tick {
   double position;  // 0 is the low end of the axis, 1 is the high end
   std::string label;
@@ -35,6 +37,7 @@ struct Axis {
   double Position(double value) const;
 };
 
+// What LayOutAxis lays out.
 struct AxisRequest {
   Scale scale = Scale::kLinear;
   AxisRange range = AxisRange::kData;

@@ -12,6 +12,7 @@ struct Bar {
   std::string missing;
 };
 
+// The bars of one series, which share a color and a legend entry.
 struct BarSeries {
   std::string name;
   std::vector<Bar> bars;  // one for each category; the last ones may be left out

@@ -13,6 +13,7 @@ enum class CellAlign { kText, kNumber };
 // The emphasis of a cell, shown by color and weight.
 enum class CellTone { kPlain, kGood, kWarn, kBad, kMuted };
 
+// One cell of a table.
 struct HtmlCell {
   std::string text;
   CellAlign align = CellAlign::kText;
@@ -27,10 +28,9 @@ struct HtmlTable {
   std::vector<std::vector<HtmlCell>> rows;
 };
 
-// Builds one self-contained HTML page in reading order: a title, an introduction, sections, and
-// where it is asked for a table of contents. The page has no script and no external reference,
-// follows the reader's light or dark theme and can be printed. All text is escaped; only figures
-// are inserted unchanged.
+// Builds one self-contained HTML page in reading order: a title, an introduction, sections and a
+// table of contents. The page has no script and no external reference, follows the reader's light
+// or dark theme and can be printed. All text is escaped; only figures are inserted unchanged.
 //   HtmlPage page("Results");
 //   page.AddSection("Throughput");
 //   page.AddTable(table);

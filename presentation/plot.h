@@ -15,6 +15,7 @@ namespace horizon {
 // limits and bounds.
 enum class SeriesStyle { kLineAndMarkers, kLine, kDashedLine, kMarkers };
 
+// One series of points.
 struct Series {
   std::string name;  // in the legend; "": no entry
   SeriesStyle style = SeriesStyle::kLineAndMarkers;
@@ -24,6 +25,7 @@ struct Series {
   std::optional<size_t> color;
 };
 
+// Whether the y axis begins at zero or shows the range of the data.
 enum class YRange { kFromZero, kAroundData };
 
 // A line chart: series over a numeric x axis.

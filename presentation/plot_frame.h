@@ -14,9 +14,11 @@ namespace horizon {
 
 inline constexpr double kFontSize = 12;
 inline constexpr double kCanvasWidth = 720;
-// Of a drawing for a phone: one unit is about one pixel there, so that its text is 12 pixels too.
+// The width of a drawing for a phone. One unit is about one pixel there, so text is about 12 pixels
+// high.
 inline constexpr double kNarrowCanvasWidth = 320;
 
+// A rectangle.
 struct Box {
   double left = 0;
   double top = 0;
@@ -29,6 +31,7 @@ struct Box {
 // How a legend shows a series. Markers without a line are hollow.
 enum class Swatch { kLine, kDashedLine, kLineAndMarkers, kMarkers, kBar };
 
+// One entry of a legend.
 struct LegendEntry {
   std::string name;  // no entry is drawn for ""
   Swatch swatch = Swatch::kLine;
@@ -36,6 +39,7 @@ struct LegendEntry {
   size_t shape = 0;  // index of the marker shape; shapes repeat
 };
 
+// What LayOutFrame lays out.
 struct FrameRequest {
   std::string title;
   std::string x_title;  // of the x axis, including the unit

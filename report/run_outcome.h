@@ -35,6 +35,7 @@ struct SpeedChange {
   double memory = 1;
 };
 
+// The contents of run.json.
 struct RunOutcome {
   int64_t steps = 0;  // total number of steps done
   int64_t skipped = 0;

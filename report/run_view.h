@@ -46,7 +46,8 @@ struct RunView {
   StreamPlan plan;
   HardwareProfile machine;
   RunPrediction prediction;
-  // In ascending order of steps; of a long run not every step. Without gradient norms.
+  // Lines in ascending order of steps, without gradient norms. For a long run, not every step is
+  // kept.
   ThinnedLines<StepMetrics> metrics;
   ThinnedLines<EvaluationLine> evaluations;
   Bytes peak_host;  // over all steps

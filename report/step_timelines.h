@@ -18,6 +18,7 @@ namespace horizon {
 // folder. All vectors have one entry for each operation of schedule.steady. Times are nanoseconds
 // since the first operation started.
 
+// The times of all operations of the step.
 struct OperationTimes {
   std::vector<int64_t> start_ns;
   std::vector<int64_t> end_ns;
@@ -32,6 +33,7 @@ struct AwaitedOperation {
   friend bool operator==(const AwaitedOperation&, const AwaitedOperation&) = default;
 };
 
+// The contents of timelines.json.
 struct StepTimelines {
   OperationTimes predicted;
   std::vector<AwaitedOperation> awaited;  // in the prediction

@@ -45,6 +45,7 @@ namespace horizon {
 // compute. That stage begins a chunk, and recompute blocks are counted from there; the stages
 // before it are only forwarded, never differentiated.
 
+// A range [begin, end) of indices.
 struct IndexRange {
   int32_t begin = 0;
   int32_t end = 0;
@@ -59,12 +60,13 @@ struct ChunkPiece {
   UnitRange units;
 };
 
+// One chunk, and its place among groups, shards and recompute blocks.
 struct Chunk {
   IndexRange pieces;  // in ChunkTable::pieces
   uint64_t parameters = 0;
   uint64_t trained = 0;  // how many of them are trained; 0: the chunk is frozen
   // Quantisation blocks of the 8-bit moments, and norm blocks (chunk_tensors.h), of the trained
-  // tensors in the chunk. Both are counted from the begin of each tensor, so they are the same
+  // tensors in the chunk. Both are counted from the beginning of each tensor, so they are the same
   // however the model is cut.
   uint64_t moment_blocks = 0;
   uint64_t norm_blocks = 0;
@@ -104,6 +106,7 @@ class StageList {
   std::shared_ptr<const std::vector<Stage>> stages_;
 };
 
+// All chunks of a model, in forward order.
 struct ChunkTable {
   StageList stages;
   std::vector<ChunkPiece> pieces;

@@ -17,8 +17,9 @@ struct TensorSlice {
   uint64_t trained_offset = 0;  // trained parameters before it in the chunk
   uint64_t first = 0;           // first parameter of the slice within the tensor
   uint64_t count = 0;           // parameters of the slice
-  // Parameters of a norm block. Squared norms are summed block by block from the begin of the
-  // tensor, with one fp64 partial sum for each. A shard of a table is cut between norm blocks.
+  // Parameters of a norm block. Squared norms are summed block by block from the beginning of the
+  // tensor, with one fp64 partial sum for each block. A shard of a table is cut between norm
+  // blocks.
   uint64_t norm_block = 0;
 
   bool trained() const { return tensor->trained; }

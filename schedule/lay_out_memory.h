@@ -70,6 +70,7 @@ struct BufferMap {
   int32_t in_flight = 1;
 };
 
+// The layout of a pass, and the buffers in it by purpose.
 struct LaidOutBuffers {
   MemoryLayout memory;
   BufferMap map;

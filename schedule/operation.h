@@ -87,6 +87,7 @@ std::span<const EnumWord<Lane>> WordsOf(Lane);
 std::span<const EnumWord<OperationKind>> WordsOf(OperationKind);
 std::span<const EnumWord<ContentKind>> WordsOf(ContentKind);
 
+// The content of a buffer: its kind, with the members that the kind uses.
 struct Content {
   ContentKind kind = ContentKind::kNothing;
   int32_t a = 0;
@@ -95,6 +96,7 @@ struct Content {
   friend bool operator==(const Content&, const Content&) = default;
 };
 
+// Whether an operation reads or writes a buffer.
 enum class AccessMode : uint8_t { kRead, kWrite };
 
 // A buffer that an operation reads or writes, with the content that it must find (or leaves) there.
@@ -110,7 +112,7 @@ struct Access {
 using OperationId = int32_t;
 
 // A wait for the end of another operation. With `previous_step` it is an operation of the step
-// before, and `operation` counts from the begin of that step's body (schedule.h).
+// before, and `operation` counts from the beginning of that step's body (schedule.h).
 struct Wait {
   OperationId operation = 0;
   bool previous_step = false;
@@ -123,6 +125,7 @@ struct PoolRange {
   uint32_t end = 0;
 };
 
+// One unit of work on one lane. Its accesses and waits are ranges in the pools of its Phase.
 struct Operation {
   OperationKind kind = OperationKind::kForward;
   Lane lane = Lane::kCompute;

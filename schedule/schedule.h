@@ -28,6 +28,7 @@ namespace horizon {
 // The operations are listed in an order in which they could run one at a time. Each lane runs its
 // operations in that order.
 
+// What a pass does.
 enum class PassKind { kTrain, kEvaluate, kPrefill, kDecode };
 std::span<const EnumWord<PassKind>> WordsOf(PassKind);
 
@@ -55,6 +56,7 @@ struct MemoryLayout {
   MemoryTotals totals{};  // end of the last buffer in each memory
 };
 
+// The schedule of one pass.
 struct Schedule {
   PassKind kind = PassKind::kTrain;
   TrainingJob job;

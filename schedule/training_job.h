@@ -20,13 +20,16 @@ namespace horizon {
 // runs of one job give the same losses and weights under any two plans (stream_plan.h). A run can
 // be resumed only with the job it was started with.
 
+// What computes: the processors of the machine, or an NVIDIA GPU.
 enum class DeviceKind { kHost, kCuda };
+// The number format of weights, activations or gradients.
 enum class NumberType { kFp32, kBf16 };
 // How the optimizer state of a parameter is stored on the host. The master weight is fp32, split
 // into a bf16 high half and a 16-bit low half. kBf16Weights has no low half (as in the paper).
 enum class StateFormat { kFp32, kBf16Moments, k8BitMoments, kBf16Weights };
 // When a chunk is updated; see docs/schedule.md.
 enum class OptimizerPlace { kBehindForward, kInBackward, kAfterStep };
+// How the learning rate changes after the warm-up.
 enum class LearningRateSchedule { kConstant, kLinear, kCosine };
 
 std::span<const EnumWord<DeviceKind>> WordsOf(DeviceKind);
@@ -49,13 +52,14 @@ struct TrainingJob {
   int64_t micro_batch = 1;
   int64_t accumulation = 1;
   int64_t steps = 1000;
-  // The data ends after so many passes, and `steps` is their number of steps. 0: it never ends.
+  // The number of passes over the data; `steps` is then the number of steps in them. 0: the data
+  // repeats as long as there are steps.
   int64_t epochs = 0;
   double learning_rate = 1e-4;
   LearningRateSchedule learning_rate_schedule = LearningRateSchedule::kConstant;
   int64_t warmup_steps = 0;
-  // Steps done before the learning-rate schedule began: above 0 where a run was extended with a new
-  // one. Warm-up and curve then go from there to `steps`.
+  // The number of steps done before the learning-rate schedule began. It is above 0 if a run was
+  // extended with a new schedule; warm-up and curve then go from there to `steps`.
   int64_t schedule_start = 0;
   double beta1 = 0.9;
   double beta2 = 0.999;

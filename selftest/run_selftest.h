@@ -24,6 +24,7 @@ struct SelftestOptions {
   std::function<void(const std::string& section)> on_begin;  // called before each; may be empty
 };
 
+// The result of one section.
 struct SelftestSection {
   std::string name;    // "kernels"
   int64_t passed = 0;  // checks
@@ -33,6 +34,7 @@ struct SelftestSection {
   double seconds = 0;
 };
 
+// The results of all sections.
 struct SelftestReport {
   std::vector<SelftestSection> sections;
   // Whether all checks of all sections passed.

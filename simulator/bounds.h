@@ -14,6 +14,7 @@ namespace horizon {
 // them. A step takes at least the busy time of each lane, and at least the time that its DRAM
 // traffic takes at full bandwidth.
 
+// The bound of one step, by its parts.
 struct StepBound {
   std::array<int64_t, kLaneCount> busy_nanoseconds{};  // of each lane, if it ran alone
   double dram_nanoseconds = 0;                         // all DRAM traffic at full bandwidth

@@ -14,6 +14,7 @@ namespace horizon {
 enum class OriginKind { kMeasured, kVendor, kFitted, kAssumed };
 std::span<const EnumWord<OriginKind>> WordsOf(OriginKind);
 
+// Where a number comes from.
 struct Origin {
   OriginKind kind = OriginKind::kAssumed;
   std::string source;   // data sheet, command, fitted rows, or the reason for an assumption
@@ -23,6 +24,7 @@ struct Origin {
   friend bool operator==(const Origin&, const Origin&) = default;
 };
 
+// A number with its origin.
 struct Figure {
   double value = 0;
   Origin origin;

@@ -24,6 +24,7 @@ namespace horizon {
 
 inline constexpr int kStateFormatCount = 4;  // values of StateFormat
 
+// The device of a profile: its memory and its rates.
 struct DeviceProfile {
   DeviceKind kind = DeviceKind::kCuda;
   std::string name;
@@ -45,6 +46,7 @@ struct DeviceProfile {
   std::optional<Curve> head;
 };
 
+// The link between host and device.
 struct LinkProfile {
   Figure latency_seconds;
   // bytes/s by bytes of a copy.
@@ -59,6 +61,7 @@ struct LinkProfile {
   std::optional<PcieState> pcie;  // where the driver reports it
 };
 
+// The host: its memory, its cores, and its rates by number of threads.
 struct HostProfile {
   std::string name;
   Figure memory_bytes;
@@ -92,6 +95,7 @@ struct LaneContention {
   Figure speed;  // as a share of the speed alone
 };
 
+// A disk, for the time that a checkpoint takes.
 struct DiskProfile {
   std::string path;
   Figure read_bytes_per_second;
@@ -99,6 +103,7 @@ struct DiskProfile {
   std::optional<Figure> free_bytes;  // free space of its file system
 };
 
+// The whole profile of a machine.
 struct HardwareProfile {
   int64_t version = 1;
   std::string name;  // in lower case, as --machine takes it: "gh200-96gb-480gb"

@@ -41,6 +41,7 @@ struct MeasuredOn {
   friend bool operator==(const MeasuredOn&, const MeasuredOn&) = default;
 };
 
+// A NUMA node of the host.
 struct NumaNode {
   int64_t number = 0;
   Bytes memory_bytes;  // 0: the node has only processors

@@ -15,6 +15,7 @@ namespace horizon {
 // process takes besides. The estimate is never below what is used: items are counted whole and
 // rounded up.
 
+// One item of the estimate, such as all ring slots.
 struct MemoryItem {
   Memory memory = Memory::kHost;
   std::string name;  // a word of BufferKind, or "process", "page tables", ...
@@ -32,6 +33,7 @@ struct MemoryNeed {
   Bytes host_bytes() const { return totals[static_cast<size_t>(Memory::kHost)] + pinned_bytes(); }
 };
 
+// The estimate with all its items.
 struct MemoryEstimate : MemoryNeed {
   std::vector<MemoryItem> items;  // by memory, then largest first
   Bytes BytesOf(BufferKind kind) const;
@@ -47,6 +49,7 @@ MemoryNeed EstimateNeed(const MemoryTotals& layout, const HardwareProfile& profi
 enum class Limit { kDeviceMemory, kHostMemory, kPageLocking };
 std::span<const EnumWord<Limit>> WordsOf(Limit);
 
+// A limit that a run exceeds, and by how much.
 struct Shortage {
   Limit limit = Limit::kHostMemory;
   Bytes needed;

@@ -15,9 +15,9 @@
 
 namespace horizon {
 
-// A part of the machine that limits a run: with kEnlarged times of it a step would be shorter by
-// the share `gain`. Limits are found by trying (planner/find_limits.h). A memory that is full is no
-// limit where more of it would change nothing.
+// A part of the machine that limits a run: if it were kEnlarged times as large or fast, a step
+// would be shorter by the share `gain`. Limits are found by trying (planner/find_limits.h). A
+// memory that is full is not a limit if more of it would change nothing.
 struct RunLimit {
   std::string what;  // "link", "compute", "host DRAM", "device memory", ...
   double gain = 0;   // 0.2: a step would take 20 % less time
@@ -32,15 +32,15 @@ struct Prediction {
   double step_seconds = 0;
   double tokens_per_second = 0;
   // 6 x active parameters x tokens per step / step seconds, in 10^12 flop/s. This is the convention
-  // of the papers, whatever work is really done.
+  // of the papers, which ignores attention and recompute.
   double model_tflops = 0;
   std::array<double, kLaneCount> busy_share{};  // of each lane, as a share of the step
   std::vector<Stall> stalls;                    // longest first
   MemoryEstimate memory;
   std::vector<Shortage> shortages;  // empty: it fits
   int64_t operations = 0;           // of a steady step
-  // What limits the speed, the largest gain first. Empty where nothing alone does, and as long as
-  // nobody has looked: PredictRun does not.
+  // The parts that limit the speed, the largest gain first. Empty if no single part does, and until
+  // the limits were looked for (planner/find_limits.h): PredictRun leaves it empty.
   std::vector<RunLimit> limits;
 
   bool fits() const { return shortages.empty(); }

@@ -19,6 +19,7 @@ namespace horizon {
 // kNone: operations of different lanes do not slow each other down.
 enum class Contention { kShared, kNone };
 
+// The result of a simulation.
 struct Simulation {
   Timeline timeline;
   // For each entry of the timeline: the entry that it waited for last while its lane was idle; -1

@@ -28,8 +28,10 @@ namespace horizon {
 //   VisitFields(plan, write);
 //   json.EndObject();
 
+// Whether a file may leave a field out.
 enum class FieldPresence { kOptional, kRequired };
 
+// What VisitFields declares about one field besides its name: unit, range, presence and help text.
 struct FieldInfo {
   std::string_view unit = "";
   // Inclusive bounds for numbers and byte counts. A bound beyond the range of the type has no

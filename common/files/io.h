@@ -22,6 +22,7 @@ namespace horizon {
 // threads may use one Io. One File is used by one thread at a time, except that ReadAt may be
 // called from several threads.
 
+// How Io::Open opens a file.
 enum class OpenMode {
   kRead,       // the file must exist
   kCreateNew,  // O_CREAT | O_EXCL: the file must not exist; for writing only
@@ -34,8 +35,10 @@ enum class OpenMode {
 };
 inline constexpr size_t kDirectAlignment = 4096;
 
+// What a path leads to.
 enum class FileKind { kRegular, kDirectory, kOther };
 
+// What Io::Info reports about a path.
 struct FileInfo {
   FileKind kind = FileKind::kOther;
   bool is_symlink = false;  // the name itself is a link; the other fields describe its target

@@ -6,7 +6,7 @@
 
 namespace horizon {
 
-// The bytes of `number` as a file has them, the lowest first, on every machine.
+// Returns the bytes of `number` in little-endian order (the lowest byte first), on every machine.
 template <std::unsigned_integral T>
 std::string LittleEndian(T number) {
   std::string bytes;

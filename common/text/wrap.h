@@ -10,23 +10,23 @@ namespace horizon {
 // Breaks text into lines of a given width, for help texts. Lengths are counted in bytes: the text
 // is ASCII.
 
+// The shape of the wrapped lines.
 struct WrapLayout {
   size_t width = 80;  // columns of a line
   size_t column = 0;  // where the text begins, behind what already stands on its first line
   size_t hang = 0;    // spaces in front of its other lines
 };
 
-// The words of `text` with single spaces and line breaks between them, without one at the end. A
-// word that is longer than a line has a line of its own.
+// Returns the words of `text` with single spaces and line breaks between them, and no line break at
+// the end. A word that is longer than a line gets its own line.
 std::string WrapText(std::string_view text, const WrapLayout& layout);
 
 // The same for parts that are never broken, though they may have spaces: "[--batch SEQUENCES]".
 std::string WrapParts(std::span<const std::string> parts, const WrapLayout& layout);
 
-// Wraps whole paragraphs. Lines that follow one another are one paragraph; an empty line ends it,
-// and so does a line that begins with spaces, which stays a line of its own. What does not fit of
-// such a line continues below its second column, which begins behind two or more spaces, if it has
-// one:
+// Wraps whole paragraphs. Consecutive lines form one paragraph, which an empty line ends. A line
+// that begins with spaces also ends it and stays a separate line. If such a line is too long and
+// has a second column (text after two or more spaces), it continues below that column:
 //     "  horizon checkpoint show RUN   Show step, job, plan and bytes"
 // Ends with a line break, unless the text is empty.
 std::string WrapParagraphs(std::string_view text, size_t width);

@@ -15,6 +15,7 @@
 
 namespace horizon {
 
+// Options of ThreadPool::Create.
 struct ThreadPoolOptions {
   std::string name;  // threads are named "name-0", "name-1", ...; the name is cut to fit 15 bytes
   int threads = 1;   // 1 to 1024

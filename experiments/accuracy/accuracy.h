@@ -21,6 +21,7 @@ namespace horizon {
 // scratch on word problems, once with everything on the device and once streamed, and then answers
 // problems that it has not seen. The results are measured, not simulated.
 
+// Settings of the experiment: data, model size and training.
 struct AccuracyOptions {
   std::string folder;  // exists already; the problems are written there
   int64_t seeds = 3;   // number of seeds (0, 1, ...) for initial weights and sample order
@@ -59,6 +60,7 @@ struct AccuracyRow {
   std::vector<AccuracyRun> runs;  // one for each seed
 };
 
+// The results of all rows.
 struct AccuracyResult {
   AccuracyOptions options;
   uint64_t parameters = 0;

@@ -25,6 +25,7 @@ enum class MeasuredX { kLayers, kHidden, kParameters, kRow };
 std::span<const EnumWord<MeasuredMetric>> WordsOf(MeasuredMetric);
 std::span<const EnumWord<MeasuredX>> WordsOf(MeasuredX);
 
+// A chart of a measured experiment.
 struct MeasuredChart {
   // Throughput is drawn relative to the row that a row is compared with, so that the paper's
   // figures can be drawn beside ours; layers and width are then multiples of that row's.
@@ -34,6 +35,7 @@ struct MeasuredChart {
   std::string y_label;
 };
 
+// One run of a measured experiment: a row of its config.
 struct MeasuredRowConfig {
   std::string name;
   ModelShape model;
@@ -46,6 +48,7 @@ struct MeasuredRowConfig {
   std::string published_row;  // id in published.csv of the same folder; "": none
 };
 
+// A measured experiment, as its config describes it.
 struct MeasuredConfig {
   std::string name;  // its folder
   std::string title;

@@ -21,6 +21,7 @@ namespace horizon {
 // Runs an experiment on this machine and compares each run with its simulation from the machine's
 // profile.
 
+// One row with its simulated and its measured values.
 struct MeasuredRow {
   MeasuredRowConfig config;
   std::optional<BytesPerSecond> link;  // limit of the copy bandwidth, if any
@@ -46,8 +47,8 @@ struct MeasuredRow {
     return static_cast<double>(host_bytes) / static_cast<double>(simulated_host_bytes) - 1;
   }
   int64_t tokens() const { return config.job.micro_batch_tokens() * config.job.accumulation; }
-  // 6 x parameters x tokens / seconds, in 10^9 flops per second. This is what papers report,
-  // whatever work is really done.
+  // 6 x parameters x tokens / seconds, in 10^9 flops per second. Papers report this figure; it
+  // ignores attention and recompute.
   double GflopsAt(double step_seconds) const;
 };
 
@@ -59,6 +60,7 @@ struct HostLine {
   LineFit measured;
 };
 
+// A measured experiment with all its results.
 struct MeasuredExperiment {
   MeasuredConfig config;
   std::vector<PublishedRow> published;  // of the folder's published.csv, if there is one
@@ -90,6 +92,7 @@ struct MeasuredHalf {
   std::vector<std::string> Violations() const;  // "EXPERIMENT, ROW: ..."
 };
 
+// What RunMeasuredExperiment runs with. References outlive the call.
 struct MeasuredSetting {
   Io& io;
   Clock& clock;

@@ -37,6 +37,7 @@ struct MeasuredCase {
   int64_t burst_steps = kBurstSteps;
 };
 
+// Options of RunMeasured. References and pointers outlive the call.
 struct MeasuredOptions {
   Io& io;
   Clock& clock;
@@ -63,6 +64,7 @@ struct MeasuredBurst {
   double measured = 0;            // median over the steps after the first
 };
 
+// The predicted and measured values of a run.
 struct MeasuredRun {
   std::vector<MeasuredBurst> bursts;  // at least one
   Prediction prediction;              // at the speed before the first burst
@@ -103,6 +105,7 @@ absl::StatusOr<MeasuredRun> RunMeasured(const MeasuredCase& wanted, const Measur
 // A model of these sizes with as many key-value heads as heads. `hidden` must be a multiple of
 // kHeadDim (CHECK).
 inline constexpr int64_t kHeadDim = 64;
+// The sizes of a model for such a run.
 struct ModelShape {
   int64_t layers = 4;
   int64_t hidden = 256;

@@ -17,6 +17,7 @@ namespace horizon {
 // arena and link, it runs the plans that are predicted to be fastest and others spread over the
 // search space, and compares the predicted order with the measured one.
 
+// A plan with its predicted and its measured step time.
 struct RankedRun {
   StreamPlan plan;
   bool among_best = false;       // one of the plans predicted fastest
@@ -31,6 +32,7 @@ struct RankedRun {
   int64_t measured_rank = 0;
 };
 
+// The plans of one model under one limit of arena and link.
 struct RankCase {
   std::string name;
   Bytes arena;
@@ -48,6 +50,7 @@ struct RankCase {
   std::optional<double> other_change() const;
 };
 
+// The results of all cases.
 struct PlanRanks {
   std::vector<RankCase> cases;
 
@@ -64,11 +67,14 @@ struct RankLimits {
   double arena_times = 1.25;     // arena, as a multiple of the least that any plan needs
   double load_to_compute = 0.5;  // link: time of a layer's load over that of its forward
 };
+
+// How many cases are run.
 enum class RankSize { kQuick, kFull };
 // Three models, each with two arenas and two links (full); or one model with one arena and two
 // links (quick).
 std::vector<RankLimits> RankCases(RankSize size);
 
+// Options of MeasurePlanRanks.
 struct RankOptions {
   MeasuredOptions measured;
   int64_t best = 5;   // number of plans predicted fastest

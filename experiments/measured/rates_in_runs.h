@@ -15,9 +15,11 @@ namespace horizon {
 
 // Measures the last part of a profile of device `host`. The rates of a profile are measured kernel
 // by kernel; here small training runs show what share of these rates operations reach in a run. The
-// runs have three shapes (in full: five), other ones than those of `validate`.
+// runs have three shapes (five in a full profile), which differ from those of `validate`.
 
+// How many shapes are run.
 enum class RunsDepth { kQuick, kFull };
+// Settings of MeasureRatesInRuns.
 struct RunsForProfile {
   Io& io;
   Clock& clock;

@@ -14,20 +14,24 @@ namespace horizon {
 // buffer depth, checkpoint interval K, sequence, arena, optimizer state and link limit, two of them
 // with the shapes of published models. Each run is predicted, then made.
 
+// How many cases are run.
 enum class ValidationSize { kQuick, kFull };
 // At least 12 cases (full), or four of them (quick).
 std::vector<MeasuredCase> ValidationCases(ValidationSize size, int64_t threads);
 
+// One case with its run.
 struct ValidationRow {
   std::string name;
   MeasuredRun run;
 };
 
+// Errors of the step time over all rows, as fractions.
 struct StepErrors {
   double median = 0;
   double worst = 0;
 };
 
+// All rows of a validation.
 struct Validation {
   std::vector<ValidationRow> rows;
   // The cases that need more memory than the process may use, each with the reason.

@@ -19,10 +19,11 @@ HtmlCell NumberCell(std::string text, CellTone tone = CellTone::kPlain);
 std::vector<HtmlCell> Header(std::initializer_list<std::string_view> texts,
                              std::initializer_list<std::string_view> numbers);
 
-// A figure with decimals by its size: "1792", "128.0", "3.56".
+// A figure as text, with as many decimals as suit its size: "1792", "128.0", "3.56".
 std::string FigureText(double value);
 
-// Good for what holds, a warning for what is close, bad for what misses; an error is a fraction.
+// The tone of a figure: good if it holds, a warning if it is close, bad if it misses. An error is a
+// fraction.
 CellTone ToneOf(Agreement agreement);
 CellTone ToneOf(double error);
 

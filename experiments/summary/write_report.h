@@ -18,6 +18,7 @@ namespace horizon {
 // results.json with everything, from which `horizon report` makes a page. Measured results add
 // NAME_measured.csv, NAME_measured.svg and measured.json.
 
+// A file of the report: its name and its whole text.
 struct ReportFile {
   std::string name;
   std::string text;

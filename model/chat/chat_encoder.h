@@ -46,7 +46,8 @@ class ChatEncoder {
   // token that the template writes after the answer; nothing if the template writes no such token.
   std::optional<int32_t> EndOfAnswer() const;
 
-  // A text that differs if anything differs that determines ids or masks, apart from the tokenizer.
+  // A text that identifies everything that determines ids and masks, apart from the tokenizer: two
+  // encoders that could give different results have different texts.
   std::string Identity() const;
 
   const ChatTemplate& chat() const { return chat_; }

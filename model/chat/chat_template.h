@@ -62,8 +62,8 @@ class ChatTemplate {
 
   // Whether a template uses the current date.
   bool uses_date() const;
-  // A text that differs if anything differs that determines the rendered text: templates, special
-  // tokens, arguments, and the time if uses_date().
+  // A text that identifies everything that determines the rendered text: templates, special tokens,
+  // arguments, and the time if uses_date().
   std::string Identity() const;
 
  private:

@@ -61,6 +61,7 @@ std::string TailOf(const TracedText& text);
 // Whether any text was written for a message.
 bool IsWritten(const TracedText& text, int32_t message);
 
+// The mask of one conversation.
 struct LossMask {
   std::vector<bool> trained;       // for each id
   std::optional<size_t> last_end;  // index of the last trained token that ends an answer

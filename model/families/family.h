@@ -34,6 +34,7 @@ std::string_view UsualTensorName(StageKind stage, TensorRole role);
 // post_attention_layernorm is the norm after attention, not the norm before feed-forward.
 std::string_view NormAfterTensorName(StageKind stage, TensorRole role);
 
+// One family: its model_type, how its config.json is read, and its names of tensors.
 struct Family {
   std::string_view model_type;  // the model_type of its config.json
   // Reads the keys of the file into the reader's spec. The first error stays in the reader

@@ -23,6 +23,7 @@ namespace horizon {
 using TensorSource = std::function<absl::Status(const TensorDeclaration& tensor, uint64_t offset,
                                                 std::span<std::byte> into)>;
 
+// Options of WriteModelFolder.
 struct ModelFolderOptions {
   // The most tensor data in one file. A tensor that would exceed it starts a new file; a tensor
   // that is larger by itself gets a file of its own.

@@ -17,6 +17,7 @@
 
 namespace horizon {
 
+// Options of SafetensorsWriter::Create.
 struct SafetensorsWriterOptions {
   SafetensorsMetadata metadata;  // not written if empty
   Bytes buffer = 4_MiB;          // small pieces are collected up to this size; at least 1

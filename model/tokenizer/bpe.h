@@ -16,6 +16,7 @@
 
 namespace horizon {
 
+// Settings of a Bpe, from the "model" of a tokenizer.json.
 struct BpeOptions {
   std::optional<int32_t> unknown_id;  // replaces characters that are not in the vocabulary
   bool fuses_unknown = false;         // a run of unknown characters becomes one token

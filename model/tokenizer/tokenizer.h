@@ -31,6 +31,7 @@ struct ByteRange {
   friend bool operator==(const ByteRange&, const ByteRange&) = default;
 };
 
+// Options of Tokenizer::Encode.
 struct EncodeOptions {
   AddedTokens added = AddedTokens::kAll;
   TextPosition position = TextPosition::kStart;

@@ -12,6 +12,7 @@
 
 namespace horizon {
 
+// Settings of a Unigram, from the "model" of a tokenizer.json.
 struct UnigramOptions {
   int32_t unknown_id = 0;      // replaces a run of characters that are in no piece
   bool byte_fallback = false;  // tries the tokens <0xNN> of their bytes first

@@ -37,8 +37,8 @@ std::vector<std::string> MachineNames();
 //      the file),
 //   2. a file or folder that exists,
 //   3. the name as people say it (machine_names.h): "RTX 4090", "nvidia a100 80gb".
-// InvalidArgument, with the names, if several machines are called so; NotFound, with the nearest
-// names and all names, if none is.
+// InvalidArgument, with the names, if the words fit several machines; NotFound, with the nearest
+// names and all names, if they fit none.
 absl::StatusOr<const MachineEntry*> FindTypedMachine(Io& io, std::string_view name_or_file);
 
 // Loads the machine of FindTypedMachine, or the profile in JSON that is named. Beside its errors,
@@ -46,7 +46,8 @@ absl::StatusOr<const MachineEntry*> FindTypedMachine(Io& io, std::string_view na
 // read.
 absl::StatusOr<HardwareProfile> LoadMachine(Io& io, std::string_view name_or_file);
 
-// What a user may change about a machine on the command line. Each value is above zero (CHECK).
+// The changes that a user may make to a machine on the command line. Each value is above zero
+// (CHECK).
 struct MachineOverrides {
   std::optional<Bytes> host_memory;
   std::optional<Bytes> device_memory;
@@ -58,7 +59,7 @@ struct MachineOverrides {
   std::string because = "given on the command line";  // the source of the changed figures
 };
 
-// "256 GiB of host memory, 3 cores"; empty where nothing is changed.
+// The changes as text: "256 GiB of host memory, 3 cores"; empty if nothing is changed.
 std::string OverridesText(const MachineOverrides& overrides);
 
 // The machine with these figures replaced. They are marked as assumed and "given on the command
@@ -76,8 +77,8 @@ HardwareProfile WithOverrides(HardwareProfile machine, const MachineOverrides& o
 // The first line of an answer, "rtx4090 (RTX 4090 with 24 GB ...)"; overrides are on a second line.
 std::string MachineHeading(const HardwareProfile& machine);
 
-// A machine of one's own: `base` with another name and the figures that `changes` replaces. Its
-// summary says from which machine it was made. It counts as not measured.
+// Makes a user's own machine: `base` with another name and with the figures that `changes`
+// replaces. Its summary names the machine that it was made from. It counts as not measured.
 HardwareProfile OwnMachine(const HardwareProfile& base, const MachineOverrides& changes,
                            const std::string& name);
 

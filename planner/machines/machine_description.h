@@ -25,6 +25,7 @@ namespace horizon {
 //    "host": {"platform": "desktop", "name": "...", "memory_bytes": ..., "sockets": 1,
 //             "cores": 16, "channels": 2, "transfers_per_second": 5200000000, "source": "..."}}
 
+// The data-sheet figures of a device.
 struct DescribedDevice {
   DeviceClass device_class = DeviceClass::kGeForce;
   std::string name;
@@ -34,6 +35,7 @@ struct DescribedDevice {
   Figure fp32_flops_per_second;
 };
 
+// The nominal figures of a link between host and device.
 struct DescribedLink {
   LinkKind kind = LinkKind::kPcie;
   int64_t generation = 0;                  // PCIe only
@@ -45,6 +47,7 @@ struct DescribedLink {
   std::string Text() const;                 // "PCIe 4 x16: 32 GB/s nominal"
 };
 
+// The data-sheet figures of a host.
 struct DescribedHost {
   PlatformClass platform = PlatformClass::kDesktop;
   std::string name;
@@ -59,6 +62,7 @@ struct DescribedHost {
   double dram_peak_bytes_per_second() const;
 };
 
+// The whole description of a machine.
 struct MachineDescription {
   std::string name;
   std::string summary;
@@ -69,7 +73,8 @@ struct MachineDescription {
   std::string planned_only;
 };
 
-// InvalidArgument with file, line and field for what is missing, unknown or out of range.
+// Reads a description. InvalidArgument with file, line and field if something is missing, unknown
+// or out of range.
 absl::StatusOr<MachineDescription> ReadMachineDescription(const Document& document);
 
 }  // namespace horizon

@@ -7,10 +7,10 @@
 
 namespace horizon {
 
-// Finds machines by what people call them: "4090", "RTX 4090" and "NVIDIA GeForce RTX 4090" are
-// rtx4090, "nvidia a100 80gb" is each A100 with 80 GB.
+// Finds machines by the names that people use for them: "4090", "RTX 4090" and "NVIDIA GeForce RTX
+// 4090" are rtx4090, "nvidia a100 80gb" is each A100 with 80 GB.
 
-// What a machine is called.
+// The names of a machine.
 struct NamedMachine {
   std::string name;         // in the catalog: "rtx4090"
   std::string device;       // as its driver says: "NVIDIA GeForce RTX 4090"

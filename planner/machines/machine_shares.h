@@ -8,15 +8,16 @@
 
 namespace horizon {
 
-// The one table that says how much of its data sheet hardware reaches, by class. A machine of the
-// catalog states data-sheet figures only (machine_description.h); its rates are these shares of
-// them (derive_profile.h). For example an A100 is listed with 312 TFLOPS, and its class reaches
+// The table of the shares of their data-sheet figures that the classes of hardware reach. A machine
+// of the catalog states data-sheet figures only (machine_description.h); its rates are these shares
+// of them (derive_profile.h). For example an A100 is listed with 312 TFLOPS, and its class reaches
 // 0.7 of that, so its GEMM curve ends at 218 TFLOPS.
 //
 // Shares come from measurements that other people published, each with its source. They describe
-// the hardware, not one program: what only the published Python system loses stays with its
+// the hardware and not one program: losses that only the published Python system has belong to its
 // strategy (planner/profile/calibration.h).
 
+// The class of a device: devices of one class reach the same shares.
 enum class DeviceClass {
   kGeForce,
   kWorkstation,
@@ -33,18 +34,21 @@ enum class DeviceClass {
 };
 std::span<const EnumWord<DeviceClass>> WordsOf(DeviceClass);
 
-// How the host and its memory are built.
+// The class of a host: how its processors and its memory are built.
 enum class PlatformClass { kDesktop, kServer, kGrace, kSoc };
 std::span<const EnumWord<PlatformClass>> WordsOf(PlatformClass);
 
+// The kind of link between host and device.
 enum class LinkKind { kPcie, kNvlinkC2c, kUnified, kMemcpy };
 std::span<const EnumWord<LinkKind>> WordsOf(LinkKind);
 
+// A share of a data-sheet figure, with its source.
 struct Share {
   double value = 0;
   std::string_view source;
 };
 
+// The shares that a device class reaches.
 struct DeviceShares {
   Share bf16;    // of the listed dense bf16 rate with fp32 sums, by the largest products
   Share fp32;    // of the listed fp32 rate
@@ -52,6 +56,7 @@ struct DeviceShares {
 };
 const DeviceShares& SharesOf(DeviceClass);
 
+// The shares that a class of host reaches.
 struct PlatformShares {
   Share dram;                          // of the peak of all channels, by all cores
   double thread_bytes_per_second = 0;  // of one thread, as far as the memory carries it
@@ -59,6 +64,7 @@ struct PlatformShares {
 };
 const PlatformShares& SharesOf(PlatformClass);
 
+// The shares that a kind of link reaches.
 struct LinkShares {
   Share in;        // of the nominal rate of one direction, by large pinned copies to the device
   Share out;       // to the host
@@ -67,11 +73,14 @@ struct LinkShares {
 };
 const LinkShares& SharesOf(LinkKind);
 
-// The share that smaller sizes reach of the largest, as (size, share), sizes ascending.
+// The share of the largest size's rate that smaller sizes reach, as (size, share), with ascending
+// sizes.
 struct SizeShare {
   double size = 0;
   double share = 0;
 };
+
+// The shares of all sizes, with their source.
 struct SizeShares {
   std::vector<SizeShare> shares;
   std::string_view source;
@@ -80,7 +89,7 @@ SizeShares GemmShares(DeviceClass);       // by the smallest dimension of a prod
 SizeShares AttentionShares(DeviceClass);  // by sequence length, of the largest GEMM's rate
 SizeShares CopyShares(LinkKind);          // by the bytes of a copy
 
-// Of what DRAM carries.
+// AdamW's share of the rate that DRAM carries.
 inline constexpr double kAdamShare = 0.75;
 inline constexpr double kPackShare = 0.4;
 

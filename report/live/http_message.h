@@ -20,11 +20,13 @@ struct HttpRequest {
   std::string_view Field(std::string_view name) const;
 };
 
+// Whether an answer ends or goes on.
 enum class AnswerKind {
   kWhole,   // `body` is the whole body
   kEvents,  // `body` begins a stream of server-sent events, which lasts until the client leaves
 };
 
+// An answer to a request.
 struct HttpAnswer {
   AnswerKind kind = AnswerKind::kWhole;
   int status = 200;

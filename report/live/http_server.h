@@ -17,6 +17,7 @@ namespace horizon {
 // (Boost.Asio and Boost.Beast). A connection serves one request and is then closed, unless the
 // answer is a stream of events. Request bodies are never read.
 
+// An address to listen on.
 struct BindAddress {
   std::string text;       // "127.0.0.1", "::1"
   std::string in_url;     // "127.0.0.1", "[::1]"

@@ -24,6 +24,7 @@ struct AccessRules {
 // Everything that is served; all other targets are 404.
 enum class LiveResource { kPage, kData, kEvents };
 
+// How a request is to be answered.
 struct Verdict {
   int status = 200;  // with any other status only `refusal` is served
   LiveResource resource = LiveResource::kPage;

@@ -11,6 +11,7 @@ namespace horizon {
 
 // Draws a run on one screen of a terminal (`horizon top`).
 
+// The size of the screen.
 struct FrameSize {
   int columns = 80;  // at least 1; longer lines are cut
   int rows = 0;      // largest number of lines, which the curves fill; 0: no limit

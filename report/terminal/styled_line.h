@@ -12,6 +12,7 @@ struct FrameStyle {
   bool colour = false;  // escape sequences for colours
 };
 
+// The meaning of a piece of text, which decides its colour and weight.
 enum class Tone { kPlain, kStrong, kDim, kGood, kWarning, kBad, kPredicted, kMeasured };
 
 // A line made of pieces of text, each with a tone. Wide characters take two columns (ColumnsOf).

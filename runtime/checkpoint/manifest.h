@@ -20,7 +20,8 @@ namespace horizon {
 
 // manifest.json describes what a checkpoint is and holds. A folder without a valid one is not a
 // checkpoint. Version 2 added `frozen`; in version 1 every tensor was trained. Version 3 added the
-// counter of trained tokens and, to the job, what tells how a run was extended.
+// counter of trained tokens and, in the job, the step at which an extended run began its
+// learning-rate schedule (schedule_start).
 
 inline constexpr int64_t kManifestVersion = 3;
 inline constexpr Bytes kMaxManifest = 128_MiB;

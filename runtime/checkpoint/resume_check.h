@@ -10,8 +10,8 @@
 
 namespace horizon {
 
-// What the user asked of a run that resumes, to be compared with what the checkpoint was saved
-// with.
+// The settings that the user gave for a run that resumes, to be compared with those that the
+// checkpoint was saved with.
 struct AskedRun {
   const TrainingJob& job;
   std::string_view model_fingerprint;

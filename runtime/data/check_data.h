@@ -9,7 +9,7 @@
 
 namespace horizon {
 
-// What a run would train on.
+// The data that a run would train on, for `horizon data check`.
 struct DataCheck {
   TokenisedFiles files;
   int64_t packed_rows = 0;  // rows of the samples, packed in windows in the files' order

@@ -7,7 +7,7 @@
 
 namespace horizon {
 
-// What became of the records of data files.
+// Counts of the records in data files and of the samples that were made from them.
 struct DataStatistics {
   int64_t records = 0;         // valid records: conversations, documents, tokenised samples
   int64_t bad_lines = 0;       // malformed records that were skipped

@@ -26,8 +26,8 @@ class PackedSource final : public TokenSource {
     bool packing = true;  // several samples in a row; false: one row for each sample
     bool shuffle = true;  // false: samples and windows come in the cache's order
     int64_t seed = 0;
-    // The data ends after so many epochs, 1 for evaluation: what follows are rows of padding,
-    // without labels. 0: it never ends.
+    // The number of epochs after which the data ends (1 for evaluation); then rows of padding
+    // without labels follow. 0: the data never ends.
     int64_t epochs = 0;
   };
   static constexpr int64_t kWindow = 1024;
@@ -43,7 +43,7 @@ class PackedSource final : public TokenSource {
   // The position's index is 1024 times the window's number plus the row within the window. A window
   // has at most 1024 rows and often fewer, so not every index is a position.
   DataPosition position() const override { return position_; }
-  // By samples, not by rows.
+  // Counts samples, not rows.
   double passes() const override;
   // Reads the places of one window, because they determine its rows.
   absl::Status Seek(DataPosition position) override;
@@ -53,10 +53,10 @@ class PackedSource final : public TokenSource {
   int64_t samples() const { return mix_.count(); }  // of an epoch
   int64_t sequence() const { return caches_.front()->sequence(); }
 
-  // Counts the rows from `begin`, a position of this data, to the end of the epoch before `epochs`
-  // (CountRows({}, 3): of three epochs). It packs every window as Fill does, and reads no tokens:
-  // about a second for a million samples. It needs memory for one window and does not move the
-  // position. Errors are TokenCache::PlaceOf's.
+  // Counts the rows from `begin`, a position of this data, until `epochs` epochs are complete:
+  // CountRows({}, 3) counts the rows of three epochs. It packs every window as Fill does, and reads
+  // no tokens: about a second for a million samples. It needs memory for one window and does not
+  // move the position. Errors are TokenCache::PlaceOf's.
   absl::StatusOr<int64_t> CountRows(DataPosition begin, int64_t epochs) const;
 
  private:

@@ -10,15 +10,15 @@
 namespace horizon {
 
 // The order in which the samples of one or several sources of data are trained on, epoch after
-// epoch: which sample stands at a place is computed from (seed, epoch, place) alone, so that a run
-// can go on anywhere without a memory of what it has seen.
+// epoch. The sample at a place is a function of (seed, epoch, place) alone, so a run can resume
+// anywhere without remembering the samples that it has seen.
 //
 // An epoch has as many samples as the sources together. Without weights it has each of them once:
 // the places are one random permutation of all samples. With weights it draws from each source in
-// proportion to its weight. Of two sources of 1,000 samples each and weights 1 and 3,
-// an epoch draws 500 of the first and 1,500 of the second, in one random order; a source goes
-// through its own samples in permutations of its own, so that none comes again before all others
-// have come. A pure value; any thread.
+// proportion to its weight. For example, from two sources of 1,000 samples each with the weights 1
+// and 3, an epoch draws 500 samples of the first and 1,500 of the second, in one random order. Each
+// source goes through its own samples in its own permutations, so no sample comes again before all
+// others of its source have come. A pure value; any thread.
 class SampleMix {
  public:
   // The samples of one source, and how often it is drawn.

@@ -35,7 +35,7 @@ class TokenSource {
   // position is where the next Fill starts. Seek returns to a saved position, after which the same
   // rows follow; InvalidArgument for a position that the data does not have.
   virtual DataPosition position() const = 0;
-  // How often the data was gone through before that position: 1.5 in the middle of the second pass.
+  // The number of passes over the data before that position: 1.5 in the middle of the second pass.
   virtual double passes() const = 0;
   virtual absl::Status Seek(DataPosition position) = 0;
 };

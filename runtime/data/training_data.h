@@ -24,7 +24,7 @@ struct DataSource {
   double weight = 0;  // SampleMix::Part; 0: none
 };
 
-// What a run trains on and how its rows are made.
+// The data that a run trains on, and how its rows are made.
 struct DataOptions {
   DataFiles files;
   // Where this is not empty, training reads these in place of files.paths.
@@ -50,7 +50,7 @@ struct DataListener {
   std::function<void(std::string_view)> warning;
 };
 
-// What a run has of one of its sources.
+// The samples that a run has of one of its sources.
 struct SourceShare {
   std::string name;
   int64_t samples = 0;  // to train on, without those held out

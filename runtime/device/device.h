@@ -70,6 +70,7 @@ struct StreamOptions {
   DeviceContext* device_context = nullptr;
 };
 
+// A direction of the link between host and device.
 enum class LinkDirection { kToDevice, kToHost };
 
 // A range of device memory that a kernel reads, writes, or both.

@@ -19,14 +19,15 @@ std::string FileVersionRecord(double unix_seconds);
 // and goes on from a checkpoint shows each step once.
 std::string SessionStartRecord(double unix_seconds, int64_t step);
 
+// One value of a step, for ScalarsRecord.
 struct Scalar {
   std::string_view tag;  // "train/loss"
   double value = 0;      // stored as a float; may be NaN or infinite
-  // Whether this file has no value of this tag yet. The first says that the tag belongs to
-  // TensorBoard's scalars page.
+  // Whether this is the first value of its tag in the file. The first value tells TensorBoard to
+  // show the tag on its page of scalars.
   bool first = false;
 };
-// The values of one step, which are in the file together or not at all.
+// The values of one step, as one record: the file has all of them or none.
 std::string ScalarsRecord(double unix_seconds, int64_t step, std::span<const Scalar> scalars);
 
 // Wraps `data` as a TFRecord: its length, the masked CRC-32C of the length, the data, and the

@@ -14,8 +14,9 @@ inline constexpr std::string_view kEventFilePrefix = "events.out.tfevents.";
 // tags that Hugging Face's Trainer uses: train/loss, train/grad_norm, train/learning_rate,
 // eval/loss. The file is created with the first figure. It begins with SessionLog::START at
 // `place.first_step` (SessionStartRecord); an evaluation of the step before that belongs to the
-// earlier files. <seconds> is now, or later if the folder has a file that is: readers take the
-// files by their names, and the newest must come last even after the system's clock was set back.
+// earlier files. <seconds> is the present time, or one second after the newest such file in the
+// folder if that is later (the system's clock was set back): readers order the files by name, and
+// the newest must come last.
 std::unique_ptr<MetricsSink> MakeTensorboardSink(const MetricsPlace& place);
 
 }  // namespace horizon

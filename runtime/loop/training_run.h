@@ -121,12 +121,12 @@ struct RunSummary {
 };
 
 // Trains the steps of the trainer's job from `first_step` on, and writes metrics.jsonl (a line per
-// step), eval.jsonl (a line per evaluation) and what else `metrics` asks for; while the disk takes
-// nothing, these figures are kept in memory (AppendFile). Afterwards the store holds the state
-// after the last step, whether it could be saved or not. An error means that this state is not
-// complete, or that a save that must succeed has failed. Where the state is on the host,
+// step), eval.jsonl (a line per evaluation) and the other formats in `metrics`. While nothing can
+// be written to the disk, these figures are kept in memory (AppendFile). Afterwards the store holds
+// the state after the last step, whether it could be saved or not. An error means that this state
+// is not complete, or that a save that must succeed has failed. Where the state is on the host,
 // checkpoints are written while steps run; otherwise, and for evaluations, the steps pause
-// meanwhile. When something is done never changes a number.
+// meanwhile. The moments of saves and evaluations never change a number.
 absl::StatusOr<RunSummary> RunTrainingLoop(const TrainingRun& run);
 
 }  // namespace horizon

@@ -19,8 +19,7 @@ struct ComputeItem {
   OperationKind kind = OperationKind::kForward;
   int32_t chunk = -1;  // -1: kNextBatch, and an embedding that stays on the host
   int32_t micro_batch = 0;
-  // The loss chunk. Of kRecompute in ReferenceOrder: 0 for the first and 1 for the second
-  // recompute.
+  // The loss chunk; for kRecompute in ReferenceOrder, 0 in the first and 1 in the second recompute.
   int32_t part = -1;
 
   // Whether the weights of `chunk` must be on the device.

@@ -14,12 +14,14 @@ namespace horizon {
 // of one schedule. It compares durations, not start times: an operation that takes too long makes
 // all later operations of its lane late, although only that one was predicted wrongly.
 
+// A predicted and a measured duration.
 struct Compared {
   double predicted = 0;  // seconds
   double measured = 0;
   double difference() const { return measured - predicted; }
 };
 
+// The sum over all operations of one lane.
 struct LaneComparison {
   Lane lane = Lane::kCompute;
   int64_t operations = 0;
@@ -34,6 +36,7 @@ struct KindComparison {
   Compared seconds;
 };
 
+// One operation of the step.
 struct OperationComparison {
   OperationId operation = 0;
   std::string name;  // "backward attention_3..feed_forward_4, micro-batch 0"
@@ -41,6 +44,7 @@ struct OperationComparison {
   Compared seconds;
 };
 
+// The comparison by lane, by kind and by operation.
 struct TimelineComparison {
   std::vector<LaneComparison> lanes;        // lanes that have operations
   std::vector<KindComparison> kinds;        // largest difference (in either direction) first

@@ -12,6 +12,7 @@ namespace horizon {
 // A Timeline says when each operation of some steps ran, or would run. The runtime measures
 // timelines and the simulator predicts them; the same code compares, draws and writes both.
 
+// When one operation of one step ran.
 struct TimelineEntry {
   int32_t step = 0;  // index in Timeline::steps
   OperationId operation = 0;
@@ -21,8 +22,10 @@ struct TimelineEntry {
   Bytes bytes;
 };
 
+// Which phase of a schedule a step of a timeline executes.
 enum class StepKind : uint8_t { kFirst, kSteady, kDrain };
 
+// The steps of a timeline and the times of their operations.
 struct Timeline {
   std::vector<StepKind> steps;
   std::vector<TimelineEntry> entries;  // grouped by step, in the order of the schedule

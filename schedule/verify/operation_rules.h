@@ -42,8 +42,9 @@ class OperationRules : private OperationView {
   void CheckEmbedding();
   void CheckLoad();
   void CheckCache();
-  // What forward and backward of a layer need beside weights and hidden states. A shard reads the
-  // arrays that the `done` shards before it left in the workspace, and passes them on.
+  // Checks the memory that forward and backward of a layer need besides weights and hidden states.
+  // A shard reads the arrays that the `done` shards before it left in the workspace, and passes
+  // them on.
   void CheckLayerMemory(ContentKind handed_on, int32_t done);
   void CheckForward();
   void CheckAnchor();
@@ -54,8 +55,8 @@ class OperationRules : private OperationView {
   // operation_rules_gradients.cc
   void CheckGradientWritten();
   void CheckOffload();
-  // Which gradient slabs the gradient is copied to: only `horizon` moves embedding and head like
-  // layers.
+  // The kind of gradient slab that the gradient is copied to: only `horizon` moves embedding and
+  // head like layers.
   BufferKind GradientSlabKind() const;
   // A contribution is added to the sum so far, and the count of the sum grows by it.
   void CheckContribution();

@@ -43,6 +43,7 @@ struct DeviceFactory {
   bool device_time_is_clock_time = true;
 };
 
+// One check of the suite.
 struct ConformanceCheck {
   std::string_view name;  // what holds, in one word: CancelEndsAllWork
   // Runs the check and adds a finding for everything that does not hold. It destroys all devices

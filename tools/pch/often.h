@@ -1,4 +1,5 @@
-// What nearly every source includes, parsed once (see precompiled_header.bzl).
+// The precompiled header: headers that nearly every source file includes, parsed once (see
+// precompiled_header.bzl).
 #include <algorithm>
 #include <chrono>
 #include <cstdint>

@@ -1,4 +1,5 @@
-// What nearly every test includes, parsed once (see precompiled_header.bzl).
+// The precompiled header of the tests: headers that nearly every test includes, parsed once (see
+// precompiled_header.bzl).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

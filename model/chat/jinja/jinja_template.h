@@ -20,6 +20,7 @@ struct JinjaLimits {
   Bytes output = 64_MiB;       // size of the rendered text, and of any single string
 };
 
+// Settings of a rendering.
 struct JinjaOptions {
   JinjaLimits limits;
   // Implements strftime_now(format). If it is empty, the function is undefined.

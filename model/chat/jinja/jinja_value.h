@@ -134,6 +134,7 @@ class JinjaValue {
 // The variables that a template is rendered with.
 using JinjaVariables = std::map<std::string, JinjaValue, std::less<>>;
 
+// The payload of a list, tuple, range, view or iterator.
 struct JinjaSequence {
   std::vector<JinjaValue> items;
   // The Python type of a view or iterator, such as "dict_items"; "group" for the tuples that
@@ -149,6 +150,7 @@ struct JinjaSequence {
   JinjaMemoryCharge charge;
 };
 
+// The payload of a dict.
 struct JinjaDict {
   JinjaValue::Entries entries;  // keys are unique
   int32_t message = -1;

@@ -12,6 +12,7 @@ namespace horizon {
 
 // The nodes of the syntax tree of a template, which JinjaParser builds.
 
+// The unary and binary operators and comparisons.
 enum class JinjaOperator : uint8_t {
   kAdd,
   kSubtract,
@@ -35,6 +36,7 @@ enum class JinjaOperator : uint8_t {
 struct JinjaExpression;
 using JinjaExpressionPtr = std::unique_ptr<JinjaExpression>;
 
+// The arguments of a call, before they are evaluated.
 struct JinjaCallArguments {
   std::vector<JinjaExpressionPtr> positional;
   std::vector<std::pair<std::string, JinjaExpressionPtr>> named;
@@ -42,6 +44,7 @@ struct JinjaCallArguments {
   JinjaExpressionPtr more_named;       // **kwargs, or null
 };
 
+// An expression. The comments say what `children` holds for each kind.
 struct JinjaExpression {
   enum class Kind : uint8_t {
     kConstant,
@@ -87,6 +90,7 @@ struct JinjaSignature {
   bool takes_positional = false;  // the body uses `varargs`
 };
 
+// A statement. The comments say which members each kind uses.
 struct JinjaStatement {
   enum class Kind : uint8_t {
     kOutput,       // expressions
