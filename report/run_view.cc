@@ -224,14 +224,14 @@ class RunFolderReader {
 };
 
 void AddWork(const RunView& view, RunOutcome& outcome) {
-  if (!view.timelines.has_value() || view.timelines->median_ns.empty()) return;
+  if (!view.timelines.has_value() || view.timelines->mean_ns.empty()) return;
   const OperationTimes& predicted = view.timelines->predicted;
   StepDurations durations(predicted.start_ns.size());
   for (size_t i = 0; i < durations.size(); ++i) {
     durations[i] = predicted.end_ns[i] - predicted.start_ns[i];
   }
   const TimelineComparison compared =
-      CompareDurations(view.schedule, durations, view.timelines->median_ns);
+      CompareDurations(view.schedule, durations, view.timelines->mean_ns);
   const auto work = [](std::string_view name, Lane lane, int64_t operations,
                        const Compared& seconds) {
     return ComparedWork{.name = std::string(name),
@@ -303,7 +303,7 @@ std::optional<RunOutcome> OutcomeSoFar(const RunView& view) {
   for (const StepMetrics& line : lines) seconds.push_back(line.step_time.value);
   // The first also starts things.
   if (seconds.size() > 1) seconds.erase(seconds.begin());
-  const double step_seconds = Median(std::move(seconds));
+  const double step_seconds = MeanWithoutOutliers(seconds);
   const auto tokens = static_cast<double>(lines.back().tokens);
   RunOutcome outcome{.steps = view.steps_done,
                      .first_loss = lines.front().loss,

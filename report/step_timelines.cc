@@ -141,7 +141,7 @@ std::string WriteTimelines(const StepTimelines& timelines) {
   for (const AwaitedOperation& awaited : timelines.awaited) json.Integer(CodeOf(awaited));
   json.EndArray();
   WriteTimes("measured", timelines.measured, json);
-  WriteNumbers("median_ns", timelines.median_ns, json);
+  WriteNumbers("mean_ns", timelines.mean_ns, json);
   json.EndObject();
   return std::move(json).Finish() + "\n";
 }
@@ -162,7 +162,10 @@ absl::StatusOr<StepTimelines> ReadTimelines(const std::string& file, std::string
   ReadNumbers(fields, "awaited", operations, -1 - operations, operations - 1, codes);
   const int64_t measured = timelines.step > 0 ? operations : 0;
   RETURN_IF_ERROR(ReadTimes(document, fields, "measured", measured, timelines.measured));
-  ReadNumbers(fields, "median_ns", measured, 0, kMostNanoseconds, timelines.median_ns);
+  // Earlier versions wrote medians.
+  const std::string_view mean =
+      document.root.Find("median_ns") != nullptr ? "median_ns" : "mean_ns";
+  ReadNumbers(fields, mean, measured, 0, kMostNanoseconds, timelines.mean_ns);
   RETURN_IF_ERROR(fields.Finish());
   for (const int64_t code : codes) timelines.awaited.push_back(AwaitedOf(code));
   return timelines;

@@ -39,7 +39,7 @@ struct StepTimelines {
   std::vector<AwaitedOperation> awaited;  // in the prediction
   int64_t step = 0;                       // number of the measured step; 0: none yet
   OperationTimes measured;                // of that step; empty: none yet
-  StepDurations median_ns;                // over the last steady steps; empty: none yet
+  StepDurations mean_ns;                  // over the last steady steps; empty: none yet
 
   int64_t operations() const { return static_cast<int64_t>(predicted.start_ns.size()); }
   friend bool operator==(const StepTimelines&, const StepTimelines&) = default;

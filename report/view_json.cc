@@ -217,7 +217,7 @@ class ViewWriter {
       const double seconds = outcome_.has_value() ? outcome_->step_seconds.measured
                                                   : view_.prediction.prediction.step_seconds;
       WriteTimes(timelines.measured, MeasuredWaits(timelines.measured), seconds);
-      WriteNumbers("median_ns", timelines.median_ns, json_);
+      WriteNumbers("mean_ns", timelines.mean_ns, json_);
       json_.EndObject();
     }
     json_.EndObject();

@@ -132,7 +132,7 @@ class CalibrateCommand : public Command {
 
  private:
   static absl::Status CheckRun(const RunView& view, const HardwareProfile& base) {
-    if (!view.timelines.has_value() || view.timelines->median_ns.empty() ||
+    if (!view.timelines.has_value() || view.timelines->mean_ns.empty() ||
         !OutcomeSoFar(view).has_value()) {
       return absl::FailedPreconditionError(StrCat(
           view.folder, " says nothing of how long operations take: train two steps or more"));
@@ -162,7 +162,7 @@ class CalibrateCommand : public Command {
                       .schedule = view.schedule,
                       .machine = view.machine,
                       .software = view.prediction.software,
-                      .durations = view.timelines->median_ns,
+                      .durations = view.timelines->mean_ns,
                       .step_seconds = OutcomeSoFar(view)->step_seconds.measured});
       if (view.outcome.has_value() && view.outcome->speed_change.has_value()) {
         const SpeedChange& change = *view.outcome->speed_change;

@@ -75,6 +75,9 @@ class ValidateCommand : public Command {
                                   .steps = steps_.value_or(ranks_   ? 5
                                                            : quick_ ? 15
                                                                     : 40),
+                                  .burst_time = Seconds{ranks_   ? 0
+                                                        : quick_ ? 1
+                                                                 : 2.0},
                                   .speed_time = Seconds{ranks_ ? 0.5 : 1.2}};
     if (ranks_) return CompareRanks(context, options);
     std::vector<MeasuredCase> cases = ValidationCases(

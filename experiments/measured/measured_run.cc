@@ -55,18 +55,8 @@ double MedianOver(const std::vector<MeasuredBurst>& bursts, Of of) {
   return Median(std::move(values));
 }
 
-MachineSpeed Mean(std::span<const MachineSpeed> speeds) {
-  MachineSpeed sum{.gemm = 0, .memory = 0};
-  for (const MachineSpeed& speed : speeds) {
-    sum.gemm += speed.gemm;
-    sum.memory += speed.memory;
-  }
-  const auto count = static_cast<double>(speeds.size());
-  return {.gemm = sum.gemm / count, .memory = sum.memory / count};
-}
 MachineSpeed Mean(const MachineSpeed& a, const MachineSpeed& b) {
-  const MachineSpeed both[] = {a, b};
-  return Mean(both);
+  return {.gemm = (a.gemm + b.gemm) / 2, .memory = (a.memory + b.memory) / 2};
 }
 
 // What a case is predicted to take, at any speed of a machine.
@@ -141,7 +131,7 @@ MeasuredBurst CompareBurst(const Predictor& predictor, const MeasuredOptions& op
                       .after = after,
                       .predicted = predictor.SecondsAt(schedule, recent),
                       .predicted_during = predictor.SecondsAt(schedule, Mean(speeds.back(), after)),
-                      .measured = Median(std::move(seconds))};
+                      .measured = MeanWithoutOutliers(seconds)};
   if (options.other != nullptr) {
     const Predictor other{predictor.wanted, *options.other, predictor.software};
     burst.predicted_by_other =
@@ -150,16 +140,24 @@ MeasuredBurst CompareBurst(const Predictor& predictor, const MeasuredOptions& op
   return burst;
 }
 
+// Steps of a burst that takes `step_seconds` each.
+int64_t StepsOfBurst(const MeasuredCase& wanted, const MeasuredOptions& options,
+                     double step_seconds) {
+  const double lasting = 1 + options.burst_time.value / step_seconds;
+  return std::max(wanted.burst_steps,
+                  static_cast<int64_t>(std::min(lasting, static_cast<double>(kMostBurstSteps))));
+}
+
 // All steps, in bursts; adds to `run` what each shows.
 absl::Status MakeBursts(Trainer& trainer, const Predictor& predictor,
                         const MeasuredOptions& options, const MachineSpeed& first_speed,
                         MeasuredRun& run) {
   std::vector<MachineSpeed> speeds = {first_speed};
-  const int64_t burst = predictor.wanted.burst_steps;
+  const int64_t burst = StepsOfBurst(predictor.wanted, options, run.usual_step_seconds);
   const int64_t steps = burst == kBurstSteps
                             ? options.steps
                             : burst * std::max<int64_t>(1, options.steps / kBurstSteps);
-  MedianDurations durations(static_cast<size_t>(steps));
+  MeanDurations durations(static_cast<size_t>(steps));
   for (int64_t first = 1, last = 0; first <= steps; first = last + 1) {
     // Steps that do not fill a burst are made with the last one.
     const int64_t left = steps - first + 1;
@@ -176,7 +174,8 @@ absl::Status MakeBursts(Trainer& trainer, const Predictor& predictor,
         CompareBurst(predictor, options, trainer.schedule(), speeds, now, std::move(made.seconds)));
     speeds.push_back(now);
   }
-  run.durations = durations.Median();
+  run.durations = durations.Mean();
+  run.expected_speed = ExpectSpeed(options.profile, speeds, options.speed_time);
   return absl::OkStatus();
 }
 
@@ -204,12 +203,6 @@ double MeasuredRun::error_during() const {
              bursts,
              [](const MeasuredBurst& burst) { return burst.measured / burst.predicted_during; }) -
          1;
-}
-MachineSpeed MeasuredRun::mean_speed() const {
-  std::vector<MachineSpeed> speeds;
-  speeds.reserve(bursts.size());
-  for (const MeasuredBurst& burst : bursts) speeds.push_back(Mean(burst.before, burst.after));
-  return Mean(speeds);
 }
 double MeasuredRun::drift() const {
   double furthest = 0;

@@ -22,6 +22,7 @@
 namespace horizon {
 
 inline constexpr int64_t kBurstSteps = 5;
+inline constexpr int64_t kMostBurstSteps = 100;  // more than burst_steps for short steps
 inline constexpr size_t kRecentSpeeds = 3;
 
 // Makes a short training run in order to compare its measured times and memory with the prediction:
@@ -46,6 +47,9 @@ struct MeasuredOptions {
   // Number of steps, at least 2, of a case with bursts of kBurstSteps; the other cases make as many
   // bursts. The first step of a burst is not measured.
   int64_t steps = 15;
+  // How long a burst takes at least, without its first step. A machine that is shared is held up
+  // for moments, some of them every half second: a burst should contain its share of them.
+  Seconds burst_time;
   // How long each measurement of the machine's speed takes. The speed is measured before each burst
   // and after the last; the first measurement takes twice as long.
   Seconds speed_time{1.2};
@@ -61,7 +65,7 @@ struct MeasuredBurst {
   double predicted = 0;
   double predicted_during = 0;    // at the mean of both speeds, which is known only afterwards
   double predicted_by_other = 0;  // as `predicted`, from the other profile
-  double measured = 0;            // median over the steps after the first
+  double measured = 0;            // mean over the steps after the first, without outliers
 };
 
 // The predicted and measured values of a run.
@@ -77,9 +81,11 @@ struct MeasuredRun {
   Bytes d2h_bytes;
   Schedule schedule;
   Software software;        // the predictions were made with it
-  StepDurations durations;  // medians over the measured steps
+  StepDurations durations;  // means over the measured steps
   TimelineComparison operations;
   std::vector<double> losses;
+  // Of the machine over all bursts, as all measurements of it make one expect (ExpectSpeed).
+  MachineSpeed expected_speed;
 
   // Medians over the bursts: the step time predicted before the burst, the measured one, and the
   // error, measured / predicted - 1.
@@ -94,7 +100,6 @@ struct MeasuredRun {
   double step_at_usual_speed() const { return usual_step_seconds * (1 + error_during()); }
   // The largest relative change of the GEMM speed within a burst.
   double drift() const;
-  MachineSpeed mean_speed() const;  // over the bursts
 };
 
 // Makes and measures the run. ResourceExhausted if it needs more memory than the process may use;

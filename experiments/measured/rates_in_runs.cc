@@ -50,8 +50,9 @@ absl::StatusOr<Refit> MeasureRatesInRuns(const HardwareProfile& profile,
                                         .clock = runs.clock,
                                         .profile = alone,
                                         .steps = quick ? kBurstSteps : 4 * kBurstSteps,
+                                        .burst_time = quick ? Seconds{0.6} : Seconds{1.5},
                                         .speed_time = quick ? Seconds{0.4} : Seconds{0.8}}));
-    machines.push_back(AtSpeed(alone, made.back().mean_speed()));
+    machines.push_back(AtSpeed(alone, made.back().expected_speed));
     if (runs.on_run) runs.on_run(static_cast<int64_t>(made.size()), total);
   }
   std::vector<RunEvidence> evidence;

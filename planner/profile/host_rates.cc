@@ -361,7 +361,7 @@ absl::Status HostRateProber::MeasureHead(DeviceProfile& device) {
         std::min({static_cast<int64_t>(kMostHeadFlops * static_cast<double>(cores_) / tile_flops),
                   tiles_in(third_ - count * token_bytes, token_bytes),
                   tiles_in(third_ - count * sizeof(TokenSums), count * sizeof(float))});
-    // As many for each core, as nearly in a large vocabulary.
+    // The same number for each core, so that none waits for another.
     const int64_t tiles = most < cores_ ? most : most / cores_ * cores_;
     if (tiles < 1) break;
     const int64_t rows = tiles * kVocabularyTileRows;

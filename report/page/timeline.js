@@ -266,8 +266,8 @@ class TimelineChart {
       ['waited for', awaited < 0 ? 'its lane' : operations.name[awaited] +
           ` (${laneName(lanes[operations.lane[awaited]])}${before ? ', previous step' : ''})`],
     ];
-    if (this.data.measured && half > 0 && this.data.measured.median_ns.length > 0) {
-      facts.push(['median', seconds(this.data.measured.median_ns[operation] * 1e-9)]);
+    if (this.data.measured && half > 0 && this.data.measured.mean_ns.length > 0) {
+      facts.push(['mean', seconds(this.data.measured.mean_ns[operation] * 1e-9)]);
     }
     return facts;
   }

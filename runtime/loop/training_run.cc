@@ -73,9 +73,9 @@ class TrainingLoop {
     metrics_->Close();
     // The first step also fills pages and caches, so it does not count.
     const std::vector<double>& seconds = seconds_.values();
-    summary_.step_seconds = Median(
+    summary_.step_seconds = MeanWithoutOutliers(
         seconds.size() > 1 ? std::vector<double>(seconds.begin() + 1, seconds.end()) : seconds);
-    if (!durations_.empty()) summary_.durations = durations_.Median();
+    if (!durations_.empty()) summary_.durations = durations_.Mean();
     return summary_;
   }
 
@@ -328,7 +328,7 @@ class TrainingLoop {
   Place places_[2];
   RunSummary summary_;
   EvenSample seconds_{kSecondsToKeep};
-  MedianDurations durations_{StepsToKeep()};
+  MeanDurations durations_{StepsToKeep()};
   std::unique_ptr<MetricsSink> metrics_;
   int64_t last_evaluation_ = 0;  // the last step whose evaluation was written before a resume
   Timeline steady_;              // the last steady step's

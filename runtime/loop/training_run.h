@@ -42,7 +42,7 @@ struct StepProgress {
 struct MeasuredStep {
   int64_t step = 0;
   const Timeline& timeline;          // of that step only
-  const MedianDurations& durations;  // of the last steady steps, including this one
+  const MeanDurations& durations;  // of the last steady steps, including this one
   bool last = false;                 // this is the last call: the run has ended
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/check.h"
+#include "common/statistics.h"
 
 namespace horizon {
 namespace {
@@ -85,7 +86,7 @@ TimelineComparison CompareDurations(const Schedule& schedule, const StepDuration
   return comparison;
 }
 
-void MedianDurations::Add(StepDurations durations) {
+void MeanDurations::Add(StepDurations durations) {
   CHECK(steps_.empty() || steps_.front().size() == durations.size());
   if (steps_.size() < most_) {
     steps_.push_back(std::move(durations));
@@ -95,16 +96,22 @@ void MedianDurations::Add(StepDurations durations) {
   next_ = (next_ + 1) % most_;
 }
 
-StepDurations MedianDurations::Median() const {
+StepDurations MeanDurations::Mean() const {
   CHECK(!steps_.empty());
-  StepDurations median(steps_.front().size());
-  std::vector<int64_t> one(steps_.size());
-  for (size_t i = 0; i < median.size(); ++i) {
-    for (size_t s = 0; s < steps_.size(); ++s) one[s] = steps_[s][i];
-    std::nth_element(one.begin(), one.begin() + static_cast<int64_t>(one.size() / 2), one.end());
-    median[i] = one[one.size() / 2];
+  std::vector<double> totals;
+  for (const StepDurations& step : steps_) {
+    totals.push_back(static_cast<double>(std::accumulate(step.begin(), step.end(), int64_t{0})));
   }
-  return median;
+  const double most = kOutlier * Median(totals);
+  StepDurations mean(steps_.front().size());
+  int64_t counted = 0;
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    if (totals[s] > most) continue;
+    ++counted;
+    for (size_t i = 0; i < mean.size(); ++i) mean[i] += steps_[s][i];
+  }
+  for (int64_t& nanoseconds : mean) nanoseconds = (nanoseconds + counted / 2) / counted;
+  return mean;
 }
 
 }  // namespace horizon

@@ -60,14 +60,16 @@ StepDurations DurationsOf(const Schedule& schedule, const Timeline& timeline, in
 TimelineComparison CompareDurations(const Schedule& schedule, const StepDurations& predicted,
                                     const StepDurations& measured, size_t most = 5);
 
-// Collects the durations of several steps and returns the median of each operation.
-class MedianDurations {
+// Collects the durations of several steps and returns the mean of each operation. Steps whose
+// operations took more than kOutlier times the median of all steps do not count
+// (MeanWithoutOutliers in common/statistics.h).
+class MeanDurations {
  public:
   // Keeps the last `most` steps.
-  explicit MedianDurations(size_t most) : most_(most) {}
+  explicit MeanDurations(size_t most) : most_(most) {}
   void Add(StepDurations durations);
   bool empty() const { return steps_.empty(); }
-  StepDurations Median() const;  // needs at least one step (CHECK)
+  StepDurations Mean() const;  // needs at least one step (CHECK)
 
  private:
   size_t most_;

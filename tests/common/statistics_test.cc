@@ -17,6 +17,14 @@ TEST(Median, OfAnEvenNumberIsTheMeanOfTheMiddleTwo) {
 
 TEST(Median, OfNoValuesIsZero) { EXPECT_EQ(Median({}), 0); }
 
+TEST(MeanWithoutOutliers, LeavesOutWhatIsThreeTimesTheMedian) {
+  EXPECT_EQ(MeanWithoutOutliers({1, 2, 6}), 3);
+  EXPECT_EQ(MeanWithoutOutliers({1, 2, 6.5}), 1.5);
+  EXPECT_EQ(MeanWithoutOutliers({4}), 4);
+  EXPECT_EQ(MeanWithoutOutliers({}), 0);
+  EXPECT_EQ(MeanWithoutOutliers({0, 0}), 0);
+}
+
 TEST(Share, IsTheQuotientAndZeroOfNothing) {
   EXPECT_EQ(Share(1, 4), 0.25);
   EXPECT_EQ(Share(0, 4), 0);

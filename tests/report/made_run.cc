@@ -46,7 +46,7 @@ RunView MadeView() {
   for (int64_t& time : timelines.measured.start_ns) time *= 2;
   for (int64_t& time : timelines.measured.end_ns) time *= 2;
   for (size_t i = 0; i < timelines.predicted.start_ns.size(); ++i) {
-    timelines.median_ns.push_back(timelines.measured.end_ns[i] - timelines.measured.start_ns[i]);
+    timelines.mean_ns.push_back(timelines.measured.end_ns[i] - timelines.measured.start_ns[i]);
   }
   return view;
 }

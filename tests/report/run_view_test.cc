@@ -169,7 +169,7 @@ TEST_F(RunViewTest, ATornOrMixedFolderSaysWhichFileAndWhatToDo) {
   StepTimelines other = *MadeView().timelines;
   for (std::vector<int64_t>* times :
        {&other.predicted.start_ns, &other.predicted.end_ns, &other.measured.start_ns,
-        &other.measured.end_ns, &other.median_ns}) {
+        &other.measured.end_ns, &other.mean_ns}) {
     times->pop_back();
   }
   other.awaited.assign(other.predicted.start_ns.size(), {});

@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 const char kTwo[] =
     R"({"operations": 2, "step": 5, "predicted": {"start_ns": [0, 3], "end_ns": [3, 9]},
         "awaited": [-3, 0], "measured": {"start_ns": [0, 4], "end_ns": [4, 4]},
-        "median_ns": [4, 1]})";
+        "mean_ns": [4, 1]})";
 
 std::string With(const std::string& from, const std::string& to) {
   std::string text = kTwo;
@@ -43,7 +43,7 @@ TEST(StepTimelines, BeforeTheFirstMeasuredStepThereIsThePredictionAlone) {
   StepTimelines made = *MadeView().timelines;
   made.step = 0;
   made.measured = {};
-  made.median_ns.clear();
+  made.mean_ns.clear();
   const absl::StatusOr<StepTimelines> read = ReadTimelines("t.json", WriteTimelines(made));
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(*read, made);
@@ -59,7 +59,7 @@ TEST(StepTimelines, RefusesWhatDoesNotGoTogether) {
       {With("\"step\": 5", "\"step\": 0"), "measured.start_ns: needs 0 numbers"},
       {With("\"step\": 5", "\"step\": -1"), "step of zero or more"},
       {With("\"operations\": 2", "\"operations\": 1000000000"), "needs a count"},
-      {With("[4, 1]", "[4]"), "median_ns: needs 2 numbers"},
+      {With("[4, 1]", "[4]"), "mean_ns: needs 2 numbers"},
       {With("\"step\"", "\"stepp\""), "stepp"},
       {"[]", "needs an object"},
       {"{\"operations\": 2", "t.json"}};

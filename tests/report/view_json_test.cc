@@ -109,7 +109,7 @@ TEST(ViewJson, APlanHasThePredictedHalfOnly) {
   RunView view = MadeView();
   view.timelines->step = 0;
   view.timelines->measured = {};
-  view.timelines->median_ns.clear();
+  view.timelines->mean_ns.clear();
   const Document document = Parse(view);
   EXPECT_EQ(*At(document.root, {"state"}).As<std::string>(), "planned");
   EXPECT_TRUE(At(document.root, {"timelines", "measured"}).is_null());

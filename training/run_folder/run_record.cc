@@ -57,7 +57,7 @@ void TimelineRecorder::Write(const MeasuredStep& step) {
   const Nanoseconds begin = clock_.Now();
   timelines_.step = step.step;
   timelines_.measured = TimesOf(schedule_, step.timeline, 0);
-  timelines_.median_ns = step.durations.Median();
+  timelines_.mean_ns = step.durations.Mean();
   const absl::Status written = WriteTextFile(io_, path_, WriteTimelines(timelines_));
   const Nanoseconds end = clock_.Now();
   next_ = end + std::max(kMinInterval, kIntervalPerWriteTime * (end - begin));

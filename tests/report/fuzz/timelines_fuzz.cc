@@ -22,7 +22,7 @@ void TryTimelines(std::string_view text) {
   const auto operations = static_cast<size_t>(read->operations());
   CHECK(read->predicted.end_ns.size() == operations && read->awaited.size() == operations);
   CHECK(read->measured.start_ns.size() == (read->step > 0 ? operations : 0));
-  CHECK(read->median_ns.size() == read->measured.start_ns.size());
+  CHECK(read->mean_ns.size() == read->measured.start_ns.size());
   for (size_t i = 0; i < operations; ++i) {
     CHECK(read->predicted.start_ns[i] <= read->predicted.end_ns[i]);
     CHECK(read->awaited[i].operation >= -1 && read->awaited[i].operation < read->operations());

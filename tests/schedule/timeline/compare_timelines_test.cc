@@ -53,15 +53,22 @@ TEST(CompareTimelines, WhatMissesMostComesFirstEitherWay) {
   EXPECT_NEAR(difference, (4000 - 800 - 8000) * 1e-9, 1e-12);
 }
 
-TEST(MedianDurations, OfTheLastSteps) {
-  MedianDurations durations(3);
+TEST(MeanDurations, OfTheLastSteps) {
+  MeanDurations durations(3);
   EXPECT_TRUE(durations.empty());
-  durations.Add({900, 1});
+  durations.Add({40, 1});
   durations.Add({10, 2});
-  durations.Add({30, 3});
-  EXPECT_EQ(durations.Median(), (StepDurations{30, 2}));
+  durations.Add({31, 3});
+  EXPECT_EQ(durations.Mean(), (StepDurations{27, 2}));
   durations.Add({20, 4});  // in the place of the first
-  EXPECT_EQ(durations.Median(), (StepDurations{20, 3}));
+  EXPECT_EQ(durations.Mean(), (StepDurations{20, 3}));
+}
+
+// A step during which the machine stood still says nothing of the others.
+TEST(MeanDurations, LeaveOutStepsThatTookThreeTimesTheMedian) {
+  MeanDurations durations(4);
+  for (const int64_t nanoseconds : {10, 10, 1000, 30}) durations.Add({nanoseconds, 0});
+  EXPECT_EQ(durations.Mean(), (StepDurations{17, 0}));
 }
 
 }  // namespace

@@ -25,12 +25,12 @@ class RunRecordTest : public ::testing::Test {
     planned_.timelines = *view_.timelines;
     planned_.timelines.step = 0;
     planned_.timelines.measured = {};
-    planned_.timelines.median_ns.clear();
+    planned_.timelines.mean_ns.clear();
   }
 
   MeasuredStep Measured(int64_t step, bool last = false) {
     StepDurations durations(view_.schedule.steady.operations.size(), step);
-    medians_ = MedianDurations(1);
+    medians_ = MeanDurations(1);
     medians_.Add(std::move(durations));
     return {.step = step, .timeline = timeline_, .durations = medians_, .last = last};
   }
@@ -44,7 +44,7 @@ class RunRecordTest : public ::testing::Test {
   const std::string folder_ = MakeTestFolder(*io_);
   const RunView view_ = MadeView();
   const Timeline timeline_ = TimelineOf(view_.schedule, view_.timelines->measured);
-  MedianDurations medians_{1};
+  MeanDurations medians_{1};
   TrainingPlan planned_;
   VirtualClock clock_{VirtualClock::Mode::kSleepAdvances};
   Log log_{stderr, LogLevel::kError, LogStyle::kPlain};
@@ -97,7 +97,7 @@ TEST_F(RunRecordTest, TimelinesAreKeptAtOnceThenNowAndThenAndAtTheEnd) {
   EXPECT_EQ(KeptStep(), 5);
   const absl::StatusOr<StepTimelines> kept = LoadTimelines(*io_, folder_ + "/timelines.json");
   EXPECT_EQ(kept->measured, view_.timelines->measured);
-  EXPECT_EQ(kept->median_ns[0], 5);
+  EXPECT_EQ(kept->mean_ns[0], 5);
 }
 
 TEST_F(RunRecordTest, OnASlowDiskTimelinesTakeNoMoreThanAHundredthOfTheTime) {
