@@ -14,6 +14,10 @@ namespace fake_cuda {
 // faults are collected, that thread block is abandoned and the next one runs.
 void RunGrid(const KernelLaunch& launch, Random& random);
 
+// Makes a thread of the running thread block the one that accesses to shared memory and faults are
+// recorded for, until the next switch.
+void SetRunningThread(unsigned thread);
+
 // Names the thread that runs, for messages: ", in the kernel launched at FILE:LINE (FUNCTION),
 // block (x, y, z), thread (x, y, z)". Empty while no kernel runs. Async-signal-safe enough for a
 // handler that ends the process.

@@ -28,6 +28,8 @@ struct CodePlace {
 struct KernelLaunch {
   dim3 grid;
   dim3 block;
+  unsigned dynamic_shared_bytes = 0;
+  const void* kernel = nullptr;       // for its attributes
   CodePlace where;                    // for messages
   std::function<void()> thread;       // runs one thread; threadIdx and blockIdx are set
   std::vector<const void*> pointers;  // those among the arguments; none may point to host memory
@@ -44,11 +46,17 @@ void AddPointers(const T& argument, std::vector<const void*>& pointers) {
 }
 
 template <typename... Parameters, typename... Arguments>
-void Launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, CUstream_st* stream,
-            CodePlace where, Arguments&&... arguments) {
+void Launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, unsigned dynamic_shared_bytes,
+            CUstream_st* stream, CodePlace where, Arguments&&... arguments) {
   static_assert(sizeof...(Parameters) == sizeof...(Arguments));
   const std::tuple<Parameters...> copies(std::forward<Arguments>(arguments)...);
-  KernelLaunch launch{grid, block, where, [kernel, copies] { std::apply(kernel, copies); }, {}};
+  KernelLaunch launch{grid,
+                      block,
+                      dynamic_shared_bytes,
+                      reinterpret_cast<const void*>(kernel),
+                      where,
+                      [kernel, copies] { std::apply(kernel, copies); },
+                      {}};
   std::apply([&](const auto&... copy) { (AddPointers(copy, launch.pointers), ...); }, copies);
   Enqueue(std::move(launch), stream);
 }
