@@ -48,9 +48,9 @@ cudaError_t TryEnqueue(Runtime& runtime, KernelLaunch launch, CUstream_st* strea
   if (std::cmp_greater(launch.dynamic_shared_bytes, SharedLimit(runtime, launch.kernel))) {
     return cudaErrorInvalidValue;
   }
-  if (!runtime.options.devices[static_cast<size_t>(CurrentDevice())].has_kernel_image) {
-    return cudaErrorNoKernelImageForDevice;
-  }
+  const Device& device = runtime.options.devices[static_cast<size_t>(CurrentDevice())];
+  if (!device.has_kernel_image) return cudaErrorNoKernelImageForDevice;
+  launch.capability = device.major;
   CheckPointers(runtime, launch);
   const double blocks = static_cast<double>(launch.grid.x) * launch.grid.y * launch.grid.z;
   Work work{.what = NameOf(launch) + " on stream " + std::to_string(found->number),

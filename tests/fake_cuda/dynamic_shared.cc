@@ -8,6 +8,7 @@
 #include "tests/fake_cuda/fault.h"
 #include "tests/fake_cuda/include/fake_cuda_dynamic_shared.h"
 #include "tests/fake_cuda/include/fake_cuda_vector.h"
+#include "tests/fake_cuda/thread_block.h"
 
 namespace fake_cuda {
 
@@ -135,6 +136,7 @@ void WriteDynamicShared(uint32_t place, const void* from, unsigned bytes) {
 }
 
 void CopyAsync(uint32_t to, const void* from, unsigned source_bytes) {
+  CheckAmpere("cp.async");
   LogSharedAccess(SharedUse::kCopy, nullptr, to, 16);
   TheDynamicShared().Copy(to, from, source_bytes);
 }

@@ -123,6 +123,16 @@ TEST_F(MatrixInstructions, MultiplyIsReachedByWholeWarps) {
   EXPECT_TRUE(Found("but the warp has 16 threads"));
 }
 
+TEST_F(MatrixInstructions, MultiplyNeedsComputeCapability8) {
+  fake_cuda::Reset({.devices = {{.major = 7, .minor = 5}}});
+  ASSERT_EQ(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), cudaSuccess);
+  const FragmentA* a = Upload(std::vector<FragmentA>(32));
+  const FragmentB* b = Upload(std::vector<FragmentB>(32));
+  FragmentC* sums = Upload(std::vector<FragmentC>(32));
+  ASSERT_EQ(Launch(MultiplyOnce, LaunchShape{1, 32}, stream_, a, b, sums, 32u).code, 0);
+  EXPECT_TRUE(Found("mma on a device below compute capability 8.0"));
+}
+
 enum class Apart { kTransposed, kMultiply, kBarrier, kSyncwarp };
 __global__ void HalvesApart(Apart apart) {
   FragmentC sums = {};

@@ -59,6 +59,7 @@ class ThreadBlockScheduler {
   const Arrival& Wait(const Arrival& arrival);
   void Abandon();
   void SetRunning(unsigned thread);
+  int capability() const { return launch_->capability; }
   std::string Describe() const;
 
  private:
@@ -258,6 +259,11 @@ void RunGrid(const KernelLaunch& launch, Random& random) {
 
 void SetRunningThread(unsigned thread) { Scheduler().SetRunning(thread); }
 
+void CheckAmpere(const char* instruction) {
+  if (Scheduler().capability() >= 8) return;
+  Fault(std::string(instruction) + " on a device below compute capability 8.0");
+}
+
 std::string DescribeRunningThread() { return Scheduler().Describe(); }
 
 int WarpLane() { return static_cast<int>(thread_block_time.thread % 32); }
@@ -298,6 +304,7 @@ void LoadMatrices(uint32_t row, bool transposed, uint32_t (&pairs)[4]) {
 }
 
 void MultiplyAdd(float (&sums)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+  CheckAmpere("mma");
   MatrixMultiply multiply{};
   std::copy(std::begin(a), std::end(a), multiply.a);
   std::copy(std::begin(b), std::end(b), multiply.b);

@@ -18,6 +18,10 @@ void RunGrid(const KernelLaunch& launch, Random& random);
 // recorded for, until the next switch.
 void SetRunningThread(unsigned thread);
 
+// Reports a fault if the device of the running kernel has no such instruction, which came with
+// compute capability 8.0.
+void CheckAmpere(const char* instruction);
+
 // Names the thread that runs, for messages: ", in the kernel launched at FILE:LINE (FUNCTION),
 // block (x, y, z), thread (x, y, z)". Empty while no kernel runs. Async-signal-safe enough for a
 // handler that ends the process.

@@ -30,6 +30,7 @@ struct KernelLaunch {
   dim3 block;
   unsigned dynamic_shared_bytes = 0;
   const void* kernel = nullptr;       // for its attributes
+  int capability = 0;                 // of the device, its major number; Enqueue sets it
   CodePlace where;                    // for messages
   std::function<void()> thread;       // runs one thread; threadIdx and blockIdx are set
   std::vector<const void*> pointers;  // those among the arguments; none may point to host memory
@@ -54,6 +55,7 @@ void Launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, unsigned dynam
                       block,
                       dynamic_shared_bytes,
                       reinterpret_cast<const void*>(kernel),
+                      0,
                       where,
                       [kernel, copies] { std::apply(kernel, copies); },
                       {}};
