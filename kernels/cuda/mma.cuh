@@ -6,10 +6,10 @@
 //   A  (16 x 16 bf16): rows r and r + 8, columns c, c + 1, c + 8 and c + 9,
 //   B  (16 x 8 bf16):  rows c, c + 1, c + 8 and c + 9, column r,
 //   C  (16 x 8 fp32):  rows r and r + 8, columns c and c + 1,
-// where r is a quarter of the warp lane and c twice its remainder. So two C side by side, rounded,
-// are an A (FragmentAOf): the result of one multiply can enter the next without leaving registers.
-// Source: PTX ISA 9.0, "Matrix Fragments for mma.m16n8k16 with floating point type", "ldmatrix",
-// "cp.async", "cvt".
+// where r is the warp lane divided by four and c twice the remainder. So two C side by side,
+// rounded, are an A (FragmentAOf): the result of one multiply can enter the next without leaving
+// registers. Source: PTX ISA 9.0, "Matrix Fragments for mma.m16n8k16 with floating point type",
+// "ldmatrix", "cp.async", "cvt".
 //
 // All but PackBf16 need compute capability 8.0. Code for older devices, which must compile, stops
 // there; a launcher does not get that far (HasTensorCoresForBf16).
@@ -24,16 +24,16 @@
 
 namespace horizon {
 
-// Pairs of bf16, the one with the lower column (of B: row) in the lower half. Their order: the
-// upper rows before the lower ones, then the left columns before the right ones.
+// Pairs of bf16, the one with the lower column (of B: row) in the lower half.
+// Of A: row r left, row r + 8 left, row r right, row r + 8 right.
 struct FragmentA {
   uint32_t pairs[4];
 };
-// The upper rows before the lower ones.
+// Of B: rows c and c + 1, rows c + 8 and c + 9.
 struct FragmentB {
   uint32_t pairs[2];
 };
-// Two of the upper row, two of the lower one.
+// Two of row r, two of row r + 8.
 struct FragmentC {
   float values[4];
 };
@@ -42,6 +42,10 @@ struct FragmentC {
 struct FourFragments {
   uint32_t pairs[4];
 };
+
+// The r and c of the running thread, in thread blocks of one dimension.
+__device__ __forceinline__ int FragmentRow() { return static_cast<int>(threadIdx.x % 32 / 4); }
+__device__ __forceinline__ int FragmentColumn() { return static_cast<int>(threadIdx.x % 4 * 2); }
 
 #if defined(__CUDACC__) && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800)
 #define HORIZON_PTX_OF_SM_80 1

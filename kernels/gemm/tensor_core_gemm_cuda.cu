@@ -84,16 +84,15 @@ __device__ __forceinline__ void CopyPart(const SharedTile<kRows, kColumns>& tile
 template <typename Use>
 __device__ __forceinline__ void ForEachSum(Sums& sums, int64_t m, int64_t n, int64_t first_row,
                                            int64_t first_column, const Use& use) {
-  const int warp_lane = static_cast<int>(threadIdx.x % 32);
 #pragma unroll
   for (int i = 0; i < kRowsOfMma; ++i) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const int64_t row = first_row + i * kMmaM + half * 8 + warp_lane / 4;
+      const int64_t row = first_row + i * kMmaM + half * 8 + FragmentRow();
       if (row >= m) continue;
 #pragma unroll
       for (int j = 0; j < kColumnsOfMma; ++j) {
-        const int64_t column = first_column + j * kMmaN + warp_lane % 4 * 2;
+        const int64_t column = first_column + j * kMmaN + FragmentColumn();
         if (column < n) use(sums[i][j].values[half * 2], row, column);
         if (column + 1 < n) use(sums[i][j].values[half * 2 + 1], row, column + 1);
       }

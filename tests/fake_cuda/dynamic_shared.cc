@@ -22,9 +22,11 @@ void DynamicShared::Begin(unsigned bytes, unsigned threads) {
   const unsigned lines = (bytes + kCopyBytes - 1) / kCopyBytes;
   bytes_.resize(bytes);
   // Records of earlier thread blocks stay: their times tell.
-  accesses_.resize(std::max<size_t>(accesses_.size(), lines * (kCopyBytes / kUnitBytes)));
+  accesses_.resize(std::max<size_t>(accesses_.size(), size_t{lines} * (kCopyBytes / kUnitBytes)));
   copying_.assign(lines, 0);
-  copies_.assign(threads, {});
+  if (has_copied_) copies_.clear();
+  has_copied_ = false;
+  if (copies_.size() < threads) copies_.resize(threads);
 }
 
 bool DynamicShared::IsPlace(uint32_t place, unsigned bytes) const {
@@ -80,6 +82,7 @@ void DynamicShared::Copy(uint32_t to, const void* from, unsigned source_bytes) {
   CheckVectorAccess(from, kCopyBytes);
   if (!IsPlace(to, kCopyBytes)) return;
   CheckNotPending("copy", to);
+  has_copied_ = true;
   for (unsigned i = 0; i < kCopyBytes; i += kUnitBytes) {
     accesses_[(to + i) / kUnitBytes].RecordWrite(to + i, false);
   }
@@ -90,6 +93,7 @@ void DynamicShared::Copy(uint32_t to, const void* from, unsigned source_bytes) {
 }
 
 void DynamicShared::Commit() {
+  has_copied_ = true;
   Copies& own = copies_[thread_block_time.thread];
   own.groups.push_back(std::move(own.open));
   own.open.clear();
@@ -115,6 +119,7 @@ void DynamicShared::Finish(const PendingCopy& copy) {
 }
 
 void DynamicShared::EndThread() {
+  if (!has_copied_) return;
   const Copies& own = copies_[thread_block_time.thread];
   const bool waited =
       own.open.empty() && std::all_of(own.groups.begin(), own.groups.end(),

@@ -52,7 +52,8 @@ class DynamicShared {
   std::vector<std::byte> bytes_;
   std::vector<AccessRecord> accesses_;  // of each kUnitBytes
   std::vector<uint16_t> copying_;       // of each kCopyBytes: 1 + the thread whose copy is pending
-  std::vector<Copies> copies_;          // of each thread
+  std::vector<Copies> copies_;          // of each thread, at least
+  bool has_copied_ = false;             // whether any of them is not empty
 };
 
 DynamicShared& TheDynamicShared();

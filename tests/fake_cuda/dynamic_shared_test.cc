@@ -15,9 +15,10 @@ using DynamicSharedMemoryTest = fake_cuda::DeviceTest;
 using AsyncCopies = fake_cuda::DeviceTest;
 
 constexpr unsigned kThreads = 64;
+constexpr size_t kFloats = size_t{kThreads} * 4;
 constexpr unsigned kBytes = kThreads * 16;
 
-__device__ uint32_t PlaceOf(unsigned thread) { return thread * 16; }
+__device__ uint32_t PlaceOf(size_t thread) { return static_cast<uint32_t>(thread * 16); }
 
 // out[i] = in[i + 1] by way of ordinary accesses.
 __global__ void Rotate(const uint16_t* in, uint16_t* out, bool with_barrier) {
@@ -130,8 +131,8 @@ enum class Bug {
 
 // Thread i copies the i-th 16 bytes of `in` and stores what thread i + 1 copied.
 __global__ void CopyThrough(float* in, float* out, Bug bug, int bytes) {
-  const unsigned i = threadIdx.x;
-  const unsigned next = (i + 1) % kThreads;
+  const size_t i = threadIdx.x;
+  const size_t next = (i + 1) % kThreads;
   const auto* from = reinterpret_cast<const char*>(in + i * 4);
   uint32_t to = PlaceOf(i);
   if (bug == Bug::kSourceMisaligned) from += 4;
@@ -156,10 +157,10 @@ __global__ void CopyThrough(float* in, float* out, Bug bug, int bytes) {
 
 class CopyThroughTest : public fake_cuda::DeviceTest {
  protected:
-  CopyThroughTest() : values(kThreads * 4 + 4) {
+  CopyThroughTest() : values(kFloats + 4) {
     std::iota(values.begin(), values.end(), 1.0f);
     in = Upload(values);
-    out = Allocate<float>(kThreads * 4);
+    out = Allocate<float>(kFloats);
   }
   void Run(Bug bug, int bytes = 16) {
     ASSERT_EQ(
@@ -185,10 +186,10 @@ TEST_F(CopyThroughTest, BytesThatAreNotCopiedAreZero) {
   for (const int bytes : {16, 12, 4, 0}) {
     Run(Bug::kNone, bytes);
     EXPECT_FALSE(Found(""));
-    const std::vector<float> got = Download(out, kThreads * 4);
-    for (unsigned i = 0; i < kThreads * 4; ++i) {
+    const std::vector<float> got = Download(out, kFloats);
+    for (unsigned i = 0; i < kFloats; ++i) {
       const bool copied = i % 4 * 4 < static_cast<unsigned>(bytes);
-      EXPECT_EQ(got[i], copied ? values[(i + 4) % (kThreads * 4)] : 0.0f);
+      EXPECT_EQ(got[i], copied ? values[(i + 4) % kFloats] : 0.0f);
     }
   }
 }
@@ -253,7 +254,7 @@ TEST_F(AsyncCopies, AWaitLeavesTheLastGroupsPending) {
 
 // The second copy overwrites what slow threads still read of the first, unless a barrier is there.
 __global__ void CopyTwice(const float* in, float* out, bool with_barrier) {
-  const unsigned i = threadIdx.x;
+  const size_t i = threadIdx.x;
   float sum = 0;
   for (int round = 0; round < 2; ++round) {
     CopyAsync(PlaceOf(i), in + i * 4, 16);
@@ -267,7 +268,7 @@ __global__ void CopyTwice(const float* in, float* out, bool with_barrier) {
 }
 
 TEST_F(AsyncCopies, ReuseOfTheirTargetNeedsABarrier) {
-  const float* in = Upload(std::vector<float>(kThreads * 4, 1.5f));
+  const float* in = Upload(std::vector<float>(kFloats, 1.5f));
   float* out = Allocate<float>(kThreads);
   ASSERT_EQ(Launch(CopyTwice, LaunchShape{2, kThreads, kBytes}, stream_, in, out, true).code, 0);
   EXPECT_FALSE(Found(""));

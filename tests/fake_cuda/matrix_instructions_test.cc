@@ -25,9 +25,9 @@ using fake_cuda::Place;
 
 // Copied by eye from the figures of the PTX manual, in which every operand is made of matrices of
 // 8 x 8 that are all held alike: the warp lane that has two neighbours of a row.
-constexpr int kLaneOf[8][4] = {{0, 1, 2, 3},     {4, 5, 6, 7},     {8, 9, 10, 11},
-                               {12, 13, 14, 15}, {16, 17, 18, 19}, {20, 21, 22, 23},
-                               {24, 25, 26, 27}, {28, 29, 30, 31}};
+constexpr size_t kLaneOf[8][4] = {{0, 1, 2, 3},     {4, 5, 6, 7},     {8, 9, 10, 11},
+                                  {12, 13, 14, 15}, {16, 17, 18, 19}, {20, 21, 22, 23},
+                                  {24, 25, 26, 27}, {28, 29, 30, 31}};
 // Which pair of the lane's elements lies in which 8 x 8 of the operand. In B, of which a lane has
 // neighbours of a column, the first index is the part of the rows.
 constexpr int kPairOfA[2][2] = {{0, 2}, {1, 3}};
@@ -35,7 +35,7 @@ constexpr int kPairOfB[2] = {0, 1};
 constexpr int kPairOfSums[2] = {0, 1};
 
 struct Held {
-  int lane;
+  size_t lane;
   int element;
 };
 Held HeldOfA(int row, int column) {
@@ -52,17 +52,24 @@ TEST(Fragments, EveryElementIsWhereTheManualHasIt) {
   for (int row = 0; row < 16; ++row) {
     for (int column = 0; column < 16; ++column) {
       const Held a = HeldOfA(row, column);
-      EXPECT_EQ(fake_cuda::PlaceInA(a.lane, a.element), (Place{row, column}));
+      EXPECT_EQ(fake_cuda::PlaceInA(static_cast<int>(a.lane), a.element), (Place{row, column}));
       if (column >= 8) continue;
       const Held b = HeldOfB(row, column);
-      EXPECT_EQ(fake_cuda::PlaceInB(b.lane, b.element), (Place{row, column}));
+      EXPECT_EQ(fake_cuda::PlaceInB(static_cast<int>(b.lane), b.element), (Place{row, column}));
       const Held sum = HeldOfSums(row, column);
-      EXPECT_EQ(fake_cuda::PlaceInSums(sum.lane, sum.element), (Place{row, column}));
+      EXPECT_EQ(fake_cuda::PlaceInSums(static_cast<int>(sum.lane), sum.element),
+                (Place{row, column}));
     }
   }
 }
 
 uint16_t Bf16(float value) { return static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16); }
+
+// Puts an element into the fragments of a warp, which begin as zeros.
+template <typename Fragment>
+void Put(Fragment* of_lanes, const Held& held, float value) {
+  of_lanes[held.lane].pairs[held.element / 2] |= uint32_t{Bf16(value)} << (held.element % 2 * 16);
+}
 
 // Small integers, so that every sum is exact.
 float A(int row, int column) { return static_cast<float>((row * 7 + column * 5) % 13 - 6); }
@@ -86,18 +93,13 @@ TEST_F(MatrixInstructions, MultiplyGivesTheProductPlusTheSums) {
   std::vector<FragmentA> a(32);
   std::vector<FragmentB> b(32);
   std::vector<FragmentC> sums(32);
-  const auto put = [](uint32_t* pairs, int element, float value) {
-    pairs[element / 2] |= uint32_t{Bf16(value)} << (element % 2 * 16);
-  };
   for (int row = 0; row < 16; ++row) {
     for (int column = 0; column < 16; ++column) {
-      const Held of_a = HeldOfA(row, column);
-      put(a[static_cast<size_t>(of_a.lane)].pairs, of_a.element, A(row, column));
+      Put(a.data(), HeldOfA(row, column), A(row, column));
       if (column >= 8) continue;
-      const Held of_b = HeldOfB(row, column);
-      put(b[static_cast<size_t>(of_b.lane)].pairs, of_b.element, B(row, column));
+      Put(b.data(), HeldOfB(row, column), B(row, column));
       const Held sum = HeldOfSums(row, column);
-      sums[static_cast<size_t>(sum.lane)].values[sum.element] = C(row, column);
+      sums[sum.lane].values[sum.element] = C(row, column);
     }
   }
   FragmentC* out = Upload(sums);
@@ -108,7 +110,7 @@ TEST_F(MatrixInstructions, MultiplyGivesTheProductPlusTheSums) {
   for (int row = 0; row < 16; ++row) {
     for (int column = 0; column < 8; ++column) {
       const Held sum = HeldOfSums(row, column);
-      EXPECT_EQ(got[static_cast<size_t>(sum.lane)].values[sum.element], Sum(row, column));
+      EXPECT_EQ(got[sum.lane].values[sum.element], Sum(row, column));
     }
   }
 }
@@ -187,8 +189,8 @@ TEST_F(MatrixInstructions, LoadsGiveEachLaneItsPairs) {
     for (int matrix = 0; matrix < 4; ++matrix) {
       for (int row = 0; row < 8; ++row) {
         for (int column = 0; column < 8; ++column) {
-          const int lane = kLaneOf[row][column / 2];
-          const uint32_t pair = got[static_cast<size_t>(lane)].pairs[matrix];
+          const size_t lane = kLaneOf[row][column / 2];
+          const uint32_t pair = got[lane].pairs[matrix];
           const uint32_t element = pair >> (column % 2 * 16) & 0xFFFF;
           const int stored = transposed ? column * 10 + row : row * 10 + column;
           EXPECT_EQ(element, static_cast<uint32_t>(matrix * 1000 + stored));
@@ -231,7 +233,8 @@ TEST_F(MatrixInstructions, LoadsAreAlignedAndInside) {
 }
 
 __global__ void Pack(const float* in, uint32_t* out) {
-  out[threadIdx.x] = PackBf16(in[2 * threadIdx.x], in[2 * threadIdx.x + 1]);
+  const float* pair = in + size_t{threadIdx.x} * 2;
+  out[threadIdx.x] = PackBf16(pair[0], pair[1]);
 }
 
 TEST_F(MatrixInstructions, RoundsToNearestEven) {
@@ -267,15 +270,9 @@ TEST_F(MatrixInstructions, ResultsSideBySideAreTheNextOperand) {
   std::vector<FragmentB> b(96);
   for (int k = 0; k < 16; ++k) {
     for (int i = 0; i < 16; ++i) {
-      const Held of_a = HeldOfA(i, k);
-      a[static_cast<size_t>(of_a.lane)].pairs[of_a.element / 2] |= uint32_t{Bf16(a_of(i, k))}
-                                                                   << (of_a.element % 2 * 16);
-      const Held of_b = HeldOfB(k, i % 8);
-      b[static_cast<size_t>(i / 8 * 32 + of_b.lane)].pairs[of_b.element / 2] |=
-          uint32_t{Bf16(b_of(k, i))} << (of_b.element % 2 * 16);
-      if (i >= 8) continue;
-      b[static_cast<size_t>(64 + of_b.lane)].pairs[of_b.element / 2] |=
-          uint32_t{Bf16(b_of(k + 1, i))} << (of_b.element % 2 * 16);
+      Put(a.data(), HeldOfA(i, k), a_of(i, k));
+      Put(i < 8 ? b.data() : b.data() + 32, HeldOfB(k, i % 8), b_of(k, i));
+      if (i < 8) Put(b.data() + 64, HeldOfB(k, i), b_of(k + 1, i));
     }
   }
   FragmentC* out = Allocate<FragmentC>(32);
@@ -291,7 +288,7 @@ TEST_F(MatrixInstructions, ResultsSideBySideAreTheNextOperand) {
         expected += product * b_of(inner + 1, column);
       }
       const Held sum = HeldOfSums(row, column);
-      EXPECT_EQ(got[static_cast<size_t>(sum.lane)].values[sum.element], expected);
+      EXPECT_EQ(got[sum.lane].values[sum.element], expected);
     }
   }
 }
@@ -306,7 +303,7 @@ __global__ void LoadFragments(uint32_t* out, int row, int column) {
     StoreShared(tile.Place(i * 8 / kColumns, i * 8 % kColumns), vector);
   }
   __syncwarp();
-  uint32_t* own = out + 16 * threadIdx.x;
+  uint32_t* own = out + size_t{threadIdx.x} * 16;
   const FragmentA a = tile.LoadA(row, column);
   const FragmentA transposed_a = tile.LoadTransposedA(row, column);
   FragmentB b[2], transposed_b[2];
@@ -336,8 +333,8 @@ class SharedTileTest : public fake_cuda::DeviceTest {
       EXPECT_FALSE(Found(""));
       const std::vector<uint32_t> got = Download(out, 512);
       const auto element = [&](const Held& held, int first) {
-        const int pair = held.lane * 16 + first + held.element / 2;
-        return static_cast<int>(got[static_cast<size_t>(pair)] >> (held.element % 2 * 16) & 0xFFFF);
+        const size_t pair = held.lane * 16 + static_cast<size_t>(first + held.element / 2);
+        return static_cast<int>(got[pair] >> (held.element % 2 * 16) & 0xFFFF);
       };
       for (int i = 0; i < 16; ++i) {
         for (int j = 0; j < 16; ++j) {
