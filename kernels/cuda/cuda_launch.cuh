@@ -36,9 +36,6 @@ struct LaunchShape {
 #endif
 };
 
-// A kernel gets more shared memory than this only after cudaFuncSetAttribute.
-inline constexpr unsigned kSharedBytesWithoutOptIn = 48 << 10;
-
 #ifdef __CUDACC__
 
 // Static shared memory of a thread block: N elements, declared with __shared__ and used by index
@@ -64,13 +61,16 @@ using Shared = fake_cuda::Shared<T, N>;
 
 // Launches kernel(arguments...) on the stream and returns the result of the launch, without
 // waiting. Arguments are converted to the kernel's parameters and copied. Errors of the kernel
-// itself come later, from a call that waits. Opts in to dynamic shared memory above 48 KiB, at each
-// launch since that counts for the current device alone; more than the device has is
-// cudaErrorInvalidValue.
+// itself come later, from a call that waits.
+//
+// A kernel gets more than 48 KiB of shared memory, static and dynamic, only after an opt-in. Launch
+// sees to that, at each launch with dynamic shared memory, since it counts for the current device
+// alone. All launches of a kernel must have the same bytes: another thread's opt-in may come
+// between. More than the device has is cudaErrorInvalidValue.
 template <typename... Parameters, typename... Arguments>
 CudaResult Launch(void (*kernel)(Parameters...), const LaunchShape& shape, CUstream_st* stream,
                   Arguments&&... arguments) {
-  if (shape.dynamic_shared_bytes > kSharedBytesWithoutOptIn &&
+  if (shape.dynamic_shared_bytes > 0 &&
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                            static_cast<int>(shape.dynamic_shared_bytes)) != cudaSuccess) {
     return ToResult(cudaGetLastError());

@@ -11,8 +11,8 @@
 // registers. Source: PTX ISA 9.0, "Matrix Fragments for mma.m16n8k16 with floating point type",
 // "ldmatrix", "cp.async", "cvt".
 //
-// All but PackBf16 need compute capability 8.0. Code for older devices, which must compile, stops
-// there; a launcher does not get that far (HasTensorCoresForBf16).
+// MultiplyAdd and asynchronous copies need compute capability 8.0. Code for older devices, which
+// must compile, stops there; launchers do not let it get that far (HasTensorCoresForBf16).
 //
 // A place in dynamic shared memory is its number of bytes from the begin.
 #pragma once
