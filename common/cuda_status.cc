@@ -10,6 +10,7 @@ constexpr int kMemoryAllocation = 2;         // cudaErrorMemoryAllocation
 constexpr int kEccUncorrectable = 214;       // cudaErrorECCUncorrectable
 constexpr int kNoKernelImage = 209;          // cudaErrorNoKernelImageForDevice
 constexpr int kInvalidDeviceFunction = 98;   // what older devices say for the same
+constexpr int kNotSupported = 801;           // cudaErrorNotSupported
 constexpr int kUnsupportedPtxVersion = 222;  // an older driver cannot translate our PTX
 
 absl::Status StatusOf(const CudaResult& result, std::string_view what) {
@@ -26,6 +27,8 @@ absl::Status StatusOf(const CudaResult& result, std::string_view what) {
     case kUnsupportedPtxVersion:
       return absl::UnavailableError(
           StrCat(message, "; the program was not built for this device, use a release build"));
+    case kNotSupported:
+      return absl::UnavailableError(message);
     case kEccUncorrectable:
       return absl::InternalError(
           StrCat(message, "; the device's memory fails, see nvidia-smi -q -d ECC"));

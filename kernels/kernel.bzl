@@ -17,6 +17,8 @@ _CUDA_HEADERS = [
     "//kernels/cuda:cuda_numbers.cuh",
     "//kernels/cuda:cuda_reduce.cuh",
     "//kernels/cuda:cuda_thread_elements.cuh",
+    "//kernels/cuda:mma.cuh",
+    "//kernels/cuda:shared_tile.cuh",
     "//kernels/head:head_sums.h",
     "//kernels/optimizer:adam_moments.h",
     "//kernels/optimizer:adam_update.h",

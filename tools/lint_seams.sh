@@ -64,12 +64,14 @@ rule 'Boost.Program_options stays in app/options/command_line.cc' "$(include 'bo
   'app/options/command_line\.cc'
 rule 'CUDA stays in .cu, .cuh and the files named cuda' "$(include 'cuda|cublas|nvml|nvtx')" \
   '.*\.cuh?|(.*/)?[a-z_]*cuda[a-z_]*\.(cc|h)|kernels/gemm/cublas_lt_library\.cc'
-# Both are what tests/fake_cuda puts its checks into.
+# These are what tests/fake_cuda puts its checks into.
 rule 'kernels are launched through Launch of kernels/cuda/cuda_launch.cuh' \
   "<<<|$(call 'cudaLaunch[A-Za-z]*|cuLaunch[A-Za-z]*')" 'kernels/cuda/cuda_launch\.cuh'
 not_shared='[^[:space:]S]|S[^h]|Sh[^a]|Sha[^r]|Shar[^e]|Share[^d]|Shared[^<]'
 rule 'shared memory is Shared<T, N> of kernels/cuda/cuda_launch.cuh' \
   "__shared__[[:space:]]*($not_shared|$)" 'kernels/cuda/cuda_launch\.cuh'
+rule 'PTX is written in kernels/cuda/mma.cuh' '(^|[^A-Za-z0-9_])asm([^A-Za-z0-9_]|$)' \
+  'kernels/cuda/mma\.cuh|common/threads/workers\.cc'
 rule 'memory, streams, events and waiting of a CUDA device belong to runtime/device' \
   "$(call 'cuda(Malloc|Free|HostAlloc|HostRegister|HostUnregister|StreamCreate|EventCreate)[A-Za-z]*|cuda(Stream|Event)(Synchronize|Query)')" \
   'runtime/device/.*'

@@ -61,6 +61,17 @@ absl::Status GemmHost(const KernelContext& context, const Gemm& gemm);
 // multiples of 16 bytes, so widths are multiples of 8. The algorithm depends on the sizes; where a
 // tile is given, on the tile instead of m or n.
 absl::Status GemmCuda(const KernelContext& context, const Gemm& gemm);
+// The same by a kernel of our own on the tensor cores, for multiplies that cublasLt does not do as
+// we need them. Nothing calls it yet but tests. Types are those of GemmCuda, and a bias may also be
+// added to fp32. Any sizes, strides and alignments; it is slower unless rows of a and b begin at
+// multiples of 16 bytes.
+//
+// An element's sum begins with `initial`, takes 16 terms at a time in ascending order, and ends
+// with the bias. So its bits depend on its row of A, its column of B and k alone: rows and columns
+// may be cut anywhere, and an fp32 sum after any multiple of 16 terms (tiles may be given, k_tile
+// as a multiple of 16, and change nothing). Unavailable below compute capability 8.0, whose tensor
+// cores do not multiply bf16.
+absl::Status TensorCoreGemmCuda(const KernelContext& context, const Gemm& gemm);
 
 // The gradient of the weights, dW[m,n] = output_gradient[k,m]^T input[k,n], stored as GradientOut
 // says (contiguous, n elements per row). On the host a tile is summed in scratch and then stored,

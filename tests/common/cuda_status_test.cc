@@ -23,6 +23,7 @@ TEST(CudaStatus, SaysWhatToTryWhereItIsKnown) {
   const absl::Status image = ToStatus({.code = 209, .text = "no kernel image"}, "launch");
   EXPECT_TRUE(absl::IsUnavailable(image));
   EXPECT_THAT(std::string(image.message()), testing::HasSubstr("not built for this device"));
+  EXPECT_TRUE(absl::IsUnavailable(ToStatus({.code = 801, .text = "not supported"}, "launch")));
   const absl::Status ecc = ToStatus({.code = 214, .text = "uncorrectable ECC error"}, "launch");
   EXPECT_EQ(ecc.code(), absl::StatusCode::kInternal);
   EXPECT_THAT(std::string(ecc.message()), testing::HasSubstr("nvidia-smi -q -d ECC"));

@@ -124,7 +124,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   properties->asyncEngineCount = 2;
   properties->memoryBusWidth = 384;
   properties->l2CacheSize = 4 << 20;
-  properties->sharedMemPerMultiprocessor = 2 * kSharedBytes;
+  properties->sharedMemPerBlockOptin = static_cast<size_t>(played.most_shared_bytes);
+  properties->sharedMemPerMultiprocessor = properties->sharedMemPerBlockOptin + 1024;
   return cudaSuccess;
 }
 
@@ -138,6 +139,9 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
       break;
     case cudaDevAttrMaxSharedMemoryPerBlock:
       *value = static_cast<int>(kSharedBytes);
+      break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+      *value = static_cast<int>(properties.sharedMemPerBlockOptin);
       break;
     case cudaDevAttrWarpSize:
       *value = properties.warpSize;

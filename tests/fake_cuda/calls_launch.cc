@@ -11,6 +11,7 @@ namespace fake_cuda {
 namespace {
 
 constexpr unsigned kMostThreads = 1024;
+constexpr int kSharedWithoutOptIn = 48 << 10;
 
 bool IsPossible(const KernelLaunch& launch) {
   const dim3& grid = launch.grid;
@@ -34,13 +35,22 @@ void CheckPointers(const Runtime& runtime, const KernelLaunch& launch) {
   }
 }
 
+// The dynamic shared memory that a launch of the kernel may ask for on the current device.
+int SharedLimit(const Runtime& runtime, const void* kernel) {
+  const auto found = runtime.shared_limits.find({CurrentDevice(), kernel});
+  return found == runtime.shared_limits.end() ? kSharedWithoutOptIn : found->second;
+}
+
 cudaError_t TryEnqueue(Runtime& runtime, KernelLaunch launch, CUstream_st* stream) {
   CUstream_st* found = FindStream(runtime, stream);
   if (found == nullptr) return cudaErrorInvalidResourceHandle;
   if (!IsPossible(launch)) return cudaErrorInvalidConfiguration;
-  if (!runtime.options.devices[static_cast<size_t>(CurrentDevice())].has_kernel_image) {
-    return cudaErrorNoKernelImageForDevice;
+  if (std::cmp_greater(launch.dynamic_shared_bytes, SharedLimit(runtime, launch.kernel))) {
+    return cudaErrorInvalidValue;
   }
+  const Device& device = runtime.options.devices[static_cast<size_t>(CurrentDevice())];
+  if (!device.has_kernel_image) return cudaErrorNoKernelImageForDevice;
+  launch.capability = device.major;
   CheckPointers(runtime, launch);
   const double blocks = static_cast<double>(launch.grid.x) * launch.grid.y * launch.grid.z;
   Work work{.what = NameOf(launch) + " on stream " + std::to_string(found->number),
@@ -75,6 +85,23 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* ke
   if (!device.has_kernel_image) return call.Return(cudaErrorNoKernelImageForDevice);
   *attributes = {.maxThreadsPerBlock = 1024,
                  .ptxVersion = device.major * 10 + device.minor,
-                 .binaryVersion = device.major * 10 + device.minor};
+                 .binaryVersion = device.major * 10 + device.minor,
+                 .maxDynamicSharedSizeBytes = fake_cuda::SharedLimit(call.runtime(), kernel)};
+  return cudaSuccess;
+}
+
+// Static shared memory, which counts too, is not known here.
+cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
+  const fake_cuda::Call call;
+  if (call.refused()) return call.Refusal();
+  if (kernel == nullptr) return call.Return(cudaErrorInvalidDeviceFunction);
+  const int device = fake_cuda::CurrentDevice();
+  const fake_cuda::Device& played = call.runtime().options.devices[static_cast<size_t>(device)];
+  if (!played.has_kernel_image) return call.Return(cudaErrorNoKernelImageForDevice);
+  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||
+      value > played.most_shared_bytes) {
+    return call.Return(cudaErrorInvalidValue);
+  }
+  call.runtime().shared_limits[{device, kernel}] = value;
   return cudaSuccess;
 }

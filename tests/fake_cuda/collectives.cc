@@ -19,6 +19,10 @@ std::string NameOf(Collective collective) {
       return "a shuffle";
     case Collective::kVote:
       return "a vote";
+    case Collective::kMatrixLoad:
+      return "ldmatrix";
+    case Collective::kMatrixMultiply:
+      return "mma";
   }
   return "?";
 }
@@ -27,6 +31,10 @@ std::string Hex(uint32_t mask) {
   std::array<char, 11> text{};
   std::snprintf(text.data(), text.size(), "0x%08x", mask);
   return text.data();
+}
+
+bool IsMatrixInstruction(Collective collective) {
+  return collective == Collective::kMatrixLoad || collective == Collective::kMatrixMultiply;
 }
 
 bool WaitsInWarp(const Arrival& arrival) {
@@ -111,6 +119,9 @@ WarpProgress ResolveWarp(std::span<Arrival> warp_lanes) {
   if (IsWholeWarpAtOneCall(warp_lanes)) {
     progress.any = true;
     progress.whole_warp_barrier = warp_lanes[0].collective == Collective::kWarpBarrier;
+    if (IsMatrixInstruction(warp_lanes[0].collective)) {
+      progress.instruction = warp_lanes[0].collective;
+    }
     Complete(warp_lanes, warp_lanes[0].mask);
     return progress;
   }

@@ -14,17 +14,21 @@ namespace fake_cuda {
 // is kNone) nor has returned.
 struct Arrival {
   Collective collective = Collective::kNone;
-  uint32_t mask = 0;   // the warp lanes that take part, for all but kBarrier
-  uint64_t bits = 0;   // what the thread passed; once the call is complete, its result
-  int from = 0;        // kShuffle: the warp lane that provides the result
-  unsigned bytes = 0;  // kShuffle: size of the value
+  uint32_t mask = 0;         // the warp lanes that take part, for all but kBarrier
+  uint64_t bits = 0;         // what the thread passed; once the call is complete, its result
+  int from = 0;              // kShuffle: the warp lane that provides the result
+  unsigned bytes = 0;        // kShuffle: size of the value; kMatrixLoad: 1 if transposed
+  void* operands = nullptr;  // kMatrixLoad, kMatrixMultiply: on the thread's stack
   bool returned = false;
 };
 
 struct WarpProgress {
   bool any = false;                 // some warp lanes are ready again
   bool whole_warp_barrier = false;  // a __syncwarp of all warp lanes that exist was completed
-  std::string fault;                // why warp lanes that wait will never go on
+  // A matrix instruction for which all 32 threads wait: the caller executes it, and then its warp
+  // lanes are ready.
+  Collective instruction = Collective::kNone;
+  std::string fault;  // why warp lanes that wait will never go on
 };
 // Completes the calls of one warp, none of whose warp lanes is ready: every call for which all warp
 // lanes of its mask wait. All warp lanes that a mask names must make the same call with the same

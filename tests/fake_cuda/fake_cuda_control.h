@@ -17,6 +17,9 @@ struct Device {
   int major = 8;
   int minor = 0;
   int multiprocessors = 4;
+  // The most shared memory of a thread block that a kernel may ask for: 163 KiB as sm_80 has it
+  // (sm_75 64, sm_86, sm_89 and sm_120 99, sm_90 and sm_100 227).
+  int most_shared_bytes = 163 << 10;
   bool has_kernel_image = true;  // false: our kernels were not built for it
 };
 
@@ -64,6 +67,18 @@ bool HasFailed();
 // Counts since Reset: calls that may fail, and pieces of work that have run.
 uint64_t CallCount();
 uint64_t WorkCount();
+
+// Counts the bank conflicts of shared memory from now on, or stops counting. Both finish all work
+// first. An access is what the threads of a warp do together; a conflict is one pass more than it
+// takes without. Atomics are not counted. README.md says what counts as together.
+struct BankConflicts {
+  uint64_t accesses = 0;
+  uint64_t conflicts = 0;
+  std::string first;  // what the first access with a conflict was, and of which thread
+};
+void CountBankConflicts(bool count);
+// Returns what was counted and begins again at zero.
+BankConflicts TakeBankConflicts();
 
 // Resources that were created and not released, one line each: device memory, registrations,
 // streams, events, handles.

@@ -35,6 +35,8 @@ struct Runtime {
   HostRanges host;
   std::vector<std::unique_ptr<CUstream_st>> streams;
   std::vector<std::unique_ptr<CUevent_st>> events;
+  // The dynamic shared memory that kernels have opted in to, by device and kernel.
+  std::map<std::pair<int, const void*>, int> shared_limits;
   std::map<const void*, std::string> handles;  // live handles of cublasLt and what they are
   // Pairs of hashes: what an algorithm was chosen for, and what cublasLtMatmulAlgoCheck allowed it
   // for.

@@ -8,12 +8,16 @@
 #include <span>
 #include <vector>
 
+#include "tests/fake_cuda/bank_conflicts.h"
 #include "tests/fake_cuda/collectives.h"
+#include "tests/fake_cuda/dynamic_shared.h"
 #include "tests/fake_cuda/fault.h"
 #include "tests/fake_cuda/fiber.h"
+#include "tests/fake_cuda/include/fake_cuda_dynamic_shared.h"
 #include "tests/fake_cuda/include/fake_cuda_shared.h"
 #include "tests/fake_cuda/include/fake_cuda_threads.h"
 #include "tests/fake_cuda/include/fake_cuda_vector.h"
+#include "tests/fake_cuda/matrix_instructions.h"
 
 uint3 threadIdx{};
 uint3 blockIdx{};
@@ -25,6 +29,8 @@ namespace fake_cuda {
 ThreadBlockTime thread_block_time;
 
 namespace {
+
+constexpr uint32_t kWholeWarp = 0xFFFFFFFFu;
 
 struct WorkerFiber;
 
@@ -52,6 +58,8 @@ class ThreadBlockScheduler {
   // Called by the running thread: returns when the threads that it waits for have arrived.
   const Arrival& Wait(const Arrival& arrival);
   void Abandon();
+  void SetRunning(unsigned thread);
+  int capability() const { return launch_->capability; }
   std::string Describe() const;
 
  private:
@@ -62,7 +70,6 @@ class ThreadBlockScheduler {
   void RunWarp(unsigned warp, Random& random);
   // The next ready thread of the warp's turn; kNoThread at the end of the turn.
   unsigned NextInTurn();
-  void SetRunning(unsigned thread);
   void Resume(unsigned thread);
   // Called after every warp has run as far as it can. Returns false when the thread block has
   // ended.
@@ -91,6 +98,7 @@ void WorkerFiber::Loop() {
   ThreadBlockScheduler& scheduler = Scheduler();
   for (;;) {
     scheduler.launch_->thread();
+    TheDynamicShared().EndThread();
     scheduler.arrivals_[thread].collective = Collective::kNone;
     scheduler.arrivals_[thread].returned = true;
     const unsigned next = scheduler.NextInTurn();
@@ -123,6 +131,7 @@ void ThreadBlockScheduler::Begin(const KernelLaunch& launch, uint3 block) {
   }
   thread_block_time.begin = thread_block_time.barrier = ++thread_block_time.now;
   warp_barriers_.fill(thread_block_time.now);
+  TheDynamicShared().Begin(launch.dynamic_shared_bytes, count);
 }
 
 void ThreadBlockScheduler::Run(const KernelLaunch& launch, uint3 block, Random& random) {
@@ -156,12 +165,15 @@ void ThreadBlockScheduler::RunWarp(unsigned warp, Random& random) {
       Resume(next);
       if (abandoned_) return;
     }
+    CountLoggedAccesses();
     const WarpProgress progress = ResolveWarp(arrivals);
     if (!progress.fault.empty()) {
       Fault(progress.fault);
       abandoned_ = true;
       return;
     }
+    if (progress.instruction == Collective::kMatrixLoad) ExecuteLoad(arrivals, first);
+    if (progress.instruction == Collective::kMatrixMultiply) ExecuteMultiply(arrivals);
     if (progress.whole_warp_barrier) warp_barriers_[warp] = ++thread_block_time.now;
     if (!progress.any) return;
   } while (true);
@@ -245,6 +257,13 @@ void RunGrid(const KernelLaunch& launch, Random& random) {
   }
 }
 
+void SetRunningThread(unsigned thread) { Scheduler().SetRunning(thread); }
+
+void CheckAmpere(const char* instruction) {
+  if (Scheduler().capability() >= 8) return;
+  Fault(std::string(instruction) + " on a device below compute capability 8.0");
+}
+
 std::string DescribeRunningThread() { return Scheduler().Describe(); }
 
 int WarpLane() { return static_cast<int>(thread_block_time.thread % 32); }
@@ -273,6 +292,26 @@ uint32_t Vote(uint32_t mask, bool predicate) {
       Scheduler()
           .Wait({.collective = Collective::kVote, .mask = mask, .bits = predicate ? 1u : 0u})
           .bits);
+}
+
+void LoadMatrices(uint32_t row, bool transposed, uint32_t (&pairs)[4]) {
+  MatrixLoad load{row, transposed, {}};
+  Scheduler().Wait({.collective = Collective::kMatrixLoad,
+                    .mask = kWholeWarp,
+                    .bytes = transposed ? 1u : 0u,
+                    .operands = &load});
+  std::copy(std::begin(load.pairs), std::end(load.pairs), pairs);
+}
+
+void MultiplyAdd(float (&sums)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+  CheckAmpere("mma");
+  MatrixMultiply multiply{};
+  std::copy(std::begin(a), std::end(a), multiply.a);
+  std::copy(std::begin(b), std::end(b), multiply.b);
+  std::copy(std::begin(sums), std::end(sums), multiply.sums);
+  Scheduler().Wait(
+      {.collective = Collective::kMatrixMultiply, .mask = kWholeWarp, .operands = &multiply});
+  std::copy(std::begin(multiply.sums), std::end(multiply.sums), sums);
 }
 
 void CheckWidth(int width) {

@@ -14,6 +14,14 @@ namespace fake_cuda {
 // faults are collected, that thread block is abandoned and the next one runs.
 void RunGrid(const KernelLaunch& launch, Random& random);
 
+// Makes a thread of the running thread block the one that accesses to shared memory and faults are
+// recorded for, until the next switch.
+void SetRunningThread(unsigned thread);
+
+// Reports a fault if the device of the running kernel has no such instruction, which came with
+// compute capability 8.0.
+void CheckAmpere(const char* instruction);
+
 // Names the thread that runs, for messages: ", in the kernel launched at FILE:LINE (FUNCTION),
 // block (x, y, z), thread (x, y, z)". Empty while no kernel runs. Async-signal-safe enough for a
 // handler that ends the process.

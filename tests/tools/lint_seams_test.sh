@@ -82,6 +82,7 @@ Scale<float> <<< blocks, 256 >>>(values);
 return cudaLaunchKernel(Scale, grid, block, arguments, 0, stream);
 __shared__ float tile[256];
 extern __shared__ char all[];
+  asm volatile("bar.sync 0;");
 __shared__ Shares<float, 256> tile;
 __shared__ SharedTile tile;
 __shared__ S tile;
@@ -137,6 +138,7 @@ accepted kernels/scale.cu '#include <cuda_runtime.h>' '__shared__ Shared<float, 
   'cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream);' \
   'cudaMemsetAsync(to, 0, bytes, stream);' 'x = a << b;' 'return Launch(Scale, shape, stream, x);'
 accepted kernels/cuda/cuda_launch.cuh 'kernel<<<grid, block, 0, stream>>>(x);' '__shared__ T values[N];'
+accepted kernels/cuda/mma.cuh '  asm("mma.sync" : : );'
 accepted runtime/device/cuda_handles.h 'cudaMalloc(&made, bytes);' 'cudaFree(memory);' \
   'cudaStreamSynchronize(stream);'
 accepted runtime/device/cuda_device.cc '#include <cuda_runtime.h>'

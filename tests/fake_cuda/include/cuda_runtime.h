@@ -18,5 +18,6 @@
 #define __shared__ static
 #define __constant__ static
 
+#include "fake_cuda_dynamic_shared.h"
 #include "fake_cuda_intrinsics.h"
 #include "fake_cuda_threads.h"

@@ -64,6 +64,7 @@ enum cudaDeviceAttr {
   cudaDevAttrPciDomainId = 50,
   cudaDevAttrComputeCapabilityMajor = 75,
   cudaDevAttrComputeCapabilityMinor = 76,
+  cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
   cudaDevAttrHostRegisterSupported = 99,
 };
 
@@ -109,6 +110,7 @@ struct cudaDeviceProp {
   int l2CacheSize;
   size_t sharedMemPerMultiprocessor;
   int regsPerMultiprocessor;
+  size_t sharedMemPerBlockOptin;
 };
 
 struct cudaFuncAttributes {
@@ -119,6 +121,12 @@ struct cudaFuncAttributes {
   int numRegs;
   int ptxVersion;
   int binaryVersion;
+  int maxDynamicSharedSizeBytes;
+};
+
+enum cudaFuncAttribute {
+  cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+  cudaFuncAttributePreferredSharedMemoryCarveout = 9,
 };
 
 cudaError_t cudaGetDeviceCount(int* count);
@@ -162,6 +170,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end);
 
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel);
+cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value);
 
 enum cudaDriverEntryPointQueryResult {
   cudaDriverEntryPointSuccess = 0,
@@ -179,4 +188,9 @@ cudaError_t cudaMalloc(T** pointer, size_t bytes) {
 template <typename... Parameters>
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, void (*kernel)(Parameters...)) {
   return cudaFuncGetAttributes(attributes, reinterpret_cast<const void*>(kernel));
+}
+template <typename... Parameters>
+cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribute attribute,
+                                 int value) {
+  return cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), attribute, value);
 }

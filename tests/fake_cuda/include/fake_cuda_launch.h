@@ -28,6 +28,9 @@ struct CodePlace {
 struct KernelLaunch {
   dim3 grid;
   dim3 block;
+  unsigned dynamic_shared_bytes = 0;
+  const void* kernel = nullptr;       // for its attributes
+  int capability = 0;                 // of the device, its major number; Enqueue sets it
   CodePlace where;                    // for messages
   std::function<void()> thread;       // runs one thread; threadIdx and blockIdx are set
   std::vector<const void*> pointers;  // those among the arguments; none may point to host memory
@@ -44,11 +47,18 @@ void AddPointers(const T& argument, std::vector<const void*>& pointers) {
 }
 
 template <typename... Parameters, typename... Arguments>
-void Launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, CUstream_st* stream,
-            CodePlace where, Arguments&&... arguments) {
+void Launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, unsigned dynamic_shared_bytes,
+            CUstream_st* stream, CodePlace where, Arguments&&... arguments) {
   static_assert(sizeof...(Parameters) == sizeof...(Arguments));
   const std::tuple<Parameters...> copies(std::forward<Arguments>(arguments)...);
-  KernelLaunch launch{grid, block, where, [kernel, copies] { std::apply(kernel, copies); }, {}};
+  KernelLaunch launch{grid,
+                      block,
+                      dynamic_shared_bytes,
+                      reinterpret_cast<const void*>(kernel),
+                      0,
+                      where,
+                      [kernel, copies] { std::apply(kernel, copies); },
+                      {}};
   std::apply([&](const auto&... copy) { (AddPointers(copy, launch.pointers), ...); }, copies);
   Enqueue(std::move(launch), stream);
 }

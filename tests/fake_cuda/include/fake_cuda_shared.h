@@ -49,6 +49,12 @@ class Access {
   uint64_t bits_;
 };
 
+// What the counter of bank conflicts is told of an access to `bytes` bytes, `offset` bytes from the
+// begin of an array; null: of dynamic shared memory. It does nothing unless conflicts are counted.
+enum class SharedUse { kLoad, kStore, kCopy };
+extern bool counting_bank_conflicts;
+void LogSharedAccess(SharedUse use, const void* array, uint32_t offset, unsigned bytes);
+
 enum class SharedFault { kUnwritten, kReadAfterWrite, kWriteAfterRead, kWriteAfterWrite };
 void ReportShared(SharedFault fault, int64_t cell, unsigned other_thread);
 void ReportIndex(int64_t index, int64_t size);
@@ -96,11 +102,13 @@ class Cell {
   Cell(const Cell&) = delete;
   operator T() const {
     accesses_.RecordRead(index_, false);
+    Log(SharedUse::kLoad);
     return value_;
   }
   Cell& operator=(const Cell& other) { return *this = static_cast<T>(other); }
   Cell& operator=(const T& value) {
     accesses_.RecordWrite(index_, false);
+    Log(SharedUse::kStore);
     value_ = value;
     return *this;
   }
@@ -120,6 +128,13 @@ class Cell {
  private:
   template <typename, int>
   friend class Shared;
+
+  void Log(SharedUse use) const {
+    if (!counting_bank_conflicts) [[likely]]
+      return;
+    LogSharedAccess(use, this - index_, static_cast<uint32_t>(index_) * sizeof(T), sizeof(T));
+  }
+
   T value_;
   int64_t index_;
   mutable AccessRecord accesses_;

@@ -19,7 +19,16 @@ inline constexpr int warpSize = 32;
 namespace fake_cuda {
 
 // A call that all threads of a thread block (kBarrier) or all warp lanes of a mask make together.
-enum class Collective { kNone, kBarrier, kWarpBarrier, kShuffle, kVote };
+// kMatrixLoad and kMatrixMultiply are calls of whole warps (fake_cuda_dynamic_shared.h).
+enum class Collective {
+  kNone,
+  kBarrier,
+  kWarpBarrier,
+  kShuffle,
+  kVote,
+  kMatrixLoad,
+  kMatrixMultiply
+};
 
 // Waits for all threads of the thread block and returns how many of them passed a true `predicate`.
 int SyncThreadBlock(bool predicate);
