@@ -65,8 +65,14 @@ class UnbuiltStep {
         if (item.chunk < 0) return;  // rows from the host
         [[fallthrough]];
       case OperationKind::kForward:
-      case OperationKind::kRecompute:
         return adder_.Add(Lane::kCompute, model_.Compute(item.chunk, Direction::kForward, threads));
+      case OperationKind::kRecompute:
+        return adder_.Add(Lane::kCompute,
+                          model_.Compute(item.chunk,
+                                         RecomputePassesOn(chunks_, item.chunk, item.part)
+                                             ? Direction::kForward
+                                             : Direction::kRecompute,
+                                         threads));
       case OperationKind::kBackward:
         return adder_.Add(Lane::kCompute,
                           model_.Compute(item.chunk, Direction::kBackward, threads));

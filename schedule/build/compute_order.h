@@ -41,6 +41,10 @@ std::vector<ComputeItem> ReferenceOrder(const ChunkTable& chunks, const Training
 std::vector<ComputeItem> ForwardOrder(const ChunkTable& chunks, const TrainingJob& job,
                                       const StreamPlan& plan, PassKind kind);
 
+// Whether a recompute of `chunk` writes the hidden state that leaves the chunk's group. That is so
+// where another group of the recompute block follows, or in the first recompute of ReferenceOrder.
+bool RecomputePassesOn(const ChunkTable& chunks, int32_t chunk, int32_t part);
+
 // The number of loss chunks of a micro-batch.
 int32_t LossParts(const TrainingJob& job, const StreamPlan& plan);
 

@@ -131,21 +131,22 @@ void PassEmitter::Forward(int32_t c, int32_t mb, BufferId weights, Keep keep) {
 void PassEmitter::Recompute(int32_t c, int32_t mb, BufferId weights, Keep keep) {
   const int32_t group = chunk(c).group;
   const int32_t shard = chunk(c).shard;
-  const bool last = group + 1 == chunks_.recompute_blocks[chunk(c).recompute_block].groups.end;
   Draft recompute = Begin(OperationKind::kRecompute, Lane::kCompute, c, mb);
   ReadWeights(recompute, c, weights);
   recompute.Reads(RecomputeInput(group, mb), Hidden(group, mb));
   recompute.Reads(TokensBuffer(mb), {ContentKind::kTokens, 0, mb});
   ReadRotaryTable(recompute, c);
-  const bool passes_on = rules_.recomputes_layer_by_layer ? keep == Keep::kNothing : !last;
-  if (passes_on && IsLastShard(c)) {
+  const int32_t part = rules_.recomputes_layer_by_layer ? (keep == Keep::kNothing ? 0 : 1) : -1;
+  const bool passes_on = RecomputePassesOn(chunks_, c, part);
+  const bool has_output = passes_on && IsLastShard(c);
+  if (has_output) {
     recompute.Writes(RecomputeOutput(group, mb), Hidden(group + 1, mb));
   }
   if (keep == Keep::kActivations) {
     AddPart(recompute, ActivationsBuffer(group, mb), {ContentKind::kActivations, group, mb}, shard);
   }
   PassThroughWorkspace(recompute, c, {ContentKind::kStageArrays, group, mb}, shard);
-  recompute.operation.flops = forward_flops_[c];
+  recompute.operation.flops = has_output ? forward_flops_[c] : recompute_flops_[c];
   Append(recompute);
 }
 
