@@ -126,10 +126,10 @@ absl::Status ValidateStrategy(const TrainingJob& job, const StreamPlan& plan) {
   if (!plan.backward_prefetch) {
     return Refuse(StrCat(who, "decides by itself when it loads: set backward_prefetch true"));
   }
-  if (IsSimulatedOnly(plan.strategy) && !plan.keep_feed_forward) {
+  if (plan.strategy == Strategy::kResident) return absl::OkStatus();
+  if (!plan.keep_feed_forward) {
     return Refuse(StrCat(who, "keeps gate and up: set keep_feed_forward true"));
   }
-  if (plan.strategy == Strategy::kResident) return absl::OkStatus();
   if (job.optimizer_place != OptimizerPlace::kAfterStep) {
     return Refuse(StrCat(who, "updates after the step: set optimizer_place after_step"));
   }

@@ -66,13 +66,14 @@ class UnbuiltStep {
         [[fallthrough]];
       case OperationKind::kForward:
         return adder_.Add(Lane::kCompute, model_.Compute(item.chunk, Direction::kForward, threads));
-      case OperationKind::kRecompute:
-        return adder_.Add(Lane::kCompute,
-                          model_.Compute(item.chunk,
-                                         RecomputePassesOn(chunks_, item.chunk, item.part)
-                                             ? Direction::kForward
-                                             : Direction::kRecompute,
-                                         threads));
+      case OperationKind::kRecompute: {
+        const bool kept_alone =
+            rules_.recomputes_kept_alone && !RecomputePassesOn(chunks_, item.chunk);
+        return adder_.Add(
+            Lane::kCompute,
+            model_.Compute(item.chunk, kept_alone ? Direction::kRecompute : Direction::kForward,
+                           threads));
+      }
       case OperationKind::kBackward:
         return adder_.Add(Lane::kCompute,
                           model_.Compute(item.chunk, Direction::kBackward, threads));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/check.h"
+#include "schedule/strategy_rules.h"
 
 namespace horizon {
 namespace {
@@ -334,7 +335,8 @@ OperationCost CostModel::CostOf(const Schedule& schedule, const Phase& phase,
             access.mode == AccessMode::kWrite && access.content.kind == ContentKind::kHidden;
       }
       // The shards before the last one do the same either way.
-      return Compute(op.chunk, has_output ? Direction::kForward : Direction::kRecompute, threads);
+      const bool kept_alone = RulesOf(job_, plan_).recomputes_kept_alone && !has_output;
+      return Compute(op.chunk, kept_alone ? Direction::kRecompute : Direction::kForward, threads);
     }
     case OperationKind::kBackward:
       return Compute(op.chunk, Direction::kBackward, threads);

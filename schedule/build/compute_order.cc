@@ -188,8 +188,7 @@ std::vector<ComputeItem> ForwardOrder(const ChunkTable& chunks, const TrainingJo
   return OrderBuilder(chunks, one, plan).ForwardOnly(kind);
 }
 
-bool RecomputePassesOn(const ChunkTable& chunks, int32_t chunk, int32_t part) {
-  if (part >= 0) return part == 0;
+bool RecomputePassesOn(const ChunkTable& chunks, int32_t chunk) {
   const Chunk& c = chunks.chunks[chunk];
   return c.group + 1 != chunks.recompute_blocks[c.recompute_block].groups.end;
 }

@@ -41,9 +41,9 @@ std::vector<ComputeItem> ReferenceOrder(const ChunkTable& chunks, const Training
 std::vector<ComputeItem> ForwardOrder(const ChunkTable& chunks, const TrainingJob& job,
                                       const StreamPlan& plan, PassKind kind);
 
-// Whether a recompute of `chunk` writes the hidden state that leaves the chunk's group. That is so
-// where another group of the recompute block follows, or in the first recompute of ReferenceOrder.
-bool RecomputePassesOn(const ChunkTable& chunks, int32_t chunk, int32_t part);
+// Whether the hidden state that leaves the group of `chunk` is needed for the recompute of a block
+// (TrainOrder): another group of the block follows.
+bool RecomputePassesOn(const ChunkTable& chunks, int32_t chunk);
 
 // The number of loss chunks of a micro-batch.
 int32_t LossParts(const TrainingJob& job, const StreamPlan& plan);

@@ -136,8 +136,8 @@ void PassEmitter::Recompute(int32_t c, int32_t mb, BufferId weights, Keep keep) 
   recompute.Reads(RecomputeInput(group, mb), Hidden(group, mb));
   recompute.Reads(TokensBuffer(mb), {ContentKind::kTokens, 0, mb});
   ReadRotaryTable(recompute, c);
-  const int32_t part = rules_.recomputes_layer_by_layer ? (keep == Keep::kNothing ? 0 : 1) : -1;
-  const bool passes_on = RecomputePassesOn(chunks_, c, part);
+  const bool passes_on =
+      rules_.recomputes_layer_by_layer ? keep == Keep::kNothing : RecomputePassesOn(chunks_, c);
   const bool has_output = passes_on && IsLastShard(c);
   if (has_output) {
     recompute.Writes(RecomputeOutput(group, mb), Hidden(group + 1, mb));
@@ -146,7 +146,8 @@ void PassEmitter::Recompute(int32_t c, int32_t mb, BufferId weights, Keep keep) 
     AddPart(recompute, ActivationsBuffer(group, mb), {ContentKind::kActivations, group, mb}, shard);
   }
   PassThroughWorkspace(recompute, c, {ContentKind::kStageArrays, group, mb}, shard);
-  recompute.operation.flops = has_output ? forward_flops_[c] : recompute_flops_[c];
+  const bool kept_alone = rules_.recomputes_kept_alone && !has_output;
+  recompute.operation.flops = kept_alone ? recompute_flops_[c] : forward_flops_[c];
   Append(recompute);
 }
 

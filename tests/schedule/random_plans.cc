@@ -108,7 +108,7 @@ rc::Gen<RandomCase> RandomAnyCase() {
     random.plan.backward_prefetch = true;
     if (random.plan.strategy == Strategy::kResident) return random;
     if (random.plan.strategy == Strategy::kReference) random.plan.recompute = true;
-    if (IsSimulatedOnly(random.plan.strategy)) random.plan.keep_feed_forward = true;
+    random.plan.keep_feed_forward = true;
     random.plan.buffer_depth = Pick(1, 2);
     random.job.optimizer_place = OptimizerPlace::kAfterStep;
     return random;

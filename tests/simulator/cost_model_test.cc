@@ -173,10 +173,10 @@ TEST(CostModel, SeveralPiecesHaveSumsOfWeightGradients) {
   made.job.piece_tokens = 300;
   EXPECT_EQ(made->Compute(1, Direction::kForward, 1).nanoseconds, 1280 + 6400 + 32032);
   EXPECT_EQ(made->Compute(1, Direction::kBackward, 1).nanoseconds, 2560 + 8960 + 80080 + 102);
-  // Each piece of each weight gradient is a launch of its own.
+  // Each piece is a launch of its own; 320 flops of attention take a nanosecond.
   Made small(4);
   small.job.piece_tokens = 1;
-  EXPECT_EQ(small->Compute(1, Direction::kForward, 1).nanoseconds, 4 * 7000 + 8000);
+  EXPECT_EQ(small->Compute(1, Direction::kForward, 1).nanoseconds, 4 * 7000 + 8000 + 1);
 }
 
 // One token: 7 products and 8 other kernels of 1000 ns each; attention's 32 flops are nothing.
@@ -456,21 +456,14 @@ OperationCost Expected(const CostModel& model, const Schedule& schedule, const O
     case OperationKind::kEmbed:
       return model.Compute(op.chunk, Direction::kForward, op.threads);
     case OperationKind::kRecompute: {
-      // What nothing of the block comes behind is recomputed for what it keeps alone.
+      // The last group of a block is recomputed for what it keeps alone. Autograd runs it all.
+      const bool ours = schedule.plan.strategy == Strategy::kHorizon ||
+                        schedule.plan.strategy == Strategy::kResident;
       const Chunk& chunk = schedule.chunks.chunks[op.chunk];
       const IndexRange groups = schedule.chunks.recompute_blocks[chunk.recompute_block].groups;
-      bool keeps = false;
-      for (const Access& access : schedule.steady.AccessesOf(op)) {
-        keeps |= access.content.kind == ContentKind::kActivations;
-      }
-      const bool passes_on = schedule.plan.strategy == Strategy::kHorizon ||
-                                     schedule.plan.strategy == Strategy::kResident
-                                 ? chunk.group + 1 < groups.end
-                                 : !keeps;
-      const bool last_shard = chunk.shard + 1 == chunk.shards;
-      return model.Compute(op.chunk,
-                           passes_on && last_shard ? Direction::kForward : Direction::kRecompute,
-                           op.threads);
+      const bool has_output = chunk.group + 1 < groups.end && chunk.shard + 1 == chunk.shards;
+      return model.Compute(
+          op.chunk, ours && !has_output ? Direction::kRecompute : Direction::kForward, op.threads);
     }
     case OperationKind::kBackward:
       return model.Compute(op.chunk, Direction::kBackward, op.threads);
