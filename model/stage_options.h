@@ -11,6 +11,9 @@ namespace horizon {
 // the order of these sums decides bits; a micro-batch of no more tokens is one piece.
 inline constexpr int64_t kPieceTokens = 8192;
 
+// The piece of software that always multiplies all tokens at once (the systems we compare with).
+inline constexpr int64_t kAllTokens = int64_t{1} << 62;
+
 // What a job and a plan choose about the passes over a stage.
 struct StageOptions {
   int64_t piece_tokens = kPieceTokens;  // TrainingJob::piece_tokens

@@ -153,7 +153,8 @@ std::span<const EnumWord<EmbeddingHome>> WordsOf(EmbeddingHome) { return kEmbedd
 bool IsSimulatedOnly(Strategy strategy) { return FindOffloadBaseline(strategy) != nullptr; }
 
 StageOptions StageOptionsOf(const TrainingJob& job, const StreamPlan& plan) {
-  return {.piece_tokens = job.piece_tokens, .keep_feed_forward = plan.keep_feed_forward};
+  return {.piece_tokens = IsSimulatedOnly(plan.strategy) ? kAllTokens : job.piece_tokens,
+          .keep_feed_forward = plan.keep_feed_forward};
 }
 
 namespace {
