@@ -140,6 +140,7 @@ absl::StatusOr<std::optional<RowResult>> SimulateRow(Io& io, const PublishedRow&
   ASSIGN_OR_RETURN(const HardwareProfile profile, LoadMachine(io, row.machine));
   TrainingJob job = JobFor(profile, *strategy);
   if (*strategy == Strategy::kReference) job = AsPublished(job);
+  if (*strategy != Strategy::kHorizon) job.piece_tokens = kAllTokens;
   job.sequence = row.sequence;
   RowResult result{.row = row};
   const StrategyCalibration none;

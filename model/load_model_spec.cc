@@ -9,6 +9,7 @@
 #include "common/text/nearest_word.h"
 #include "common/text/quote.h"
 #include "common/text/str_cat.h"
+#include "model/rope_scaling.h"
 
 namespace horizon {
 namespace {
@@ -65,19 +66,15 @@ absl::StatusOr<std::string> ConfigFile(Io& io, const std::string& path) {
   return file;
 }
 
-}  // namespace
-
-const CatalogEntry* CatalogEntryOf(Io& io, const std::string& path_or_name) {
+const CatalogEntry* EntryOf(Io& io, const std::string& path_or_name) {
   if (const CatalogEntry* entry = FindCatalogName(path_or_name)) return entry;
   const CatalogEntry* entry = FindInCatalog(path_or_name);
   // Any other answer than "there is no such file" is left to the reading of the file.
   return entry != nullptr && absl::IsNotFound(io.Info(path_or_name).status()) ? entry : nullptr;
 }
 
-absl::StatusOr<LoadedModel> LoadModel(Io& io, const std::string& path_or_name) {
-  if (const CatalogEntry* entry = CatalogEntryOf(io, path_or_name)) {
-    return LoadFromCatalog(*entry);
-  }
+absl::StatusOr<LoadedModel> LoadAsItIs(Io& io, const std::string& path_or_name) {
+  if (const CatalogEntry* entry = EntryOf(io, path_or_name)) return LoadFromCatalog(*entry);
   ASSIGN_OR_RETURN(const std::string file, ConfigFile(io, path_or_name));
   ASSIGN_OR_RETURN(std::string text, ReadTextFile(io, file));
   ASSIGN_OR_RETURN(const Document document, ParseJson(file, text));
@@ -85,8 +82,28 @@ absl::StatusOr<LoadedModel> LoadModel(Io& io, const std::string& path_or_name) {
   return LoadedModel{.config = std::move(config), .config_text = std::move(text)};
 }
 
-absl::StatusOr<ModelConfig> LoadModelSpec(Io& io, const std::string& path_or_name) {
-  ASSIGN_OR_RETURN(LoadedModel model, LoadModel(io, path_or_name));
+}  // namespace
+
+const CatalogEntry* CatalogEntryOf(Io& io, const std::string& path_or_name) {
+  return EntryOf(io, path_or_name);
+}
+
+absl::StatusOr<LoadedModel> LoadModel(Io& io, const std::string& path_or_name,
+                                      const std::optional<std::string>& rope_scaling) {
+  ASSIGN_OR_RETURN(LoadedModel model, LoadAsItIs(io, path_or_name));
+  if (!rope_scaling.has_value()) return model;
+  ASSIGN_OR_RETURN(const RopeScaling scaling, ParseRopeScaling(*rope_scaling));
+  const ModelSpec& spec = model.config.spec;
+  ASSIGN_OR_RETURN(std::string text, WithRopeScaling(model.config_text, spec, scaling));
+  ASSIGN_OR_RETURN(const Document document,
+                   ParseJson(StrCat(path_or_name, " with --rope-scaling ", *rope_scaling), text));
+  ASSIGN_OR_RETURN(ModelConfig config, ReadConfig(document, spec.name));
+  return LoadedModel{.config = std::move(config), .config_text = std::move(text)};
+}
+
+absl::StatusOr<ModelConfig> LoadModelSpec(Io& io, const std::string& path_or_name,
+                                          const std::optional<std::string>& rope_scaling) {
+  ASSIGN_OR_RETURN(LoadedModel model, LoadModel(io, path_or_name, rope_scaling));
   return std::move(model.config);
 }
 

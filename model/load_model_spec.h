@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -20,7 +21,10 @@ namespace horizon {
 // spec.name is the catalog name, or the name of the folder that contains the file. Returns NotFound
 // with the nearest known name or id if the argument is none of these, InvalidArgument with file,
 // line and key if the file is bad, and the error of `io` if the file cannot be read.
-absl::StatusOr<ModelConfig> LoadModelSpec(Io& io, const std::string& path_or_name);
+// With `rope_scaling` (ParseRopeScaling) the positions are stretched.
+absl::StatusOr<ModelConfig> LoadModelSpec(
+    Io& io, const std::string& path_or_name,
+    const std::optional<std::string>& rope_scaling = std::nullopt);
 
 // The model together with the text of its config.json, for callers that write the file again
 // (checkpoints, the exported model). The file is read only once, so the two always agree.
@@ -28,7 +32,9 @@ struct LoadedModel {
   ModelConfig config;
   std::string config_text;
 };
-absl::StatusOr<LoadedModel> LoadModel(Io& io, const std::string& path_or_name);
+absl::StatusOr<LoadedModel> LoadModel(
+    Io& io, const std::string& path_or_name,
+    const std::optional<std::string>& rope_scaling = std::nullopt);
 
 // The catalog entry that LoadModelSpec would take for this argument, or nullptr if it would read a
 // file or fail.

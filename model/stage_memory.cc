@@ -17,8 +17,8 @@ CheckedU64 CountOf(TokenBatch tokens) {
 }  // namespace
 
 Bytes KeptActivationBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens,
-                          Bytes value_bytes) {
-  return ArrayLayout::Kept(ArraysOf(spec, kind), CountOf(tokens), value_bytes).bytes();
+                          Bytes value_bytes, const StageOptions& options) {
+  return ArrayLayout::Kept(ArraysOf(spec, kind, options), CountOf(tokens), value_bytes).bytes();
 }
 
 Bytes InputBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens, Bytes value_bytes) {
@@ -27,10 +27,11 @@ Bytes InputBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens, Bytes
 }
 
 Bytes WorkspaceBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens, Bytes value_bytes,
-                     PassesOver passes) {
-  const ArrayDescriptions arrays = ArraysOf(spec, kind);
+                     PassesOver passes, const StageOptions& options) {
+  const ArrayDescriptions arrays = ArraysOf(spec, kind, options);
   const auto scratch = [&](ScratchPass pass) {
-    return ArrayLayout::Scratch(arrays, pass, CountOf(tokens), value_bytes).bytes();
+    return ArrayLayout::Scratch(arrays, pass, CountOf(tokens), value_bytes, options.piece_tokens)
+        .bytes();
   };
   const Bytes forward = scratch(ScratchPass::kForward);
   if (passes == PassesOver::kForwardOnly) return forward;

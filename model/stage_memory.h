@@ -4,6 +4,7 @@
 
 #include "common/units.h"
 #include "model/model_spec.h"
+#include "model/stage_options.h"
 #include "model/stage_work.h"
 #include "model/tensor_role.h"
 
@@ -16,7 +17,7 @@ namespace horizon {
 
 // All activations that backward reads, the input of the stage included. Weights are not counted.
 Bytes KeptActivationBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens,
-                          Bytes value_bytes);
+                          Bytes value_bytes, const StageOptions& options = {});
 // The part of KeptActivationBytes that is the input of the stage (the residual stream). An
 // activation checkpoint keeps only this; recompute makes the rest again.
 Bytes InputBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens, Bytes value_bytes);
@@ -25,6 +26,6 @@ Bytes InputBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens, Bytes
 // no activations, or for any pass of training.
 enum class PassesOver : uint8_t { kForwardOnly, kTraining };
 Bytes WorkspaceBytes(const ModelSpec& spec, StageKind kind, TokenBatch tokens, Bytes value_bytes,
-                     PassesOver passes);
+                     PassesOver passes, const StageOptions& options = {});
 
 }  // namespace horizon

@@ -52,37 +52,45 @@ CheckedU64 PairsInRange(const ExpertLoad& load, UnitRange range) {
 // The work of some units of a stage, as its description has it.
 class UnitsWork {
  public:
-  UnitsWork(const ModelSpec& spec, const Stage& stage, UnitRange range, TokenBatch tokens)
-      : stage_(stage), range_(range), batch_(tokens) {
+  UnitsWork(const ModelSpec& spec, const Stage& stage, UnitRange range, TokenBatch tokens,
+            const StageOptions& options)
+      : stage_(stage), range_(range), batch_(tokens), piece_tokens_(options.piece_tokens) {
     CHECK(ValidateTokens(tokens).ok());
     CHECK(0 <= range.begin && range.begin <= range.end && range.end <= stage.units);
     if (stage.kind == StageKind::kExperts) load_ = LoadOf(spec, tokens);
     const LayerSpec layer =
         stage.layer < 0 ? LayerSpec{} : spec.layers[static_cast<size_t>(stage.layer)];
-    description_ = DescribeWork(spec, stage.kind, layer);
+    description_ = DescribeWork(spec, stage.kind, layer, options);
   }
 
   // A multiply of forward, and the tensor it multiplies with.
   struct WeightGemm {
     GemmShape shape;
     TensorRole weight;
+    Need need;
+    bool in_pieces = false;  // one of several pieces of the tokens
   };
   std::vector<WeightGemm> Gemms() const {
     std::vector<WeightGemm> gemms;
-    const auto add = [&](TensorRole weight, int64_t m, int64_t n, int64_t k, int64_t count) {
-      if (m > 0 && n > 0 && k > 0 && count > 0) gemms.push_back({{m, n, k, count}, weight});
+    const auto add = [&](const GemmWork& gemm, int64_t m, int64_t n, int64_t count,
+                         bool in_pieces) {
+      if (m <= 0 || n <= 0 || gemm.in <= 0 || count <= 0) return;
+      gemms.push_back({{m, n, gemm.in, count}, gemm.weight, gemm.need, in_pieces});
     };
     // The experts of one load after the other.
     const int64_t heavy = HeavyExperts(load_, range_);
     for (const bool heavier : {true, false}) {
       for (const GemmWork& gemm : description_.gemms) {
         if (gemm.spread == Spread::kExperts) {
-          add(gemm.weight, load_.pairs_each + (heavier ? 1 : 0), gemm.out, gemm.in,
-              gemm.count * (heavier ? heavy : units() - heavy));
+          add(gemm, load_.pairs_each + (heavier ? 1 : 0), gemm.out,
+              gemm.count * (heavier ? heavy : units() - heavy), false);
         } else if (heavier && gemm.spread == Spread::kEvenly) {
-          add(gemm.weight, batch_.tokens(), units(), gemm.in, gemm.count);
+          add(gemm, batch_.tokens(), units(), gemm.count, false);
         } else if (heavier && Has(gemm.unit)) {
-          add(gemm.weight, batch_.tokens(), gemm.out, gemm.in, gemm.count);
+          const bool in_pieces = batch_.tokens() > piece_tokens_;
+          const int64_t pieces = in_pieces ? batch_.tokens() / piece_tokens_ : 0;
+          add(gemm, piece_tokens_, gemm.out, gemm.count * pieces, in_pieces);
+          add(gemm, batch_.tokens() - pieces * piece_tokens_, gemm.out, gemm.count, in_pieces);
         }
       }
     }
@@ -97,9 +105,12 @@ class UnitsWork {
            Count(description_.attention_width);
   }
 
-  CheckedU64 ElementValues(uint64_t ElementWork::*times) const {
+  // Of the elements that `counts` accepts.
+  template <typename Counts>
+  CheckedU64 ElementValues(uint64_t ElementWork::*times, Counts counts) const {
     CheckedU64 values = 0;
     for (const ElementWork& element : description_.elements) {
+      if (!counts(element.need)) continue;
       const CheckedU64 each = Count(element.width) * (element.*times);
       switch (element.spread) {
         case Spread::kOneUnit:
@@ -123,6 +134,7 @@ class UnitsWork {
   const Stage& stage_;
   const UnitRange range_;
   const TokenBatch batch_;
+  const int64_t piece_tokens_;
   ExpertLoad load_;
   WorkDescription description_;
 };
@@ -167,34 +179,67 @@ uint64_t VisiblePairs(int64_t sequence, int64_t window) {
   return (ramp + Count(sequence - seen) * Count(seen)).value();
 }
 
-StageWork ForwardWork(const ModelSpec& spec, const Stage& stage, UnitRange range,
-                      TokenBatch tokens) {
-  const UnitsWork work(spec, stage, range, tokens);
+namespace {
+
+// The part of forward that `counts` accepts.
+template <typename Counts>
+StageWork PartOfForward(const UnitsWork& work, Counts counts) {
   std::vector<GemmShape> gemms;
-  for (const UnitsWork::WeightGemm& gemm : work.Gemms()) gemms.push_back(gemm.shape);
+  for (const UnitsWork::WeightGemm& gemm : work.Gemms()) {
+    if (counts(gemm.need)) gemms.push_back(gemm.shape);
+  }
   return MakeWork(std::move(gemms), work.AttentionFlops(),
-                  work.ElementValues(&ElementWork::forward));
+                  work.ElementValues(&ElementWork::forward, counts));
+}
+
+constexpr auto kAnyNeed = [](Need) { return true; };
+
+// Whether backward reads what is computed again: it does for all but the bias of the last matrix.
+bool ComputesAgain(const ModelSpec& spec, const Stage& stage) {
+  return stage.backward_depth() > BackwardDepth::kOutputProjection || spec.norm_after() ||
+         stage.trained_roles.test(static_cast<size_t>(TensorRole::kDown));
+}
+
+}  // namespace
+
+StageWork ForwardWork(const ModelSpec& spec, const Stage& stage, UnitRange range, TokenBatch tokens,
+                      const StageOptions& options) {
+  return PartOfForward(UnitsWork(spec, stage, range, tokens, options), kAnyNeed);
+}
+
+StageWork RecomputeWork(const ModelSpec& spec, const Stage& stage, UnitRange range,
+                        TokenBatch tokens, const StageOptions& options) {
+  return PartOfForward(UnitsWork(spec, stage, range, tokens, options),
+                       [](Need need) { return need == Need::kBackward; });
 }
 
 StageWork BackwardWork(const ModelSpec& spec, const Stage& stage, UnitRange range,
-                       TokenBatch tokens) {
+                       TokenBatch tokens, const StageOptions& options) {
   const BackwardDepth depth = stage.backward_depth();
   if (depth == BackwardDepth::kNone) return {};
-  const UnitsWork work(spec, stage, range, tokens);
+  const UnitsWork work(spec, stage, range, tokens, options);
   std::vector<GemmShape> gemms;
-  for (const auto& [gemm, weight] : work.Gemms()) {
+  CheckedU64 sum_values = 0;
+  TensorRole last = TensorRole::kNorm;  // of the sum that was counted last: one for all pieces
+  for (const auto& [gemm, weight, need, in_pieces] : work.Gemms()) {
+    if (need == Need::kAgain && ComputesAgain(spec, stage)) gemms.push_back(gemm);
     // Gradient of the input, which what lies deeper starts from; gradient of the weights.
     if (depth > DepthOf(weight)) gemms.push_back({gemm.m, gemm.k, gemm.n, gemm.count});
-    if (stage.trained_roles.test(static_cast<size_t>(weight))) {
-      gemms.push_back({gemm.n, gemm.k, gemm.m, gemm.count});
-    }
+    if (!stage.trained_roles.test(static_cast<size_t>(weight))) continue;
+    gemms.push_back({gemm.n, gemm.k, gemm.m, gemm.count, in_pieces});
+    if (!in_pieces || weight == last) continue;
+    last = weight;
+    sum_values += CheckedU64(2) * Count(gemm.n) * Count(gemm.k);
   }
   // Forward has 4 flops a pair and channel, so halving is exact.
   const CheckedU64 attention =
       depth > BackwardDepth::kOutputProjection ? work.AttentionFlops() : CheckedU64(0);
   const CheckedU64 half =
       attention.ok() ? CheckedU64(attention.value() / 2) : CheckedU64::Overflowed();
-  return MakeWork(std::move(gemms), half * 5, work.ElementValues(&ElementWork::backward));
+  StageWork made =
+      MakeWork(std::move(gemms), half * 5, work.ElementValues(&ElementWork::backward, kAnyNeed));
+  made.sum_values = sum_values.value();
+  return made;
 }
 
 uint64_t CachedAttentionFlops(const ModelSpec& spec, const Stage& stage, UnitRange range,

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "common/checked.h"
 #include "model/model_spec.h"
+#include "model/stage_options.h"
 #include "model/stages.h"
 
 namespace horizon {
@@ -32,6 +33,8 @@ struct GemmShape {
   int64_t n = 0;
   int64_t k = 0;
   int64_t count = 1;
+  // The result is added to an fp32 sum in memory (the weight gradient of a piece of tokens).
+  bool adds_to_sum = false;
 };
 CheckedU64 FlopsOf(const GemmShape& gemm);
 
@@ -40,6 +43,7 @@ struct StageWork {
   std::vector<GemmShape> gemms;
   uint64_t attention_flops = 0;  // score and value multiplies of the visible pairs only
   uint64_t element_values = 0;   // values read and written by norms, activations, residuals, rotary
+  uint64_t sum_values = 0;       // fp32 values read and written to round sums of weight gradients
   uint64_t flops = 0;            // gemms + attention
 };
 
@@ -47,17 +51,23 @@ struct StageWork {
 // is 0.
 uint64_t VisiblePairs(int64_t sequence, int64_t window);
 
+// The matrices of a layer are multiplied with the tokens in pieces (StageOptions::piece_tokens).
+//
 // The work of forward over the units in `range`; {0, stage.units} is the whole stage. Only the
 // chosen experts count, spread evenly over all experts. The head includes its logits. Each piece of
 // work belongs to certain units, so the work of the parts of a partition adds up to the whole.
-StageWork ForwardWork(const ModelSpec& spec, const Stage& stage, UnitRange range,
-                      TokenBatch tokens);
+StageWork ForwardWork(const ModelSpec& spec, const Stage& stage, UnitRange range, TokenBatch tokens,
+                      const StageOptions& options = {});
+// The work of a recompute that fills the kept activations, of a stage whose output is not needed. A
+// recompute that also writes the output does the work of forward.
+StageWork RecomputeWork(const ModelSpec& spec, const Stage& stage, UnitRange range,
+                        TokenBatch tokens, const StageOptions& options = {});
 // The work of backward over the units in `range`: two matrix multiplies for each one of forward,
 // except the weight gradients of frozen weights and everything below the lowest trained tensor
-// (Stage::backward_depth). Attention costs 2.5 times its forward, because backward recomputes the
-// scores.
+// (Stage::backward_depth), and those of forward whose results are not kept. Attention costs 2.5
+// times its forward, because backward recomputes the scores.
 StageWork BackwardWork(const ModelSpec& spec, const Stage& stage, UnitRange range,
-                       TokenBatch tokens);
+                       TokenBatch tokens, const StageOptions& options = {});
 
 // Flops of attention in generation: one new token of each of `batch` sequences attends to a KV
 // cache of `positions` tokens, or fewer if the layer has a window. ForwardWork of a sequence of 1

@@ -90,6 +90,7 @@ std::vector<Alternative> ExplainPlan(const ModelSpec& spec, const TrainingJob& j
     explain.Vary("anchor_interval", &StreamPlan::anchor_interval, space.anchor_interval);
     explain.Vary("anchor_home", &StreamPlan::anchor_home, space.anchor_home);
   }
+  explain.Vary("keep_feed_forward", &StreamPlan::keep_feed_forward, space.keep_feed_forward);
   explain.Vary("gradient_slabs", &StreamPlan::gradient_slabs, space.gradient_slabs);
   explain.Vary("accumulation_order", &StreamPlan::accumulation_order, space.accumulation_order);
   explain.Vary("loss_chunk_tokens", &StreamPlan::loss_chunk_tokens, space.loss_chunk_tokens);

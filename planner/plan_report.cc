@@ -46,6 +46,7 @@ std::string PlanTable(const StreamPlan& plan) {
     row("anchor-interval (K)", StrCat(plan.anchor_interval));
     row("anchor-home", Dashed(ToString(plan.anchor_home)));
   }
+  if (!plan.keep_feed_forward) row("keep-feed-forward", "false");
   if (streams) {
     row("gradient-slabs", StrCat(plan.gradient_slabs));
     row("accumulation-order", Dashed(ToString(plan.accumulation_order)));

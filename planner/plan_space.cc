@@ -85,7 +85,10 @@ std::vector<int64_t> LossChunks(const TrainingJob& job) {
 // What strategies that are not ours leave to choose; the rest they decide by themselves.
 void NarrowTo(Strategy strategy, const TrainingJob& job, int64_t cores, PlanSpace& space) {
   if (strategy == Strategy::kHorizon) return;
-  if (strategy != Strategy::kResident) space.threads = {ThreadsOfPublished(strategy, job, cores)};
+  if (strategy != Strategy::kResident) {
+    space.threads = {ThreadsOfPublished(strategy, job, cores)};
+    space.keep_feed_forward = {true};
+  }
   space.chunk_bytes.resize(1);
   space.resident_chunks = {0};
   space.anchor_home = {AnchorHome::kDevice};
@@ -124,6 +127,8 @@ PlanSpace SpaceFor(const ModelSpec& spec, const TrainingJob& job, const Hardware
       .anchor_interval = {1, 2, 4, 8},
       .anchor_home = {AnchorHome::kDevice, AnchorHome::kHost},
       .recompute = {true, false},
+      .keep_feed_forward = {true, false},
+      .several_pieces = job.micro_batch_tokens() > job.piece_tokens,
       .gradient_slabs = {4, 1},
       .accumulation_order = {AccumulationOrder::kBatchMajor},
       .loss_chunk_tokens = LossChunks(job),
@@ -145,6 +150,7 @@ PlanSpace SpaceFor(const ModelSpec& spec, const TrainingJob& job, const Hardware
   fix("anchor_interval", fixed.anchor_interval, space.anchor_interval);
   fix("anchor_home", fixed.anchor_home, space.anchor_home);
   fix("recompute", fixed.recompute, space.recompute);
+  fix("keep_feed_forward", fixed.keep_feed_forward, space.keep_feed_forward);
   fix("gradient_slabs", fixed.gradient_slabs, space.gradient_slabs);
   fix("accumulation_order", fixed.accumulation_order, space.accumulation_order);
   fix("loss_chunk_tokens", fixed.loss_chunk_tokens, space.loss_chunk_tokens);
@@ -229,13 +235,21 @@ void ForEachPlan(const PlanSpace& space, const std::function<void(const StreamPl
               });
         });
   };
-  const auto residents = [&] {
+  const auto homes = [&] {
     each(
         space.embedding_home, [&](EmbeddingHome v) { plan.embedding_home = v; },
         [&] {
           each(
               space.resident_chunks, [&](int64_t v) { plan.resident_chunks = v; }, buffers);
         });
+  };
+  const auto residents = [&] {
+    const bool alike = plan.recompute && plan.anchor_interval == 1 && !space.several_pieces;
+    for (const bool keep : space.keep_feed_forward) {
+      if (alike && keep != space.keep_feed_forward.front()) continue;
+      plan.keep_feed_forward = keep;
+      homes();
+    }
   };
   each(
       space.recompute, [&](bool v) { plan.recompute = v; },

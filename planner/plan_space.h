@@ -35,6 +35,11 @@ struct PlanSpace {
   std::vector<int64_t> anchor_interval;
   std::vector<AnchorHome> anchor_home;
   std::vector<bool> recompute;
+  std::vector<bool> keep_feed_forward = {true};
+  // A micro-batch is several pieces of tokens. In one piece, and with recompute blocks of one
+  // layer, gate and up exist once either way; then the first value of keep_feed_forward alone is
+  // tried.
+  bool several_pieces = false;
   std::vector<int64_t> gradient_slabs;
   std::vector<AccumulationOrder> accumulation_order;
   std::vector<int64_t> loss_chunk_tokens;

@@ -33,6 +33,7 @@ bool AreNeighbours(const StreamPlan& a, const StreamPlan& b) {
                             a.anchor_interval != b.anchor_interval,
                             a.anchor_home != b.anchor_home,
                             a.recompute != b.recompute,
+                            a.keep_feed_forward != b.keep_feed_forward,
                             a.gradient_slabs != b.gradient_slabs,
                             a.accumulation_order != b.accumulation_order,
                             a.loss_chunk_tokens != b.loss_chunk_tokens,
@@ -383,9 +384,10 @@ class Search {
   };
 
   // What says where a model is cut.
-  using Key = std::tuple<Strategy, uint64_t, int64_t, bool>;
+  using Key = std::tuple<Strategy, uint64_t, int64_t, bool, bool>;
   static Key KeyOf(const StreamPlan& plan) {
-    return {plan.strategy, plan.chunk_bytes.value(), plan.anchor_interval, plan.recompute};
+    return {plan.strategy, plan.chunk_bytes.value(), plan.anchor_interval, plan.recompute,
+            plan.keep_feed_forward};
   }
 
   const ModelSpec& spec_;

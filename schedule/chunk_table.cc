@@ -140,18 +140,25 @@ class Cutter {
       if (static_cast<int64_t>(known->second.size()) > room) return TooManyChunks(stage);
       return known->second;
     }
-    const uint64_t least = LargestUncut(stage);
+    const bool may_be_cut = MayBeCut(stage, job_, plan_.keep_feed_forward);
+    const uint64_t least = may_be_cut ? LargestUncut(stage) : stage.parameters;
     if (least > limit) {
+      const std::string part =
+          may_be_cut ? StrCat("the smallest part that ", stage.name, " can be cut into")
+                     : StrCat(stage.name, ", which is not cut where ", WhyNotCut());
       return absl::FailedPreconditionError(
-          StrCat("chunk_bytes ", WithCommas(plan_.chunk_bytes.value()),
-                 " cannot hold the smallest part that ", stage.name,
-                 " can be cut into: set chunk_bytes to at least ",
-                 WithCommas((least * link_bytes_).value())));
+          StrCat("chunk_bytes ", WithCommas(plan_.chunk_bytes.value()), " cannot hold ", part,
+                 ": set chunk_bytes to at least ", WithCommas((least * link_bytes_).value())));
     }
     if (!IsTable(stage)) return shards_of_[key] = EvenRuns(stage, limit);
     const int64_t shards = FewestEqualRanges(stage, limit);
     if (shards > room) return TooManyChunks(stage);
     return shards_of_[key] = EqualRanges(stage, shards);
+  }
+
+  std::string WhyNotCut() const {
+    if (!plan_.keep_feed_forward) return "gate and up are not kept (keep_feed_forward false)";
+    return StrCat("a micro-batch has more than ", WithCommas(job_.piece_tokens), " tokens");
   }
 
   absl::Status TooManyChunks(const Stage& stage) const {
@@ -341,13 +348,21 @@ uint64_t LargestUncut(const Stage& stage) {
   return largest;
 }
 
+bool MayBeCut(const Stage& stage, const TrainingJob& job, bool keep_feed_forward) {
+  if (stage.kind != StageKind::kFeedForward) return true;
+  return keep_feed_forward && job.micro_batch_tokens() <= job.piece_tokens;
+}
+
 uint64_t LargestOfShards(const Stage& stage, int64_t shards) {
   return LeastLimit(stage, static_cast<size_t>(std::max<int64_t>(1, shards)), stage.parameters);
 }
 
 Bytes LeastChunkBytes(const std::vector<Stage>& stages, const TrainingJob& job) {
   uint64_t least = 0;
-  for (const Stage& stage : stages) least = std::max(least, LargestUncut(stage));
+  for (const Stage& stage : stages) {
+    const bool may_be_cut = MayBeCut(stage, job, /*keep_feed_forward=*/true);
+    least = std::max(least, may_be_cut ? LargestUncut(stage) : stage.parameters);
+  }
   return least * BytesOfParameter(job).link;
 }
 

@@ -28,9 +28,11 @@ namespace horizon {
 // two recompute blocks (without recompute, or where nothing is differentiated: of more layers than
 // a recompute block would have). A stage larger than chunk_bytes is cut between its units
 // (model/stages.h) into shards, and each shard is a chunk: as few shards as fit, cut so that the
-// largest shard is as small as possible. The final norm, which is one vector, goes into the last
-// layer chunk unless that is a shard. Embedding and head are whole chunks, or shards by rows of the
-// vocabulary; if they are tied, they are the same chunks.
+// largest shard is as small as possible. A feed-forward stage is cut only if its gate and up are
+// kept and a micro-batch is one piece of tokens: otherwise a pass goes through all its matrices
+// with each piece, so one chunk holds them all. The final norm, which is one vector, goes into the
+// last layer chunk unless that is a shard. Embedding and head are whole chunks, or shards by rows
+// of the vocabulary; if they are tied, they are the same chunks.
 //
 // Chunk groups. A chunk group is one layer chunk, or all shards of one layer stage. Hidden states
 // pass from group to group. A micro-batch goes through the shards of a group one after another,
@@ -143,7 +145,10 @@ uint64_t LargestUncut(const Stage& stage);
 // Parameters of the largest shard when a layer stage is cut into `shards` or fewer, as evenly as
 // its units allow.
 uint64_t LargestOfShards(const Stage& stage, int64_t shards);
-// The smallest chunk_bytes with which every stage of the model can be cut.
+// Whether the plan may cut a stage between its units.
+bool MayBeCut(const Stage& stage, const TrainingJob& job, bool keep_feed_forward);
+// The smallest chunk_bytes with which every stage of the model can be cut in a plan with
+// keep_feed_forward.
 Bytes LeastChunkBytes(const std::vector<Stage>& stages, const TrainingJob& job);
 
 // Cuts a model as the plan says. Fails with FailedPrecondition when chunk_bytes cannot hold the
@@ -154,8 +159,8 @@ absl::StatusOr<ChunkTable> CutIntoChunks(const ModelSpec& spec, const TrainingJo
 
 // The two halves of CutIntoChunks, for a search that cuts one model in many ways. The stages follow
 // from model and job alone. Where a model is cut follows from strategy, chunk_bytes,
-// anchor_interval and recompute; the other fields of a plan only change which chunks stay on the
-// device, and MarkResident sets these marks anew.
+// anchor_interval, recompute and keep_feed_forward; the other fields of a plan only change which
+// chunks stay on the device, and MarkResident sets these marks anew.
 absl::StatusOr<StageList> ListTrainedStages(const ModelSpec& spec, const TrainingJob& job);
 absl::StatusOr<ChunkTable> CutIntoChunks(const StageList& stages, const ModelSpec& spec,
                                          const TrainingJob& job, const StreamPlan& plan);

@@ -282,7 +282,8 @@ class LayoutBuilder {
       const PassesOver passes = kind_ == PassKind::kTrain && use.differentiated
                                     ? PassesOver::kTraining
                                     : PassesOver::kForwardOnly;
-      largest = std::max(largest, WorkspaceBytes(spec_, use.kind, batch_, activation_, passes));
+      largest = std::max(largest, WorkspaceBytes(spec_, use.kind, batch_, activation_, passes,
+                                                 StageOptionsOf(job_, plan_)));
     }
     map_.workspace = Add(BufferKind::kWorkspace, Memory::kDevice, 0, largest);
     const Bytes scratch =
@@ -424,7 +425,7 @@ class LayoutBuilder {
   void AddActivations() {
     for (const KindInUse& use : KindsOfStages()) {
       kept_bytes_[static_cast<size_t>(use.kind)] =
-          KeptActivationBytes(spec_, use.kind, batch_, activation_);
+          KeptActivationBytes(spec_, use.kind, batch_, activation_, StageOptionsOf(job_, plan_));
     }
     std::vector<Bytes> sizes;
     const auto enlarge = [&](size_t place, Bytes bytes) {

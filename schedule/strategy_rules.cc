@@ -5,7 +5,9 @@
 namespace horizon {
 namespace {
 
-StrategyRules HorizonRules() { return {.cuts_by_chunk_bytes = true, .ring_holds_block = true}; }
+StrategyRules HorizonRules() {
+  return {.cuts_by_chunk_bytes = true, .ring_holds_block = true, .recomputes_kept_alone = true};
+}
 
 StrategyRules ResidentRules(const TrainingJob& job) {
   return {.all_on_device = true,
@@ -14,6 +16,7 @@ StrategyRules ResidentRules(const TrainingJob& job) {
           .kept_gradients = Memory::kDevice,
           .norm_partials = Memory::kDevice,
           .head_on_device = true,
+          .recomputes_kept_alone = true,
           .gradient_lane = Lane::kCompute,
           .optimizer_lane = Lane::kCompute,
           .gradients_leave = false,

@@ -39,6 +39,9 @@ struct StrategyRules {
   // first only its hidden states, which are kept (BufferMap::anchor_stages), then each layer just
   // before its backward.
   bool recomputes_layer_by_layer = false;
+  // Recompute leaves out what only the output of a block needs. Autograd of a framework runs all of
+  // forward again.
+  bool recomputes_kept_alone = false;
 
   // --- gradients and updates ---
   Lane gradient_lane = Lane::kHost;  // accumulates gradients and computes their norms

@@ -59,6 +59,9 @@ void VisitFields(Record& plan, Visitor& visit) {
   visit("anchor_home", plan.anchor_home, {.help = "where anchors wait for backward"});
   visit("recompute", plan.recompute,
         {.help = "recompute a block from its anchor; false: keep all activations"});
+  visit("keep_feed_forward", plan.keep_feed_forward,
+        {.help = "keep gate and up of feed-forward layers for backward; false: backward computes "
+                 "them again"});
   visit("gradient_slabs", plan.gradient_slabs,
         {.unit = "slabs",
          .minimum = 1,
@@ -124,6 +127,9 @@ absl::Status ValidateStrategy(const TrainingJob& job, const StreamPlan& plan) {
     return Refuse(StrCat(who, "decides by itself when it loads: set backward_prefetch true"));
   }
   if (plan.strategy == Strategy::kResident) return absl::OkStatus();
+  if (!plan.keep_feed_forward) {
+    return Refuse(StrCat(who, "keeps gate and up: set keep_feed_forward true"));
+  }
   if (job.optimizer_place != OptimizerPlace::kAfterStep) {
     return Refuse(StrCat(who, "updates after the step: set optimizer_place after_step"));
   }
@@ -145,6 +151,11 @@ std::span<const EnumWord<AccumulationOrder>> WordsOf(AccumulationOrder) { return
 std::span<const EnumWord<EmbeddingHome>> WordsOf(EmbeddingHome) { return kEmbeddingWords; }
 
 bool IsSimulatedOnly(Strategy strategy) { return FindOffloadBaseline(strategy) != nullptr; }
+
+StageOptions StageOptionsOf(const TrainingJob& job, const StreamPlan& plan) {
+  return {.piece_tokens = IsSimulatedOnly(plan.strategy) ? kAllTokens : job.piece_tokens,
+          .keep_feed_forward = plan.keep_feed_forward};
+}
 
 namespace {
 

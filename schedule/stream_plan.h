@@ -11,6 +11,7 @@
 #include "common/documents/json.h"
 #include "common/units.h"
 #include "model/model_spec.h"
+#include "model/stage_options.h"
 #include "schedule/training_job.h"
 
 namespace horizon {
@@ -64,6 +65,7 @@ struct StreamPlan {
   int64_t anchor_interval = 1;
   AnchorHome anchor_home = AnchorHome::kDevice;
   bool recompute = true;
+  bool keep_feed_forward = true;
   int64_t gradient_slabs = 2;
   AccumulationOrder accumulation_order = AccumulationOrder::kBatchMajor;
   int64_t loss_chunk_tokens = 1024;
@@ -76,6 +78,9 @@ struct StreamPlan {
 
   friend bool operator==(const StreamPlan&, const StreamPlan&) = default;
 };
+
+// What job and plan choose about the passes over a stage.
+StageOptions StageOptionsOf(const TrainingJob& job, const StreamPlan& plan);
 
 // A hash of the model's shape, as sixteen hexadecimal digits.
 std::string FingerprintOf(const ModelSpec& spec);

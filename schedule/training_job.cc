@@ -5,6 +5,7 @@
 #include "common/documents/record.h"
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
+#include "model/rope_scaling.h"
 #include "model/stage_work.h"
 #include "model/trained_tensors.h"
 #include "schedule/job_fields.h"
@@ -51,7 +52,7 @@ absl::Status ValidateJob(const ModelSpec& spec, const TrainingJob& job) {
   RETURN_IF_ERROR(ranges.status());
   if (job.sequence > spec.max_positions) {
     return Refuse(StrCat("sequence ", job.sequence, " is longer than the ", spec.max_positions,
-                         " positions of ", spec.name, "; use a shorter sequence"));
+                         " positions of ", spec.name, AdviceForLongSequence(spec, job.sequence)));
   }
   RETURN_IF_ERROR(ValidateTokens({.batch = job.micro_batch, .sequence = job.sequence}));
   if (job.schedule_start > job.steps) {

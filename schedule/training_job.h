@@ -13,6 +13,7 @@
 #include "common/documents/json.h"
 #include "common/units.h"
 #include "model/model_spec.h"
+#include "model/stage_options.h"
 
 namespace horizon {
 
@@ -73,6 +74,9 @@ struct TrainingJob {
   StateFormat state_format = StateFormat::kFp32;
   OptimizerPlace optimizer_place = OptimizerPlace::kBehindForward;
   int64_t seed = 0;
+  // The tokens of a piece (model/stage_options.h). It decides bits and is a constant: no field of a
+  // job file. Tests set it to have several pieces of few tokens.
+  int64_t piece_tokens = kPieceTokens;
 
   int64_t micro_batch_tokens() const { return micro_batch * sequence; }
   bool trains_all() const { return train.empty() && freeze.empty(); }

@@ -65,8 +65,15 @@ class UnbuiltStep {
         if (item.chunk < 0) return;  // rows from the host
         [[fallthrough]];
       case OperationKind::kForward:
-      case OperationKind::kRecompute:
         return adder_.Add(Lane::kCompute, model_.Compute(item.chunk, Direction::kForward, threads));
+      case OperationKind::kRecompute: {
+        const bool kept_alone =
+            rules_.recomputes_kept_alone && !RecomputePassesOn(chunks_, item.chunk);
+        return adder_.Add(
+            Lane::kCompute,
+            model_.Compute(item.chunk, kept_alone ? Direction::kRecompute : Direction::kForward,
+                           threads));
+      }
       case OperationKind::kBackward:
         return adder_.Add(Lane::kCompute,
                           model_.Compute(item.chunk, Direction::kBackward, threads));

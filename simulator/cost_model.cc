@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/check.h"
+#include "schedule/strategy_rules.h"
 
 namespace horizon {
 namespace {
@@ -34,6 +35,7 @@ CostModel::CostModel(const ModelSpec& spec, const TrainingJob& job, const Stream
   using Key = std::tuple<StageKind, int64_t, int64_t, int64_t, int32_t, Direction, BackwardDepth,
                          unsigned long>;
   std::map<Key, Work> known;
+  const StageOptions options = StageOptionsOf(job, plan);
   const auto piece_work = [&](const ChunkPiece& piece, Direction direction) {
     const Stage& stage = chunks_.stages[piece.stage];
     const LayerSpec layer = stage.layer >= 0 ? spec_.layers[stage.layer] : LayerSpec{};
@@ -42,9 +44,18 @@ CostModel::CostModel(const ModelSpec& spec, const TrainingJob& job, const Stream
         layer.rope, direction,         stage.backward_depth(), stage.trained_roles.to_ulong()};
     const auto found = known.find(key);
     if (found != known.end()) return found->second;
-    Work work =
-        WorkOf(direction == Direction::kForward ? ForwardWork(spec_, stage, piece.units, batch_)
-                                                : BackwardWork(spec_, stage, piece.units, batch_));
+    const auto work_of = [&] {
+      switch (direction) {
+        case Direction::kForward:
+          return ForwardWork(spec_, stage, piece.units, batch_, options);
+        case Direction::kRecompute:
+          return RecomputeWork(spec_, stage, piece.units, batch_, options);
+        case Direction::kBackward:
+          return BackwardWork(spec_, stage, piece.units, batch_, options);
+      }
+      return StageWork{};
+    };
+    Work work = WorkOf(work_of());
     if (kind == PassKind::kDecode)
       work.attention_flops +=
           CachedAttentionFlops(spec_, stage, piece.units, job_.micro_batch, job_.sequence);
@@ -52,12 +63,16 @@ CostModel::CostModel(const ModelSpec& spec, const TrainingJob& job, const Stream
   };
   const auto chunk_work = [&](const Chunk& chunk, Direction direction) {
     Work sum;
-    for (const ChunkPiece& piece : chunks_.PiecesOf(chunk)) {
-      const Work work = piece_work(piece, direction);
+    const std::span<const ChunkPiece> pieces = chunks_.PiecesOf(chunk);
+    for (const ChunkPiece& piece : pieces) {
+      // Between the stages of a chunk the hidden state is needed.
+      const bool hands_on = direction == Direction::kRecompute && &piece != &pieces.back();
+      const Work work = piece_work(piece, hands_on ? Direction::kForward : direction);
       sum.gemm_seconds += work.gemm_seconds;
       sum.gemm_bytes += work.gemm_bytes;
       sum.attention_flops += work.attention_flops;
       sum.element_values += work.element_values;
+      sum.sum_values += work.sum_values;
       sum.kernels += work.kernels;
     }
     return sum;
@@ -67,10 +82,20 @@ CostModel::CostModel(const ModelSpec& spec, const TrainingJob& job, const Stream
     const bool is_head = chunks_.head.contains(c) && !chunks_.tied;
     const Chunk& chunk = chunks_.chunks[c];
     forward_.push_back(is_head ? Work{} : chunk_work(chunk, Direction::kForward));
-    backward_.push_back(
-        is_head || kind != PassKind::kTrain ? Work{} : chunk_work(chunk, Direction::kBackward));
+    const bool in_training = !is_head && kind == PassKind::kTrain;
+    recompute_.push_back(in_training ? chunk_work(chunk, Direction::kRecompute) : Work{});
+    backward_.push_back(in_training ? chunk_work(chunk, Direction::kBackward) : Work{});
   }
 }
+
+namespace {
+
+// A result that is added to an fp32 sum reads and writes that.
+double SumBytes(const GemmShape& gemm) {
+  return gemm.adds_to_sum ? 8.0 * static_cast<double>(gemm.m) * static_cast<double>(gemm.n) : 0;
+}
+
+}  // namespace
 
 // A GEMM takes as long as its flops or its bytes take, whichever is longer, and at least a launch.
 double CostModel::GemmSeconds(const GemmShape& gemm) const {
@@ -84,7 +109,8 @@ double CostModel::GemmSeconds(const GemmShape& gemm) const {
       (static_cast<double>(gemm.m) * static_cast<double>(gemm.k) +
        static_cast<double>(gemm.m) * static_cast<double>(gemm.n)) *
           static_cast<double>(activation_bytes_) +
-      static_cast<double>(gemm.k) * static_cast<double>(gemm.n) * static_cast<double>(slot_bytes_);
+      static_cast<double>(gemm.k) * static_cast<double>(gemm.n) * static_cast<double>(slot_bytes_) +
+      SumBytes(gemm);
   const std::optional<Curve>& share = profile_.device.gemm_share;
   const double rate =
       curve.At(smallest) * (share.has_value() ? share->At(flops) : 1) * software_.gemm_speed;
@@ -97,10 +123,12 @@ double CostModel::GemmSeconds(const GemmShape& gemm) const {
 CostModel::Work CostModel::WorkOf(const StageWork& stage) const {
   Work work{.attention_flops = stage.attention_flops,
             .element_values = stage.element_values,
+            .sum_values = stage.sum_values,
             .kernels = kElementKernels};
   for (const GemmShape& gemm : stage.gemms) {
     work.gemm_seconds += GemmSeconds(gemm);
     const auto times = static_cast<double>(gemm.count);
+    work.gemm_bytes += times * SumBytes(gemm);
     work.gemm_bytes += times * static_cast<double>(activation_bytes_) *
                        (static_cast<double>(gemm.m) * static_cast<double>(gemm.k) +
                         static_cast<double>(gemm.k) * static_cast<double>(gemm.n) +
@@ -166,7 +194,8 @@ OperationCost CostModel::ComputeCost(const Work& work, int64_t threads) const {
   const double share = ThreadShare(threads);
   const DeviceProfile& device = profile_.device;
   const double bytes =
-      static_cast<double>(work.element_values) * static_cast<double>(activation_bytes_);
+      static_cast<double>(work.element_values) * static_cast<double>(activation_bytes_) +
+      static_cast<double>(work.sum_values) * sizeof(float);
   const double elements = std::max(bytes / device.element_bytes_per_second.value,
                                    static_cast<double>(work.kernels) * device.launch_seconds.value);
   const double attention =
@@ -178,8 +207,16 @@ OperationCost CostModel::ComputeCost(const Work& work, int64_t threads) const {
 }
 
 OperationCost CostModel::Compute(int32_t chunk, Direction direction, int64_t threads) const {
-  return ComputeCost(direction == Direction::kForward ? forward_[chunk] : backward_[chunk],
-                     threads);
+  switch (direction) {
+    case Direction::kForward:
+      return ComputeCost(forward_[chunk], threads);
+    case Direction::kRecompute:
+      return ComputeCost(recompute_[chunk], threads);
+    case Direction::kBackward:
+      return ComputeCost(backward_[chunk], threads);
+  }
+  CHECK(false);
+  return {};
 }
 
 OperationCost CostModel::Loss(int32_t chunk, int64_t tokens, bool with_backward,
@@ -300,9 +337,18 @@ OperationCost CostModel::CostOf(const Schedule& schedule, const Phase& phase,
   const int64_t threads = op.threads;
   switch (op.kind) {
     case OperationKind::kForward:
-    case OperationKind::kRecompute:
     case OperationKind::kEmbed:
       return Compute(op.chunk, Direction::kForward, threads);
+    case OperationKind::kRecompute: {
+      bool has_output = false;
+      for (const Access& access : phase.AccessesOf(op)) {
+        has_output |=
+            access.mode == AccessMode::kWrite && access.content.kind == ContentKind::kHidden;
+      }
+      // The shards before the last one do the same either way.
+      const bool kept_alone = RulesOf(job_, plan_).recomputes_kept_alone && !has_output;
+      return Compute(op.chunk, kept_alone ? Direction::kRecompute : Direction::kForward, threads);
+    }
     case OperationKind::kBackward:
       return Compute(op.chunk, Direction::kBackward, threads);
     case OperationKind::kEmbedBackward:

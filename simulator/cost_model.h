@@ -58,7 +58,9 @@ class CostModel {
   LaneSlowdowns slowdowns() const;  // the profile's contention matrix
 
   // The costs of single kinds of work, for bounds.h and tests.
-  enum class Direction { kForward, kBackward };
+  // kRecompute: it fills the kept activations and its output is not needed. A recompute with an
+  // output costs what forward does.
+  enum class Direction { kForward, kRecompute, kBackward };
   // A pass of one micro-batch through a layer chunk (or the lookup of embedding rows).
   OperationCost Compute(int32_t chunk, Direction direction, int64_t threads) const;
   OperationCost Loss(int32_t chunk, int64_t tokens, bool with_backward, int64_t threads) const;
@@ -81,6 +83,7 @@ class CostModel {
     double gemm_bytes = 0;
     uint64_t attention_flops = 0;
     uint64_t element_values = 0;
+    uint64_t sum_values = 0;
     int64_t kernels = 0;
   };
   bool on_host() const { return profile_.device.kind == DeviceKind::kHost; }
@@ -104,8 +107,9 @@ class CostModel {
   const TokenBatch batch_;
   const Bytes activation_bytes_;
   const Bytes slot_bytes_;
-  std::vector<Work> forward_;   // by chunk
-  std::vector<Work> backward_;  // by chunk
+  std::vector<Work> forward_;    // by chunk
+  std::vector<Work> recompute_;  // by chunk, where its output is not needed
+  std::vector<Work> backward_;   // by chunk
 };
 
 // The costs of every operation of a schedule, phase by phase.

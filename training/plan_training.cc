@@ -129,7 +129,8 @@ void LogPlan(Log& log, const TrainingPlan& planned, const TrainingJob& job) {
   const Prediction& prediction = planned.prediction;
   log.Info(StrCat("plan: strategy ", std::string(ToString(plan.strategy)), ", chunks of ",
                   ToString(plan.chunk_bytes), ", depth ", plan.buffer_depth, ", K ",
-                  plan.anchor_interval, ", recompute ", plan.recompute ? "on" : "off", ", threads ",
+                  plan.anchor_interval, ", recompute ", plan.recompute ? "on" : "off",
+                  plan.keep_feed_forward ? "" : ", gate and up not kept", ", threads ",
                   plan.compute_threads));
   log.Info(StrCat("batch: micro-batch ", job.micro_batch, " x ", job.sequence, " tokens, ",
                   job.accumulation, " a step, ", prediction.operations, " operations"));

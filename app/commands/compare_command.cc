@@ -43,7 +43,8 @@ class CompareCommand : public Command {
     return "Plans the model on every machine given, as 'horizon plan' does.\n";
   }
   OptionList Options() override {
-    OptionList list{.options = {ModelOption(&model_), MachineOption(&machines_)}};
+    OptionList list{.options = {ModelOption(&model_), MachineOption(&machines_),
+                                RopeScalingOption(&rope_scaling_)}};
     job_.AddTo(list);
     overrides_.AddTo(list);
     length_.AddTo(list);
@@ -52,7 +53,7 @@ class CompareCommand : public Command {
   }
 
   absl::Status Run(const CommandContext& context) override {
-    ASSIGN_OR_RETURN(const ModelConfig config, LoadModelSpec(context.io, model_));
+    ASSIGN_OR_RETURN(const ModelConfig config, LoadModelSpec(context.io, model_, rope_scaling_));
     ASSIGN_OR_RETURN(const RunLength length, length_.Read());
     std::vector<Compared> all;
     for (const std::string& machine : machines_) {
@@ -213,6 +214,7 @@ class CompareCommand : public Command {
   }
 
   std::string model_;
+  std::optional<std::string> rope_scaling_;
   std::vector<std::string> machines_;
   PlanJobOptions job_;
   OverrideOptions overrides_;

@@ -46,7 +46,8 @@ class PlanCommand : public Command {
            "A model that does not fit is exit code 3, with what would make it fit.\n";
   }
   OptionList Options() override {
-    OptionList list{.options = {ModelOption(&model_), MachineOption(&machine_)}};
+    OptionList list{.options = {ModelOption(&model_), MachineOption(&machine_),
+                                RopeScalingOption(&rope_scaling_)}};
     job_.AddTo(list);
     length_.AddTo(list);
     overrides_.AddTo(list);
@@ -76,7 +77,7 @@ class PlanCommand : public Command {
   }
 
   absl::Status Run(const CommandContext& context) override {
-    ASSIGN_OR_RETURN(const ModelConfig config, LoadModelSpec(context.io, model_));
+    ASSIGN_OR_RETURN(const ModelConfig config, LoadModelSpec(context.io, model_, rope_scaling_));
     ASSIGN_OR_RETURN(const HardwareProfile profile, overrides_.Load(context, machine_));
     ASSIGN_OR_RETURN(const Strategy strategy, job_.ReadStrategy());
     ASSIGN_OR_RETURN(const TrainingJob job, job_.Read(context.io, model_, &config.spec, profile));
@@ -139,6 +140,7 @@ class PlanCommand : public Command {
   }
 
   std::string model_;
+  std::optional<std::string> rope_scaling_;
   std::string machine_ = kThisMachine;
   PlanJobOptions job_;
   RunLengthOptions length_;

@@ -48,6 +48,7 @@ class SimulateCommand : public Command {
                      .unit = "name or path",
                      .help = "Model (default the one that the plan names)",
                      .words = WordKind::kModel},
+                    RopeScalingOption(&rope_scaling_),
                     {.name = "job",
                      .value = &job_,
                      .unit = "file",
@@ -67,7 +68,7 @@ class SimulateCommand : public Command {
     if (model.empty()) {
       return absl::InvalidArgumentError(StrCat(plan_, " names no model: give one with --model"));
     }
-    ASSIGN_OR_RETURN(const ModelConfig config, LoadModelSpec(context.io, model));
+    ASSIGN_OR_RETURN(const ModelConfig config, LoadModelSpec(context.io, model, rope_scaling_));
     ASSIGN_OR_RETURN(const HardwareProfile profile, overrides_.Load(context, machine_));
     RETURN_IF_ERROR(CheckDevice(files.job, profile));
     ASSIGN_OR_RETURN(const Schedule schedule, BuildSchedule(config.spec, files.job, files.plan));
@@ -122,6 +123,7 @@ class SimulateCommand : public Command {
   std::string plan_;
   std::string machine_ = kThisMachine;
   std::optional<std::string> model_;
+  std::optional<std::string> rope_scaling_;
   std::optional<std::string> job_;
   std::optional<std::string> trace_;
   OverrideOptions overrides_;

@@ -289,6 +289,15 @@ void TrainJobOptions::AddTo(OptionList& list) {
   }
 }
 
+Option RopeScalingOption(std::optional<std::string>* target) {
+  return {.name = "rope-scaling",
+          .value = target,
+          .unit = "yarn:factor",
+          .help =
+              "Stretch the model's positions by YaRN, for a longer --sequence, such as yarn:4 "
+              "for four times as many (default as the config.json says)"};
+}
+
 absl::StatusOr<TrainingJob> TrainJobOptions::ToJob(const ModelSpec& spec, DeviceKind device) const {
   if (steps.has_value() && epochs.has_value()) {
     return absl::InvalidArgumentError(StrCat("--steps ", *steps, " and --epochs ", *epochs,

@@ -43,6 +43,9 @@ struct TrainJobOptions {
   absl::StatusOr<TrainingJob> ToJob(const ModelSpec& spec, DeviceKind device) const;
 };
 
+// --rope-scaling, for LoadModelSpec (model/rope_scaling.h).
+Option RopeScalingOption(std::optional<std::string>* target);
+
 // The job of a planning command: the job of a file, or the strategy's default job. The options
 // --sequence, --batch, --state, --accumulate, --clip-norm, --optimizer-place, --compute,
 // --gradients, --train and --freeze change it. These cover every change that an error about a job

@@ -33,6 +33,7 @@ void TrainOptions::AddTo(OptionList& list) {
                "catalog name or a Hugging Face id",
        .required = true,
        .words = WordKind::kModel});
+  add(RopeScalingOption(&rope_scaling));
   add({.name = "init",
        .value = &init,
        .unit = "how",

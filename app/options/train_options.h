@@ -23,6 +23,7 @@ namespace horizon {
 // (--config). The options that change the numbers of a run are in `job`.
 struct TrainOptions {
   std::string model;
+  std::optional<std::string> rope_scaling;
   std::string init = "weights";
   std::vector<std::string> data;
   DataFlags data_flags;

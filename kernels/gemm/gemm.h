@@ -24,6 +24,12 @@ namespace horizon {
 // tiles, and each tile is one single-threaded BLAS call (several with k_tile), whichever worker
 // makes it. Tiles with few rows in the forward form are multiplied by code of our own (few_rows.h).
 
+// No matrix has more elements than this; more tokens are multiplied in pieces (stage_calls.h).
+inline constexpr int64_t kMostMatrixElements = int64_t{1} << 31;
+inline bool IsTooLarge(int64_t rows, int64_t columns) {
+  return rows > 0 && columns > kMostMatrixElements / rows;
+}
+
 enum class GemmForm {
   kForward,         // C[m,n] = A[m,k] B[n,k]^T      Y = X W^T
   kInputGradient,   // C[m,n] = A[m,k] B[k,n]        dX = dY W

@@ -79,6 +79,10 @@ DeviceGemm PartOf(const Gemm& gemm, int64_t begin, int64_t k) {
 absl::Status GemmCuda(const KernelContext& context, const Gemm& gemm) {
   if (gemm.m == 0 || gemm.n == 0) return absl::OkStatus();
   if (gemm.k == 0) return StoreInitialPlusBias(context, gemm);
+  if (IsTooLarge(gemm.m, gemm.n) || IsTooLarge(gemm.m, gemm.k) || IsTooLarge(gemm.k, gemm.n)) {
+    return absl::InvalidArgumentError(
+        StrCat("cannot ", Describe(gemm), ": a matrix has more than 2^31 elements"));
+  }
   const int64_t k_tile = gemm.k_tile > 0 ? gemm.k_tile : gemm.k;
   if (k_tile < gemm.k && gemm.c.type() != ValueType::kFp32) {
     return absl::InvalidArgumentError(

@@ -130,6 +130,11 @@ absl::Status Check(const Gemm& gemm) {
                                                ": a size is negative or 2^31 or more"));
     }
   }
+  if (IsTooLarge(gemm.m, gemm.n) || IsTooLarge(gemm.m, gemm.k) || IsTooLarge(gemm.k, gemm.n)) {
+    return absl::InvalidArgumentError(StrCat("multiplying matrices of ", gemm.m, " x ", gemm.k,
+                                             " and ", gemm.k, " x ", gemm.n,
+                                             ": a matrix has more than 2^31 elements"));
+  }
   if (gemm.a_stride < a_row || gemm.b_stride < b_row || gemm.c_stride < gemm.n ||
       std::max({gemm.a_stride, gemm.b_stride, gemm.c_stride}) > kMost) {
     return absl::InvalidArgumentError(

@@ -6,10 +6,23 @@
 namespace horizon {
 namespace {
 
-Bytes BytesOf(const ArrayDescription& array, CheckedU64 tokens, Bytes value_bytes) {
+Bytes BytesOf(const ArrayDescription& array, CheckedU64 rows, Bytes value_bytes) {
   constexpr Bytes kFp32Bytes = 4_B;
-  return tokens * CheckedU64::FromSigned(array.width) *
+  return rows * CheckedU64::FromSigned(array.width) *
          (array.type == ArrayType::kActivation ? value_bytes : kFp32Bytes);
+}
+
+CheckedU64 ScratchRows(const ArrayDescription& array, CheckedU64 tokens, uint64_t piece_tokens) {
+  const bool one_piece = tokens.ok() && tokens.value() <= piece_tokens;
+  switch (array.rows) {
+    case ArrayRows::kTokens:
+      return tokens;
+    case ArrayRows::kPiece:
+      return one_piece ? tokens : CheckedU64(piece_tokens);
+    case ArrayRows::kOne:
+      return one_piece ? 0 : 1;
+  }
+  return tokens;
 }
 
 // Scalars are stored after the other arrays, so that these begin at multiples of what their widths
@@ -58,9 +71,13 @@ bool ComesBefore(const Placed& a, const Placed& b) {
 
 }  // namespace
 
-void ArrayLayout::Put(const ArrayDescription& array, CheckedU64 offset, Bytes bytes) {
-  places_[static_cast<size_t>(array.role)] = {
-      .laid_out = true, .type = array.type, .offset = offset.value(), .bytes = bytes};
+void ArrayLayout::Put(const ArrayDescription& array, CheckedU64 offset, Bytes bytes,
+                      bool all_tokens) {
+  places_[static_cast<size_t>(array.role)] = {.laid_out = true,
+                                              .type = array.type,
+                                              .offset = offset.value(),
+                                              .bytes = bytes,
+                                              .token_stride = all_tokens ? array.width : 0};
   const Bytes end = Bytes(offset) + bytes;
   bytes_ = std::max(bytes_, end);
 }
@@ -71,21 +88,24 @@ ArrayLayout ArrayLayout::Kept(const ArrayDescriptions& arrays, CheckedU64 tokens
   for (const bool scalars : {false, true}) {
     for (const ArrayDescription& array : arrays) {
       if (!array.kept || IsScalar(array) != scalars) continue;
-      layout.Put(array, layout.bytes_.count(), BytesOf(array, tokens, value_bytes));
+      layout.Put(array, layout.bytes_.count(), BytesOf(array, tokens, value_bytes),
+                 /*all_tokens=*/true);
     }
   }
   return layout;
 }
 
 ArrayLayout ArrayLayout::Scratch(const ArrayDescriptions& arrays, ScratchPass pass,
-                                 CheckedU64 tokens, Bytes value_bytes) {
+                                 CheckedU64 tokens, Bytes value_bytes, int64_t piece_tokens) {
   ArrayLayout layout;
   std::vector<Placed> waiting;
   Bytes all;
   for (const ArrayDescription& array : arrays) {
     const LiveRange use = LiveRangeOf(array, pass);
     if (use.empty()) continue;
-    const Bytes bytes = BytesOf(array, tokens, value_bytes);
+    const CheckedU64 rows = ScratchRows(array, tokens, static_cast<uint64_t>(piece_tokens));
+    if (array.rows == ArrayRows::kOne && rows.value() == 0) continue;
+    const Bytes bytes = BytesOf(array, rows, value_bytes);
     all += bytes;
     waiting.push_back({.array = &array, .use = use, .bytes = bytes});
   }
@@ -98,7 +118,7 @@ ArrayLayout ArrayLayout::Scratch(const ArrayDescriptions& arrays, ScratchPass pa
   for (Placed& next : waiting) {
     next.offset = LowestPlace(placed, next);
     placed.push_back(next);
-    layout.Put(*next.array, next.offset, next.bytes);
+    layout.Put(*next.array, next.offset, next.bytes, next.array->rows == ArrayRows::kTokens);
   }
   return layout;
 }

@@ -31,6 +31,8 @@ class ArrayLayout {
     ArrayType type = ArrayType::kActivation;
     uint64_t offset = 0;
     Bytes bytes;
+    // Values from one token to the next; 0 where the array holds one piece of tokens at a time.
+    int64_t token_stride = 0;
   };
 
   ArrayLayout() = default;  // an empty layout
@@ -39,14 +41,14 @@ class ArrayLayout {
   static ArrayLayout Kept(const ArrayDescriptions& arrays, CheckedU64 tokens, Bytes value_bytes);
   // The scratch layout of a pass. Arrays that are never live at the same time may share memory.
   static ArrayLayout Scratch(const ArrayDescriptions& arrays, ScratchPass pass, CheckedU64 tokens,
-                             Bytes value_bytes);
+                             Bytes value_bytes, int64_t piece_tokens = kPieceTokens);
 
   // Overflowed if the sizes do not fit 64 bits; the places are meaningless then.
   Bytes bytes() const { return bytes_; }
   const Place& At(ArrayRole role) const { return places_[static_cast<size_t>(role)]; }
 
  private:
-  void Put(const ArrayDescription& array, CheckedU64 offset, Bytes bytes);
+  void Put(const ArrayDescription& array, CheckedU64 offset, Bytes bytes, bool all_tokens);
 
   std::array<Place, kArrayRoles> places_;
   Bytes bytes_;

@@ -1,5 +1,7 @@
 #include "model/stages/attention.h"
 
+#include <algorithm>
+
 #include "model/stages/branch.h"
 
 namespace horizon {
@@ -63,9 +65,10 @@ ArrayDescriptions AttentionArrays(const ModelSpec& spec) {
   AddBranchArrays(spec,
                   {.normed_forward = {kQueryForward, kValueForward},
                    .normed_backward = {kValueBackward, kNormBackward},
+                   .normed_gradient = {kValueBackward, kNormBackward},
                    .project_point = kProject,
                    .projected_gradient = {kNormAfterBackward, kProjectBackward}},
-                  arrays);
+                  ArrayRows::kTokens, arrays);
   const auto keep = [&](Role role, int64_t width, LiveRange forward) {
     arrays.push_back({.role = role, .width = width, .kept = true, .forward = forward});
   };
@@ -98,6 +101,12 @@ ArrayDescriptions AttentionArrays(const ModelSpec& spec) {
                     .width = spec.heads,
                     .type = ArrayType::kScalar,
                     .backward = {kAttendBackward, kAttendBackward}});
+  // Of one matrix at a time.
+  arrays.push_back({.role = Role::kWeightGradientSum,
+                    .width = std::max(query, key) * spec.hidden,
+                    .type = ArrayType::kSum,
+                    .rows = ArrayRows::kOne,
+                    .backward = {kNormAfterBackward, kNormBackward}});
   return arrays;
 }
 
@@ -105,12 +114,15 @@ WorkDescription AttentionWork(const ModelSpec& spec, const LayerSpec& layer) {
   const int64_t query = spec.query_width();
   const int64_t key = spec.key_width();
   WorkDescription work;
-  work.gemms = {
-      {.weight = TensorRole::kQuery, .unit = kQueryUnit, .out = query, .in = spec.hidden},
-      {.weight = TensorRole::kKey, .unit = kKeyUnit, .out = key, .in = spec.hidden},
-      {.weight = TensorRole::kValue, .unit = kValueUnit, .out = key, .in = spec.hidden},
-      {.weight = TensorRole::kOutput, .unit = kOutputUnit, .out = spec.hidden, .in = query}};
-  AddBranchWork(spec, kOutputUnit, work);
+  work.gemms = {{.weight = TensorRole::kQuery, .unit = kQueryUnit, .out = query, .in = spec.hidden},
+                {.weight = TensorRole::kKey, .unit = kKeyUnit, .out = key, .in = spec.hidden},
+                {.weight = TensorRole::kValue, .unit = kValueUnit, .out = key, .in = spec.hidden},
+                {.weight = TensorRole::kOutput,
+                 .need = NeedOfProjection(spec),
+                 .unit = kOutputUnit,
+                 .out = spec.hidden,
+                 .in = query}};
+  AddBranchWork(spec, kOutputUnit, NeedOfProjection(spec), work);
   if (HasQkNorm(spec)) {
     AddElements(work, kQueryUnit, query, kNormCost);
     AddElements(work, kKeyUnit, key, kNormCost);

@@ -19,9 +19,13 @@ TensorSpec Vector(TensorRole role, int64_t unit, int64_t length) {
   return tensor;
 }
 
-void AddElements(WorkDescription& work, int64_t unit, int64_t width, const ElementCost& cost) {
-  work.elements.push_back(
-      {.unit = unit, .width = width, .forward = cost.forward, .backward = cost.backward});
+void AddElements(WorkDescription& work, int64_t unit, int64_t width, const ElementCost& cost,
+                 Need need) {
+  work.elements.push_back({.need = need,
+                           .unit = unit,
+                           .width = width,
+                           .forward = cost.forward,
+                           .backward = cost.backward});
 }
 
 void AddNormBefore(const ModelSpec& spec, std::vector<TensorSpec>& tensors) {
@@ -34,7 +38,7 @@ void AddNormAfter(const ModelSpec& spec, int64_t last_unit, std::vector<TensorSp
   }
 }
 
-void AddBranchArrays(const ModelSpec& spec, const BranchLiveRanges& ranges,
+void AddBranchArrays(const ModelSpec& spec, const BranchLiveRanges& ranges, ArrayRows rows,
                      ArrayDescriptions& arrays) {
   const LiveRange project = {ranges.project_point, ranges.project_point};
   // Without a place of its own in forward: there it is the hidden state that the pass has anyway.
@@ -42,6 +46,7 @@ void AddBranchArrays(const ModelSpec& spec, const BranchLiveRanges& ranges,
   if (spec.norm_before()) {
     arrays.push_back({.role = ArrayRole::kNormed,
                       .width = spec.hidden,
+                      .rows = rows,
                       .forward = ranges.normed_forward,
                       .backward = ranges.normed_backward});
     arrays.push_back(
@@ -50,30 +55,46 @@ void AddBranchArrays(const ModelSpec& spec, const BranchLiveRanges& ranges,
   arrays.push_back({.role = ArrayRole::kNormedGradient,
                     .width = spec.hidden,
                     .type = ArrayType::kSum,
-                    .backward = ranges.normed_backward});
+                    .rows = rows,
+                    .backward = ranges.normed_gradient});
   if (!HasProjectedArray(spec)) return;
   // The norm's backward reads its input again.
+  const bool computed_again = spec.norm_after() && !ranges.projected_backward.empty();
+  const bool kept = spec.norm_after() && !computed_again;
+  const LiveRange again = computed_again ? ranges.projected_backward : LiveRange();
   arrays.push_back({.role = ArrayRole::kProjected,
                     .width = spec.hidden,
-                    .kept = spec.norm_after(),
-                    .forward = project});
+                    .rows = rows,
+                    .kept = kept,
+                    .forward = project,
+                    .backward = again});
   if (spec.norm_after()) {
     arrays.push_back({.role = ArrayRole::kProjectedInverseRms,
                       .width = 1,
                       .type = ArrayType::kScalar,
-                      .kept = true});
-    arrays.push_back({.role = ArrayRole::kBranch, .width = spec.hidden, .forward = project});
+                      .rows = rows,
+                      .kept = kept,
+                      .backward = again});
+    arrays.push_back({.role = ArrayRole::kBranch,
+                      .width = spec.hidden,
+                      .rows = rows,
+                      .forward = project,
+                      .backward = again});
   }
   arrays.push_back({.role = ArrayRole::kProjectedGradient,
                     .width = spec.hidden,
+                    .rows = rows,
                     .backward = ranges.projected_gradient});
 }
 
-void AddBranchWork(const ModelSpec& spec, int64_t last_unit, WorkDescription& work) {
+void AddBranchWork(const ModelSpec& spec, int64_t last_unit, Need projection,
+                   WorkDescription& work) {
   if (spec.norm_before()) AddElements(work, 0, spec.hidden, kNormCost);
-  if (spec.norm_after()) AddElements(work, last_unit, spec.hidden, kNormCost);
-  if (HasProjectedArray(spec)) AddElements(work, last_unit, spec.hidden, kScaleCost);
-  AddElements(work, last_unit, spec.hidden, kResidualCost);
+  if (spec.norm_after()) AddElements(work, last_unit, spec.hidden, kNormCost, projection);
+  if (HasProjectedArray(spec)) {
+    AddElements(work, last_unit, spec.hidden, kScaleCost, Need::kOutput);
+  }
+  AddElements(work, last_unit, spec.hidden, kResidualCost, Need::kOutput);
 }
 
 }  // namespace horizon

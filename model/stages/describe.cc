@@ -43,14 +43,14 @@ std::vector<TensorSpec> TensorsOf(const ModelSpec& spec, StageKind kind) {
   return {};
 }
 
-ArrayDescriptions ArraysOf(const ModelSpec& spec, StageKind kind) {
+ArrayDescriptions ArraysOf(const ModelSpec& spec, StageKind kind, const StageOptions& options) {
   switch (kind) {
     case StageKind::kEmbedding:
       return {};
     case StageKind::kAttention:
       return AttentionArrays(spec);
     case StageKind::kFeedForward:
-      return FeedForwardArrays(spec);
+      return FeedForwardArrays(spec, options);
     case StageKind::kExperts:
       return ExpertsArrays(spec);
     case StageKind::kFinalNorm:
@@ -61,14 +61,15 @@ ArrayDescriptions ArraysOf(const ModelSpec& spec, StageKind kind) {
   return {};
 }
 
-WorkDescription DescribeWork(const ModelSpec& spec, StageKind kind, const LayerSpec& layer) {
+WorkDescription DescribeWork(const ModelSpec& spec, StageKind kind, const LayerSpec& layer,
+                             const StageOptions& options) {
   switch (kind) {
     case StageKind::kEmbedding:
       return EmbeddingWork(spec);
     case StageKind::kAttention:
       return AttentionWork(spec, layer);
     case StageKind::kFeedForward:
-      return FeedForwardWork(spec);
+      return FeedForwardWork(spec, options);
     case StageKind::kExperts:
       return ExpertsWork(spec);
     case StageKind::kFinalNorm:

@@ -26,10 +26,11 @@ StageUnits UnitsOf(const ModelSpec& spec, StageKind kind);
 std::vector<TensorSpec> TensorsOf(const ModelSpec& spec, StageKind kind);
 
 // The activations and scratch arrays that forward and backward use.
-ArrayDescriptions ArraysOf(const ModelSpec& spec, StageKind kind);
+ArrayDescriptions ArraysOf(const ModelSpec& spec, StageKind kind, const StageOptions& options = {});
 
 // The work of forward and backward. `layer` describes the layer of the stage; it is ignored for
 // stages outside the layers.
-WorkDescription DescribeWork(const ModelSpec& spec, StageKind kind, const LayerSpec& layer);
+WorkDescription DescribeWork(const ModelSpec& spec, StageKind kind, const LayerSpec& layer,
+                             const StageOptions& options = {});
 
 }  // namespace horizon

@@ -73,9 +73,10 @@ ArrayDescriptions ExpertsArrays(const ModelSpec& spec) {
   AddBranchArrays(spec,
                   {.normed_forward = {kRoute, kGateUpForward},
                    .normed_backward = {kExpertsBackward, kNormBackward},
+                   .normed_gradient = {kExpertsBackward, kNormBackward},
                    .project_point = kProject,
                    .projected_gradient = {kNormAfterBackward, kExpertsBackward}},
-                  arrays);
+                  ArrayRows::kTokens, arrays);
   arrays.push_back({.role = Role::kRouterProbabilities,
                     .width = experts,
                     .type = ArrayType::kScalar,
@@ -132,7 +133,7 @@ WorkDescription ExpertsWork(const ModelSpec& spec) {
     of_experts(TensorRole::kDown, spec.hidden, width);
   }
   AddElements(work, 0, experts, kRouterCost);
-  AddBranchWork(spec, experts - 1, work);
+  AddBranchWork(spec, experts - 1, NeedOfProjection(spec), work);
   const auto pairs = [&](int64_t values, const ElementCost& cost) {
     work.elements.push_back({.spread = Spread::kExperts,
                              .width = values,

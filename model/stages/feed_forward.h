@@ -19,7 +19,7 @@ inline constexpr int64_t kDownUnit = 2;  // the gated linear unit belongs to thi
 inline constexpr int64_t kFeedForwardUnits = 3;
 
 std::vector<TensorSpec> FeedForwardTensors(const ModelSpec& spec);
-ArrayDescriptions FeedForwardArrays(const ModelSpec& spec);
-WorkDescription FeedForwardWork(const ModelSpec& spec);
+ArrayDescriptions FeedForwardArrays(const ModelSpec& spec, const StageOptions& options);
+WorkDescription FeedForwardWork(const ModelSpec& spec, const StageOptions& options);
 
 }  // namespace horizon

@@ -68,6 +68,8 @@ std::string_view ToString(ArrayRole role) {
       return "router gradient";
     case ArrayRole::kNormedGradient:
       return "normed input gradient";
+    case ArrayRole::kWeightGradientSum:
+      return "sum of the weight gradients";
   }
   return "unknown";
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "model/stage_options.h"
 #include "model/tensor_role.h"
 
 namespace horizon {
@@ -61,9 +62,10 @@ enum class ArrayRole : uint8_t {
   kUpGradient,
   kGatheredGradient,
   kRouterGradient,
-  kNormedGradient,  // gradient of kNormed: the fp32 sum over all matrices that read it
+  kNormedGradient,     // gradient of kNormed: the fp32 sum over all matrices that read it
+  kWeightGradientSum,  // weight gradients of the pieces of tokens so far
 };
-inline constexpr int kArrayRoles = static_cast<int>(ArrayRole::kNormedGradient) + 1;
+inline constexpr int kArrayRoles = static_cast<int>(ArrayRole::kWeightGradientSum) + 1;
 // "input", "query gradient", ...
 std::string_view ToString(ArrayRole role);
 
@@ -74,10 +76,18 @@ enum class ArrayType : uint8_t {
   kScalar,      // fp32: one value per token, head or expert (inverse rms, log-sum-exp, ...)
 };
 
+// For what an array has a row of `width` values.
+enum class ArrayRows : uint8_t {
+  kTokens,  // for each token of the micro-batch
+  kPiece,   // for each token of a piece; for all tokens where the array is kept for backward
+  kOne,     // one row in all, and only if there are several pieces: their sum
+};
+
 struct ArrayDescription {
   ArrayRole role;
-  int64_t width = 0;  // values per token
+  int64_t width = 0;
   ArrayType type = ArrayType::kActivation;
+  ArrayRows rows = ArrayRows::kTokens;
   // Whether forward (or recompute) writes it and backward reads it. A pass that keeps activations
   // stores it among the activations of the stage; a forward that keeps nothing stores it in its
   // scratch.
@@ -96,10 +106,18 @@ enum class Spread : uint8_t {
   kExperts,  // units are experts; each has the work of its own token-expert pairs
 };
 
+// What a piece of work of forward is needed for, beside forward itself.
+enum class Need : uint8_t {
+  kBackward,  // it makes what is kept for backward: recompute always does it
+  kOutput,    // only for the output: recompute does it where the output is wanted
+  kAgain,     // the same, and backward does it again, because its result is not kept
+};
+
 // A matrix multiply [tokens, in] x [in, out] with the tensor `weight`, `count` times. With kEvenly,
 // each unit is one column of `out`.
 struct GemmWork {
   TensorRole weight;
+  Need need = Need::kBackward;
   Spread spread = Spread::kOneUnit;
   int64_t unit = 0;
   int64_t out = 0;
@@ -111,6 +129,7 @@ struct GemmWork {
 // `width` values per token (with kExperts: per token-expert pair; with kEvenly: for all units
 // together), and forward and backward read or write each value that many times.
 struct ElementWork {
+  Need need = Need::kBackward;
   Spread spread = Spread::kOneUnit;
   int64_t unit = 0;
   int64_t width = 0;

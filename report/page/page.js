@@ -312,6 +312,7 @@ const fieldNames = {
   chunk_bytes: 'largest chunk', buffer_depth: 'ring slots', backward_prefetch: 'prefetch in backward',
   resident_chunks: 'chunks kept on the device', anchor_interval: 'checkpoint interval, layers',
   anchor_home: 'activation checkpoints kept on', recompute: 'recompute activations',
+  keep_feed_forward: 'keep gate and up for backward',
   accumulation_order: 'order of micro-batches', loss_chunk_tokens: 'tokens per loss chunk',
   embedding_home: 'embedding kept on', h2d_threads: 'threads, copies to the device',
   d2h_threads: 'threads, copies from the device', compute_threads: 'threads, compute',

@@ -18,30 +18,30 @@ class AttentionCalls : public BranchCalls {
         layer_(shapes.spec.layers[static_cast<size_t>(stage.layer)]) {}
 
   absl::Status Forward(const StageForward& args) {
-    StageArrays arrays = ForwardArrays(args);
+    StageArrays arrays = ForwardArrays(args, AllTokens());
     const Branch branch(arrays);
     const Kept kept(arrays);
     RETURN_IF_ERROR(arrays.status());
     RETURN_IF_ERROR(KeepInput(args));
     const ConstValues x = ProjectionInput(branch, args.input);
     if (HasUnit(kQueryUnit)) {
-      RETURN_IF_ERROR(NormInput(branch, args.input));
-      RETURN_IF_ERROR(Linear(x, Query(), kept.q));
+      RETURN_IF_ERROR(NormInput(AllTokens(), branch, args.input));
+      RETURN_IF_ERROR(Linear(AllTokens(), x, Query(), kept.q));
       RETURN_IF_ERROR(NormAndRotate(Queries(), kept.q, kept.q_before, kept.q_inverse_rms));
     }
     if (HasUnit(kKeyUnit)) {
-      RETURN_IF_ERROR(Linear(x, Key(), kept.k));
+      RETURN_IF_ERROR(Linear(AllTokens(), x, Key(), kept.k));
       RETURN_IF_ERROR(NormAndRotate(Keys(), kept.k, kept.k_before, kept.k_inverse_rms));
     }
-    if (HasUnit(kValueUnit)) RETURN_IF_ERROR(Linear(x, Value(), kept.v));
+    if (HasUnit(kValueUnit)) RETURN_IF_ERROR(Linear(AllTokens(), x, Value(), kept.v));
     if (!HasUnit(kOutputUnit)) return absl::OkStatus();
     RETURN_IF_ERROR(Attend(args, kept));
-    return FinishForward(args, branch, kept.attended, Output());
+    return FinishForward(AllTokens(), args, branch, kept.attended, Output());
   }
 
   absl::Status Backward(const StageBackward& args) {
     gradient_ = args.gradient;
-    StageArrays arrays = BackwardArrays(args);
+    StageArrays arrays = BackwardArrays(args, AllTokens());
     const Branch branch(arrays);
     const Kept kept(arrays);
     const Values attended_gradient = arrays.Get(ArrayRole::kAttendedGradient);
@@ -49,15 +49,16 @@ class AttentionCalls : public BranchCalls {
     const Values dk = arrays.Get(ArrayRole::kKeyGradient);
     const Values dv = arrays.Get(ArrayRole::kValueGradient);
     float* output_dot = arrays.GetFp32(ArrayRole::kOutputDot);
+    gradient_sum_ = arrays.GetFp32IfAny(ArrayRole::kWeightGradientSum);
     RETURN_IF_ERROR(arrays.status());
     const ConstValues x = ProjectionInput(branch, branch.input);
     if (HasUnit(kOutputUnit)) {
       ConstValues gradient;
-      RETURN_IF_ERROR(StartBackward(args, branch, gradient));
+      RETURN_IF_ERROR(StartBackward(AllTokens(), args, branch, gradient));
       if (GoesBelow(BackwardDepth::kOutputProjection)) {
-        RETURN_IF_ERROR(InputGradient(gradient, Output(), attended_gradient));
+        RETURN_IF_ERROR(InputGradient(AllTokens(), gradient, Output(), attended_gradient));
       }
-      RETURN_IF_ERROR(WeightGradients(kept.attended, Output(), gradient));
+      RETURN_IF_ERROR(WeightGradients(AllTokens(), kept.attended, Output(), gradient));
     }
     if (!GoesBelow(BackwardDepth::kOutputProjection)) return absl::OkStatus();
     if (HasUnit(kOutputUnit)) {
@@ -79,22 +80,22 @@ class AttentionCalls : public BranchCalls {
     if (HasUnit(kValueUnit)) {
       const bool multiplies_input =
           Trains(TensorRole::kValue) || Trains(TensorRole::kKey) || Trains(TensorRole::kQuery);
-      if (multiplies_input) RETURN_IF_ERROR(RecomputeNormedInput(branch, args.kept));
-      if (sums) RETURN_IF_ERROR(InputGradient(dv, Value(), sum));
-      RETURN_IF_ERROR(WeightGradients(x, Value(), dv));
+      if (multiplies_input) RETURN_IF_ERROR(RecomputeNormedInput(AllTokens(), branch, args.kept));
+      if (sums) RETURN_IF_ERROR(InputGradient(AllTokens(), dv, Value(), sum));
+      RETURN_IF_ERROR(WeightGradients(AllTokens(), x, Value(), dv));
     }
     if (HasUnit(kKeyUnit) && (sums || TrainsAny(Key()) || Trains(TensorRole::kKeyNorm))) {
       RETURN_IF_ERROR(NormAndRotateBackward(Keys(), dk, kept.k_before, kept.k_inverse_rms));
-      if (sums) RETURN_IF_ERROR(InputGradient(dk, Key(), sum, sum));
-      RETURN_IF_ERROR(WeightGradients(x, Key(), dk));
+      if (sums) RETURN_IF_ERROR(InputGradient(AllTokens(), dk, Key(), sum, sum));
+      RETURN_IF_ERROR(WeightGradients(AllTokens(), x, Key(), dk));
     }
     if (!HasUnit(kQueryUnit)) return absl::OkStatus();
     if (sums || TrainsAny(Query()) || Trains(TensorRole::kQueryNorm)) {
       RETURN_IF_ERROR(NormAndRotateBackward(Queries(), dq, kept.q_before, kept.q_inverse_rms));
-      if (sums) RETURN_IF_ERROR(InputGradient(dq, Query(), sum, sum));
-      RETURN_IF_ERROR(WeightGradients(x, Query(), dq));
+      if (sums) RETURN_IF_ERROR(InputGradient(AllTokens(), dq, Query(), sum, sum));
+      RETURN_IF_ERROR(WeightGradients(AllTokens(), x, Query(), dq));
     }
-    return FinishBackward(args, branch);
+    return FinishBackward(AllTokens(), args, branch);
   }
 
  private:
@@ -147,7 +148,7 @@ class AttentionCalls : public BranchCalls {
                                      const float* inverse_rms) {
     RETURN_IF_ERROR(Rotate(of, dx, RotaryDirection::kBackward));
     if (!HasTensor(of.norm)) return absl::OkStatus();
-    return NormBackward(NormOf(of), before, inverse_rms, dx, {}, dx);
+    return NormBackward(NormOf(of), before, inverse_rms, dx, {}, dx, GradientOf(of.norm));
   }
 
   absl::Status Rotate(const Heads& of, Values x, RotaryDirection direction) {

@@ -10,7 +10,7 @@ class FinalNormCalls : public StageCalls {
   using StageCalls::StageCalls;
 
   absl::Status Forward(const StageForward& args) {
-    StageArrays arrays = ForwardArrays(args);
+    StageArrays arrays = ForwardArrays(args, AllTokens());
     const Values unused_output = arrays.Get(ArrayRole::kNormed);
     float* inverse_rms = arrays.GetFp32IfAny(ArrayRole::kInverseRms);
     RETURN_IF_ERROR(arrays.status());
@@ -21,11 +21,12 @@ class FinalNormCalls : public StageCalls {
 
   absl::Status Backward(const StageBackward& args) {
     gradient_ = args.gradient;
-    StageArrays arrays = BackwardArrays(args);
+    StageArrays arrays = BackwardArrays(args, AllTokens());
     const Values input = arrays.Get(ArrayRole::kInput);
     const float* inverse_rms = arrays.GetFp32(ArrayRole::kInverseRms);
     RETURN_IF_ERROR(arrays.status());
-    return NormBackward(Shape(), input, inverse_rms, args.output_gradient, {}, args.input_gradient);
+    return NormBackward(Shape(), input, inverse_rms, args.output_gradient, {}, args.input_gradient,
+                        GradientOf(TensorRole::kNorm));
   }
 
  private:

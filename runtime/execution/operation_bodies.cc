@@ -32,7 +32,8 @@ OperationBodies::OperationBodies(const ModelSpec& spec, const Schedule& schedule
       schedule_(schedule),
       places_(memory.places()),
       each_(BytesOfParameter(schedule.job)),
-      templates_(spec, TokensOf(schedule), ActivationTypeOf(schedule.job)) {
+      templates_(spec, TokensOf(schedule), ActivationTypeOf(schedule.job),
+                 StageOptionsOf(schedule.job, schedule.plan)) {
   const BufferId rotary = memory.Find(BufferKind::kRotaryTable, 0);
   positions_ = static_cast<int64_t>(memory.BytesOf(rotary).value() / sizeof(float)) /
                RotaryTablesWidth(spec);

@@ -43,8 +43,9 @@ Values StageArrays::Find(ArrayRole role, bool required) {
                       in_kept ? "activations" : "workspace"));
     return {};
   }
-  return {memory.data() + place.offset,
-          place.type == ArrayType::kActivation ? activations_ : ValueType::kFp32};
+  const Values all = {memory.data() + place.offset,
+                      place.type == ArrayType::kActivation ? activations_ : ValueType::kFp32};
+  return all.From(first_token_ * place.token_stride);
 }
 
 }  // namespace horizon

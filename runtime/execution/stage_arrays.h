@@ -24,15 +24,18 @@ namespace horizon {
 // every build.
 class StageArrays {
  public:
-  // `kept` may be empty in a forward that keeps nothing (ScratchPass::kForward).
+  // `kept` may be empty in a forward that keeps nothing (ScratchPass::kForward). An array of all
+  // tokens is given from `first_token` on.
   StageArrays(const Stage& stage, const StageTemplate& layout, ScratchPass pass,
-              std::span<std::byte> kept, std::span<std::byte> workspace, ValueType activations)
+              std::span<std::byte> kept, std::span<std::byte> workspace, ValueType activations,
+              int64_t first_token = 0)
       : stage_(stage),
         layout_(layout),
         pass_(pass),
         kept_(kept),
         workspace_(workspace),
-        activations_(activations) {}
+        activations_(activations),
+        first_token_(first_token) {}
 
   Values Get(ArrayRole role) { return Find(role, /*required=*/true); }
   // The same for an array that is always fp32.
@@ -53,6 +56,7 @@ class StageArrays {
   const std::span<std::byte> kept_;
   const std::span<std::byte> workspace_;
   const ValueType activations_;
+  const int64_t first_token_;
   absl::Status status_;
 };
 

@@ -28,55 +28,92 @@ GradientOut StageCalls::GradientOf(TensorRole role) const {
   return {};
 }
 
-absl::Status StageCalls::Linear(ConstValues x, const Matrix& matrix, Values y,
-                                ConstValues initial) {
-  CHECK(HasTensor(matrix.weight));
-  return s_.kernels.gemm(context_, {.form = GemmForm::kForward,
-                                    .m = tokens_,
-                                    .n = matrix.out,
-                                    .k = matrix.in,
-                                    .a = x,
-                                    .a_stride = matrix.in,
-                                    .b = Weight(matrix.weight),
-                                    .b_stride = matrix.in,
-                                    .c = y,
-                                    .c_stride = matrix.out,
-                                    .bias = Weight(matrix.bias),
-                                    .initial = initial});
+GradientOut StageCalls::GradientOf(TensorRole role, const TokenRange& tokens) const {
+  if (tokens.count == tokens_ || !Trains(role)) return GradientOf(role);
+  CHECK(gradient_sum_ != nullptr && !in_shards());
+  return {.sum = gradient_sum_ + template_.TensorAt(role).offset, .add = tokens.begin > 0};
 }
 
-absl::Status StageCalls::InputGradient(ConstValues dy, const Matrix& matrix, Values dx,
-                                       Values initial) {
-  CHECK(HasTensor(matrix.weight));
-  return s_.kernels.gemm(context_, {.form = GemmForm::kInputGradient,
-                                    .m = tokens_,
-                                    .n = matrix.in,
-                                    .k = matrix.out,
-                                    .a = dy,
-                                    .a_stride = matrix.out,
-                                    .b = Weight(matrix.weight),
-                                    .b_stride = matrix.in,
-                                    .c = dx,
-                                    .c_stride = matrix.in,
-                                    .initial = initial});
+absl::Status StageCalls::StoreGradientSums() {
+  if (gradient_sum_ == nullptr) return absl::OkStatus();
+  for (const TensorSpec& tensor : stage_.tensors) {
+    if (!tensor.trained) continue;
+    RETURN_IF_ERROR(StoreGradientSum(static_cast<int64_t>(tensor.parameters),
+                                     gradient_sum_ + template_.TensorAt(tensor.role).offset,
+                                     GradientOf(tensor.role)));
+  }
+  return absl::OkStatus();
 }
 
-absl::Status StageCalls::WeightGradients(ConstValues x, const Matrix& matrix, ConstValues dy) {
+absl::Status StageCalls::StoreGradientSum(int64_t count, const float* sum,
+                                          const GradientOut& gradient) {
+  return s_.kernels.store_gradient(context_, {.count = count, .sum = sum, .gradient = gradient});
+}
+
+absl::Status StageCalls::Linear(const TokenRange& tokens, ConstValues x, const Matrix& matrix,
+                                Values y, ConstValues initial) {
+  CHECK(HasTensor(matrix.weight));
+  return ForEachPiece(tokens.count, [&](const TokenRange& piece) {
+    return s_.kernels.gemm(context_, {.form = GemmForm::kForward,
+                                      .m = piece.count,
+                                      .n = matrix.out,
+                                      .k = matrix.in,
+                                      .a = x.From(piece.begin * matrix.in),
+                                      .a_stride = matrix.in,
+                                      .b = Weight(matrix.weight),
+                                      .b_stride = matrix.in,
+                                      .c = y.From(piece.begin * matrix.out),
+                                      .c_stride = matrix.out,
+                                      .bias = Weight(matrix.bias),
+                                      .initial = initial.From(piece.begin * matrix.out)});
+  });
+}
+
+absl::Status StageCalls::InputGradient(const TokenRange& tokens, ConstValues dy,
+                                       const Matrix& matrix, Values dx, Values initial) {
+  CHECK(HasTensor(matrix.weight));
+  return ForEachPiece(tokens.count, [&](const TokenRange& piece) {
+    return s_.kernels.gemm(context_, {.form = GemmForm::kInputGradient,
+                                      .m = piece.count,
+                                      .n = matrix.in,
+                                      .k = matrix.out,
+                                      .a = dy.From(piece.begin * matrix.out),
+                                      .a_stride = matrix.out,
+                                      .b = Weight(matrix.weight),
+                                      .b_stride = matrix.in,
+                                      .c = dx.From(piece.begin * matrix.in),
+                                      .c_stride = matrix.in,
+                                      .initial = initial.From(piece.begin * matrix.in)});
+  });
+}
+
+absl::Status StageCalls::WeightGradients(const TokenRange& tokens, ConstValues x,
+                                         const Matrix& matrix, ConstValues dy) {
   if (Trains(matrix.weight)) {
-    RETURN_IF_ERROR(s_.kernels.weight_gradient(context_, {.m = matrix.out,
-                                                          .n = matrix.in,
-                                                          .k = tokens_,
-                                                          .output_gradient = dy,
-                                                          .output_stride = matrix.out,
-                                                          .input = x,
-                                                          .input_stride = matrix.in,
-                                                          .gradient = GradientOf(matrix.weight)}));
+    const bool several = tokens.count > piece_tokens();
+    CHECK(!several || gradient_sum_ != nullptr);
+    RETURN_IF_ERROR(ForEachPiece(tokens.count, [&](const TokenRange& piece) {
+      return s_.kernels.weight_gradient(
+          context_, {.m = matrix.out,
+                     .n = matrix.in,
+                     .k = piece.count,
+                     .output_gradient = dy.From(piece.begin * matrix.out),
+                     .output_stride = matrix.out,
+                     .input = x.From(piece.begin * matrix.in),
+                     .input_stride = matrix.in,
+                     .gradient = several ? GradientOut{.sum = gradient_sum_, .add = piece.begin > 0}
+                                         : GradientOf(matrix.weight, tokens)});
+    }));
+    if (several) {
+      RETURN_IF_ERROR(
+          StoreGradientSum(matrix.out * matrix.in, gradient_sum_, GradientOf(matrix.weight)));
+    }
   }
   if (!Trains(matrix.bias)) return absl::OkStatus();
-  return s_.kernels.bias_gradient(context_, {.tokens = tokens_,
+  return s_.kernels.bias_gradient(context_, {.tokens = tokens.count,
                                              .width = matrix.out,
                                              .output_gradient = dy,
-                                             .gradient = GradientOf(matrix.bias)});
+                                             .gradient = GradientOf(matrix.bias, tokens)});
 }
 
 absl::Status StageCalls::NormForward(const NormShape& shape, ConstValues x, Values y,
@@ -93,7 +130,8 @@ absl::Status StageCalls::NormForward(const NormShape& shape, ConstValues x, Valu
 
 absl::Status StageCalls::NormBackward(const NormShape& shape, ConstValues x,
                                       const float* inverse_rms, ConstValues dy,
-                                      ConstValues residual, Values dx) {
+                                      ConstValues residual, Values dx,
+                                      const GradientOut& weight_gradient) {
   return s_.kernels.rms_norm_backward(context_, {.rows = shape.rows,
                                                  .width = shape.width,
                                                  .weight_offset = weight_offset(),
@@ -103,7 +141,7 @@ absl::Status StageCalls::NormBackward(const NormShape& shape, ConstValues x,
                                                  .y_gradient = dy,
                                                  .residual_gradient = residual,
                                                  .x_gradient = dx,
-                                                 .weight_gradient = GradientOf(shape.role)});
+                                                 .weight_gradient = weight_gradient});
 }
 
 Values StageCalls::KeptNormWeight(std::span<std::byte> kept) const {
@@ -140,16 +178,18 @@ ConstValues BranchCalls::ProjectionInput(const Branch& arrays, ConstValues input
   return s_.spec.norm_before() ? ConstValues(arrays.normed) : input;
 }
 
-absl::Status BranchCalls::NormInput(const Branch& arrays, ConstValues input) {
+absl::Status BranchCalls::NormInput(const TokenRange& tokens, const Branch& arrays,
+                                    ConstValues input) {
   if (!s_.spec.norm_before()) return absl::OkStatus();
-  return NormForward(NormBefore(), input, arrays.normed, arrays.inverse_rms);
+  return NormForward(NormBefore(tokens), From(input, tokens), arrays.normed, arrays.inverse_rms);
 }
 
-absl::Status BranchCalls::RecomputeNormedInput(const Branch& arrays, std::span<std::byte> kept) {
+absl::Status BranchCalls::RecomputeNormedInput(const TokenRange& tokens, const Branch& arrays,
+                                               std::span<std::byte> kept) {
   if (!s_.spec.norm_before()) return absl::OkStatus();
   const ConstValues weight =
       HasTensor(TensorRole::kNorm) ? Weight(TensorRole::kNorm) : ConstValues(KeptNormWeight(kept));
-  return s_.kernels.rms_norm_recompute(context_, {.rows = tokens_,
+  return s_.kernels.rms_norm_recompute(context_, {.rows = tokens.count,
                                                   .width = hidden_,
                                                   .weight_offset = weight_offset(),
                                                   .x = arrays.input,
@@ -158,69 +198,76 @@ absl::Status BranchCalls::RecomputeNormedInput(const Branch& arrays, std::span<s
                                                   .y = arrays.normed});
 }
 
-absl::Status BranchCalls::FinishForward(const StageForward& args, const Branch& arrays,
-                                        ConstValues x, const Matrix& projection) {
+absl::Status BranchCalls::Project(const TokenRange& tokens, const Branch& arrays, ConstValues x,
+                                  const Matrix& projection) {
+  RETURN_IF_ERROR(Linear(tokens, x, projection, arrays.projected));
+  if (!s_.spec.norm_after()) return absl::OkStatus();
+  return NormForward(NormAfter(tokens), arrays.projected, arrays.branch,
+                     arrays.projected_inverse_rms);
+}
+
+absl::Status BranchCalls::FinishForward(const TokenRange& tokens, const StageForward& args,
+                                        const Branch& arrays, ConstValues x,
+                                        const Matrix& projection) {
   const bool wanted = args.output != nullptr;
   if (!HasProjectedArray(s_.spec)) {
-    return wanted ? Linear(x, projection, args.output, args.input) : absl::OkStatus();
+    return wanted
+               ? Linear(tokens, x, projection, From(args.output, tokens), From(args.input, tokens))
+               : absl::OkStatus();
   }
   // Recompute without an output still makes what the norm's backward reads.
   if (!wanted && !s_.spec.norm_after()) return absl::OkStatus();
-  RETURN_IF_ERROR(Linear(x, projection, arrays.projected));
-  ConstValues added = arrays.projected;
-  if (s_.spec.norm_after()) {
-    RETURN_IF_ERROR(
-        NormForward(NormAfter(), arrays.projected, arrays.branch, arrays.projected_inverse_rms));
-    added = arrays.branch;
-  }
+  RETURN_IF_ERROR(Project(tokens, arrays, x, projection));
   if (!wanted) return absl::OkStatus();
   return s_.kernels.residual_add(context_,
-                                 {.count = tokens_ * hidden_,
-                                  .residual = args.input,
-                                  .branch = added,
+                                 {.count = tokens.count * hidden_,
+                                  .residual = From(args.input, tokens),
+                                  .branch = s_.spec.norm_after() ? arrays.branch : arrays.projected,
                                   .scale = static_cast<float>(s_.spec.residual_multiplier),
-                                  .output = args.output});
+                                  .output = From(args.output, tokens)});
 }
 
-absl::Status BranchCalls::StartBackward(const StageBackward& args, const Branch& arrays,
-                                        ConstValues& gradient) {
-  gradient = args.output_gradient;
+absl::Status BranchCalls::StartBackward(const TokenRange& tokens, const StageBackward& args,
+                                        const Branch& arrays, ConstValues& gradient) {
+  gradient = From(args.output_gradient, tokens);
   if (!HasProjectedArray(s_.spec)) return absl::OkStatus();
   if (s_.spec.residual_multiplier != 1.0) {
     RETURN_IF_ERROR(
-        s_.kernels.residual_add(context_, {.count = tokens_ * hidden_,
+        s_.kernels.residual_add(context_, {.count = tokens.count * hidden_,
                                            .branch = gradient,
                                            .scale = static_cast<float>(s_.spec.residual_multiplier),
                                            .output = arrays.projected_gradient}));
     gradient = arrays.projected_gradient;
   }
   if (s_.spec.norm_after()) {
-    RETURN_IF_ERROR(NormBackward(NormAfter(), arrays.projected, arrays.projected_inverse_rms,
-                                 gradient, {}, arrays.projected_gradient));
+    RETURN_IF_ERROR(NormBackward(NormAfter(tokens), arrays.projected, arrays.projected_inverse_rms,
+                                 gradient, {}, arrays.projected_gradient,
+                                 GradientOf(TensorRole::kNormAfter, tokens)));
     gradient = arrays.projected_gradient;
   }
   return absl::OkStatus();
 }
 
-absl::Status BranchCalls::FinishBackward(const StageBackward& args, const Branch& arrays) {
+absl::Status BranchCalls::FinishBackward(const TokenRange& tokens, const StageBackward& args,
+                                         const Branch& arrays) {
   if (!GoesBelow(BackwardDepth::kInputProjections)) return absl::OkStatus();
+  const ConstValues output_gradient = From(args.output_gradient, tokens);
+  const Values input_gradient = From(args.input_gradient, tokens);
   if (!s_.spec.norm_before()) {
-    return s_.kernels.residual_add(context_, {.count = tokens_ * hidden_,
-                                              .residual = args.output_gradient,
+    return s_.kernels.residual_add(context_, {.count = tokens.count * hidden_,
+                                              .residual = output_gradient,
                                               .branch = arrays.normed_gradient,
-                                              .output = args.input_gradient});
+                                              .output = input_gradient});
   }
   // The sum is an activation from here on, in the place of the normed input where that is bf16.
   ConstValues gradient(arrays.normed_gradient);
   if (s_.activations == ValueType::kBf16) {
-    RETURN_IF_ERROR(
-        s_.kernels.store_gradient(context_, {.count = tokens_ * hidden_,
-                                             .sum = arrays.normed_gradient,
-                                             .gradient = {.bf16 = arrays.normed.bf16()}}));
+    RETURN_IF_ERROR(StoreGradientSum(tokens.count * hidden_, arrays.normed_gradient,
+                                     {.bf16 = arrays.normed.bf16()}));
     gradient = arrays.normed;
   }
-  return NormBackward(NormBefore(), arrays.input, arrays.inverse_rms, gradient,
-                      args.output_gradient, args.input_gradient);
+  return NormBackward(NormBefore(tokens), arrays.input, arrays.inverse_rms, gradient,
+                      output_gradient, input_gradient, GradientOf(TensorRole::kNorm, tokens));
 }
 
 absl::Status RunStageForward(const LayerShapes& shapes, const StageForward& args,

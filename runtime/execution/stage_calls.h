@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -14,10 +15,20 @@
 
 namespace horizon {
 
+// Some consecutive tokens of a micro-batch.
+struct TokenRange {
+  int64_t begin = 0;
+  int64_t count = 0;
+};
+
 // Base class of the code of a stage (attention_calls.cc, feed_forward_calls.cc,
 // final_norm_calls.cc; called through layer_template.h). It gives access to tensors and arrays by
 // their role, and wraps the kernel calls that stages have in common. One object serves one call
 // over the units of a stage that are in a chunk.
+//
+// No matrix multiply gets more tokens than a piece (StageOptions::piece_tokens). Linear,
+// InputGradient and WeightGradients take any number of tokens and multiply them piece by piece. A
+// stage whose arrays hold one piece at a time calls them with the tokens of that piece.
 class StageCalls {
  public:
   StageCalls(const LayerShapes& shapes, const Stage& stage, UnitRange units, ConstValues weights,
@@ -41,17 +52,42 @@ class StageCalls {
   bool GoesBelow(BackwardDepth depth) const { return depth_ > depth; }
   // Where the gradient of a trained tensor is written; empty for a frozen one.
   GradientOut GradientOf(TensorRole role) const;
+  // Where the part of it that comes from `tokens` is written: the same, if these are all tokens.
+  // Otherwise it is added to the sum of the pieces, which StoreGradientSums stores at the end.
+  GradientOut GradientOf(TensorRole role, const TokenRange& tokens) const;
+  absl::Status StoreGradientSums();
+  absl::Status StoreGradientSum(int64_t count, const float* sum, const GradientOut& gradient);
 
-  StageArrays ForwardArrays(const StageForward& args) const {
+  TokenRange AllTokens() const { return {0, tokens_}; }
+  int64_t piece_tokens() const { return template_.options().piece_tokens; }
+  // Calls `body` with each piece of `count` tokens, in ascending order.
+  template <typename Body>
+  absl::Status ForEachPiece(int64_t count, const Body& body) const {
+    for (int64_t begin = 0; begin < count; begin += piece_tokens()) {
+      absl::Status status = body(TokenRange{begin, std::min(piece_tokens(), count - begin)});
+      if (!status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+  // Hidden states of all tokens, from those of `tokens` on; null stays null.
+  template <typename AnyValues>
+  AnyValues From(const AnyValues& hidden_states, const TokenRange& tokens) const {
+    return hidden_states.From(tokens.begin * hidden_);
+  }
+
+  // The arrays of a pass, from those of `tokens` on.
+  StageArrays ForwardArrays(const StageForward& args, const TokenRange& tokens) const {
     return {stage_,
             template_,
             args.kept.empty() ? ScratchPass::kForward : ScratchPass::kKeepingForward,
             args.kept,
             args.workspace,
-            s_.activations};
+            s_.activations,
+            tokens.begin};
   }
-  StageArrays BackwardArrays(const StageBackward& args) const {
-    return {stage_, template_, ScratchPass::kBackward, args.kept, args.workspace, s_.activations};
+  StageArrays BackwardArrays(const StageBackward& args, const TokenRange& tokens) const {
+    return {stage_,         template_,   ScratchPass::kBackward, args.kept, args.workspace,
+            s_.activations, tokens.begin};
   }
 
   // A weight matrix [out, in] of the stage, and its bias.
@@ -61,12 +97,15 @@ class StageCalls {
     int64_t in = 0;
     int64_t out = 0;
   };
-  // y[tokens, out] = x[tokens, in] W^T (+ bias) (+ initial)
-  absl::Status Linear(ConstValues x, const Matrix& matrix, Values y, ConstValues initial = {});
+  // y[tokens, out] = x[tokens, in] W^T (+ bias) (+ initial), for `tokens.count` rows of each array.
+  absl::Status Linear(const TokenRange& tokens, ConstValues x, const Matrix& matrix, Values y,
+                      ConstValues initial = {});
   // dx[tokens, in] = dy[tokens, out] W (+ initial)
-  absl::Status InputGradient(ConstValues dy, const Matrix& matrix, Values dx, Values initial = {});
+  absl::Status InputGradient(const TokenRange& tokens, ConstValues dy, const Matrix& matrix,
+                             Values dx, Values initial = {});
   // Computes the gradients of weight and bias, each only if it is trained.
-  absl::Status WeightGradients(ConstValues x, const Matrix& matrix, ConstValues dy);
+  absl::Status WeightGradients(const TokenRange& tokens, ConstValues x, const Matrix& matrix,
+                               ConstValues dy);
   bool TrainsAny(const Matrix& matrix) const {
     return Trains(matrix.weight) || Trains(matrix.bias);
   }
@@ -80,7 +119,8 @@ class StageCalls {
   absl::Status NormForward(const NormShape& shape, ConstValues x, Values y, float* inverse_rms);
   // `residual`, where it is not null, is added to dx. dx may be null when it is not needed.
   absl::Status NormBackward(const NormShape& shape, ConstValues x, const float* inverse_rms,
-                            ConstValues dy, ConstValues residual, Values dx);
+                            ConstValues dy, ConstValues residual, Values dx,
+                            const GradientOut& weight_gradient);
 
   // Copies the input to `args.kept`, and for a stage in shards also the weights of its norm.
   absl::Status KeepInput(const StageForward& args);
@@ -98,7 +138,8 @@ class StageCalls {
   const int64_t tokens_;
   const int64_t hidden_;
   const BackwardDepth depth_;
-  GradientOut gradient_;  // backward only
+  GradientOut gradient_;           // backward only
+  float* gradient_sum_ = nullptr;  // backward over several pieces only
 
  private:
   int64_t OffsetOf(TensorRole role) const {
@@ -124,26 +165,37 @@ class BranchCalls : public StageCalls {
   // The input of the first matrices: the normed input, or `input` itself in a model without a norm
   // before.
   ConstValues ProjectionInput(const Branch& arrays, ConstValues input) const;
-  absl::Status NormInput(const Branch& arrays, ConstValues input);
+  absl::Status NormInput(const TokenRange& tokens, const Branch& arrays, ConstValues input);
   // Recomputes forward's normed input with the same bits. The norm's weights are this shard's, or
   // were kept by forward.
-  absl::Status RecomputeNormedInput(const Branch& arrays, std::span<std::byte> kept);
+  absl::Status RecomputeNormedInput(const TokenRange& tokens, const Branch& arrays,
+                                    std::span<std::byte> kept);
+  // Applies the output projection to `x`, and the norm after it, in `arrays` (not where the result
+  // is added to the residual stream as it is computed: HasProjectedArray).
+  absl::Status Project(const TokenRange& tokens, const Branch& arrays, ConstValues x,
+                       const Matrix& projection);
   // The end of forward: applies the output projection to `x` and adds the result to the residual
-  // stream.
-  absl::Status FinishForward(const StageForward& args, const Branch& arrays, ConstValues x,
-                             const Matrix& projection);
+  // stream. `x` and `arrays` begin at `tokens`, the arrays of `args` at the first token; so it is
+  // below.
+  absl::Status FinishForward(const TokenRange& tokens, const StageForward& args,
+                             const Branch& arrays, ConstValues x, const Matrix& projection);
   // The beginning of backward: sets `gradient` to the gradient of the output projection's result.
   // It is stored in `arrays.projected_gradient`, or it is args.output_gradient itself where nothing
   // follows the projection.
-  absl::Status StartBackward(const StageBackward& args, const Branch& arrays,
-                             ConstValues& gradient);
+  absl::Status StartBackward(const TokenRange& tokens, const StageBackward& args,
+                             const Branch& arrays, ConstValues& gradient);
   // The end of backward: from the summed gradient of the normed input to the gradient of the
   // stage's input.
-  absl::Status FinishBackward(const StageBackward& args, const Branch& arrays);
+  absl::Status FinishBackward(const TokenRange& tokens, const StageBackward& args,
+                              const Branch& arrays);
 
  private:
-  NormShape NormBefore() const { return {TensorRole::kNorm, tokens_, hidden_}; }
-  NormShape NormAfter() const { return {TensorRole::kNormAfter, tokens_, hidden_}; }
+  NormShape NormBefore(const TokenRange& tokens) const {
+    return {TensorRole::kNorm, tokens.count, hidden_};
+  }
+  NormShape NormAfter(const TokenRange& tokens) const {
+    return {TensorRole::kNormAfter, tokens.count, hidden_};
+  }
 };
 
 // Forward and backward of each kind of stage; RunStageForward and RunStageBackward choose among

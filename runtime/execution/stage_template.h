@@ -17,7 +17,10 @@ namespace horizon {
 class StageTemplate {
  public:
   StageTemplate() = default;
-  StageTemplate(const ModelSpec& spec, StageKind kind, int64_t tokens, ValueType activations);
+  StageTemplate(const ModelSpec& spec, StageKind kind, int64_t tokens, ValueType activations,
+                const StageOptions& options = {});
+
+  const StageOptions& options() const { return options_; }
 
   // A tensor's offset, in parameters from the beginning of the stage, and its unit. offset is -1
   // where the model has no such tensor.
@@ -38,6 +41,7 @@ class StageTemplate {
   Bytes kept_bytes() const { return kept_bytes_; }
 
  private:
+  StageOptions options_;
   std::array<TensorPlace, kTensorRoles> tensors_;
   std::vector<int64_t> unit_begins_;
   ArrayLayout kept_;
@@ -48,7 +52,8 @@ class StageTemplate {
 // The templates of a pass, by kind of stage.
 class StageTemplates {
  public:
-  StageTemplates(const ModelSpec& spec, int64_t tokens, ValueType activations);
+  StageTemplates(const ModelSpec& spec, int64_t tokens, ValueType activations,
+                 const StageOptions& options = {});
   const StageTemplate& Of(StageKind kind) const { return templates_[static_cast<size_t>(kind)]; }
 
  private:

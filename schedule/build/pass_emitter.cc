@@ -16,6 +16,7 @@ TokenBatch BatchOf(const Schedule& schedule) {
 
 struct PieceFlops {
   uint64_t forward = 0;
+  uint64_t recompute = 0;  // without an output
   uint64_t backward = 0;
 };
 
@@ -78,8 +79,10 @@ PassEmitter::PassEmitter(const ModelSpec& spec, const Schedule& schedule, const 
               : 0),
       writer_(schedule.memory.buffers.size()) {
   KnownFlops known;
+  const StageOptions options = StageOptionsOf(job_, plan_);
   for (const Chunk& chunk : chunks_.chunks) {
     uint64_t forward = 0;
+    uint64_t recompute = 0;
     uint64_t backward = 0;
     bool attends = false;
     for (const ChunkPiece& piece : chunks_.PiecesOf(chunk)) {
@@ -87,9 +90,10 @@ PassEmitter::PassEmitter(const ModelSpec& spec, const Schedule& schedule, const 
       if (stage.kind == StageKind::kEmbedding || stage.kind == StageKind::kHead) continue;
       attends |= stage.kind == StageKind::kAttention;
       const PieceFlops& flops = known.Of(spec_, stage, piece.units, [&] {
-        PieceFlops made{.forward = ForwardWork(spec_, stage, piece.units, batch_).flops};
+        PieceFlops made{.forward = ForwardWork(spec_, stage, piece.units, batch_, options).flops};
         if (kind_ == PassKind::kTrain) {
-          made.backward = BackwardWork(spec_, stage, piece.units, batch_).flops;
+          made.recompute = RecomputeWork(spec_, stage, piece.units, batch_, options).flops;
+          made.backward = BackwardWork(spec_, stage, piece.units, batch_, options).flops;
         }
         if (kind_ == PassKind::kDecode) {
           made.forward +=
@@ -97,11 +101,14 @@ PassEmitter::PassEmitter(const ModelSpec& spec, const Schedule& schedule, const 
         }
         return made;
       });
+      // Between the stages of a chunk the hidden state is needed.
+      recompute = forward + flops.recompute;
       forward += flops.forward;
       backward += flops.backward;
     }
     has_attention_.push_back(attends ? 1 : 0);
     forward_flops_.push_back(forward);
+    recompute_flops_.push_back(recompute);
     backward_flops_.push_back(backward);
   }
   BeginBody();

@@ -161,10 +161,11 @@ class PassEmitter {
   const TokenBatch batch_;
   const Bytes hidden_bytes_;
   const int32_t loss_parts_;
-  const uint8_t weights_age_;             // of chunks that are updated
-  std::vector<char> has_attention_;       // by chunk
-  std::vector<uint64_t> forward_flops_;   // by chunk
-  std::vector<uint64_t> backward_flops_;  // by chunk
+  const uint8_t weights_age_;              // of chunks that are updated
+  std::vector<char> has_attention_;        // by chunk
+  std::vector<uint64_t> forward_flops_;    // by chunk
+  std::vector<uint64_t> recompute_flops_;  // by chunk, where its output is not needed
+  std::vector<uint64_t> backward_flops_;   // by chunk
   PhaseWriter writer_;
   int64_t last_compute_ = -1;
   int64_t last_update_ = -1;

@@ -131,21 +131,23 @@ void PassEmitter::Forward(int32_t c, int32_t mb, BufferId weights, Keep keep) {
 void PassEmitter::Recompute(int32_t c, int32_t mb, BufferId weights, Keep keep) {
   const int32_t group = chunk(c).group;
   const int32_t shard = chunk(c).shard;
-  const bool last = group + 1 == chunks_.recompute_blocks[chunk(c).recompute_block].groups.end;
   Draft recompute = Begin(OperationKind::kRecompute, Lane::kCompute, c, mb);
   ReadWeights(recompute, c, weights);
   recompute.Reads(RecomputeInput(group, mb), Hidden(group, mb));
   recompute.Reads(TokensBuffer(mb), {ContentKind::kTokens, 0, mb});
   ReadRotaryTable(recompute, c);
-  const bool passes_on = rules_.recomputes_layer_by_layer ? keep == Keep::kNothing : !last;
-  if (passes_on && IsLastShard(c)) {
+  const bool passes_on =
+      rules_.recomputes_layer_by_layer ? keep == Keep::kNothing : RecomputePassesOn(chunks_, c);
+  const bool has_output = passes_on && IsLastShard(c);
+  if (has_output) {
     recompute.Writes(RecomputeOutput(group, mb), Hidden(group + 1, mb));
   }
   if (keep == Keep::kActivations) {
     AddPart(recompute, ActivationsBuffer(group, mb), {ContentKind::kActivations, group, mb}, shard);
   }
   PassThroughWorkspace(recompute, c, {ContentKind::kStageArrays, group, mb}, shard);
-  recompute.operation.flops = forward_flops_[c];
+  const bool kept_alone = rules_.recomputes_kept_alone && !has_output;
+  recompute.operation.flops = kept_alone ? recompute_flops_[c] : forward_flops_[c];
   Append(recompute);
 }
 

@@ -85,8 +85,10 @@ void OperationRules::CheckForward() {
   const bool keeps = Find(AccessMode::kWrite, activations) != nullptr;
   if (keeps) Continues(activations, shard, {BufferKind::kActivations});
   if (shard + 1 == chunk().shards && (forward || !keeps)) Writes(Hidden(group + 1, 1));
-  // A norm has none, and few tokens may leave a shard of experts without work.
-  if (op_->flops == 0 &&
+  // A norm has none, and few tokens may leave a shard of experts without work. A recompute without
+  // output leaves out the last multiply, and all of them where gate and up are not kept.
+  const bool has_output = forward || !keeps;
+  if (op_->flops == 0 && (has_output || FirstStage() != StageKind::kFeedForward) &&
       (FirstStage() == StageKind::kAttention || FirstStage() == StageKind::kFeedForward)) {
     Problem("has no flops");
   }

@@ -43,6 +43,8 @@ PlanSpace TwoOrMoreOfEach() {
   space.anchor_interval = {4, 1, 2};
   space.anchor_home = {AnchorHome::kHost, AnchorHome::kDevice};
   space.recompute = {true, false};
+  space.keep_feed_forward = {true, false};
+  space.several_pieces = true;
   space.gradient_slabs = {2, 1};
   space.accumulation_order = {AccumulationOrder::kBatchMajor, AccumulationOrder::kChunkMajor};
   space.loss_chunk_tokens = {1024, 128};
@@ -53,8 +55,9 @@ PlanSpace TwoOrMoreOfEach() {
 
 TEST(PlanSpace, EveryCombinationIsVisitedOnce) {
   const PlanSpace space = TwoOrMoreOfEach();
-  // chunk, depth, resident, slabs, order, loss, embedding, threads; then K and home, or no anchors.
-  const size_t rest = size_t{2} * 3 * 2 * 2 * 2 * 2 * 3 * 2;
+  // chunk, depth, resident, gate and up, slabs, order, loss, embedding, threads; then K and home,
+  // or no anchors.
+  const size_t rest = size_t{2} * 3 * 2 * 2 * 2 * 2 * 2 * 3 * 2;
   const size_t expected = rest * (3 * 2 + 1);
   EXPECT_EQ(PlansOf(space).size(), expected);
   EXPECT_EQ(TextsOf(space).size(), expected);
@@ -70,6 +73,7 @@ TEST(PlanSpace, EveryValueOfEveryFieldIsReached) {
     seen.insert("K " + std::to_string(plan.anchor_interval));
     seen.insert(plan.anchor_home == AnchorHome::kHost ? "host" : "device");
     seen.insert(plan.recompute ? "recompute" : "keep");
+    seen.insert(plan.keep_feed_forward ? "gate and up" : "no gate and up");
     seen.insert("slabs " + std::to_string(plan.gradient_slabs));
     seen.insert("order " + std::string(ToString(plan.accumulation_order)));
     seen.insert("loss " + std::to_string(plan.loss_chunk_tokens));
@@ -79,7 +83,7 @@ TEST(PlanSpace, EveryValueOfEveryFieldIsReached) {
     EXPECT_EQ(plan.h2d_threads, 7);
     EXPECT_EQ(plan.d2h_threads, 9);
   }
-  EXPECT_EQ(seen.size(), 2U + 3 + 2 + 3 + 2 + 2 + 2 + 2 + 2 + 3 + 2);
+  EXPECT_EQ(seen.size(), 2U + 3 + 2 + 3 + 2 + 2 + 2 + 2 + 2 + 2 + 3 + 2);
   EXPECT_TRUE(seen.contains("threads 4 5 6"));
 }
 
@@ -89,6 +93,19 @@ TEST(PlanSpace, AnchorsAreNotVariedWithoutRecompute) {
     EXPECT_EQ(plan.anchor_interval, 4);
     EXPECT_EQ(plan.anchor_home, AnchorHome::kHost);
   }
+}
+
+// With blocks of one layer and one piece of tokens, gate and up exist once either way.
+TEST(PlanSpace, GateAndUpAreVariedWhereItChangesTheMemory) {
+  PlanSpace space = TwoOrMoreOfEach();
+  space.several_pieces = false;
+  size_t varied = 0;
+  for (const StreamPlan& plan : PlansOf(space)) {
+    const bool alike = plan.recompute && plan.anchor_interval == 1;
+    EXPECT_TRUE(plan.keep_feed_forward || !alike);
+    varied += plan.keep_feed_forward ? 0 : 1;
+  }
+  EXPECT_GT(varied, 0U);
 }
 
 // The published system packs layers with one thread; its Adam uses all cores.

@@ -55,6 +55,8 @@ TEST(SetPlanField, EveryFieldCanBeSet) {
   EXPECT_EQ(Set("recompute=false", "recompute"), (StreamPlan{.recompute = false}));
   EXPECT_EQ(Set("backward_prefetch=false", "backward_prefetch"),
             (StreamPlan{.backward_prefetch = false}));
+  EXPECT_EQ(Set("keep_feed_forward=false", "keep_feed_forward"),
+            (StreamPlan{.keep_feed_forward = false}));
   EXPECT_EQ(Set("gradient_slabs=1", "gradient_slabs"), (StreamPlan{.gradient_slabs = 1}));
   EXPECT_EQ(Set("accumulation_order=chunk_major", "accumulation_order"),
             (StreamPlan{.accumulation_order = AccumulationOrder::kChunkMajor}));
@@ -83,7 +85,7 @@ TEST(SetPlanField, KnowsTheFieldsOfThePlanFile) {
     EXPECT_THAT(message, HasSubstr(name));
     ++settable;
   }
-  EXPECT_EQ(settable, 16);
+  EXPECT_EQ(settable, 17);
 }
 
 TEST(SetPlanField, SeveralFieldsAddUp) {

@@ -33,6 +33,7 @@ TrainingJob RandomJob() {
       job.device == DeviceKind::kHost && job.state_format != StateFormat::kBf16Weights && Flip();
   job.compute_type = fp32 ? NumberType::kFp32 : NumberType::kBf16;
   job.activation_type = job.device == DeviceKind::kHost ? NumberType::kFp32 : NumberType::kBf16;
+  if (Pick(0, 2) == 0) job.piece_tokens = Pick(1, 400);
   return job;
 }
 
@@ -45,6 +46,7 @@ StreamPlan RandomPlan() {
   plan.anchor_interval = Pick(1, 4);
   plan.anchor_home = *element(AnchorHome::kDevice, AnchorHome::kHost);
   plan.recompute = Pick(0, 3) > 0;
+  plan.keep_feed_forward = Flip();
   plan.gradient_slabs = Pick(1, 4);
   plan.accumulation_order =
       *element(AccumulationOrder::kBatchMajor, AccumulationOrder::kChunkMajor);
@@ -106,6 +108,7 @@ rc::Gen<RandomCase> RandomAnyCase() {
     random.plan.backward_prefetch = true;
     if (random.plan.strategy == Strategy::kResident) return random;
     if (random.plan.strategy == Strategy::kReference) random.plan.recompute = true;
+    random.plan.keep_feed_forward = true;
     random.plan.buffer_depth = Pick(1, 2);
     random.job.optimizer_place = OptimizerPlace::kAfterStep;
     return random;

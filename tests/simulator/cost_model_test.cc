@@ -150,6 +150,35 @@ TEST(CostModel, BandwidthBoundForward) {
   EXPECT_EQ(WithoutLaunches()->Compute(1, Direction::kForward, 1).nanoseconds, 41165);
 }
 
+// Without its output: no down projection, 256, no SwiGLU, 48 T, and no residual of the feed-forward
+// stage, 24 T: 72 000 values, 2880.
+TEST(CostModel, ARecomputeWithoutOutputLeavesOutWhatOnlyTheOutputNeeds) {
+  EXPECT_EQ(ComputeBound()->Compute(1, Direction::kRecompute, 1).nanoseconds,
+            1280 - 256 + 6400 - 2880 + 32032);
+}
+
+// Gate and up, 2 x 256, move from recompute to backward.
+TEST(CostModel, WhatIsNotKeptIsComputedAgainInBackward) {
+  Made made = ComputeBound();
+  made.plan.keep_feed_forward = false;
+  EXPECT_EQ(made->Compute(1, Direction::kForward, 1).nanoseconds, 1280 + 6400 + 32032);
+  EXPECT_EQ(made->Compute(1, Direction::kRecompute, 1).nanoseconds, 512 + 6400 - 2880 + 32032);
+  EXPECT_EQ(made->Compute(1, Direction::kBackward, 1).nanoseconds, 2560 + 512 + 8960 + 80080);
+}
+
+// Pieces of 300 tokens: three and one of 100, of the same arithmetic. The sums of seven weight
+// gradients, of 4 x 64 + 3 x 128 parameters, are read and written once more, as fp32: 5120 bytes.
+TEST(CostModel, SeveralPiecesHaveSumsOfWeightGradients) {
+  Made made = ComputeBound();
+  made.job.piece_tokens = 300;
+  EXPECT_EQ(made->Compute(1, Direction::kForward, 1).nanoseconds, 1280 + 6400 + 32032);
+  EXPECT_EQ(made->Compute(1, Direction::kBackward, 1).nanoseconds, 2560 + 8960 + 80080 + 102);
+  // Each piece is a launch of its own; 320 flops of attention take a nanosecond.
+  Made small(4);
+  small.job.piece_tokens = 1;
+  EXPECT_EQ(small->Compute(1, Direction::kForward, 1).nanoseconds, 4 * 7000 + 8000 + 1);
+}
+
 // One token: 7 products and 8 other kernels of 1000 ns each; attention's 32 flops are nothing.
 TEST(CostModel, LaunchBoundForward) {
   EXPECT_EQ(Made(1)->Compute(1, Direction::kForward, 1).nanoseconds, 7000 + 8000);
@@ -444,9 +473,18 @@ OperationCost Expected(const CostModel& model, const Schedule& schedule, const O
                schedule.job.micro_batch_tokens() - op.part * schedule.plan.loss_chunk_tokens);
   switch (op.kind) {
     case OperationKind::kForward:
-    case OperationKind::kRecompute:
     case OperationKind::kEmbed:
       return model.Compute(op.chunk, Direction::kForward, op.threads);
+    case OperationKind::kRecompute: {
+      // The last group of a block is recomputed for what it keeps alone. Autograd runs it all.
+      const bool ours = schedule.plan.strategy == Strategy::kHorizon ||
+                        schedule.plan.strategy == Strategy::kResident;
+      const Chunk& chunk = schedule.chunks.chunks[op.chunk];
+      const IndexRange groups = schedule.chunks.recompute_blocks[chunk.recompute_block].groups;
+      const bool has_output = chunk.group + 1 < groups.end && chunk.shard + 1 == chunk.shards;
+      return model.Compute(
+          op.chunk, ours && !has_output ? Direction::kRecompute : Direction::kForward, op.threads);
+    }
     case OperationKind::kBackward:
       return model.Compute(op.chunk, Direction::kBackward, op.threads);
     case OperationKind::kLogSumExp:

@@ -284,7 +284,7 @@ TEST(Gemm, GradientFormsAreTheDerivativesOfTheForwardForm) {
 TEST(Gemm, ImpossibleSizesAreRefused) {
   KernelLane lane(1);
   std::mt19937 random(7);
-  for (int broken = 0; broken < 7; ++broken) {
+  for (int broken = 0; broken < 8; ++broken) {
     Product product(random, GemmForm::kForward, 4, 4, 4);
     Gemm& gemm = product.gemm;
     if (broken == 0) gemm.m = -1;
@@ -294,6 +294,10 @@ TEST(Gemm, ImpossibleSizesAreRefused) {
     if (broken == 4) gemm.b_stride = 3;
     if (broken == 5) gemm.c_stride = 3;
     if (broken == 6) gemm.c_stride = int64_t{1} << 31;
+    if (broken == 7) {  // sizes that fit by themselves, and a result of more than 2^31 elements
+      gemm.m = 8193;
+      gemm.n = gemm.c_stride = 262144;
+    }
     EXPECT_TRUE(absl::IsInvalidArgument(GemmHost(lane.context(), gemm))) << broken;
   }
 }

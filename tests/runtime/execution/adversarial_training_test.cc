@@ -84,6 +84,14 @@ std::vector<Case> Cases() {
     Case& blocks = cases.emplace_back(Case{.name = model.name, .spec = model.spec});
     blocks.plan = ShardedPlan(blocks.spec, blocks.job);
     blocks.seeds = 5;
+    for (const bool keeps : {true, false}) {
+      Case& pieces =
+          cases.emplace_back(Case{.name = StrCat(model.name, " in pieces"), .spec = model.spec});
+      pieces.job.piece_tokens = 5;
+      pieces.plan.keep_feed_forward = keeps;
+      pieces.plan.recompute = !keeps;
+      pieces.seeds = 2;
+    }
   }
   return cases;
 }

@@ -73,6 +73,9 @@ TEST_P(CudaTrainingPlans, EveryPlanAndOrderGivesTheSameBits) {
   StreamPlan keeps;
   keeps.recompute = false;
   keeps.buffer_depth = 1;
+  StreamPlan again;
+  again.keep_feed_forward = false;
+  again.anchor_interval = 2;
   const StreamPlan resident = ResidentPlan();
   const auto batch = [this](int64_t step, int64_t micro_batch) {
     return golden_.batches[2 * (step - 1) + micro_batch];
@@ -87,7 +90,7 @@ TEST_P(CudaTrainingPlans, EveryPlanAndOrderGivesTheSameBits) {
   std::vector<TrainingCaseOutcome> outcomes;
   uint64_t seed = 0;
   for (const StreamPlan& plan :
-       {StreamPlan(), StreamPlan(), deep, on_device, chunk_major, keeps, resident}) {
+       {StreamPlan(), StreamPlan(), deep, on_device, chunk_major, keeps, again, resident}) {
     RunRequest request = Request(job, plan, kSteps);
     request.batch = batch;
     absl::StatusOr<TrainingCaseOutcome> outcome = RunOnCuda(std::move(request), ++seed);
@@ -100,6 +103,44 @@ TEST_P(CudaTrainingPlans, EveryPlanAndOrderGivesTheSameBits) {
       EXPECT_EQ(got.norms, outcomes.front().steps[step].norms) << "seed " << seed;
       EXPECT_LT(RelativeError(got.loss, host->steps[step].loss), 2e-3) << "seed " << seed;
     }
+  }
+}
+
+// 80 tokens in five pieces and a tail: the host's loss and gradients, and the same bits whether
+// gate and up are kept and wherever gradients are summed.
+TEST_P(CudaTrainingPlans, PiecesOfTokensGiveTheSameBitsUnderEveryPlan) {
+  TrainingJob job = job_;
+  job.piece_tokens = 15;
+  job.accumulation = 2;
+  TrainingJob host_job = golden_.job;
+  host_job.accumulation = 2;
+  const auto batch = [this](int64_t, int64_t micro_batch) { return golden_.batches[micro_batch]; };
+  const StreamPlan host_plan;
+  RunRequest on_host = Request(host_job, host_plan, 1);
+  on_host.batch = batch;
+  const absl::StatusOr<TrainingCaseOutcome> host = RunTrainingCase(on_host);
+  ASSERT_TRUE(host.ok()) << host.status();
+  StreamPlan again;
+  again.keep_feed_forward = false;
+  StreamPlan keeps;
+  keeps.recompute = false;
+  StreamPlan keeps_less = keeps;
+  keeps_less.keep_feed_forward = false;
+  StreamPlan chunk_major = again;
+  chunk_major.accumulation_order = AccumulationOrder::kChunkMajor;
+  const StreamPlan resident = ResidentPlan();
+  uint64_t seed = 0;
+  uint64_t digest = 0;
+  for (const StreamPlan& plan : {StreamPlan(), again, keeps, keeps_less, chunk_major, resident}) {
+    RunRequest request = Request(job, plan, 1);
+    request.batch = batch;
+    const absl::StatusOr<TrainingCaseOutcome> outcome = RunOnCuda(std::move(request), ++seed);
+    ASSERT_TRUE(outcome.ok()) << outcome.status();
+    if (seed == 1) digest = outcome->digest;
+    EXPECT_EQ(outcome->digest, digest) << "plan " << seed;
+    EXPECT_LT(RelativeError(outcome->steps[0].loss, host->steps[0].loss), 2e-3) << "plan " << seed;
+    EXPECT_LT(RelativeError(outcome->steps[0].gradient_norm, host->steps[0].gradient_norm), 2e-2)
+        << "plan " << seed;
   }
 }
 

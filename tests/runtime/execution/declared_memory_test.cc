@@ -205,6 +205,16 @@ std::vector<Case> Cases() {
       it.plan.recompute = false;
     });
   }
+  for (const BlockModel& model : BlockModels()) {
+    for (const bool keeps : {true, false}) {
+      add(StrCat(model.name, " in pieces, gate and up ", keeps ? "kept" : "not kept"),
+          [&](Case& it) {
+            it.spec = model.spec;
+            it.job.piece_tokens = 5;
+            it.plan.keep_feed_forward = keeps;
+          });
+    }
+  }
   return cases;
 }
 

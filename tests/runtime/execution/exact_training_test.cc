@@ -74,6 +74,17 @@ std::vector<Variant> PlanVariants(const TrainingJob& job) {
     add(StrCat(slabs, " slabs"), [=](StreamPlan& plan) { plan.gradient_slabs = slabs; });
   }
   add("no recompute", [](StreamPlan& plan) { plan.recompute = false; });
+  for (const int64_t interval : {1, 2}) {
+    for (const bool recompute : {true, false}) {
+      add(StrCat("gate and up not kept, K ", interval, ", recompute ", recompute ? "on" : "off"),
+          [=](StreamPlan& plan) {
+            plan.keep_feed_forward = false;
+            plan.anchor_interval = interval;
+            plan.recompute = recompute;
+            if (interval == 1) plan.chunk_bytes = small;
+          });
+    }
+  }
   add("anchors on the host", [](StreamPlan& plan) { plan.anchor_home = AnchorHome::kHost; });
   add("streamed embedding",
       [](StreamPlan& plan) { plan.embedding_home = EmbeddingHome::kStreamed; });
@@ -196,6 +207,38 @@ TEST(ExactTraining, AlsoWithThreeMicroBatchesOfRoundedGradientsAndATiedTable) {
   job.gradient_type = NumberType::kBf16;
   job.compute_type = NumberType::kBf16;
   ExpectAllPlansEqual(spec, job);
+}
+
+// 150 tokens: four pieces of 32 and one of 22.
+TEST(ExactTraining, AlsoInPiecesOfTokens) {
+  TrainingJob job = SmallJob();
+  job.piece_tokens = 32;
+  ExpectAllPlansEqual(SmallModel(), job);
+}
+
+TEST(ExactTraining, AlsoInPiecesWithThreeMicroBatchesOfRoundedGradients) {
+  ModelSpec spec = SmallModel();
+  spec.qkv_bias = true;
+  spec.qk_norm = QkNorm::kPerHead;
+  spec.family = "qwen3";
+  TrainingJob job = SmallJob();
+  job.piece_tokens = 40;
+  job.accumulation = 3;
+  job.gradient_type = NumberType::kBf16;
+  job.compute_type = NumberType::kBf16;
+  ExpectAllPlansEqual(spec, job);
+}
+
+// Pieces change the order of sums alone: the first loss is computed row by row.
+TEST(ExactTraining, PiecesGiveOtherBitsAndTheSameLoss) {
+  TrainingJob job = SmallJob();
+  const TrainingCaseOutcome whole = TrainSmall(SmallModel(), job, StreamPlan{}, 5);
+  job.piece_tokens = 32;
+  const TrainingCaseOutcome pieces = TrainSmall(SmallModel(), job, StreamPlan{}, 5);
+  EXPECT_NE(pieces.digest, whole.digest);
+  for (size_t step = 0; step < 5; ++step) {
+    EXPECT_LT(RelativeError(pieces.steps[step].loss, whole.steps[step].loss), 1e-5) << step;
+  }
 }
 
 TEST(ExactTraining, AlsoWithTheOptimizerInBackward) {

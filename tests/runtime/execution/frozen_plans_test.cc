@@ -359,6 +359,7 @@ TrainingJob DrawJob(Draw& draw) {
   job.decay_all = draw.Yes();
   job.learning_rate = 0.1;
   job.seed = draw.Below(1000);
+  if (draw.Below(3) == 0) job.piece_tokens = 1 + draw.Below(12);
   const std::vector<StateFormat> formats = {StateFormat::kFp32, StateFormat::kBf16Moments,
                                             StateFormat::k8BitMoments, StateFormat::kBf16Weights};
   // Weights without a low half are no fp32.
@@ -402,6 +403,9 @@ StreamPlan DrawPlan(Draw& draw, const ModelSpec& spec, const TrainingJob& job) {
   plan.anchor_home = draw.Yes() ? AnchorHome::kHost : AnchorHome::kDevice;
   plan.recompute = draw.Yes();
   plan.backward_prefetch = draw.Yes();
+  plan.keep_feed_forward = draw.Yes();
+  // It is not cut then.
+  if (!plan.keep_feed_forward) plan.chunk_bytes = std::max(plan.chunk_bytes, 8_MiB);
   plan.resident_chunks = draw.Yes() ? 0 : draw.Below(8);
   if (job.accumulation > 1 && draw.Yes()) {
     plan.accumulation_order = AccumulationOrder::kChunkMajor;

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -35,12 +36,13 @@ constexpr std::byte kPoison{0xFF};  // NaN as fp32
 // before a pass writes it.
 class StageRun {
  public:
-  StageRun(const ModelSpec& spec, const Stage& stage, int64_t batch, int64_t sequence)
+  StageRun(const ModelSpec& spec, const Stage& stage, int64_t batch, int64_t sequence,
+           const StageOptions& options = {})
       : spec_(spec),
         stage_(stage),
         batch_(batch),
         sequence_(sequence),
-        templates_(spec, batch * sequence, ValueType::kFp32),
+        templates_(spec, batch * sequence, ValueType::kFp32, options),
         tables_(RotaryTables(spec, sequence)),
         records_(static_cast<size_t>(batch * sequence)) {
     for (size_t i = 0; i < records_.size(); ++i) {
@@ -209,9 +211,21 @@ Floats WeightsOf(const Golden& golden, const Stage& stage) {
   return weights;
 }
 
-class LayerTemplateOfGolden : public testing::TestWithParam<std::string> {};
+class LayerTemplateOfGolden : public testing::TestWithParam<std::string> {
+ protected:
+  void ExpectPyTorch(const StageOptions& options) const;
+};
 
-TEST_P(LayerTemplateOfGolden, ForwardAndBackwardOfEachStageAreThoseOfPyTorch) {
+TEST_P(LayerTemplateOfGolden, ForwardAndBackwardOfEachStageAreThoseOfPyTorch) { ExpectPyTorch({}); }
+
+// 48 tokens: six pieces of 7 and a tail of 6.
+TEST_P(LayerTemplateOfGolden, SeveralPiecesAreThoseOfPyTorch) {
+  for (const bool keeps : {true, false}) {
+    ExpectPyTorch({.piece_tokens = 7, .keep_feed_forward = keeps});
+  }
+}
+
+void LayerTemplateOfGolden::ExpectPyTorch(const StageOptions& options) const {
   const Golden golden = LoadGolden(GetParam());
   const StageGoldens goldens(GetParam());
   constexpr int64_t kBatch = 2;
@@ -225,7 +239,7 @@ TEST_P(LayerTemplateOfGolden, ForwardAndBackwardOfEachStageAreThoseOfPyTorch) {
     ++stages_checked;
     const int64_t terms =
         std::max({golden.spec.hidden, golden.spec.intermediate, kBatch * kSequence});
-    StageRun run(golden.spec, stage, kBatch, kSequence);
+    StageRun run(golden.spec, stage, kBatch, kSequence, options);
     const Floats weights = WeightsOf(golden, stage);
     const auto output =
         run.Forward(weights, goldens.Read(prefix + "input"), run.Whole(), StageRun::Keeps::kAll);
@@ -373,6 +387,95 @@ TEST_P(LayerTemplateOfBlocks, ShardsDoWhatOneCallDoes) {
     ASSERT_TRUE(one.ok() && many.ok()) << one.status() << many.status();
     EXPECT_EQ(many->input, one->input) << stage.name;
     EXPECT_EQ(many->weights, one->weights) << stage.name;
+  }
+}
+
+// The bits of a run.
+struct StageBits {
+  Floats output, input_gradient, weight_gradients;
+  friend bool operator==(const StageBits&, const StageBits&) = default;
+};
+
+// Gate and up are the same numbers whether they were kept or are computed again, from a recompute
+// with or without an output.
+TEST_P(LayerTemplateOfBlocks, KeepingGateAndUpChangesNoBit) {
+  for (const int64_t piece_tokens : {kBatch * kSequence, int64_t{1}, int64_t{5}, int64_t{9}}) {
+    Random random(19);
+    for (const Stage& stage : StagesWithTemplates()) {
+      const Floats weights = RandomWeights(spec(), stage, random);
+      const uint64_t values = static_cast<uint64_t>(kBatch * kSequence * spec().hidden);
+      const Floats input = random.Draw(values, 1.0);
+      const Floats output_gradient = random.Draw(values, 1.0);
+      std::optional<StageBits> first;
+      for (const bool keeps : {true, false}) {
+        StageRun run(spec(), stage, kBatch, kSequence,
+                     {.piece_tokens = piece_tokens, .keep_feed_forward = keeps});
+        const auto output = run.Forward(weights, input, run.Whole(), StageRun::Keeps::kNothing);
+        ASSERT_TRUE(output.ok()) << output.status();
+        for (const auto what : {StageRun::Keeps::kAll, StageRun::Keeps::kAllWithoutOutput}) {
+          ASSERT_TRUE(run.Forward(weights, input, run.Whole(), what).ok());
+          const auto gradients = run.Backward(weights, output_gradient, run.Whole());
+          ASSERT_TRUE(gradients.ok()) << gradients.status();
+          const StageBits bits{*output, gradients->input, gradients->weights};
+          if (!first.has_value()) first = bits;
+          EXPECT_EQ(bits, *first) << stage.name << ", pieces of " << piece_tokens << ", keeps "
+                                  << keeps;
+        }
+      }
+    }
+  }
+}
+
+// Hidden states are those of one piece but for the multiplies of few rows; weight gradients are
+// sums in another order.
+TEST_P(LayerTemplateOfBlocks, SeveralPiecesAreCloseToOne) {
+  Random random(23);
+  for (const Stage& stage : StagesWithTemplates()) {
+    const Floats weights = RandomWeights(spec(), stage, random);
+    const uint64_t values = static_cast<uint64_t>(kBatch * kSequence * spec().hidden);
+    const Floats input = random.Draw(values, 1.0);
+    const Floats output_gradient = random.Draw(values, 1.0);
+    const auto run_with = [&](int64_t piece_tokens) {
+      StageRun run(spec(), stage, kBatch, kSequence,
+                   {.piece_tokens = piece_tokens, .keep_feed_forward = piece_tokens % 2 == 0});
+      const auto output = run.Forward(weights, input, run.Whole(), StageRun::Keeps::kAll);
+      EXPECT_TRUE(output.ok()) << output.status();
+      const auto gradients = run.Backward(weights, output_gradient, run.Whole());
+      EXPECT_TRUE(gradients.ok()) << gradients.status();
+      return StageBits{*output, gradients->input, gradients->weights};
+    };
+    const StageBits whole = run_with(kBatch * kSequence);
+    const int64_t terms = std::max({spec().hidden, spec().intermediate, kBatch * kSequence});
+    for (const int64_t piece_tokens : {1, 4, 7, 17}) {
+      const StageBits bits = run_with(piece_tokens);
+      const std::string what = StrCat(stage.name, ", pieces of ", piece_tokens);
+      ExpectNear(bits.output, whole.output, terms, what);
+      ExpectNear(bits.input_gradient, whole.input_gradient, terms, what);
+      ExpectNear(bits.weight_gradients, whole.weight_gradients, terms, what);
+    }
+  }
+}
+
+// Attention may be cut with any number of pieces.
+TEST_P(LayerTemplateOfBlocks, ShardsOfAttentionDoWhatOneCallDoesInPieces) {
+  Random random(29);
+  for (const Stage& stage : StagesWithTemplates()) {
+    if (stage.kind != StageKind::kAttention) continue;
+    const StageOptions options{.piece_tokens = 5, .keep_feed_forward = false};
+    StageRun whole(spec(), stage, kBatch, kSequence, options);
+    StageRun shards(spec(), stage, kBatch, kSequence, options);
+    const Floats weights = RandomWeights(spec(), stage, random);
+    const Floats input = random.Draw(static_cast<uint64_t>(whole.values()), 1.0);
+    const Floats output_gradient = random.Draw(static_cast<uint64_t>(whole.values()), 1.0);
+    const auto one = whole.Forward(weights, input, whole.Whole(), StageRun::Keeps::kAll);
+    const auto many = shards.Forward(weights, input, shards.OneByOne(), StageRun::Keeps::kAll);
+    ASSERT_TRUE(one.ok() && many.ok()) << one.status() << many.status();
+    EXPECT_EQ(*many, *one);
+    const auto gradient = whole.Backward(weights, output_gradient, whole.Whole());
+    const auto gradients = shards.Backward(weights, output_gradient, shards.OneByOne());
+    ASSERT_TRUE(gradient.ok() && gradients.ok()) << gradient.status() << gradients.status();
+    EXPECT_EQ(gradients->input, gradient->input);
+    EXPECT_EQ(gradients->weights, gradient->weights);
   }
 }
 

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+
+namespace horizon {
+
+// Pieces of tokens. The matrices of a layer stage are multiplied with at most kPieceTokens tokens
+// at once, and a feed-forward stage goes through all its points with one piece of the micro-batch
+// after another, so that no array grows with tokens x intermediate. The weight gradients of several
+// pieces are added in fp32, in ascending order, and rounded once. The number is a constant because
+// the order of these sums decides bits; a micro-batch of no more tokens is one piece.
+inline constexpr int64_t kPieceTokens = 8192;
+
+// The piece of software that always multiplies all tokens at once (the systems we compare with).
+inline constexpr int64_t kAllTokens = int64_t{1} << 62;
+
+// What a job and a plan choose about the passes over a stage.
+struct StageOptions {
+  int64_t piece_tokens = kPieceTokens;  // TrainingJob::piece_tokens
+  // Whether gate and up of a feed-forward stage are kept for backward; otherwise backward computes
+  // them again from the kept input (StreamPlan::keep_feed_forward).
+  bool keep_feed_forward = true;
+};
+
+}  // namespace horizon
