@@ -1,3 +1,4 @@
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -53,6 +54,7 @@ class SimulateCommand : public Command {
                      .value = &job_,
                      .unit = "file",
                      .help = "Job file (default the one beside the plan, plan.job.json)"},
+                    SampleLengthOption(&sample_length_),
                     {.name = "trace",
                      .value = &trace_,
                      .unit = "file",
@@ -63,7 +65,8 @@ class SimulateCommand : public Command {
   }
 
   absl::Status Run(const CommandContext& context) override {
-    ASSIGN_OR_RETURN(const PlanFiles files, LoadPlanFiles(context.io, plan_, job_.value_or("")));
+    ASSIGN_OR_RETURN(PlanFiles files, LoadPlanFiles(context.io, plan_, job_.value_or("")));
+    if (sample_length_.has_value()) files.job.sample_lengths = SamplesOfLength(*sample_length_);
     const std::string model = model_.value_or(files.plan.model);
     if (model.empty()) {
       return absl::InvalidArgumentError(StrCat(plan_, " names no model: give one with --model"));
@@ -125,6 +128,7 @@ class SimulateCommand : public Command {
   std::optional<std::string> model_;
   std::optional<std::string> rope_scaling_;
   std::optional<std::string> job_;
+  std::optional<int64_t> sample_length_;
   std::optional<std::string> trace_;
   OverrideOptions overrides_;
   bool json_ = false;
