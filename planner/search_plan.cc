@@ -17,9 +17,9 @@ namespace horizon {
 namespace {
 
 // Steps of models with many experts on a small device have 100,000 operations and more. After so
-// many in all, about six seconds, the search in the order of bounds gives way to the best plan's
+// many in all, some five seconds, the search in the order of bounds gives way to the best plan's
 // neighbours (Search::Descend).
-constexpr int64_t kMostOperations = 4'000'000;
+constexpr int64_t kMostOperations = 2'500'000;
 
 struct Candidate {
   StreamPlan plan;

@@ -14,6 +14,7 @@
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
 #include "common/text/text_table.h"
+#include "common/text/wrap.h"
 #include "common/units.h"
 #include "model/load_model_spec.h"
 #include "planner/find_limits.h"
@@ -61,7 +62,8 @@ class CompareCommand : public Command {
       ASSIGN_OR_RETURN(Compared one, Plan(context, config.spec, machine, asked));
       all.push_back(std::move(one));
     }
-    return context.output.Write(json_ ? Json(config.spec, all) : Text(config.spec, all));
+    return context.output.Write(json_ ? Json(config.spec, all)
+                                      : Text(config.spec, all, context.answer_columns()));
   }
 
  private:
@@ -93,7 +95,7 @@ class CompareCommand : public Command {
   }
 
   // A column where the machines differ; else a word above the table.
-  std::string Text(const ModelSpec& spec, const std::vector<Compared>& all) const {
+  std::string Text(const ModelSpec& spec, const std::vector<Compared>& all, size_t columns) const {
     const RunLength& length = all.front().length;  // of which only the steps differ
     std::vector<std::string> header{"machine", "batch", "step", "tokens/s", "time"};
     const bool states = job_.proposes_state();
@@ -116,13 +118,15 @@ class CompareCommand : public Command {
       }
     }
     const TrainingJob& job = all.front().answer.job;
-    return StrCat(
-        PlannedOnlyLines(all), spec.name, ", ", job.sequence, " tokens a sequence",
+    const std::string heading = StrCat(
+        spec.name, ", ", job.sequence, " tokens a sequence",
         states ? "" : StrCat(", state ", ToString(job.state_format)),
         Strategies(all).size() == 1 ? StrCat(", strategy ", ToString(*Strategies(all).begin()))
                                     : "",
-        "; time for ", RunLengthTitle(length), "\n", overrides_.HeadingLine(), "\n",
-        std::move(table).Finish(), lacking.empty() ? "" : "\n", lacking, "\n", Bases(all));
+        "; time for ", RunLengthTitle(length));
+    return StrCat(PlannedOnlyLines(all), WrapMessage(heading, {.width = columns, .hang = 2}), "\n",
+                  overrides_.HeadingLine(), "\n", std::move(table).Finish(columns),
+                  lacking.empty() ? "" : "\n", lacking, "\n", Bases(all));
   }
 
   // What the predictions rest on: machines with the same basis together.
