@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "common/files/io.h"
 #include "common/log.h"
+#include "common/text/wrap.h"
 
 namespace horizon {
 
@@ -35,6 +36,12 @@ struct CommandContext {
   // none.
   std::string cache_folder;
   TerminalTraits terminal;
+
+  // How wide the lines of an answer may be: as the terminal. A file or another program gets them as
+  // they are (kAnyWidth, common/text/wrap.h).
+  size_t answer_columns() const {
+    return output.on_terminal() ? static_cast<size_t>(terminal.columns) : kAnyWidth;
+  }
 };
 
 // Where a command stands in the list of commands.

@@ -10,11 +10,15 @@
 #include "common/text/columns.h"
 #include "common/text/printable.h"
 #include "common/text/str_cat.h"
+#include "common/text/wrap.h"
 
 namespace horizon {
 namespace {
 
 constexpr std::string_view kResetColour = "\x1b[0m";
+
+// In a narrower window messages are broken by the terminal.
+constexpr int kLeastColumns = 20;
 
 std::string_view ColourOf(LogLevel level) {
   switch (level) {
@@ -121,10 +125,20 @@ void Log::Write(LogLevel level, std::string_view message) {
   if (style_ == LogStyle::kColour) line += kResetColour;
   line += ' ';
   // Names of files and words of the caller are part of messages.
+  std::string text;
   for (const char letter : Printable(message)) {
-    line += letter;
-    if (letter == '\n') line += "  ";
+    text += letter;
+    if (letter == '\n') text += "  ";
   }
+  // Lines without colours may stand on a terminal too. One column stays free, as in the status
+  // line.
+  const int wide = on_terminal() ? columns() : TerminalColumns(out_);
+  if (wide > 0) {
+    text = WrapMessage(text, {.width = static_cast<size_t>(std::max(kLeastColumns, wide) - 1),
+                              .column = ToString(level).size() + 2,
+                              .hang = 2});
+  }
+  line += text;
   line += '\n';
   const std::scoped_lock lock(mutex_);
   line.insert(0, EraseStatus());

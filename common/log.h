@@ -50,7 +50,8 @@ class Log {
   void Warning(std::string_view message) { Write(LogLevel::kWarning, message); }
   void Error(std::string_view message) { Write(LogLevel::kError, message); }
   // Writes a message unless `level` is below the minimum that the constructor was given. The second
-  // and later lines of a message are indented.
+  // and later lines of a message are indented. On a terminal a message that is wider than a line is
+  // broken between words; elsewhere it stays one line.
   void Write(LogLevel level, std::string_view message);
   // Shows this line of printable text below the messages, in place of the line before, cut to the
   // terminal's width. Does nothing if there is no terminal or messages of kInfo are disabled.

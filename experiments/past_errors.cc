@@ -15,6 +15,7 @@
 #include "experiments/compare_row.h"
 #include "experiments/experiment.h"
 #include "experiments/simulate_row.h"
+#include "planner/machines/machine_catalog.h"
 #include "planner/profile/calibration.h"
 
 namespace horizon {
@@ -24,16 +25,21 @@ namespace {
 struct Collected {
   std::vector<double> errors;
   std::set<std::string> machines;
+  std::set<std::string> classes;
 
-  void Add(double error, const std::string& machine) {
+  absl::Status Add(double error, const std::string& machine, Io& io) {
+    ASSIGN_OR_RETURN(const HardwareProfile profile, LoadMachine(io, machine));
+    if (profile.device_class.has_value()) classes.insert(*profile.device_class);
     errors.push_back(std::abs(error));
     machines.insert(machine);
+    return absl::OkStatus();
   }
   // Three digits: they tell how far to trust a prediction, not more.
   PastErrors Finish(std::string_view runs) const {
     const auto rounded = [](double error) { return std::round(error * 1e3) / 1e3; };
     PastErrors past{.runs = static_cast<int64_t>(errors.size()), .runs_of = std::string(runs)};
     if (!machines.empty()) past.runs_of += StrCat(" on ", absl::StrJoin(machines, ", "));
+    past.classes.assign(classes.begin(), classes.end());
     if (errors.empty()) return past;
     past.median = rounded(Median(errors));
     past.worst = rounded(*std::max_element(errors.begin(), errors.end()));
@@ -77,7 +83,8 @@ absl::StatusOr<PredictionErrors> FindPredictionErrors(Io& io, const std::string&
       const std::optional<double> error =
           result.has_value() ? ErrorOf(*result) : std::optional<double>();
       if (!error.has_value()) continue;
-      (*strategy == Strategy::kReference ? fitted : data_sheet).Add(*error, row.machine);
+      Collected& collected = *strategy == Strategy::kReference ? fitted : data_sheet;
+      RETURN_IF_ERROR(collected.Add(*error, row.machine, io));
     }
   }
   PredictionErrors errors{.fitted = fitted.Finish("published runs"),

@@ -11,7 +11,7 @@
 #include "model/catalog.h"
 #include "model/load_model_spec.h"
 #include "model/stages.h"
-#include "planner/machines/machine_catalog.h"
+#include "planner/changed_setups.h"
 #include "planner/plan_space.h"
 #include "planner/planned_job.h"
 
@@ -125,19 +125,15 @@ absl::StatusOr<ModelSpec> SpecOf(Io& io, const SizedModel& sized) {
   return WithLayers(std::move(config.spec), sized.layers);
 }
 
-// A machine or a job that differs from today's.
-struct Changed {
-  std::string what;
-  std::string options;
-  std::string cost;
-  LargestRequest request;
-};
-
 // Today's largest model with a change, and how large it could be.
-absl::StatusOr<Change> Try(const Changed& changed, const ModelSpec& spec, const SizedModel& today) {
+absl::StatusOr<Change> Try(const LargestRequest& request, const ChangedSetup& changed,
+                           const ModelSpec& spec, const SizedModel& today) {
   Change change{.what = changed.what, .options = changed.options, .cost = changed.cost};
-  change.parameters = CountOf(WithLayers(spec, MostLayers(changed.request, spec)));
-  ASSIGN_OR_RETURN(const SizedModel same, PlanModel(changed.request, spec));
+  LargestRequest with = request;
+  with.job = changed.job;
+  with.profile = changed.profile;
+  change.parameters = CountOf(WithLayers(spec, MostLayers(with, spec)));
+  ASSIGN_OR_RETURN(const SizedModel same, PlanModel(with, spec));
   change.tokens_per_second = same.answer.search.prediction.tokens_per_second;
   change.size_gain =
       static_cast<double>(change.parameters) / static_cast<double>(today.parameters) - 1;
@@ -148,134 +144,18 @@ absl::StatusOr<Change> Try(const Changed& changed, const ModelSpec& spec, const 
 
 double BestGain(const Change& change) { return std::max(change.size_gain, change.speed_gain); }
 
-absl::StatusOr<std::vector<Change>> TryAll(Io& io, const std::vector<Changed>& all,
+absl::StatusOr<std::vector<Change>> TryAll(Io& io, const LargestRequest& request,
+                                           const std::vector<ChangedSetup>& all,
                                            const LargestModels& today) {
   std::vector<Change> changes;
   if (!today.by_depth.has_value()) return changes;
   ASSIGN_OR_RETURN(const ModelSpec spec, SpecOf(io, *today.by_depth));
-  for (const Changed& one : all) {
-    ASSIGN_OR_RETURN(Change change, Try(one, spec, *today.by_depth));
+  for (const ChangedSetup& one : all) {
+    ASSIGN_OR_RETURN(Change change, Try(request, one, spec, *today.by_depth));
     if (BestGain(change) >= kNoiseGain) changes.push_back(std::move(change));
   }
   std::stable_sort(changes.begin(), changes.end(),
                    [](const Change& a, const Change& b) { return BestGain(a) > BestGain(b); });
-  return changes;
-}
-
-// Cards of the catalog that go into any machine: what has a link of its own kind does not.
-constexpr double kFastestCardLink = 7e10;  // bytes/s; PCIe 5.0 x16 carries 64 GB/s
-constexpr size_t kMostCards = 2;
-constexpr std::string_view kMaker = "NVIDIA ";
-
-// The next faster cards, the slowest of them first.
-std::vector<HardwareProfile> FasterCards(const LargestRequest& request) {
-  std::vector<HardwareProfile> cards;
-  const auto speed = [](const HardwareProfile& profile) {
-    return profile.device.gemm_bf16.Highest();
-  };
-  const HardwareProfile& today = request.profile;
-  for (const HardwareProfile& other : request.others) {
-    const bool is_card = today.device.kind == DeviceKind::kCuda &&
-                         other.device.kind == DeviceKind::kCuda &&
-                         other.link.h2d_pinned.Highest() <= kFastestCardLink;
-    if (is_card && speed(other) > 1.1 * speed(today)) cards.push_back(other);
-  }
-  std::stable_sort(cards.begin(), cards.end(),
-                   [&](const auto& a, const auto& b) { return speed(a) < speed(b); });
-  if (cards.size() > kMostCards) cards.erase(cards.begin() + kMostCards, cards.end());
-  return cards;
-}
-
-std::vector<Changed> PurchasesFor(const LargestRequest& request) {
-  const HardwareProfile& today = request.profile;
-  const auto bytes = [](double value) { return BytesText(static_cast<uint64_t>(value)); };
-  std::vector<Changed> purchases;
-  const auto add = [&](std::string what, HardwareProfile profile) {
-    Changed changed{.what = std::move(what), .options = "", .cost = "", .request = request};
-    changed.request.profile = std::move(profile);
-    purchases.push_back(std::move(changed));
-  };
-  HardwareProfile ram = today;
-  ram.host.memory_bytes.value *= 2;
-  if (ram.host.cgroup_bytes.has_value()) ram.host.cgroup_bytes->value *= 2;
-  add(StrCat("host memory x2 (", bytes(ram.host.memory_bytes.value), ")"), ram);
-  const double rate = today.link.h2d_pinned.Highest() * 2;
-  add(StrCat("link x2 (", ToString(BytesPerSecond{rate}), " a way)"),
-      WithOverrides(today, {.link = BytesPerSecond{rate}}));
-  HardwareProfile host = ScaledHost(today, 2);
-  const std::string cores = StrCat("cores and DRAM channels x2 (", host.host.cores, " cores)");
-  add(cores, std::move(host));
-  HardwareProfile device = today;
-  device.device.memory_bytes.value *= 2;
-  add(StrCat("device memory x2 (", bytes(device.device.memory_bytes.value), ")"), device);
-  for (const HardwareProfile& card : FasterCards(request)) {
-    HardwareProfile with = today;
-    with.device = card.device;
-    std::string name = card.device.name;
-    if (name.starts_with(kMaker)) name.erase(0, kMaker.size());
-    add(StrCat(name, " (", bytes(card.device.memory_bytes.value), ")"), std::move(with));
-  }
-  return purchases;
-}
-
-std::string CostOf(StateFormat state) {
-  return state == StateFormat::kBf16Moments
-             ? "moments are rounded to bf16; the fp32 weights stay exact"
-             : "moments are kept in 8 bits; the fp32 weights stay exact";
-}
-
-TrainingJob UpdatedInBackward(TrainingJob job) {
-  job.optimizer_place = OptimizerPlace::kInBackward;
-  job.clip_norm = 0;
-  return job;
-}
-
-std::vector<Changed> FreeChangesFor(const LargestRequest& request) {
-  std::vector<Changed> changes;
-  const TrainingJob& job = request.job;
-  const auto add = [&](const TrainingJob& changed, std::string what, std::string options,
-                       std::string cost) {
-    Changed one{.what = std::move(what),
-                .options = std::move(options),
-                .cost = std::move(cost),
-                .request = request};
-    one.request.job = changed;
-    changes.push_back(std::move(one));
-  };
-  // Gradients are used up as they come, so that none are kept.
-  const bool may_update_in_backward = request.strategy == Strategy::kHorizon &&
-                                      job.accumulation == 1 &&
-                                      job.optimizer_place != OptimizerPlace::kInBackward;
-  const std::string in_backward = "--optimizer-place in-backward --clip-norm 0";
-  for (const StateFormat state : {StateFormat::kBf16Moments, StateFormat::k8BitMoments}) {
-    if (MomentBytes(state, 1024) >= MomentBytes(job.state_format, 1024)) continue;
-    TrainingJob changed = job;
-    changed.state_format = state;
-    const std::string what = state == StateFormat::kBf16Moments ? "bf16 moments" : "8-bit moments";
-    const std::string option = StrCat("--state ", ToString(state));
-    add(changed, what, option, CostOf(state));
-    if (may_update_in_backward) {
-      add(UpdatedInBackward(changed), StrCat(what, ", updated in backward"),
-          StrCat(option, " ", in_backward), "what both of these cost");
-    }
-  }
-  if (may_update_in_backward) {
-    add(UpdatedInBackward(job), "updated in backward", in_backward,
-        "no clipping; a bad gradient is found late");
-  }
-  if (job.gradient_type == NumberType::kFp32) {
-    TrainingJob changed = job;
-    changed.gradient_type = NumberType::kBf16;
-    add(changed, "bf16 gradients", "--gradients bf16",
-        "gradients are rounded to bf16 before they are added");
-  }
-  if (job.sequence >= 512) {
-    TrainingJob changed = job;
-    changed.sequence = job.sequence / 2;
-    add(changed, StrCat("samples of ", changed.sequence, " tokens"),
-        StrCat("--sequence ", changed.sequence),
-        "longer samples are cut; the model sees less at once");
-  }
   return changes;
 }
 
@@ -325,12 +205,12 @@ absl::StatusOr<std::vector<LargestByState>> FindLargestByState(Io& io,
 
 absl::StatusOr<std::vector<Change>> CompareFreeChanges(Io& io, const LargestRequest& request,
                                                        const LargestModels& today) {
-  return TryAll(io, FreeChangesFor(request), today);
+  return TryAll(io, request, FreeChangesOf(request.job, request.profile, request.strategy), today);
 }
 
 absl::StatusOr<std::vector<Change>> ComparePurchases(Io& io, const LargestRequest& request,
                                                      const LargestModels& today) {
-  return TryAll(io, PurchasesFor(request), today);
+  return TryAll(io, request, PurchasesOf(request.job, request.profile, request.others), today);
 }
 
 }  // namespace horizon

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/files/io.h"
+#include "planner/changed_setups.h"
 #include "planner/make_plan.h"
 #include "schedule/training_job.h"
 #include "simulator/hardware_profile.h"
@@ -76,16 +77,11 @@ struct Change {
   double size_gain = 0;          // relative: 1 is twice as large
   double speed_gain = 0;         // relative: 1 is twice as fast
 };
-// Gains and losses smaller than this are within the noise of a quick search. A change that gains
-// less than this both in size and in speed is left out.
-inline constexpr double kNoiseGain = 0.03;
-
-// Changes of the job that cost no money, but change the numbers of a run: smaller states, updates
-// in backward (and both), bf16 gradients, shorter samples. The largest gain comes first.
+// What the changes of FreeChangesOf gain (changed_setups.h). The largest gain comes first, and what
+// is noise (kNoiseGain) is left out.
 absl::StatusOr<std::vector<Change>> CompareFreeChanges(Io& io, const LargestRequest& request,
                                                        const LargestModels& today);
-// Changes of the machine: twice the RAM, the link rate, the processors with their memory channels,
-// or the device memory, and faster cards of the catalog. The largest gain comes first.
+// The same of PurchasesOf.
 absl::StatusOr<std::vector<Change>> ComparePurchases(Io& io, const LargestRequest& request,
                                                      const LargestModels& today);
 

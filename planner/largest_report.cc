@@ -10,6 +10,7 @@
 #include "common/text/str_cat.h"
 #include "common/text/text_table.h"
 #include "common/units.h"
+#include "planner/changed_setups.h"
 #include "planner/plan_report.h"
 #include "schedule/check_runnable.h"
 

@@ -130,6 +130,35 @@ std::string AlternativesTable(const std::vector<Alternative>& alternatives) {
   return std::move(table).Finish();
 }
 
+std::string GainsTable(std::string_view title, const std::vector<Gain>& gains) {
+  if (gains.empty()) return StrCat("\n", title, ": none gains 3 % or more\n");
+  TextTable table({std::string(title), "step", "tokens/s", "gain"});
+  for (const Gain& gain : gains) {
+    table.AddRow({gain.what, ToString(Seconds{gain.step_seconds}),
+                  ShortNumber(gain.tokens_per_second), PercentChange(gain.gain, 0)});
+  }
+  std::string text = StrCat("\n", std::move(table).Finish());
+  for (const Gain& gain : gains) {
+    if (gain.options.empty()) continue;
+    text += StrCat("  ", gain.what, ": ", gain.cost, "\n    ", gain.options, "\n");
+  }
+  return text;
+}
+
+void WriteGains(std::string_view key, const std::vector<Gain>& gains, JsonWriter& writer) {
+  writer.Key(key).BeginArray();
+  for (const Gain& gain : gains) {
+    writer.BeginObject().Key("what").String(gain.what);
+    if (!gain.options.empty()) {
+      writer.Key("options").String(gain.options).Key("cost").String(gain.cost);
+    }
+    writer.Key("step_seconds").Number(gain.step_seconds);
+    writer.Key("tokens_per_second").Number(gain.tokens_per_second);
+    writer.Key("gain").Number(gain.gain).EndObject();
+  }
+  writer.EndArray();
+}
+
 void WriteShortage(const Shortage& shortage, JsonWriter& writer) {
   writer.BeginObject().Key("memory").String(ToString(shortage.limit));
   writer.Key("needed_bytes").Unsigned(shortage.needed);
@@ -166,10 +195,13 @@ std::string LimitsText(const Prediction& prediction) {
 
 std::string PredictionText(const Prediction& prediction, const HardwareProfile& profile,
                            const RunLength& length) {
+  const std::string indent(std::string_view("predicted: ").size(), ' ');
   std::string text = StrCat("predicted: ", ToString(Seconds{prediction.step_seconds}), " a step, ",
                             ShortNumber(prediction.tokens_per_second), " tokens/s, ",
-                            ShortNumber(prediction.model_tflops), " TFLOPS (6N)\n           ",
-                            RunLengthText(length, prediction.tokens_per_second), "\n");
+                            ShortNumber(prediction.model_tflops), " TFLOPS (6N)\n", indent,
+                            WrapText(RunLengthText(length, prediction.tokens_per_second),
+                                     {.column = indent.size(), .hang = indent.size()}),
+                            "\n");
   text += StrCat(LimitsText(prediction), "\n");
   TextTable lanes({"lane", "busy", "longest stall", "waiting for"});
   for (const EnumWord<Lane>& lane : WordsOf(Lane{})) {
@@ -225,8 +257,12 @@ std::string PlanReportText(const PlanReport& report) {
              RoughDuration(std::chrono::nanoseconds(static_cast<int64_t>(save.seconds() * 1e9))),
              save.assumed ? " at an assumed " : " at ",
              ToString(BytesPerSecond{save.bytes_per_second}), "\n");
-  if (!report.alternatives.empty()) {
-    text += StrCat("\none field changed at a time:\n", AlternativesTable(report.alternatives));
+  if (report.explained != nullptr) {
+    const PlanReasoning& explained = *report.explained;
+    text += StrCat("\none field changed at a time:\n", AlternativesTable(explained.alternatives),
+                   GainsTable("free changes", explained.free_changes),
+                   GainsTable("what to buy", explained.purchases),
+                   "each planned again by a quick search; what gains less than 3 % is left out\n");
   }
   text += StrCat("\nsearched ", WithCommas(static_cast<uint64_t>(answer.search.plans)),
                  " plans: ", WithCommas(static_cast<uint64_t>(answer.search.fitting)), " fit with ",
@@ -320,15 +356,17 @@ std::string PlanReportJson(const PlanReport& report) {
   writer.Key("fitting").Integer(answer.search.fitting);
   writer.Key("simulated").Integer(answer.search.simulated);
   writer.Key("gap").Number(answer.search.gap).EndObject();
-  if (!report.alternatives.empty()) {
+  if (report.explained != nullptr) {
     writer.Key("alternatives").BeginArray();
-    for (const Alternative& one : report.alternatives) {
+    for (const Alternative& one : report.explained->alternatives) {
       writer.BeginObject().Key("field").String(one.field).Key("value").String(one.value);
       writer.Key("chosen").Bool(one.chosen).Key("possible").Bool(one.possible);
       writer.Key("fits").Bool(one.fits).Key("step_seconds").Number(one.step_seconds);
       writer.Key("device_bytes").Unsigned(one.device_bytes).EndObject();
     }
     writer.EndArray();
+    WriteGains("free_changes", report.explained->free_changes, writer);
+    WriteGains("purchases", report.explained->purchases, writer);
   }
   writer.Key("shortages").BeginArray();
   for (const Shortage& shortage : answer.search.shortages) {

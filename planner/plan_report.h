@@ -7,6 +7,7 @@
 #include "common/documents/json.h"
 #include "model/model_spec.h"
 #include "planner/explain_plan.h"
+#include "planner/find_gains.h"
 #include "planner/make_plan.h"
 #include "planner/run_length.h"
 #include "simulator/hardware_profile.h"
@@ -16,12 +17,19 @@ namespace horizon {
 
 // The planner's answers as text for people and as JSON for programs.
 
+// What `horizon plan --explain` adds.
+struct PlanReasoning {
+  std::vector<Alternative> alternatives;
+  std::vector<Gain> free_changes;
+  std::vector<Gain> purchases;
+};
+
 // What the answer of `horizon plan` is made from.
 struct PlanReport {
   const ModelSpec& spec;
   const HardwareProfile& profile;
   const PlanAnswer& answer;
-  const std::vector<Alternative>& alternatives;  // empty unless they were requested
+  const PlanReasoning* explained = nullptr;  // null unless it was requested
   double margin = 0;
   RunLength length;
 };
@@ -29,7 +37,9 @@ std::string PlanReportText(const PlanReport& report);
 // {"feasible", "runnable", "plan", "job", "proposals", "prediction": {"step_seconds",
 //  "tokens_per_second", "model_tflops", "host_bytes", "pinned_bytes", "device_bytes", "lanes",
 //  "stalls", "limits", "memory"}, "run", "save": {"bytes", "weights_bytes", "seconds", ...},
-//  "strategies", "search", "alternatives", "shortages", "remedies"}. If the PCIe link of the
+//  "strategies", "search", "alternatives", "free_changes" and "purchases"
+//  [{"what", "options", "cost", "step_seconds", "tokens_per_second", "gain"}], "shortages",
+//  "remedies"}. If the PCIe link of the
 //  machine runs below its best, also "link_problem".
 std::string PlanReportJson(const PlanReport& report);
 

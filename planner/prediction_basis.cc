@@ -1,7 +1,9 @@
 #include "planner/prediction_basis.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_join.h"
 #include "common/check.h"
 #include "common/documents/record.h"
 #include "common/status_macros.h"
@@ -34,6 +36,7 @@ void VisitErrors(Errors& errors, Visitor& visit) {
   visit("median_error", errors.median, {.minimum = 0, .presence = required});
   visit("worst_error", errors.worst, {.minimum = 0, .presence = required});
   visit("runs_of", errors.runs_of, {.presence = required});
+  visit("classes", errors.classes, {});
 }
 
 bool HasFittedSpeeds(const HardwareProfile& profile, Strategy strategy) {
@@ -125,12 +128,23 @@ PredictionBasis BasisOf(const HardwareProfile& profile, Strategy strategy) {
   return basis;
 }
 
+bool PredictionBasis::errors_are_of_class() const {
+  if (!errors.has_value()) return false;
+  const std::vector<std::string>& of = errors->classes;
+  return of.empty() || std::find(of.begin(), of.end(), device_class) != of.end();
+}
+
 std::string BasisText(const PredictionBasis& basis) {
   std::string text = RestsOn(basis);
   if (basis.errors.has_value()) {
     const PastErrors& errors = *basis.errors;
-    text += StrCat("; such predictions were off by ", Percent(errors.median), " (median of ",
-                   errors.runs, " ", errors.runs_of, "), ", Percent(errors.worst), " at worst");
+    text += "; such predictions were ";
+    if (!basis.errors_are_of_class()) {
+      text += StrCat("compared with runs on class ", absl::StrJoin(errors.classes, ", "),
+                     " only, nothing for class ", basis.device_class, ": ");
+    }
+    text += StrCat("off by ", Percent(errors.median), " (median of ", errors.runs, " ",
+                   errors.runs_of, "), ", Percent(errors.worst), " at worst");
   } else if (basis.kind == BasisKind::kPlannedOnly) {
     text += "; horizon does not run on it, and no prediction for such a machine was ever checked";
   } else {
@@ -146,6 +160,7 @@ void WriteBasis(const PredictionBasis& basis, JsonWriter& writer) {
   if (basis.errors.has_value()) {
     RecordWriter write(writer);
     VisitErrors(*basis.errors, write);
+    writer.Key("errors_are_of_class").Bool(basis.errors_are_of_class());
   }
   writer.Key("measured_on_gpu").Bool(false);
   writer.Key("text").String(BasisText(basis));

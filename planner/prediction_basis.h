@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "common/documents/document.h"
@@ -38,6 +39,8 @@ struct PastErrors {
   double median = 0;
   double worst = 0;
   std::string runs_of;  // "published runs on rtx4090", "runs on device host"
+  // The classes of the machines of those runs: "geforce". Empty where a class says nothing.
+  std::vector<std::string> classes;
 };
 
 // The past errors by kind of basis: planner/prediction_errors.json, which
@@ -56,20 +59,26 @@ const PredictionErrors& BuiltInPredictionErrors();
 // The basis of one prediction.
 struct PredictionBasis {
   BasisKind kind = BasisKind::kUnknown;
-  std::string device_class;          // of the catalog's machines; empty for others
-  std::optional<PastErrors> errors;  // none: no such prediction was ever compared with a run
+  std::string device_class;  // of the catalog's machines; empty for others
+  // Of predictions that rest on the same; none: no such prediction was ever compared with a run.
+  // They may be of machines of other classes (errors_are_of_class).
+  std::optional<PastErrors> errors;
   // Whether it is about a GPU. None of those predictions was compared with a run of this program.
   bool is_gpu = false;
+
+  // Whether any of the runs behind `errors` was on a machine of this one's class.
+  bool errors_are_of_class() const;
 };
 
 PredictionBasis BasisOf(const HardwareProfile& profile, Strategy strategy);
 
 // A sentence or two, without a newline: "rests on data sheets and the shares of class geforce; such
 // predictions were off by 12 % (median of 4 published runs on rtx4090), 31 % at worst; nothing was
-// measured on a GPU with this program".
+// measured on a GPU with this program". Errors of other classes are said to be that: "such
+// predictions were compared with runs on class geforce only, nothing for class hopper-sxm: ...".
 std::string BasisText(const PredictionBasis& basis);
-// {"kind", "device_class", "runs", "median_error", "worst_error", "runs_of", "measured_on_gpu",
-//  "text"}; what is not known is left out.
+// {"kind", "device_class", "runs", "median_error", "worst_error", "runs_of",
+//  "classes", "errors_are_of_class", "measured_on_gpu", "text"}; what is not known is left out.
 void WriteBasis(const PredictionBasis& basis, JsonWriter& writer);
 
 }  // namespace horizon

@@ -21,6 +21,10 @@ struct Suffix {
 constexpr Suffix kSuffixes[] = {{'T', 1e12}, {'B', 1e9}, {'G', 1e9},
                                 {'M', 1e6},  {'k', 1e3}, {'K', 1e3}};
 
+std::string Counted(int64_t count, std::string_view what) {
+  return StrCat(WithCommas(static_cast<uint64_t>(count)), " ", what, count == 1 ? "" : "s");
+}
+
 }  // namespace
 
 double RunLength::seconds(double tokens_per_second) const {
@@ -70,9 +74,22 @@ std::string TokensText(double tokens) {
   return absl::StrFormat("%.0f", tokens);
 }
 
+std::string RunLengthTitle(const RunLength& length) {
+  if (!length.data.has_value()) {
+    return StrCat(TokensText(length.tokens.value_or(kUsualTokens)), " tokens");
+  }
+  return StrCat(Counted(length.data->epochs, "epoch"), " of ",
+                Counted(length.data->samples, "sample"));
+}
+
 std::string RunLengthText(const RunLength& length, double tokens_per_second) {
-  std::string text = StrCat(RunDurationText(length.seconds(tokens_per_second)), " for ",
-                            TokensText(length.tokens.value_or(kUsualTokens)), " tokens");
+  std::string text = StrCat(RunDurationText(length.seconds(tokens_per_second)), " for ");
+  if (length.data.has_value()) {
+    text += StrCat(Counted(length.data->steps, "step"), " (", RunLengthTitle(length), " in ",
+                   Counted(length.data->rows, "row"), ")");
+  } else {
+    text += RunLengthTitle(length);
+  }
   if (const std::optional<double> price = length.price(tokens_per_second)) {
     text +=
         StrCat(", ", ShortNumber(*price), " at ", ShortNumber(*length.price_per_hour), " an hour");
@@ -84,6 +101,12 @@ void WriteRunLength(const RunLength& length, double tokens_per_second, JsonWrite
   if (!length.tokens.has_value() && !length.price_per_hour.has_value()) return;
   writer.Key("run").BeginObject();
   writer.Key("tokens").Number(length.tokens.value_or(kUsualTokens));
+  if (length.data.has_value()) {
+    writer.Key("epochs").Integer(length.data->epochs);
+    writer.Key("samples").Integer(length.data->samples);
+    writer.Key("rows").Integer(length.data->rows);
+    writer.Key("steps").Integer(length.data->steps);
+  }
   writer.Key("seconds").Number(length.seconds(tokens_per_second));
   if (const std::optional<double> price = length.price(tokens_per_second)) {
     writer.Key("price").Number(*price);

@@ -16,6 +16,11 @@
 namespace horizon {
 namespace {
 
+// Steps of models with many experts on a small device have 100,000 operations and more. After so
+// many in all, some five seconds, the search in the order of bounds gives way to the best plan's
+// neighbours (Search::Descend).
+constexpr int64_t kMostOperations = 2'500'000;
+
 struct Candidate {
   StreamPlan plan;
   int64_t bound = 0;
@@ -81,7 +86,7 @@ class Search {
     for (Candidate& candidate : candidates_) {
       const bool enough =
           Hopeless(candidate.bound, tolerance) && CannotRank(candidate.bound, tolerance, keep_best);
-      if (result_.simulated >= most || enough) break;
+      if (result_.simulated >= most || operations_ >= kMostOperations || enough) break;
       Simulate(candidate);
     }
     Descend(tolerance);
@@ -366,6 +371,7 @@ class Search {
     if (!schedule.ok()) return;
     PredictedRun run = PredictRun(spec_, *schedule, setting_);
     ++result_.simulated;
+    operations_ += static_cast<int64_t>(schedule->steady.operations.size());
     const double seconds = run.prediction.step_seconds;
     timed_.push_back({.candidate = &candidate, .seconds = seconds});
     const bool faster = seconds < best_seconds_;
@@ -403,6 +409,7 @@ class Search {
   std::vector<Fitted> fitted_;  // of the last plans
   std::vector<Candidate> candidates_;
   std::vector<Timed> timed_;  // those simulated
+  int64_t operations_ = 0;    // of their steps
   SearchResult result_;
   std::optional<StreamPlan> bounded_;  // the last plan bounded, and its bound
   int64_t bound_ = 0;

@@ -49,6 +49,12 @@ absl::Status SetPlanField(std::string_view assignment, StreamPlan& plan,
   for (const auto& [word, name] : kShort) {
     if (field == word) field = name;
   }
+  if (field == "strategy") {
+    // It also decides what the job is by default, and which other fields are searched.
+    return absl::InvalidArgumentError(StrCat("--set ", assignment,
+                                             ": the strategy is chosen with --strategy ",
+                                             assignment.substr(equals + 1), ", not with --set"));
+  }
   ASSIGN_OR_RETURN(const Document whole, ParseJson("--set", WritePlan(plan)));
   Value::Object members = *whole.root.As<Value::Object>();
   std::vector<std::string> known;

@@ -10,6 +10,7 @@
 
 #include "common/documents/json.h"
 #include "model/stages.h"
+#include "planner/prediction_basis.h"
 #include "report/operation_family.h"
 #include "schedule/timeline/memory_use.h"
 
@@ -105,6 +106,8 @@ class ViewWriter {
     json_.Key("model_tflops").Number(view_.prediction.prediction.model_tflops);
     json_.Key("fits").Bool(
         ShortagesOf(view_.prediction.prediction.memory, view_.machine, 0).empty());
+    json_.Key("basis");
+    WriteBasis(BasisOf(view_.machine, view_.plan.strategy), json_);
     json_.Key("loss").BeginObject();
     const auto loss = [&](std::string_view key, std::optional<double> value) {
       json_.Key(key);

@@ -32,7 +32,7 @@ void VisitFields(Record& plan, Visitor& visit) {
   visit("model", plan.model, {.help = "the model the plan was made for; empty: any it fits"});
   visit("model_fingerprint", plan.model_fingerprint,
         {.help = "of that model's shape; a plan for another shape is refused"});
-  visit("strategy", plan.strategy, {.help = "whose way of streaming is followed"});
+  visit("strategy", plan.strategy, {.help = "offload strategy"});
   visit("chunk_bytes", plan.chunk_bytes,
         {.unit = "bytes on the link, or text such as `512 MiB`",
          .minimum = 1,
@@ -51,14 +51,16 @@ void VisitFields(Record& plan, Visitor& visit) {
          .minimum = 0,
          .maximum = 1 << 20,
          .help = "chunks that stay on the device: the head's first, then layers from the last"});
-  visit("anchor_interval", plan.anchor_interval,
-        {.unit = "layers",
-         .minimum = 1,
-         .maximum = 1 << 20,
-         .help = "K: an anchor is kept every K layers; they make a block"});
-  visit("anchor_home", plan.anchor_home, {.help = "where anchors wait for backward"});
+  visit(
+      "anchor_interval", plan.anchor_interval,
+      {.unit = "layers",
+       .minimum = 1,
+       .maximum = 1 << 20,
+       .help = "K: an activation checkpoint is kept every K layers, which make a recompute block"});
+  visit("anchor_home", plan.anchor_home, {.help = "where activation checkpoints are kept"});
   visit("recompute", plan.recompute,
-        {.help = "recompute a block from its anchor; false: keep all activations"});
+        {.help = "compute a block again from its activation checkpoint in backward; false: keep "
+                 "all activations"});
   visit("keep_feed_forward", plan.keep_feed_forward,
         {.help = "keep gate and up of feed-forward layers for backward; false: backward computes "
                  "them again"});
@@ -66,7 +68,7 @@ void VisitFields(Record& plan, Visitor& visit) {
         {.unit = "slabs",
          .minimum = 1,
          .maximum = 1 << 20,
-         .help = "pinned slabs gradients leave through; 1: no pool"});
+         .help = "pinned buffers through which gradients leave the device; 1: no pool"});
   visit("accumulation_order", plan.accumulation_order,
         {.help = "order of micro-batches and chunks"});
   visit("loss_chunk_tokens", plan.loss_chunk_tokens,
@@ -118,7 +120,8 @@ absl::Status ValidateStrategy(const TrainingJob& job, const StreamPlan& plan) {
                          "batch_major"));
   }
   if (plan.anchor_home != AnchorHome::kDevice) {
-    return Refuse(StrCat(who, "keeps anchors on the device: set anchor_home device"));
+    return Refuse(
+        StrCat(who, "keeps activation checkpoints on the device: set anchor_home device"));
   }
   if (plan.resident_chunks != 0) {
     return Refuse(StrCat(who, "decides by itself what is resident: set resident_chunks 0"));

@@ -41,15 +41,15 @@ void VisitProfile(Profile& profile, Visitor& visit) {
           {.unit = "bytes/s", .help = "reached by norms, activations, residuals"});
     visit("launch_seconds", device.launch_seconds,
           {.unit = "seconds", .help = "least time of a kernel"});
-    visit("gemm_bf16", device.gemm_bf16, {.unit = "flop/s by the smallest dimension of a product"});
-    visit("gemm_fp32", device.gemm_fp32, {.unit = "flop/s by the smallest dimension of a product"});
+    visit("gemm_bf16", device.gemm_bf16, {.unit = "flop/s by the smallest dimension of a GEMM"});
+    visit("gemm_fp32", device.gemm_fp32, {.unit = "flop/s by the smallest dimension of a GEMM"});
     visit("gemm_share", device.gemm_share,
-          {.unit = "share by flops of a product", .help = "reached of that rate; missing: all"});
+          {.unit = "share by flops of a GEMM", .help = "reached of that rate; missing: all"});
     visit("attention", device.attention,
           {.unit = "flop/s by sequence length", .help = "over the visible pairs"});
     visit("head", device.head,
           {.unit = "flop/s by tokens of a loss chunk",
-           .help = "of logits, softmax and their gradients; missing: as the products"});
+           .help = "of logits, softmax and their gradients; missing: as its GEMMs"});
   });
   visit.Section("link", [&] {
     auto& link = profile.link;
@@ -102,7 +102,7 @@ void VisitProfile(Profile& profile, Visitor& visit) {
                           [&](auto& allowance) { VisitAllowance(allowance, visit); });
   });
   visit.List("contention", profile.contention, [&](auto& pair) {
-    visit("work", pair.work, {.help = "whose work it is"});
+    visit("work", pair.work, {.help = "the lane that works"});
     visit("beside", pair.beside, {.help = "the lane that works beside it, on other cores"});
     visit("speed", pair.speed, {.unit = "share", .help = "what the work keeps of its speed"});
   });

@@ -18,6 +18,8 @@ namespace {
 
 constexpr size_t kMostTokens = 400;
 constexpr int64_t kBarLength = 40;
+// What stands beside a bar: two lengths and a count.
+constexpr size_t kBesideBar = 40;
 
 std::string Count(int64_t count) { return WithCommas(static_cast<uint64_t>(count)); }
 
@@ -45,15 +47,25 @@ std::vector<Bar> BarsOf(const LengthHistogram& lengths) {
   return bars;
 }
 
-std::string HistogramText(const LengthHistogram& lengths) {
+// Bars as long as the terminal has room for.
+int64_t BarLengthIn(size_t columns) {
+  if (columns == kAnyWidth) return kBarLength;
+  constexpr size_t kShortest = 8;
+  constexpr size_t kLongest = 80;
+  return static_cast<int64_t>(
+      std::clamp(columns - std::min(columns, kBesideBar), kShortest, kLongest));
+}
+
+std::string HistogramText(const LengthHistogram& lengths, int64_t length) {
   const std::vector<Bar> bars = BarsOf(lengths);
   int64_t most = 1;
   for (const Bar& bar : bars) most = std::max(most, bar.count);
   std::string text;
   for (const Bar& bar : bars) {
-    const int64_t signs = (bar.count * kBarLength + most - 1) / most;
-    text += absl::StrFormat("  %9d to %9d  %-40s %s\n", bar.from, bar.to - 1,
-                            std::string(static_cast<size_t>(signs), '#'), Count(bar.count));
+    const int64_t signs = (bar.count * length + most - 1) / most;
+    text +=
+        absl::StrFormat("  %9d to %9d  %-*s %s\n", bar.from, bar.to - 1, static_cast<int>(length),
+                        std::string(static_cast<size_t>(signs), '#'), Count(bar.count));
   }
   return text;
 }
@@ -118,13 +130,21 @@ std::string MarkedSample(const Tokenizer* tokenizer, const TokenLine& sample, Ma
   return text;
 }
 
-std::string DataCheckText(const DataFiles& files, const DataCheck& check, MaskStyle style) {
+std::string DataCheckText(const DataFiles& files, const DataCheck& check, MaskStyle style,
+                          size_t columns) {
   const DataStatistics& statistics = check.files.statistics;
   const LengthHistogram& lengths = statistics.lengths;
   const int64_t sequence = files.tokenise.sequence;
-  std::string text = StrCat(ListText(files.paths), ": ", ListText(KindWords(check)), "\n");
+  const auto wrapped = [&](std::string_view words, size_t hang) {
+    return WrapMessage(words, {.width = columns, .hang = hang});
+  };
+  std::string text =
+      StrCat(wrapped(StrCat(ListText(files.paths), ": ", ListText(KindWords(check))), 2), "\n");
   const auto line = [&](std::string_view name, std::string_view value) {
-    text += absl::StrFormat("  %-10s %s\n", std::string(name), std::string(value));
+    constexpr size_t kValues = 13;
+    text += StrCat(
+        wrapped(absl::StrFormat("  %-10s %s", std::string(name), std::string(value)), kValues),
+        "\n");
   };
   line("records",
        StrCat(Count(statistics.records), ", and ", Count(statistics.bad_lines), " bad lines"));
@@ -146,11 +166,11 @@ std::string DataCheckText(const DataFiles& files, const DataCheck& check, MaskSt
                         Percent(FullShare(statistics, check.packed_rows, sequence), 1), " full"));
   line("padded", StrCat(Count(statistics.samples), " rows, ",
                         Percent(FullShare(statistics, statistics.samples, sequence), 1), " full"));
-  text += StrCat("\nrecords by tokens\n", HistogramText(lengths));
+  text += StrCat("\nrecords by tokens\n", HistogramText(lengths, BarLengthIn(columns)));
   if (statistics.bad_lines > 0) {
     text += StrCat("\nbad lines (", Count(statistics.bad_lines), ")\n");
     for (const BadLine& bad : check.files.bad_lines) {
-      text += StrCat("  ", bad.where, ": ", bad.reason, "\n");
+      text += StrCat(wrapped(StrCat("  ", bad.where, ": ", bad.reason), 4), "\n");
     }
     const auto shown = static_cast<int64_t>(check.files.bad_lines.size());
     if (shown < statistics.bad_lines) {
@@ -159,12 +179,15 @@ std::string DataCheckText(const DataFiles& files, const DataCheck& check, MaskSt
   }
   text = Printable(text);
   if (check.example.ids.empty()) return text;
-  return StrCat(text, "\nthe first sample as the model sees it; ",
-                style == MaskStyle::kColour ? "what is dim" : "what stands in [[ ]]",
-                " is not learnt\n",
-                MarkedSample(files.tokenise.tokenizer, check.example, style, kMostTokens),
-                "\n\nits ids\n", NumbersText(check.example.ids), "\nand its mask; 1 is learnt\n",
-                NumbersText(MaskOf(check.example)), "\n");
+  return StrCat(text, "\n",
+                wrapped(StrCat("the first sample as the model sees it; ",
+                               style == MaskStyle::kColour ? "what is dim" : "what stands in [[ ]]",
+                               " is not learnt"),
+                        0),
+                "\n", MarkedSample(files.tokenise.tokenizer, check.example, style, kMostTokens),
+                "\n\nits ids\n", wrapped(NumbersText(check.example.ids), 0),
+                "\nand its mask; 1 is learnt\n", wrapped(NumbersText(MaskOf(check.example)), 0),
+                "\n");
 }
 
 std::string DataCheckJson(const DataFiles& files, const DataCheck& check) {

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/text/wrap.h"
 #include "model/tokenizer/tokenizer.h"
 #include "runtime/data/check_data.h"
 #include "runtime/data/tokenise_files.h"
@@ -16,8 +17,10 @@ enum class MaskStyle {
 };
 
 // The answer of `horizon data check`, as text and as JSON: counts, lengths, a histogram, bad lines,
-// and a sample as the model will see it. Pure.
-std::string DataCheckText(const DataFiles& files, const DataCheck& check, MaskStyle style);
+// and a sample as the model will see it. Pure. `columns`
+// is the width of the terminal, or kAnyWidth; the text of the sample keeps its lines.
+std::string DataCheckText(const DataFiles& files, const DataCheck& check, MaskStyle style,
+                          size_t columns = kAnyWidth);
 std::string DataCheckJson(const DataFiles& files, const DataCheck& check);
 
 // The sample's text, in which the tokens masked out of the loss are marked. Without a tokenizer it

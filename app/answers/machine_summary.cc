@@ -1,5 +1,6 @@
 #include "app/answers/machine_summary.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "absl/strings/str_format.h"
@@ -11,8 +12,6 @@
 
 namespace horizon {
 namespace {
-
-constexpr size_t kLineLength = 100;
 
 std::string RateText(double rate) { return ToString(BytesPerSecond{rate}); }
 std::string FlopsText(double rate) { return ToString(FlopsPerSecond{rate}); }
@@ -122,13 +121,13 @@ std::string DiskText(const DiskProfile& disk) {
 
 }  // namespace
 
-std::string WrappedLine(std::string_view head, std::string_view text) {
+std::string WrappedLine(std::string_view head, std::string_view text, size_t columns) {
   std::string out(head);
   const std::string indent(out.size(), ' ');
   size_t column = out.size();
   const absl::string_view words(text.data(), text.size());
   for (const auto& word : absl::StrSplit(words, ' ')) {
-    if (column + 1 + word.size() > kLineLength && column > indent.size()) {
+    if (column + 1 + word.size() > columns && column > indent.size()) {
       out += StrCat("\n", indent);
       column = indent.size();
     }
@@ -138,17 +137,23 @@ std::string WrappedLine(std::string_view head, std::string_view text) {
   return StrCat(out, "\n");
 }
 
+size_t ProseWidth(size_t columns) {
+  constexpr size_t kWidest = 120;
+  return columns == kAnyWidth ? kUsualLine : std::min(columns, kWidest);
+}
+
 std::string MachineBytesText(double bytes) {
   const auto count = static_cast<uint64_t>(bytes);
   if (count > 0 && count % 1'000'000'000 == 0) return StrCat(count / 1'000'000'000, " GB");
   return BytesText(count);
 }
 
-std::string MachineSummary(const HardwareProfile& machine, int64_t now) {
+std::string MachineSummary(const HardwareProfile& machine, int64_t now, size_t columns) {
   const HostProfile& host = machine.host;
-  std::string text = StrCat(machine.name, ": ", machine.summary, "\n");
+  const size_t line_width = ProseWidth(columns);
+  std::string text = WrappedLine(StrCat(machine.name, ":"), machine.summary, columns);
   const auto line = [&](std::string_view head, const std::string& words) {
-    text += WrappedLine(StrCat(head, ":"), words);
+    text += WrappedLine(StrCat(head, ":"), words, line_width);
   };
   if (machine.measured_on.has_value()) line("measured", MeasuredText(*machine.measured_on, now));
   line("device", StrCat(machine.device.name, " (", ToString(machine.device.kind), "), ",

@@ -71,7 +71,7 @@ class FigureTable {
   }
 
   // One line on what is too far apart to be trusted; empty where nothing was measured.
-  std::string Noise() const {
+  std::string Noise(size_t line) const {
     if (measured_ == 0) return "";
     const std::string bound = StrCat("(spread above ", Percent(kNoisySpread), ")");
     if (noisy_.empty()) {
@@ -82,10 +82,10 @@ class FigureTable {
     const size_t named = std::min(noisy_.size(), kMostNamed);
     for (size_t i = 0; i < named; ++i) text += StrCat(i == 0 ? " " : ", ", noisy_[i]);
     if (named < noisy_.size()) text += StrCat(" and ", noisy_.size() - named, " more");
-    return WrappedLine("noise:", StrCat(text, "; run again on an idle machine"));
+    return WrappedLine("noise:", StrCat(text, "; run again on an idle machine"), line);
   }
 
-  std::string Finish() && {
+  std::string Finish(size_t columns, size_t line) && {
     std::vector<std::string> titles = {"figure", "value", "origin", "note"};
     if (measured_ > 0) titles.insert(titles.begin() + 2, {"repeats", "spread"});
     TextTable table(std::move(titles));
@@ -97,10 +97,10 @@ class FigureTable {
       }
       table.AddRow(std::move(cells));
     }
-    std::string text = StrCat(std::move(table).Finish(), "\nWhere the figures come from");
+    std::string text = StrCat(std::move(table).Finish(columns), "\nWhere the figures come from");
     text += measured_ > 0 ? " (a measured one is the median of its repeats):\n" : ":\n";
     for (size_t i = 0; i < notes_.size(); ++i) {
-      text += WrappedLine(StrCat("[", i + 1, "]"), notes_[i]);
+      text += WrappedLine(StrCat("[", i + 1, "]"), notes_[i], line);
     }
     return text;
   }
@@ -180,7 +180,7 @@ void AddHost(const HostProfile& host, FigureTable& table) {
 }
 
 // The contention matrix: a row for each lane's work, a column for each lane beside it.
-std::string ContentionText(const std::vector<LaneContention>& contention) {
+std::string ContentionText(const std::vector<LaneContention>& contention, size_t columns) {
   if (contention.empty()) return "";
   std::vector<Lane> lanes;
   for (const EnumWord<Lane>& lane : WordsOf(Lane{})) {
@@ -201,13 +201,15 @@ std::string ContentionText(const std::vector<LaneContention>& contention) {
     table.AddRow(std::move(cells));
   }
   return StrCat(
-      "\nWhat work keeps of its speed while another lane works beside it on other cores:\n",
-      std::move(table).Finish());
+      "\nWhat work keeps of its speed while another lane works beside it on other "
+      "cores:\n",
+      std::move(table).Finish(columns));
 }
 
 }  // namespace
 
-std::string MachineText(const HardwareProfile& machine, int64_t now) {
+std::string MachineText(const HardwareProfile& machine, int64_t now, size_t columns) {
+  const size_t line = ProseWidth(columns);
   FigureTable table;
   AddDevice(machine.device, table);
   AddLink(machine.link, table);
@@ -224,9 +226,10 @@ std::string MachineText(const HardwareProfile& machine, int64_t now) {
     table.Add(StrCat("in_runs.", group.word), machine.in_runs[static_cast<size_t>(group.value)],
               ShareText);
   }
-  const std::string noise = table.Noise();
-  return StrCat(MachineSummary(machine, now), noise, "\n", std::move(table).Finish(),
-                ContentionText(machine.contention));
+  const std::string noise = table.Noise(line);
+  return StrCat(MachineSummary(machine, now, columns), noise, "\n",
+                std::move(table).Finish(columns, line),
+                ContentionText(machine.contention, columns));
 }
 
 }  // namespace horizon

@@ -14,6 +14,7 @@
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
 #include "common/text/text_table.h"
+#include "common/text/wrap.h"
 #include "common/units.h"
 #include "model/load_model_spec.h"
 #include "planner/find_limits.h"
@@ -30,6 +31,7 @@ namespace {
 struct Compared {
   HardwareProfile profile;
   PlanAnswer answer;
+  RunLength length;
 };
 
 class CompareCommand : public Command {
@@ -54,23 +56,28 @@ class CompareCommand : public Command {
 
   absl::Status Run(const CommandContext& context) override {
     ASSIGN_OR_RETURN(const ModelConfig config, LoadModelSpec(context.io, model_, rope_scaling_));
-    ASSIGN_OR_RETURN(const RunLength length, length_.Read());
     std::vector<Compared> all;
+    // The data are opened once: all jobs have the same sequence length and seed.
+    std::optional<AskedLength> asked;
     for (const std::string& machine : machines_) {
-      ASSIGN_OR_RETURN(Compared one, Plan(context, config.spec, machine));
+      ASSIGN_OR_RETURN(Compared one, Plan(context, config.spec, machine, asked));
       all.push_back(std::move(one));
     }
-    return context.output.Write(json_ ? Json(config.spec, all, length)
-                                      : Text(config.spec, all, length));
+    return context.output.Write(json_ ? Json(config.spec, all)
+                                      : Text(config.spec, all, context.answer_columns()));
   }
 
  private:
   absl::StatusOr<Compared> Plan(const CommandContext& context, const ModelSpec& spec,
-                                const std::string& machine) const {
+                                const std::string& machine,
+                                std::optional<AskedLength>& asked) const {
     Compared one;
     ASSIGN_OR_RETURN(const Strategy strategy, job_.ReadStrategy());
     ASSIGN_OR_RETURN(one.profile, overrides_.Load(context, machine));
     ASSIGN_OR_RETURN(const TrainingJob job, job_.Read(context.io, model_, &spec, one.profile));
+    if (!asked.has_value()) {
+      ASSIGN_OR_RETURN(asked, length_.Open(context, model_, spec, job));
+    }
     const PlanRequest request{
         .spec = spec,
         .job = job,
@@ -84,12 +91,13 @@ class CompareCommand : public Command {
         .propose_state = job_.proposes_state()};
     ASSIGN_OR_RETURN(one.answer, MakePlan(request));
     if (one.answer.feasible) one.answer.search.prediction.limits = FindLimits(request, one.answer);
+    ASSIGN_OR_RETURN(one.length, asked->Of(one.answer.job));
     return one;
   }
 
   // A column where the machines differ; else a word above the table.
-  std::string Text(const ModelSpec& spec, const std::vector<Compared>& all,
-                   const RunLength& length) const {
+  std::string Text(const ModelSpec& spec, const std::vector<Compared>& all, size_t columns) const {
+    const RunLength& length = all.front().length;  // of which only the steps differ
     std::vector<std::string> header{"machine", "batch", "step", "tokens/s", "time"};
     const bool states = job_.proposes_state();
     if (states) header.insert(header.begin() + 2, "state");
@@ -100,7 +108,7 @@ class CompareCommand : public Command {
     TextTable table(header);
     std::string lacking;
     for (const Compared& one : all) {
-      std::vector<std::string> row = RowOf(one, length, strategies);
+      std::vector<std::string> row = RowOf(one, strategies);
       if (states) {
         row.insert(row.begin() + 2, std::string(ToString(one.answer.job.state_format)));
       }
@@ -111,13 +119,14 @@ class CompareCommand : public Command {
       }
     }
     const TrainingJob& job = all.front().answer.job;
-    return StrCat(PlannedOnlyLines(all), spec.name, ", ", job.sequence, " tokens a sequence",
-                  states ? "" : StrCat(", state ", ToString(job.state_format)),
-                  Strategies(all).size() == 1
-                      ? StrCat(", strategy ", ToString(*Strategies(all).begin()))
-                      : "",
-                  "; time for ", TokensText(length.tokens.value_or(1e9)), " tokens\n",
-                  overrides_.HeadingLine(), "\n", std::move(table).Finish(),
+    const std::string heading = StrCat(
+        spec.name, ", ", job.sequence, " tokens a sequence",
+        states ? "" : StrCat(", state ", ToString(job.state_format)),
+        Strategies(all).size() == 1 ? StrCat(", strategy ", ToString(*Strategies(all).begin()))
+                                    : "",
+        "; time for ", RunLengthTitle(length));
+    return StrCat(PlannedOnlyLines(all), WrapMessage(heading, {.width = columns, .hang = 2}), "\n",
+                  overrides_.HeadingLine(), "\n", std::move(table).Finish(columns),
                   lacking.empty() ? "" : "\n", lacking, "\n", Bases(all));
   }
 
@@ -158,8 +167,8 @@ class CompareCommand : public Command {
     return lines;
   }
 
-  static std::vector<std::string> RowOf(const Compared& one, const RunLength& length,
-                                        bool strategies) {
+  static std::vector<std::string> RowOf(const Compared& one, bool strategies) {
+    const RunLength& length = one.length;
     const std::string batch = StrCat(one.answer.job.micro_batch);
     if (!one.answer.feasible) {
       std::vector<std::string> row{one.profile.name, batch, "does not fit", "", "", ""};
@@ -180,8 +189,7 @@ class CompareCommand : public Command {
     return row;
   }
 
-  static std::string Json(const ModelSpec& spec, const std::vector<Compared>& all,
-                          const RunLength& length) {
+  static std::string Json(const ModelSpec& spec, const std::vector<Compared>& all) {
     JsonWriter writer;
     writer.BeginObject().Key("model").String(spec.name).Key("machines").BeginArray();
     for (const Compared& one : all) {
@@ -198,7 +206,7 @@ class CompareCommand : public Command {
         writer.Key("prediction");
         WritePrediction(prediction, writer);
         WriteBasisOf(one.profile, one.answer.search.plan->strategy, writer);
-        WriteRunLength(length, prediction.tokens_per_second, writer);
+        WriteRunLength(one.length, prediction.tokens_per_second, writer);
         WriteStrategies(one.answer.search, writer);
       } else {
         writer.Key("shortages").BeginArray();

@@ -87,7 +87,8 @@ class DataCommand : public Command {
     ASSIGN_OR_RETURN(const DataCheck check, Check(context, files));
     const MaskStyle style = context.output.has_colour() ? MaskStyle::kColour : MaskStyle::kBrackets;
     RETURN_IF_ERROR(json_ ? context.output.Write(DataCheckJson(files, check))
-                          : context.output.WriteRaw(DataCheckText(files, check, style)));
+                          : context.output.WriteRaw(
+                                DataCheckText(files, check, style, context.answer_columns())));
     if (check.files.statistics.samples > 0) return absl::OkStatus();
     return absl::InvalidArgumentError(
         "there is no sample to learn from: no record of the data can be used; the answer says why");

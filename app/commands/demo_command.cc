@@ -78,7 +78,7 @@ class DemoCommand : public Command {
     train.model = output_ + "/config.json";
     train.init = "random";
     const std::string data = output_ + "/stories.jsonl";
-    train.data = {data};
+    train.data.paths = {data};
     train.output = output_ + "/run";
     train.job.values.steps = steps_;
     train.job.sequence = 192;
@@ -89,9 +89,9 @@ class DemoCommand : public Command {
     train.job.values.beta2 = 0.98;
     train.device = "host";  // the same numbers on every machine
     train.device_memory = 128_MiB;
-    train.data_flags.tokenizer = "byte";
-    train.data_flags.train_on_prompt = true;
-    train.data_flags.cache = output_ + "/tokens";
+    train.data.reading.tokenizer = "byte";
+    train.data.reading.train_on_prompt = true;
+    train.data.reading.cache = output_ + "/tokens";
     train.json = json_;
     const absl::Status made = context.io.MakeDirectory(output_);
     if (!absl::IsAlreadyExists(made)) RETURN_IF_ERROR(made);

@@ -117,8 +117,9 @@ class ExperimentsCommand : public Command {
     RETURN_IF_ERROR(
         WriteReport(context.io, output_, MakeReport(runs, claims, calibration, measured)));
     const std::string report = JoinPath(output_, "report.html");
-    RETURN_IF_ERROR(context.output.Write(json_ ? ReportJson(runs, claims, report, measured)
-                                               : AnswerText(runs, claims, measured, report)));
+    RETURN_IF_ERROR(context.output.Write(
+        json_ ? ReportJson(runs, claims, report, measured)
+              : AnswerText(runs, claims, measured, report, context.answer_columns())));
     return Verdict(ViolationsOf(runs), measured.Violations());
   }
 
@@ -194,8 +195,9 @@ class ExperimentsCommand : public Command {
     ASSIGN_OR_RETURN(const AccuracyResult result, RunAccuracy(options, context.io, context.clock));
     RETURN_IF_ERROR(WriteReport(context.io, output_, AccuracyFiles(result, published)));
     const std::string report = JoinPath(output_, "accuracy.html");
-    RETURN_IF_ERROR(context.output.Write(json_ ? AccuracyJson(result, report)
-                                               : AccuracyText(result, published, report)));
+    RETURN_IF_ERROR(context.output.Write(
+        json_ ? AccuracyJson(result, report)
+              : AccuracyText(result, published, report, context.answer_columns())));
     const std::vector<std::string> violations = AccuracyViolations(result);
     if (violations.empty()) return absl::OkStatus();
     return absl::OutOfRangeError(
@@ -204,15 +206,15 @@ class ExperimentsCommand : public Command {
 
   static std::string AnswerText(const std::vector<ExperimentRun>& runs,
                                 const std::vector<Claim>& claims, const MeasuredHalf& measured,
-                                const std::string& report) {
-    std::string text = runs.empty() ? "" : SummaryText(runs);
-    if (!claims.empty()) text += StrCat("\n", ClaimsText(claims));
+                                const std::string& report, size_t columns) {
+    std::string text = runs.empty() ? "" : SummaryText(runs, columns);
+    if (!claims.empty()) text += StrCat("\n", ClaimsText(claims, columns));
     if (measured.experiments.empty()) {
       return StrCat(text, "\nAll simulated, nothing measured. Report: ", report, "\n");
     }
     if (!text.empty()) text += "\nAll of the above is simulated. Runs on this machine:\n\n";
     for (const MeasuredExperiment& experiment : measured.experiments) {
-      text += StrCat(MeasuredText(experiment), "\n");
+      text += StrCat(MeasuredText(experiment, columns), "\n");
     }
     return StrCat(text, "simulated: from this machine's profile (", measured.machine,
                   ")\nby: the change of throughput from the row compared with; host: peak memory\n",

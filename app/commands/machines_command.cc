@@ -19,6 +19,7 @@
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
 #include "common/text/text_table.h"
+#include "common/text/wrap.h"
 #include "common/units.h"
 #include "planner/machines/machine_catalog.h"
 #include "simulator/hardware_profile.h"
@@ -35,7 +36,7 @@ double Rounded(double value) {
   return std::round(value / unit) * unit;
 }
 
-std::string ListText(const std::vector<HardwareProfile>& machines) {
+std::string ListText(const std::vector<HardwareProfile>& machines, size_t columns) {
   TextTable table(
       {"machine", "device", "memory", "bf16 GEMM", "link", "host RAM", "DRAM", "cores"});
   for (const HardwareProfile& machine : machines) {
@@ -47,10 +48,11 @@ std::string ListText(const std::vector<HardwareProfile>& machines) {
                   RateText(Rounded(machine.host.dram.Highest())), StrCat(machine.host.cores)});
   }
   return StrCat(
-      std::move(table).Finish(),
-      "\nRates are the highest we expect to be reached, not the makers' peaks; the link's "
-      "is one way.\n'horizon machines NAME' shows every figure of a machine and where it "
-      "comes from.\n");
+      std::move(table).Finish(columns),
+      WrapMessage("\nRates are the highest we expect to be reached, not the makers' peaks; the "
+                  "link's is one way.\n'horizon machines NAME' shows every figure of a machine and "
+                  "where it comes from.\n",
+                  {.width = columns}));
 }
 
 uint64_t Whole(const Figure& figure) { return static_cast<uint64_t>(figure.value); }
@@ -135,14 +137,16 @@ class MachinesCommand : public Command {
     for (const std::string& name : MachineNames()) {
       ASSIGN_OR_RETURN(machines.emplace_back(), LoadMachine(context.io, name));
     }
-    return context.output.Write(json_ ? ListJson(machines) : ListText(machines));
+    return context.output.Write(json_ ? ListJson(machines)
+                                      : ListText(machines, context.answer_columns()));
   }
 
  private:
   absl::Status ShowOne(const CommandContext& context) {
     ASSIGN_OR_RETURN(const HardwareProfile machine, LoadOne(context));
     if (!json_) {
-      return context.output.Write(MachineText(machine, context.clock.UnixSeconds()));
+      return context.output.Write(
+          MachineText(machine, context.clock.UnixSeconds(), context.answer_columns()));
     }
     return context.output.Write(WriteProfile(machine));
   }
@@ -161,8 +165,9 @@ class MachinesCommand : public Command {
       RETURN_IF_ERROR(WriteTextFile(context.io, *output_, WriteProfile(own)));
       context.log.Info(StrCat("wrote ", *output_, "; use it as --machine ", *output_));
     }
-    return context.output.Write(json_ ? WriteProfile(own)
-                                      : MachineText(own, context.clock.UnixSeconds()));
+    return context.output.Write(
+        json_ ? WriteProfile(own)
+              : MachineText(own, context.clock.UnixSeconds(), context.answer_columns()));
   }
 
   // --name, or the name of the file.

@@ -49,11 +49,7 @@ class MaxModelCommand : public Command {
     ASSIGN_OR_RETURN(request.job, job_.Read(context.io, "", nullptr, request.profile));
     request.all_strategies = job_.any_strategy();
     request.software = BuiltInCalibration().SoftwareOf(request.strategy, request.profile);
-    for (const std::string& name : MachineNames()) {
-      ASSIGN_OR_RETURN(HardwareProfile other, LoadMachine(context.io, name));
-      // A machine that horizon cannot run on is no advice.
-      if (!other.planned_only.has_value()) request.others.push_back(std::move(other));
-    }
+    ASSIGN_OR_RETURN(request.others, RunnableMachines());
     std::vector<LargestByState> largest;
     if (job_.proposes_state()) {
       ASSIGN_OR_RETURN(largest, FindLargestByState(context.io, request));

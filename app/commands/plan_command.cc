@@ -12,7 +12,9 @@
 #include "common/text/str_cat.h"
 #include "model/load_model_spec.h"
 #include "planner/explain_plan.h"
+#include "planner/find_gains.h"
 #include "planner/find_limits.h"
+#include "planner/machines/machine_catalog.h"
 #include "planner/make_plan.h"
 #include "planner/plan_files.h"
 #include "planner/plan_report.h"
@@ -71,7 +73,8 @@ class PlanCommand : public Command {
                             .group = "Plan"});
     list.options.push_back({.name = "explain",
                             .value = &explain_,
-                            .help = "Show what each choice of the plan gains over its neighbours"});
+                            .help = "Show what each choice of the plan gains over its neighbours, "
+                                    "and what other jobs and machines would gain"});
     list.options.push_back({.name = "json", .value = &json_, .help = "Answer in JSON"});
     return list;
   }
@@ -89,7 +92,12 @@ class PlanCommand : public Command {
     const Setting setting{.profile = profile,
                           .software = BuiltInCalibration().SoftwareOf(strategy, profile),
                           .margin = job_.margin()};
-    ASSIGN_OR_RETURN(const RunLength length, length_.Read());
+    if (sweep_.has_value() && length_.any()) {
+      return absl::InvalidArgumentError(
+          "--sweep shows tokens/s only: leave out --tokens, --data and --price-per-hour, and give "
+          "them to 'horizon plan' with the value that was chosen");
+    }
+    ASSIGN_OR_RETURN(const AskedLength asked, length_.Open(context, model_, config.spec, job));
     const PlanRequest request{.spec = config.spec,
                               .job = job,
                               .fixed = fixed,
@@ -101,17 +109,15 @@ class PlanCommand : public Command {
     if (sweep_.has_value()) return Show(context, request);
     ASSIGN_OR_RETURN(PlanAnswer answer, MakePlan(request));
     if (answer.feasible) answer.search.prediction.limits = FindLimits(request, answer);
-    std::vector<Alternative> alternatives;
+    std::optional<PlanReasoning> explained;
     if (explain_ && answer.feasible) {
-      fixed.strategy = answer.search.plan->strategy;
-      alternatives =
-          ExplainPlan(config.spec, answer.job, *answer.search.plan,
-                      SpaceFor(config.spec, answer.job, profile, fixed, fields), setting);
+      ASSIGN_OR_RETURN(explained, Explain(request, answer));
     }
+    ASSIGN_OR_RETURN(const RunLength length, asked.Of(answer.job));
     const PlanReport report{.spec = config.spec,
                             .profile = profile,
                             .answer = answer,
-                            .alternatives = alternatives,
+                            .explained = explained.has_value() ? &*explained : nullptr,
                             .margin = setting.margin,
                             .length = length};
     RETURN_IF_ERROR(context.output.Write(json_ ? PlanReportJson(report) : PlanReportText(report)));
@@ -125,6 +131,20 @@ class PlanCommand : public Command {
   }
 
  private:
+  static absl::StatusOr<PlanReasoning> Explain(const PlanRequest& request,
+                                               const PlanAnswer& answer) {
+    StreamPlan fixed = request.fixed;
+    fixed.strategy = answer.search.plan->strategy;
+    ASSIGN_OR_RETURN(const std::vector<HardwareProfile> others, RunnableMachines());
+    const HardwareProfile& profile = request.setting.profile;
+    return PlanReasoning{.alternatives = ExplainPlan(request.spec, answer.job, *answer.search.plan,
+                                                     SpaceFor(request.spec, answer.job, profile,
+                                                              fixed, request.fixed_fields),
+                                                     request.setting),
+                         .free_changes = FindFreeGains(request, answer),
+                         .purchases = FindPurchaseGains(request, answer, others)};
+  }
+
   absl::Status Show(const CommandContext& context, const PlanRequest& request) const {
     ASSIGN_OR_RETURN(const Sweep sweep, ParseSweep(*sweep_));
     const std::vector<SweptPlan> plans = SweepPlan(request, sweep);

@@ -60,8 +60,9 @@ class ProfileCommand : public Command {
       context.log.Info(StrCat("wrote ", *output_));
     }
     if (!kept.path.empty()) context.log.Info(StrCat("kept in ", kept.path));
-    return context.output.Write(json_ ? WriteProfile(kept.profile)
-                                      : MachineText(kept.profile, context.clock.UnixSeconds()));
+    return context.output.Write(
+        json_ ? WriteProfile(kept.profile)
+              : MachineText(kept.profile, context.clock.UnixSeconds(), context.answer_columns()));
   }
 
  private:

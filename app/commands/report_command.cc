@@ -11,6 +11,7 @@
 #include "common/text/str_cat.h"
 #include "model/load_model_spec.h"
 #include "planner/plan_files.h"
+#include "planner/prediction_basis.h"
 #include "planner/profile/calibration.h"
 #include "report/experiments_page.h"
 #include "report/page.h"
@@ -69,6 +70,7 @@ class ReportCommand : public Command {
     ASSIGN_OR_RETURN(const Subject subject, Recognise(context.io));
     std::string page;
     std::string what;
+    std::optional<PredictionBasis> basis;  // none: experiments have many
     if (subject == Subject::kExperiments) {
       ASSIGN_OR_RETURN(page, ExperimentsPage(context.io, path_));
       what = "experiments";
@@ -78,6 +80,7 @@ class ReportCommand : public Command {
       view.reasons = ReasonsOf(view.spec, view.job, view.plan,
                                {.profile = view.machine, .software = view.prediction.software});
       what = std::string(ToString(view.state));
+      basis = BasisOf(view.machine, view.plan.strategy);
       page = RunPage(StrCat(view.spec.name, subject == Subject::kRun ? ": " : ", planned: ",
                             subject == Subject::kRun ? path_ : view.machine.name),
                      ViewJson(view));
@@ -88,7 +91,12 @@ class ReportCommand : public Command {
           StrCat("wrote ", output_, " (", what, "); open it in a browser\n"));
     }
     JsonWriter json;
-    json.BeginObject().Key("report").String(output_).Key("state").String(what).EndObject();
+    json.BeginObject().Key("report").String(output_).Key("state").String(what);
+    if (basis.has_value()) {
+      json.Key("basis");
+      WriteBasis(*basis, json);
+    }
+    json.EndObject();
     return context.output.Write(std::move(json).Finish());
   }
 

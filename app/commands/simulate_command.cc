@@ -6,6 +6,7 @@
 #include "app/commands/commands.h"
 #include "app/options/job_options.h"
 #include "app/options/planning_options.h"
+#include "app/options/run_length_options.h"
 #include "common/documents/json.h"
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
@@ -59,6 +60,7 @@ class SimulateCommand : public Command {
                      .value = &trace_,
                      .unit = "file",
                      .help = "Write the predicted timeline to this file, for ui.perfetto.dev"}}};
+    length_.AddTo(list);
     overrides_.AddTo(list);
     list.options.push_back({.name = "json", .value = &json_, .help = "Answer in JSON"});
     return list;
@@ -74,6 +76,8 @@ class SimulateCommand : public Command {
     ASSIGN_OR_RETURN(const ModelConfig config, LoadModelSpec(context.io, model, rope_scaling_));
     ASSIGN_OR_RETURN(const HardwareProfile profile, overrides_.Load(context, machine_));
     RETURN_IF_ERROR(CheckDevice(files.job, profile));
+    ASSIGN_OR_RETURN(const AskedLength asked, length_.Open(context, model, config.spec, files.job));
+    ASSIGN_OR_RETURN(const RunLength length, asked.Of(files.job));
     ASSIGN_OR_RETURN(const Schedule schedule, BuildSchedule(config.spec, files.job, files.plan));
     RETURN_IF_ERROR(VerifySchedule(schedule));
     const Setting setting{
@@ -91,9 +95,13 @@ class SimulateCommand : public Command {
     }
     std::string planned_only = WhyPlannedOnly(config.spec, files.job, files.plan);
     if (planned_only.empty()) planned_only = profile.planned_only.value_or("");
-    RETURN_IF_ERROR(context.output.Write(
-        json_ ? Json(config.spec, profile, files.plan.strategy, run.prediction, planned_only)
-              : Text(config.spec, profile, files.plan.strategy, run.prediction, planned_only)));
+    const Answer answer{.spec = config.spec,
+                        .profile = profile,
+                        .strategy = files.plan.strategy,
+                        .prediction = run.prediction,
+                        .planned_only = planned_only,
+                        .length = length};
+    RETURN_IF_ERROR(context.output.Write(json_ ? Json(answer) : Text(answer)));
     if (run.prediction.fits()) return absl::OkStatus();
     std::string lacking;
     for (const std::string& line : DescribeShortages(run.prediction.shortages)) {
@@ -105,20 +113,30 @@ class SimulateCommand : public Command {
   }
 
  private:
-  static std::string Text(const ModelSpec& spec, const HardwareProfile& profile, Strategy strategy,
-                          const Prediction& prediction, const std::string& planned_only) {
-    return StrCat(PlannedOnlyLine(planned_only), AnswerHeading(spec.name, profile),
-                  PredictionText(prediction, profile), BasisLines(profile, strategy));
+  struct Answer {
+    const ModelSpec& spec;
+    const HardwareProfile& profile;
+    Strategy strategy = Strategy::kHorizon;
+    const Prediction& prediction;
+    const std::string& planned_only;
+    const RunLength& length;
+  };
+
+  static std::string Text(const Answer& answer) {
+    return StrCat(PlannedOnlyLine(answer.planned_only),
+                  AnswerHeading(answer.spec.name, answer.profile),
+                  PredictionText(answer.prediction, answer.profile, answer.length),
+                  BasisLines(answer.profile, answer.strategy));
   }
-  static std::string Json(const ModelSpec& spec, const HardwareProfile& profile, Strategy strategy,
-                          const Prediction& prediction, const std::string& planned_only) {
+  static std::string Json(const Answer& answer) {
     JsonWriter writer;
-    writer.BeginObject().Key("feasible").Bool(prediction.fits());
-    WriteRunnable(planned_only, writer);
-    writer.Key("model").String(spec.name).Key("machine").String(profile.name);
+    writer.BeginObject().Key("feasible").Bool(answer.prediction.fits());
+    WriteRunnable(answer.planned_only, writer);
+    writer.Key("model").String(answer.spec.name).Key("machine").String(answer.profile.name);
     writer.Key("prediction");
-    WritePrediction(prediction, writer);
-    WriteBasisOf(profile, strategy, writer);
+    WritePrediction(answer.prediction, writer);
+    WriteBasisOf(answer.profile, answer.strategy, writer);
+    WriteRunLength(answer.length, answer.prediction.tokens_per_second, writer);
     writer.EndObject();
     return std::move(writer).Finish();
   }
@@ -130,6 +148,7 @@ class SimulateCommand : public Command {
   std::optional<std::string> job_;
   std::optional<int64_t> sample_length_;
   std::optional<std::string> trace_;
+  RunLengthOptions length_;
   OverrideOptions overrides_;
   bool json_ = false;
 };

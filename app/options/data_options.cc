@@ -131,4 +131,49 @@ absl::StatusOr<DataSettings> DataFlags::ToSettings(const CommandContext& context
   return settings;
 }
 
+void TrainingDataFlags::AddTo(OptionList& list) {
+  const auto add = [&](Option option) { list.options.push_back(std::move(option)); };
+  add({.name = "data",
+       .value = &paths,
+       .unit = "file or folder[:weight]",
+       .help = "Training data: text, or .jsonl or .json with documents, conversations, questions "
+               "and answers, or token ids; give several, with weights to draw from them in "
+               "proportion (a.jsonl:0.3)",
+       .is_path = true,
+       .required = true});
+  reading.AddTo(list);
+  add({.name = "eval-data",
+       .value = &eval_data,
+       .unit = "file or folder",
+       .help = "Held-out data for loss and perplexity, in the formats of --data",
+       .is_path = true,
+       .group = "Evaluation",
+       .words = WordKind::kFile});
+  add({.name = "eval-share",
+       .value = &eval_share,
+       .unit = "share",
+       .help = "Share of the samples to hold out instead, from 0 to 0.5",
+       .minimum = 0,
+       .maximum = 0.5,
+       .group = "Evaluation"});
+  add({.name = "shuffle",
+       .value = &shuffle,
+       .unit = "true|false",
+       .help = "Take the samples in random order, a new one in each epoch",
+       .choices = {"true", "false"},
+       .group = "Data"});
+}
+
+absl::StatusOr<DataSettings> TrainingDataFlags::ToSettings(
+    const CommandContext& context, const std::string& fallback_cache) const {
+  ASSIGN_OR_RETURN(DataSettings settings, reading.ToSettings(context, fallback_cache));
+  settings.shuffle = shuffle == "true";
+  for (const std::string& text : paths) {
+    ASSIGN_OR_RETURN(settings.sources.emplace_back(), ReadWeightedData(context.io, text));
+  }
+  settings.eval_file = eval_data;
+  settings.eval_share = eval_share;
+  return settings;
+}
+
 }  // namespace horizon

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "app/command.h"
@@ -39,6 +40,21 @@ struct DataFlags {
   TokenizerChoice tokenizer_choice() const;
   // `fallback_cache` is the folder for token caches when --cache is not given and the user has no
   // cache folder.
+  absl::StatusOr<DataSettings> ToSettings(const CommandContext& context,
+                                          const std::string& fallback_cache) const;
+};
+
+// The options for the data of a training: what to read, and what of it is held out. `train` has
+// them, and the planning commands that say how long a training takes.
+struct TrainingDataFlags {
+  std::vector<std::string> paths;  // files or folders, each with its weight where it has one
+  DataFlags reading;
+  std::optional<std::string> eval_data;
+  double eval_share = 0;
+  std::string shuffle = "true";
+
+  void AddTo(OptionList& list);
+  // InvalidArgument for a weight that is no positive number, and the errors of DataFlags.
   absl::StatusOr<DataSettings> ToSettings(const CommandContext& context,
                                           const std::string& fallback_cache) const;
 };

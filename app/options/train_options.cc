@@ -40,29 +40,7 @@ void TrainOptions::AddTo(OptionList& list) {
        .help = "Start from the folder's weights or from random ones",
        .choices = {"weights", "random"},
        .group = "Model and tensors"});
-  add({.name = "data",
-       .value = &data,
-       .unit = "file or folder[:weight]",
-       .help = "Training data: text, or .jsonl or .json with documents, conversations, questions "
-               "and answers, or token ids; give several, with weights to draw from them in "
-               "proportion (a.jsonl:0.3)",
-       .is_path = true,
-       .required = true});
-  data_flags.AddTo(list);
-  add({.name = "eval-data",
-       .value = &eval_data,
-       .unit = "file or folder",
-       .help = "Held-out data for loss and perplexity, in the formats of --data",
-       .is_path = true,
-       .group = "Evaluation",
-       .words = WordKind::kFile});
-  add({.name = "eval-share",
-       .value = &eval_share,
-       .unit = "share",
-       .help = "Share of the samples to hold out instead, from 0 to 0.5",
-       .minimum = 0,
-       .maximum = 0.5,
-       .group = "Evaluation"});
+  data.AddTo(list);
   add({.name = "eval-every",
        .value = &eval_every,
        .unit = "steps",
@@ -70,12 +48,6 @@ void TrainOptions::AddTo(OptionList& list) {
        .minimum = 0,
        .maximum = kMost,
        .group = "Evaluation"});
-  add({.name = "shuffle",
-       .value = &shuffle,
-       .unit = "true|false",
-       .help = "Take the samples in random order, a new one in each epoch",
-       .choices = {"true", "false"},
-       .group = "Data"});
   add({.name = "output",
        .value = &output,
        .unit = "folder",
@@ -211,16 +183,10 @@ absl::StatusOr<TrainingSettings> TrainOptions::ToSettings(const CommandContext& 
       .restart_schedule = restart_schedule};
   ASSIGN_OR_RETURN(settings.job, job.ToJob(spec, on.kind));
   settings.job.model = model;
-  settings.job.data = absl::StrJoin(data, ", ");
+  settings.job.data = absl::StrJoin(data.paths, ", ");
   settings.initial_weights = FolderWeights{.folder = model};
   if (init == "random") settings.initial_weights = RandomWeights{.seed = settings.job.seed};
-  ASSIGN_OR_RETURN(settings.data, data_flags.ToSettings(context, output + ".tokens"));
-  settings.data.shuffle = shuffle == "true";
-  for (const std::string& text : data) {
-    ASSIGN_OR_RETURN(settings.data.sources.emplace_back(), ReadWeightedData(context.io, text));
-  }
-  settings.data.eval_file = eval_data;
-  settings.data.eval_share = eval_share;
+  ASSIGN_OR_RETURN(settings.data, data.ToSettings(context, output + ".tokens"));
   if (plan != "auto") settings.plan.file = plan;
   ASSIGN_OR_RETURN(settings.save.mode, ReadSaveMode(save));
   for (const std::string& word : metrics) {
@@ -255,7 +221,7 @@ std::string TrainOptions::TextFor(Io& io, const DeviceName& on, const ChatChoice
   given.device = ToString(on);  // its arithmetic is part of the run
   if (!job.epochs.has_value()) given.job.steps = job.steps.value_or(job.values.steps);
   // A run that goes on another day has the same tokens.
-  given.data_flags.chat.chat_date = DateText("%Y-%m-%d", chat.now);
+  given.data.reading.chat.chat_date = DateText("%Y-%m-%d", chat.now);
   // These are names or paths.
   if (CatalogEntryOf(io, model) == nullptr) given.model = AbsolutePath(model);
   if (plan != "auto") given.plan = AbsolutePath(plan);

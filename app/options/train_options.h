@@ -25,12 +25,8 @@ struct TrainOptions {
   std::string model;
   std::optional<std::string> rope_scaling;
   std::string init = "weights";
-  std::vector<std::string> data;
-  DataFlags data_flags;
-  std::optional<std::string> eval_data;
-  double eval_share = 0;
+  TrainingDataFlags data;
   int64_t eval_every = 0;
-  std::string shuffle = "true";
   std::string output;
   TrainJobOptions job;
   std::string plan = "auto";

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "common/text/wrap.h"
 
 namespace horizon {
 
@@ -21,8 +24,15 @@ class TextTable {
   void AddRule();
   // Returns the text. Every line ends with a newline and has no trailing spaces.
   std::string Finish() &&;
+  // The same in at most `columns` columns, if that is possible without breaking a word: cells of
+  // the widest columns are wrapped into several lines. What is no terminal has kAnyWidth.
+  std::string Finish(size_t columns) &&;
 
  private:
+  // Makes columns narrower, the widest one first, until the table has so many columns.
+  void Narrow(size_t columns);
+  size_t TableWidth() const;
+
   std::vector<size_t> widths_;
   std::vector<std::vector<std::string>> rows_;  // an empty row is a rule
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "common/text/columns.h"
+
 namespace horizon {
 namespace {
 
@@ -55,6 +57,36 @@ std::string WrapParts(std::span<const std::string> parts, const WrapLayout& layo
 
 std::string WrapText(std::string_view text, const WrapLayout& layout) {
   return WrapParts(WordsOf(text), layout);
+}
+
+std::string WrapMessage(std::string_view text, const WrapLayout& layout) {
+  const auto width_of = [](std::string_view part) { return static_cast<size_t>(ColumnsOf(part)); };
+  std::string wrapped;
+  size_t column = layout.column;
+  for (size_t at = 0; at < text.size();) {
+    if (text[at] == '\n') {
+      wrapped += '\n';
+      column = 0;
+      ++at;
+      continue;
+    }
+    // A run of spaces and the word behind it.
+    const size_t word = std::min(text.find_first_not_of(' ', at), text.size());
+    const size_t end = std::min(text.find_first_of(" \n", word), text.size());
+    const size_t wide = word - at + width_of(text.substr(word, end - word));
+    const bool breaks =
+        word > at && end > word && column > layout.hang && column + wide > layout.width;
+    if (breaks) {
+      wrapped += "\n" + std::string(layout.hang, ' ');
+      column = layout.hang + wide - (word - at);
+      wrapped += text.substr(word, end - word);
+    } else {
+      wrapped += text.substr(at, end - at);
+      column += wide;
+    }
+    at = end;
+  }
+  return wrapped;
 }
 
 std::string WrapParagraphs(std::string_view text, size_t width) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,6 +10,9 @@ namespace horizon {
 
 // Breaks text into lines of a given width, for help texts. Lengths are counted in bytes: the text
 // is ASCII.
+
+// The width of what is read by a program or kept in a file: lines are as long as they need to be.
+inline constexpr size_t kAnyWidth = std::numeric_limits<size_t>::max();
 
 // The shape of the wrapped lines.
 struct WrapLayout {
@@ -23,6 +27,12 @@ std::string WrapText(std::string_view text, const WrapLayout& layout);
 
 // The same for parts that are never broken, though they may have spaces: "[--batch SEQUENCES]".
 std::string WrapParts(std::span<const std::string> parts, const WrapLayout& layout);
+
+// Breaks the lines of a message that are wider than `width` columns at a space; what follows is
+// indented by `hang`. Everything else stays as it is, spaces and line breaks too, and a word that
+// is wider than a line is not broken: a path can still be copied. `column` of the layout is what
+// stands before the first line. Widths are those of a terminal (ColumnsOf).
+std::string WrapMessage(std::string_view text, const WrapLayout& layout);
 
 // Wraps whole paragraphs. Consecutive lines form one paragraph, which an empty line ends. A line
 // that begins with spaces also ends it and stays a separate line. If such a line is too long and

@@ -217,15 +217,17 @@ absl::StatusOr<std::vector<PublishedAccuracy>> LoadPublishedAccuracy() {
 }
 
 std::string AccuracyText(const AccuracyResult& result,
-                         const std::vector<PublishedAccuracy>& published, std::string_view report) {
+                         const std::vector<PublishedAccuracy>& published, std::string_view report,
+                         size_t columns) {
   TextTable ours(kColumns);
   for (size_t i = 0; i < result.rows.size(); ++i) ours.AddRow(CellsOf(result, i));
   TextTable theirs({"published", "data", "system", "exact match"});
   for (const PublishedAccuracy& row : published) {
     theirs.AddRow({row.model, row.dataset, row.system, PercentOf(row)});
   }
-  return StrCat(SettingText(result), "\n\n", std::move(ours).Finish(), "\n", kEquality, "\n\n",
-                std::move(theirs).Finish(), "\n", kOther, "\nReport: ", report, "\n");
+  return StrCat(SettingText(result), "\n\n", std::move(ours).Finish(columns), "\n", kEquality,
+                "\n\n", std::move(theirs).Finish(columns), "\n", kOther, "\nReport: ", report,
+                "\n");
 }
 
 std::string AccuracyJson(const AccuracyResult& result, std::string_view report) {

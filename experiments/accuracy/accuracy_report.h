@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/text/wrap.h"
 #include "experiments/accuracy/accuracy.h"
 #include "experiments/summary/write_report.h"
 
@@ -41,9 +42,11 @@ struct PublishedAccuracy {
 };
 absl::StatusOr<std::vector<PublishedAccuracy>> LoadPublishedAccuracy();
 
-// The answer of the command, as text or JSON; `report` is the page's path.
+// The answer of the command, as text or JSON; `report` is the page's path, `columns` the width of
+// the terminal, or kAnyWidth.
 std::string AccuracyText(const AccuracyResult& result,
-                         const std::vector<PublishedAccuracy>& published, std::string_view report);
+                         const std::vector<PublishedAccuracy>& published, std::string_view report,
+                         size_t columns = kAnyWidth);
 std::string AccuracyJson(const AccuracyResult& result, std::string_view report);
 
 // The files accuracy.csv (one line for each run), accuracy_published.csv and accuracy.html.

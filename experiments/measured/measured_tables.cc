@@ -177,7 +177,7 @@ CsvTable MeasuredRowsCsv(const MeasuredExperiment& experiment) {
   return table;
 }
 
-std::string MeasuredText(const MeasuredExperiment& experiment) {
+std::string MeasuredText(const MeasuredExperiment& experiment, size_t columns) {
   TextTable table({experiment.config.name, "simulated", "measured", "error", "sim. by", "meas. by",
                    "paper by", "host sim.", "host meas."});
   for (const MeasuredRow& row : experiment.rows) {
@@ -187,7 +187,7 @@ std::string MeasuredText(const MeasuredExperiment& experiment) {
                   ChangeText(experiment.PublishedChange(row)), ToString(row.simulated_host_bytes),
                   ToString(row.host_bytes)});
   }
-  std::string text = std::move(table).Finish();
+  std::string text = std::move(table).Finish(columns);
   text += StrCat("step off by ", Percent(experiment.median_error(), 1), " (median), ",
                  Percent(experiment.worst_error(), 1), " (worst)");
   if (!experiment.rows.empty() && experiment.rows.front().link.has_value()) {

@@ -94,7 +94,7 @@ std::vector<MeasuredCase> ValidationCases(ValidationSize size, int64_t threads) 
   add("deep, slow link", deep, JobOf(128, 1), PlanOf(threads, 3, 4, true), slow);
   StreamPlan anchors = PlanOf(threads, 2, 2, true);
   anchors.anchor_home = AnchorHome::kHost;
-  add("deep, anchors on the host", deep, JobOf(256, 2), anchors);
+  add("deep, checkpoints on the host", deep, JobOf(256, 2), anchors);
   TrainingJob last_layer = JobOf(256, 2);
   last_layer.train = {"model.layers.2.*"};
   add("wide, last layer trained", wide, last_layer, PlanOf(threads, 2, 1, true));

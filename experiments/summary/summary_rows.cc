@@ -72,12 +72,15 @@ std::string StatusText(const ExperimentSummary& summary) {
 
 std::string ClaimedText(const Claim& claim) { return claim.claimed.empty() ? "-" : claim.claimed; }
 
-std::string SummaryText(std::span<const ExperimentRun> runs) {
+namespace {
+
+// Every count in a column of its own.
+std::string WholeSummary(std::span<const SummaryRow> rows) {
   TextTable table({"experiment", "judged", "hold", "close", "miss", "mean", "worst", "verdict"});
-  for (const SummaryRow& row : SummaryRows(runs)) {
+  for (const SummaryRow& row : rows) {
     const ExperimentSummary& summary = row.summary;
     const bool any = summary.judged() > 0;
-    const auto count = [&](int64_t rows) { return any ? StrCat(rows) : ""; };
+    const auto count = [&](int64_t of) { return any ? StrCat(of) : ""; };
     table.AddRow({row.experiment, count(summary.judged()), count(summary.holding),
                   count(summary.close), count(static_cast<int64_t>(summary.missed.size())),
                   ErrorText(summary.sound, summary.sound.mean),
@@ -86,12 +89,32 @@ std::string SummaryText(std::span<const ExperimentRun> runs) {
   return std::move(table).Finish();
 }
 
-std::string ClaimsText(std::span<const Claim> claims) {
+// What the verdict says in words is left out of the columns.
+std::string NarrowSummary(std::span<const SummaryRow> rows, size_t columns) {
+  TextTable table({"experiment", "close", "mean", "verdict"});
+  for (const SummaryRow& row : rows) {
+    const ExperimentSummary& summary = row.summary;
+    table.AddRow({row.experiment, summary.judged() > 0 ? StrCat(summary.close) : "",
+                  ErrorText(summary.sound, summary.sound.mean), row.verdict});
+  }
+  return std::move(table).Finish(columns);
+}
+
+}  // namespace
+
+std::string SummaryText(std::span<const ExperimentRun> runs, size_t columns) {
+  const std::vector<SummaryRow> rows = SummaryRows(runs);
+  std::string whole = WholeSummary(rows);
+  const size_t rule = whole.find('\n') + 1;  // which is as wide as the table
+  return whole.find('\n', rule) - rule <= columns ? whole : NarrowSummary(rows, columns);
+}
+
+std::string ClaimsText(std::span<const Claim> claims, size_t columns) {
   TextTable table({"claim", "paper", "simulated", "verdict"});
   for (const Claim& claim : claims) {
     table.AddRow({claim.what, ClaimedText(claim), claim.simulated, VerdictOf(claim)});
   }
-  return std::move(table).Finish();
+  return std::move(table).Finish(columns);
 }
 
 }  // namespace horizon

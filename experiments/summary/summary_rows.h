@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "common/text/wrap.h"
 #include "experiments/claims.h"
 #include "experiments/run_experiments.h"
 
@@ -32,7 +33,9 @@ std::string StatusText(const ExperimentSummary& summary);
 std::string ClaimedText(const Claim& claim);
 
 // The same rows, and the claims, as tables for a terminal.
-std::string SummaryText(std::span<const ExperimentRun> runs);
-std::string ClaimsText(std::span<const Claim> claims);
+// In a terminal of `columns` columns, or kAnyWidth: one that is too narrow for all counts shows
+// those that the verdict does not repeat.
+std::string SummaryText(std::span<const ExperimentRun> runs, size_t columns = kAnyWidth);
+std::string ClaimsText(std::span<const Claim> claims, size_t columns = kAnyWidth);
 
 }  // namespace horizon

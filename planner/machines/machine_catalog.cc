@@ -103,6 +103,15 @@ absl::StatusOr<std::vector<NamedMachine>> NamedMachines() {
 
 }  // namespace
 
+absl::StatusOr<std::vector<HardwareProfile>> RunnableMachines() {
+  std::vector<HardwareProfile> machines;
+  for (const MachineEntry& entry : MachineCatalog()) {
+    ASSIGN_OR_RETURN(HardwareProfile machine, ReadEntry(entry));
+    if (!machine.planned_only.has_value()) machines.push_back(std::move(machine));
+  }
+  return machines;
+}
+
 absl::StatusOr<const MachineEntry*> FindTypedMachine(Io& io, std::string_view name_or_file) {
   if (const MachineEntry* entry = FindMachine(name_or_file)) return entry;
   const absl::StatusOr<FileInfo> info = io.Info(std::string(name_or_file));

@@ -46,6 +46,9 @@ absl::StatusOr<const MachineEntry*> FindTypedMachine(Io& io, std::string_view na
 // read.
 absl::StatusOr<HardwareProfile> LoadMachine(Io& io, std::string_view name_or_file);
 
+// The machines of the catalog that horizon runs on, in its order: what could be bought.
+absl::StatusOr<std::vector<HardwareProfile>> RunnableMachines();
+
 // The changes that a user may make to a machine on the command line. Each value is above zero
 // (CHECK).
 struct MachineOverrides {

@@ -100,6 +100,7 @@ function renderProgress(data) {
           `${batch} per step`),
   wordCard('predicted limit', data.limits[0] || '–', data.limits.slice(1).join(', ')),
   wordCard('machine', data.machine.name, plainText(data.machine.summary)));
+  const basis = element('p', {class: 'note', id: 'basis'}, `The prediction ${data.basis.text}.`);
   const notes = data.notes.map((note) => element('p', {class: 'note'}, note));
   if (!data.fits) {
     notes.push(element('p', {class: 'note bad'},
@@ -109,7 +110,7 @@ function renderProgress(data) {
   const bar = planned ? null : element('div', {class: 'progress', role: 'progressbar',
     'aria-label': stepText(data), 'aria-valuemin': 0, 'aria-valuemax': 100,
     'aria-valuenow': Math.floor(100 * done)}, element('div', {style: `width:${100 * done}%`}));
-  fill('progress', bar, element('div', {class: 'cards'}, ...cards), ...notes);
+  fill('progress', bar, element('div', {class: 'cards'}, ...cards), basis, ...notes);
 }
 
 let timeline = null;

@@ -114,6 +114,30 @@ TEST(Log, FurtherLinesAreIndented) {
             "info: one\n  two\n");
 }
 
+// A file gets one line a message, so that grep finds it; a terminal would break words.
+TEST(Log, ALongMessageIsBrokenBetweenWordsOnATerminalOnly) {
+  const std::string message = "a message of some words at /a/long/path/that/stays/whole and more";
+  const auto written = [&](LogStyle style) {
+    char* text = nullptr;
+    size_t size = 0;
+    std::FILE* stream = ::open_memstream(&text, &size);
+    {
+      Log log(stream, LogLevel::kInfo, style, [] { return 25; });
+      log.Warning(message);
+    }
+    std::fclose(stream);
+    std::string all(text, size);
+    ::free(text);
+    return all;
+  };
+  EXPECT_EQ(written(LogStyle::kPlain), "warning: " + message + "\n");
+  EXPECT_EQ(written(LogStyle::kTerminal),
+            "\r\x1b[Kwarning: a message of\n"
+            "  some words at\n"
+            "  /a/long/path/that/stays/whole\n"
+            "  and more\n");
+}
+
 TEST(Log, LinesOfSeveralThreadsDoNotMix) {
   const std::string text = Logged(LogLevel::kInfo, LogStyle::kPlain, [](Log& log) {
     std::vector<std::jthread> threads;

@@ -48,6 +48,25 @@ TEST(PredictionBasis, FittedSpeedsAreOfTheStrategyTheyWereFittedTo) {
                     HasSubstr(BuiltInPredictionErrors().fitted.runs_of)));
 }
 
+// The runs on data sheets were on one card: of other classes they say nothing.
+TEST(PredictionBasis, ErrorsOfAnotherClassAreSaidToBeThat) {
+  const PredictionBasis geforce = BasisOf(CatalogMachine("rtx5090"), Strategy::kHorizon);
+  EXPECT_TRUE(geforce.errors_are_of_class());
+  EXPECT_THAT(BasisText(geforce), Not(HasSubstr("only")));
+  const PredictionBasis hopper = BasisOf(CatalogMachine("h200"), Strategy::kHorizon);
+  ASSERT_TRUE(hopper.errors.has_value());
+  EXPECT_FALSE(hopper.errors_are_of_class());
+  EXPECT_THAT(BasisText(hopper),
+              HasSubstr("such predictions were compared with runs on class geforce only, nothing "
+                        "for class hopper-sxm: off by "));
+  // Speeds fitted to the published system were judged on four classes, and on this one.
+  EXPECT_TRUE(BasisOf(CatalogMachine("gh200"), Strategy::kReference).errors_are_of_class());
+  HardwareProfile here = CatalogMachine("cpu-desktop");
+  here.measured_on.emplace();
+  EXPECT_TRUE(BasisOf(here, Strategy::kHorizon).errors_are_of_class());
+  EXPECT_FALSE(PredictionBasis{}.errors_are_of_class());
+}
+
 TEST(PredictionBasis, AMeasuredHostIsJudgedByRunsOnHosts) {
   HardwareProfile here = CatalogMachine("cpu-desktop");
   here.device_class.reset();
@@ -91,6 +110,14 @@ TEST(PredictionBasis, JsonSaysTheSame) {
   EXPECT_EQ(*document->root.Find("runs")->As<int64_t>(), BuiltInPredictionErrors().data_sheet.runs);
   EXPECT_EQ(*document->root.Find("text")->As<std::string>(), TextOf(CatalogMachine("rtx4090")));
   EXPECT_EQ(*document->root.Find("measured_on_gpu")->As<bool>(), false);
+  EXPECT_EQ(*document->root.Find("errors_are_of_class")->As<bool>(), true);
+  JsonWriter other;
+  WriteBasis(BasisOf(CatalogMachine("h200"), Strategy::kHorizon), other);
+  const absl::StatusOr<Document> of_other = ParseJson("other.json", std::move(other).Finish());
+  ASSERT_TRUE(of_other.ok()) << of_other.status();
+  EXPECT_EQ(*of_other->root.Find("errors_are_of_class")->As<bool>(), false);
+  EXPECT_EQ(*of_other->root.Find("classes")->As<Value::Array>()->front().As<std::string>(),
+            "geforce");
   JsonWriter none;
   WriteBasis(BasisOf(CatalogMachine("mi300x"), Strategy::kHorizon), none);
   EXPECT_EQ(ParseJson("none.json", std::move(none).Finish())->root.Find("median_error"), nullptr);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 
 #include "common/documents/json.h"
@@ -55,6 +56,21 @@ TEST(RunLength, TurnsSpeedIntoTimeAndMoney) {
   EXPECT_EQ(RunLength{}.price(500), std::nullopt);
 }
 
+// 46 steps of 2 x 2 x 64 tokens at 500 a second: 11,776 / 500 = 23.6 s.
+TEST(RunLength, OfDataSaysItsSteps) {
+  const RunLength length{.tokens = 46 * 256,
+                         .data = RunData{.epochs = 3, .samples = 1091, .rows = 183, .steps = 46}};
+  EXPECT_DOUBLE_EQ(length.seconds(500), 23.552);
+  EXPECT_EQ(RunLengthText(length, 500),
+            "23.6 seconds for 46 steps (3 epochs of 1,091 samples in 183 rows)");
+  EXPECT_EQ(RunLengthTitle(length), "3 epochs of 1,091 samples");
+  EXPECT_EQ(RunLengthTitle({.tokens = 1e7}), "10M tokens");
+  EXPECT_EQ(RunLengthTitle({}), "1B tokens");
+  const RunLength one{.tokens = 64,
+                      .data = RunData{.epochs = 1, .samples = 1, .rows = 1, .steps = 1}};
+  EXPECT_EQ(RunLengthText(one, 64), "1 seconds for 1 step (1 epoch of 1 sample in 1 row)");
+}
+
 TEST(RunDurationText, ChoosesTheUnitByTheSize) {
   EXPECT_EQ(RunDurationText(30), "30 seconds");
   EXPECT_EQ(RunDurationText(90), "1.5 minutes");
@@ -80,6 +96,14 @@ TEST(RunLength, IsInJsonOnlyWhereItWasAskedFor) {
   const Document timed = written({.tokens = 1000});
   ASSERT_NE(timed.root.Find("run"), nullptr);
   EXPECT_EQ(timed.root.Find("run")->Find("price"), nullptr);
+  EXPECT_EQ(timed.root.Find("run")->Find("steps"), nullptr);
+  const Document counted =
+      written({.tokens = 256, .data = RunData{.epochs = 2, .samples = 5, .rows = 3, .steps = 1}});
+  ASSERT_NE(counted.root.Find("run"), nullptr);
+  for (const auto& [key, value] :
+       std::map<std::string, int64_t>{{"epochs", 2}, {"samples", 5}, {"rows", 3}, {"steps", 1}}) {
+    EXPECT_EQ(*counted.root.Find("run")->Find(key)->As<int64_t>(), value) << key;
+  }
 }
 
 }  // namespace

@@ -107,9 +107,14 @@ TEST(SetPlanField, AnUnknownFieldIsRefusedWithTheNearest) {
                     HasSubstr("did you mean 'buffer_depth'?")));
   EXPECT_THAT(Refusal("k=4"), HasSubstr("there are chunk_bytes, buffer_depth"));
   // Part of the file, but not a choice.
-  EXPECT_THAT(Refusal("strategy=resident"), HasSubstr("no field"));
   EXPECT_THAT(Refusal("version=1"), HasSubstr("no field"));
   EXPECT_THAT(Refusal("model=other"), HasSubstr("no field"));
+}
+
+TEST(SetPlanField, TheStrategyHasAnOptionOfItsOwn) {
+  EXPECT_EQ(Refusal("strategy=resident"),
+            "--set strategy=resident: the strategy is chosen with --strategy resident, not with "
+            "--set");
 }
 
 TEST(SetPlanField, ABadValueIsRefusedWithWhatWouldBeRight) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "common/documents/json.h"
+#include "planner/prediction_basis.h"
 #include "report/page.h"
 #include "tests/report/made_run.h"
 
@@ -72,6 +73,16 @@ TEST(ViewJson, ARunHasBothTimelinesAndItsFiguresUnrounded) {
   EXPECT_EQ(Length(At(root, {"missed_most"})), 1u);
   EXPECT_EQ(*At(root, {"machine", "name"}).As<std::string>(), view->machine.name);
   EXPECT_EQ(*At(root, {"plan", "buffer_depth"}).As<int64_t>(), view->plan.buffer_depth);
+}
+
+TEST(ViewJson, SaysWhatThePredictionRestsOn) {
+  const std::unique_ptr<Io> io = MakePosixIo();
+  const absl::StatusOr<RunView> view = ReadRun(*io, MadeRun(*io));
+  ASSERT_TRUE(view.ok()) << view.status();
+  const PredictionBasis basis = BasisOf(view->machine, view->plan.strategy);
+  const Document document = Parse(*view);
+  EXPECT_EQ(*At(document.root, {"basis", "kind"}).As<std::string>(), ToString(basis.kind));
+  EXPECT_EQ(*At(document.root, {"basis", "text"}).As<std::string>(), BasisText(basis));
 }
 
 TEST(ViewJson, TheEpochIsThereWhereTheLastStepSaysIt) {

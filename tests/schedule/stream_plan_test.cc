@@ -321,7 +321,7 @@ const std::vector<Refusal>& CommonRefusals() {
        [](TrainingJob&, StreamPlan& p) { p.accumulation_order = AccumulationOrder::kChunkMajor; },
        "set accumulation_order batch_major"},
       {"anchors", [](TrainingJob&, StreamPlan& p) { p.anchor_home = AnchorHome::kHost; },
-       "keeps anchors on the device: set anchor_home device"},
+       "keeps activation checkpoints on the device: set anchor_home device"},
       {"resident chunks", [](TrainingJob&, StreamPlan& p) { p.resident_chunks = 1; },
        "decides by itself what is resident: set resident_chunks 0"},
       {"prefetch", [](TrainingJob&, StreamPlan& p) { p.backward_prefetch = false; },

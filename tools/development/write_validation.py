@@ -42,7 +42,7 @@ def validate(answer):
          for run in runs])
     exact = sum(run["arena_bytes"] == run["device_peak_bytes"] for run in runs)
     misses = answer["memory_misses"]
-    return (f"Over {len(runs)} runs the step time was off by **{errors(answer)}**; the target is 5 % (median) and 12 % (worst). "
+    return (f"Over {len(runs)} runs the step time was off by **{errors(answer)}**; the target is 3 % (median) and 8 % (worst). "
             f"Had the speed of the machine during the steps been known, it would have been off by {errors(answer, 'during_')}. "
             f"Of {answer['pairs']} pairs of runs that were predicted more than 15 % apart, {answer['pairs_in_the_wrong_order']} "
             f"were measured in the other order. The device arena had exactly the predicted size in {exact} of {len(runs)} runs; "

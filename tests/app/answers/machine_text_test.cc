@@ -162,5 +162,11 @@ TEST(WrappedLine, IndentsToTheTextAndNeverSplitsAWord) {
   EXPECT_EQ(WrappedLine("a:", longest), "a: " + longest + "\n");
 }
 
+TEST(MachineText, FitsATerminalOfEightyColumns) {
+  std::istringstream lines(MachineText(TestProfile(), kNow, 80));
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
+  EXPECT_EQ(MachineText(TestProfile(), kNow, 400).find("  \n"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace horizon

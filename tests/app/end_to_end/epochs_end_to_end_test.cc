@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 
 #include "common/text/str_cat.h"
@@ -62,6 +63,55 @@ TEST(TrainEpochs, AreCountedSaidAndKeptInTheFolder) {
   result = RunShell("\"$horizon\" train --config whole/train.yaml --resume auto");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("is complete"));
+}
+
+// Rows depend on the lengths of samples, their order and what is held out: both commands count
+// alike.
+TEST(TrainEpochs, ArePlannedWithTheStepsThatTrainingDoes) {
+  const std::string data = "--data qa.jsonl --tokenizer byte --epochs 3 ";
+  const std::string job =
+      "--model config.json --machine cpu-desktop --sequence 64 --batch 2 "
+      "--accumulate 2 ";
+  for (const std::string more : {"", "--eval-share 0.2 ", "--packing false ", "--shuffle false "}) {
+    Prepare();
+    const ProcessResult trained = RunShell(Train("whole", StrCat("--epochs 3 ", more)));
+    ASSERT_EQ(trained.exit_code, 0) << trained.err;
+    const std::string steps = RunShell("grep -c . whole/metrics.jsonl | tr -d '\\n'").out;
+    const ProcessResult planned =
+        RunShell(StrCat("\"$horizon\" plan --output p.json --price-per-hour 2 ", job, data, more));
+    ASSERT_EQ(planned.exit_code, 0) << planned.err;
+    EXPECT_THAT(planned.out, HasSubstr(StrCat(" for ", steps, " steps (3 epochs of "))) << more;
+    EXPECT_THAT(planned.out, HasSubstr(" at 2 an")) << more;
+    // A plan file says the batch.
+    const ProcessResult simulated = RunShell(
+        StrCat("\"$horizon\" simulate --plan p.json --machine cpu-desktop --json ", data, more));
+    EXPECT_THAT(simulated.out, HasSubstr(StrCat("\"steps\": ", steps, ","))) << more;
+  }
+  const ProcessResult compared = RunShell(StrCat("\"$horizon\" compare --machine t4 ", job, data));
+  EXPECT_EQ(compared.exit_code, 0) << compared.err;
+  EXPECT_THAT(compared.out, HasSubstr("time for 3 epochs of 91 samples"));
+}
+
+TEST(TrainEpochs, ArePlannedFromDataOnly) {
+  Prepare();
+  const std::string plan =
+      "\"$horizon\" plan --model config.json --machine cpu-desktop "
+      "--sequence 64 --batch 2 ";
+  for (const auto& [options, message] : std::map<std::string, std::string>{
+           {"--epochs 3", "name them with --data"},
+           {"--data qa.jsonl --tokens 10M", "give one of them"},
+           {"--data qa.jsonl", "choose --tokenizer byte"},
+           {"--data nowhere.jsonl --tokenizer byte", "nowhere.jsonl"},
+           {"--data qa.jsonl:-1 --tokenizer byte", "qa.jsonl"},
+           {"--data qa.jsonl --tokenizer byte --epochs 0", "--epochs"}}) {
+    const ProcessResult refused = RunShell(StrCat(plan, options));
+    EXPECT_NE(refused.exit_code, 0) << options;
+    EXPECT_EQ(refused.out, "") << options;
+    EXPECT_THAT(refused.err, HasSubstr(message)) << options;
+  }
+  // One pass where nothing else is said.
+  EXPECT_THAT(RunShell(StrCat(plan, "--data qa.jsonl --tokenizer byte")).out,
+              HasSubstr("(1 epoch of 91 samples in "));
 }
 
 TEST(TrainEpochs, ARunKilledAtAnyMomentEndsLikeTheOneThatWasNot) {

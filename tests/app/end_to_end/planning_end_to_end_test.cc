@@ -213,6 +213,25 @@ TEST_F(PlanCommand, ExplainsEveryChoice) {
   EXPECT_GT(At(answer, {"alternatives"}).As<Value::Array>()->size(), 10U);
 }
 
+TEST_F(PlanCommand, ExplainsWhatOtherJobsAndMachinesWouldGain) {
+  const std::string slow = kPlan + "--strategy horizon --batch 1 --dram 10GB/s --explain ";
+  const ProcessResult result = RunShell(slow);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(ContainsRegex("\nfree changes +step +tokens/s +gain\n"),
+                                ContainsRegex("\n8-bit moments .* \\+[0-9]+ %\n"),
+                                HasSubstr("\n    --state 8bit-moments\n"),
+                                ContainsRegex("\nwhat to buy +step +tokens/s +gain\n"),
+                                ContainsRegex("\ncores and DRAM channels x2 ")));
+  ExpectEightyColumns(result.out.substr(result.out.find("free changes")));
+  const Document answer = Answer(slow + "--json");
+  for (const char* const key : {"free_changes", "purchases"}) {
+    const Value::Array& gains = *At(answer, {key}).As<Value::Array>();
+    ASSERT_FALSE(gains.empty()) << key;
+    for (const Value& gain : gains) EXPECT_GE(*gain.Find("gain")->As<double>(), 0.03) << key;
+  }
+  EXPECT_EQ(Answer(kPlan + "--json").root.Find("free_changes"), nullptr) << "not asked for";
+}
+
 TEST_F(PlanCommand, ProposalsAreMarked) {
   const Document answer = Answer(kPlan + "--strategy horizon --state auto --json --link 500MB/s");
   const Value::Array& proposals = *At(answer, {"proposals"}).As<Value::Array>();
@@ -237,6 +256,12 @@ TEST_F(PlanCommand, ASweepIsATableAndAPage) {
   ASSERT_EQ(values.size(), 2U);
   EXPECT_EQ(*values[1].Find("job")->Find("micro_batch")->As<int64_t>(), 4);
   ExpectMisuse(kPlan + "--sweep state", "--sweep needs batch, sequence");
+  ExpectMisuse(sweep + "--tokens 10M", "--sweep shows tokens/s only");
+}
+
+TEST_F(PlanCommand, TheStrategyIsNoFieldToSet) {
+  ExpectMisuse(kPlan + "--set strategy=resident",
+               "the strategy is chosen with --strategy resident");
 }
 
 TEST_F(PlanCommand, EveryStrategyIsPlanned) {

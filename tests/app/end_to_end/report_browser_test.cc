@@ -64,6 +64,10 @@ TEST_F(ReportInBrowser, ShowsTheFiguresOfTheRunWithoutAnError) {
       EXPECT_EQ(Shown(*browser, StrCat("table.", key, ".", part)), wanted) << key << "." << part;
     }
   }
+  EXPECT_EQ(Js(*browser,
+               "document.getElementById('basis').textContent.startsWith('The prediction "
+               "rests on ')"),
+            "true");
   EXPECT_EQ(Shown(*browser, "first_loss"), Js(*browser, "run.first_loss"));
   EXPECT_EQ(Shown(*browser, "last_loss"), Js(*browser, "run.last_loss"));
   for (const char* list : {"lanes", "kinds", "missed_most"}) {

@@ -14,6 +14,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 std::string Train(const std::string& more) {
   return StrCat("\"$horizon\" train --machine cpu-desktop --threads 2 ", more);
@@ -38,11 +39,13 @@ TEST(ReportCommand, ShowsARunAndRefusesATornOne) {
             "prediction.json\nrun.json\ntimeline.json\ntimelines.json\ntrain.yaml\n");
   const ProcessResult result = RunShell("\"$horizon\" report run --json");
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, AllOf(HasSubstr("\"report.html\""), HasSubstr("\"complete\"")));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("\"report.html\""), HasSubstr("\"complete\""),
+                                HasSubstr("\"basis\": {"), HasSubstr("\"text\": \"rests on ")));
   const absl::StatusOr<Document> data = ParseJson("page", DataOf(RunShell("cat report.html").out));
   ASSERT_TRUE(data.ok()) << data.status();
   EXPECT_EQ(NumberAt(*data->root.Find("timelines")->Find("measured"), "step"), 8);
   EXPECT_FALSE(data->root.Find("reasons")->As<Value::Array>()->empty());
+  EXPECT_THAT(*data->root.Find("basis")->Find("text")->As<std::string>(), StartsWith("rests on "));
 
   // An older report is replaced, nothing else is.
   EXPECT_EQ(RunShell("\"$horizon\" report run").exit_code, 0);

@@ -45,5 +45,28 @@ TEST(WrapParagraphs, KeepsIndentedLinesAndHangsThemBelowTheirSecondColumn) {
   EXPECT_EQ(WrapParagraphs("  one two three", 10), "  one two\n  three\n");
 }
 
+TEST(WrapMessage, BreaksAtSpacesAndHangsWhatFollows) {
+  EXPECT_EQ(WrapMessage("one two three", {.width = 9, .hang = 2}), "one two\n  three");
+  EXPECT_EQ(WrapMessage("one two three", {.width = 9, .column = 4, .hang = 2}),
+            "one\n  two\n  three");
+  EXPECT_EQ(WrapMessage("one two three", {.width = 13}), "one two three");
+  EXPECT_EQ(WrapMessage("one two three", {.width = kAnyWidth}), "one two three");
+  EXPECT_EQ(WrapMessage("", {.width = 4}), "");
+}
+
+TEST(WrapMessage, KeepsSpacesAndLineBreaksOfTheMessage) {
+  EXPECT_EQ(WrapMessage("  a   b\n\n  c ", {.width = 20, .hang = 2}), "  a   b\n\n  c ");
+  EXPECT_EQ(WrapMessage("aa bb\ncc dd", {.width = 5, .column = 0, .hang = 1}), "aa bb\ncc dd");
+  // Two spaces at a break are none of the next line's.
+  EXPECT_EQ(WrapMessage("aaaa  bbbb", {.width = 6, .hang = 1}), "aaaa\n bbbb");
+}
+
+TEST(WrapMessage, BreaksNoWordAndCountsColumnsOfTheTerminal) {
+  EXPECT_EQ(WrapMessage("from /a/very/long/path there", {.width = 8, .hang = 2}),
+            "from\n  /a/very/long/path\n  there");
+  // Three columns in six bytes: the line still fits.
+  EXPECT_EQ(WrapMessage("\u00fc\u00fc\u00fc b", {.width = 5}), "\u00fc\u00fc\u00fc b");
+}
+
 }  // namespace
 }  // namespace horizon

@@ -84,6 +84,17 @@ TEST(SummaryRows, AsATableForATerminal) {
             "50.0 %\n");
 }
 
+TEST(SummaryRows, ANarrowTerminalShowsTheVerdict) {
+  const std::vector<ExperimentRun> runs = ThreeRuns();
+  EXPECT_EQ(SummaryText(std::span(runs).last(2), 62),
+            "experiment  close    mean                             verdict\n"
+            "-------------------------------------------------------------\n"
+            "bad             0  50.0 %  misses 1 of 1 rows by up to 50.0 %\n"
+            "free                                        runs as published\n"
+            "all             0  50.0 %  misses 1 of 1 rows by up to 50.0 %\n");
+  EXPECT_EQ(SummaryText(std::span(runs).last(2), 89), SummaryText(std::span(runs).last(2)));
+}
+
 TEST(SummaryRows, ClaimsAreATableOfWhatIsClaimedAndSimulated) {
   const std::vector<Claim> claims = {{.what = "speed over ZeRO-3",
                                       .source = "rows",
