@@ -9,11 +9,13 @@
 namespace horizon {
 namespace {
 
+// An epoch of rows stands for all epochs.
 int64_t RowsOf(const TrainingJob& job) {
   const CheckedU64 rows = CheckedU64::FromSigned(job.steps) *
                           CheckedU64::FromSigned(job.accumulation) *
                           CheckedU64::FromSigned(job.micro_batch);
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  if (job.epochs > 0) return kMost;
   return rows < CheckedU64(kMost) ? static_cast<int64_t>(rows.value()) : kMost;
 }
 

@@ -68,7 +68,6 @@ class SimulateCommand : public Command {
 
   absl::Status Run(const CommandContext& context) override {
     ASSIGN_OR_RETURN(PlanFiles files, LoadPlanFiles(context.io, plan_, job_.value_or("")));
-    if (sample_length_.has_value()) files.job.sample_lengths = SamplesOfLength(*sample_length_);
     const std::string model = model_.value_or(files.plan.model);
     if (model.empty()) {
       return absl::InvalidArgumentError(StrCat(plan_, " names no model: give one with --model"));
@@ -77,6 +76,8 @@ class SimulateCommand : public Command {
     ASSIGN_OR_RETURN(const HardwareProfile profile, overrides_.Load(context, machine_));
     RETURN_IF_ERROR(CheckDevice(files.job, profile));
     ASSIGN_OR_RETURN(const AskedLength asked, length_.Open(context, model, config.spec, files.job));
+    ASSIGN_OR_RETURN(files.job.sample_lengths, asked.SampleLengthsFor(files.job));
+    if (sample_length_.has_value()) files.job.sample_lengths = SamplesOfLength(*sample_length_);
     ASSIGN_OR_RETURN(const RunLength length, asked.Of(files.job));
     ASSIGN_OR_RETURN(const Schedule schedule, BuildSchedule(config.spec, files.job, files.plan));
     RETURN_IF_ERROR(VerifySchedule(schedule));
