@@ -96,6 +96,53 @@ LiveRange UseOf(const ArrayDescription& array, ScratchPass pass) {
   return pass == ScratchPass::kBackward ? array.backward : array.forward;
 }
 
+// Beyond a piece, a feed-forward stage needs for a token what it keeps of the hidden state, and no
+// array as wide as its intermediate.
+TEST(StageMemory, OfAFeedForwardStageDoesNotGrowWithTokensTimesIntermediate) {
+  for (const char* family : {"llama", "olmo2", "gemma3_text", "granite"}) {
+    ModelSpec spec = TinySpec(family);
+    const auto grows_by = [&](auto&& bytes, int64_t intermediate) {
+      spec.intermediate = intermediate;
+      const TokenBatch few{.batch = 1, .sequence = 2 * kPieceTokens};
+      const TokenBatch many{.batch = 1, .sequence = 3 * kPieceTokens};
+      return bytes(many).value() - bytes(few).value();
+    };
+    const StageOptions options{.keep_feed_forward = false};
+    const auto kept = [&](TokenBatch tokens) {
+      return KeptActivationBytes(spec, kFeedForward, tokens, 2_B, options);
+    };
+    const auto workspace = [&](TokenBatch tokens) {
+      return WorkspaceBytes(spec, kFeedForward, tokens, 2_B, PassesOver::kTraining, options);
+    };
+    const uint64_t norm = spec.norm_before() ? 4 : 0;  // the inverse rms
+    EXPECT_EQ(grows_by(kept, 96), kPieceTokens * (2u * spec.hidden + norm)) << family;
+    EXPECT_EQ(grows_by(kept, 960), kPieceTokens * (2u * spec.hidden + norm)) << family;
+    EXPECT_EQ(grows_by(workspace, 96), 0u) << family;
+    EXPECT_EQ(grows_by(workspace, 960), 0u) << family;
+    // Attention's workspace has no intermediate, and the sum of one matrix more than with one
+    // piece.
+    const auto attention = [&](TokenBatch tokens) {
+      return WorkspaceBytes(spec, kAttention, tokens, 2_B, PassesOver::kTraining, options);
+    };
+    EXPECT_EQ(grows_by(attention, 96), grows_by(attention, 960)) << family;
+  }
+}
+
+// 512K tokens of the widest model we know of pass 2^31 elements and 2^32 bytes; nothing wraps.
+TEST(StageMemory, OfLongSequencesDoesNotWrap) {
+  ModelSpec spec = TinySpec("llama");
+  spec.hidden = 16384;
+  spec.intermediate = 53248;
+  constexpr uint64_t kTokens512K = 524288;
+  const TokenBatch tokens{.batch = 1, .sequence = kTokens512K};
+  EXPECT_EQ(KeptActivationBytes(spec, kFeedForward, tokens, 2_B).value(),
+            kTokens512K * (2 * 16384 + 4 + 2 * 2 * 53248));
+  const ArrayLayout kept =
+      ArrayLayout::Kept(ArraysOf(spec, kFeedForward), CheckedU64(kTokens512K), 2_B);
+  EXPECT_EQ(kept.At(ArrayRole::kUp).offset, kTokens512K * 2 * (16384 + 53248));
+  EXPECT_EQ(kept.At(ArrayRole::kUp).token_stride, 53248);
+}
+
 RC_GTEST_PROP(ArrayLayout, NoTwoArraysInUseAtOnceShareMemory, ()) {
   const ModelSpec spec = *AnySpec();
   const Bytes value_bytes = *rc::gen::element(2_B, 4_B);
