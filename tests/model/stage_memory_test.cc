@@ -89,7 +89,12 @@ TEST(StageMemory, CountsThatDoNotFitAreSaidToOverflow) {
   spec.intermediate = (int64_t{1} << 31) - 1;
   const TokenBatch many = {.batch = int64_t{1} << 20, .sequence = int64_t{1} << 20};
   EXPECT_FALSE(KeptActivationBytes(spec, kFeedForward, many, 4_B).ok());
-  EXPECT_FALSE(WorkspaceBytes(spec, kFeedForward, many, 4_B, PassesOver::kTraining).ok());
+  // All tokens at once; a piece of them fits.
+  const StageOptions whole{.piece_tokens = kAllTokens};
+  EXPECT_FALSE(WorkspaceBytes(spec, kFeedForward, many, 4_B, PassesOver::kTraining, whole).ok());
+  EXPECT_TRUE(WorkspaceBytes(spec, kFeedForward, many, 4_B, PassesOver::kTraining).ok());
+  spec.hidden = (int64_t{1} << 31) - 1;
+  EXPECT_FALSE(WorkspaceBytes(spec, kAttention, many, 4_B, PassesOver::kTraining).ok());
 }
 
 LiveRange UseOf(const ArrayDescription& array, ScratchPass pass) {
@@ -150,19 +155,29 @@ RC_GTEST_PROP(ArrayLayout, NoTwoArraysInUseAtOnceShareMemory, ()) {
   for (const StageKind kind : {StageKind::kAttention, StageKind::kFeedForward, StageKind::kExperts,
                                StageKind::kFinalNorm, StageKind::kHead}) {
     if (kind == StageKind::kExperts && spec.experts.experts == 0) continue;
-    const ArrayDescriptions arrays = ArraysOf(spec, kind);
+    const StageOptions options{.piece_tokens = *rc::gen::inRange<int64_t>(1, 60),
+                               .keep_feed_forward = *rc::gen::arbitrary<bool>()};
+    const auto piece = static_cast<uint64_t>(options.piece_tokens);
+    const ArrayDescriptions arrays = ArraysOf(spec, kind, options);
     const ArrayLayout kept = ArrayLayout::Kept(arrays, tokens, value_bytes);
     for (const ScratchPass pass :
          {ScratchPass::kForward, ScratchPass::kKeepingForward, ScratchPass::kBackward}) {
-      const ArrayLayout layout = ArrayLayout::Scratch(arrays, pass, tokens, value_bytes);
+      const ArrayLayout layout =
+          ArrayLayout::Scratch(arrays, pass, tokens, value_bytes, options.piece_tokens);
       for (const ArrayDescription& a : arrays) {
         const ArrayLayout::Place& place = layout.At(a.role);
         // Every array that a pass uses has a place, and in one of the two only.
         const bool in_kept = a.kept && pass != ScratchPass::kForward;
-        RC_ASSERT(place.laid_out == (!in_kept && !UseOf(a, pass).empty()));
+        const bool is_sum = a.rows == ArrayRows::kOne;
+        RC_ASSERT(place.laid_out ==
+                  (!in_kept && !UseOf(a, pass).empty() && (!is_sum || tokens > piece)));
         RC_ASSERT(kept.At(a.role).laid_out == a.kept);
         if (!place.laid_out) continue;
-        RC_ASSERT(place.bytes == tokens * static_cast<uint64_t>(a.width) *
+        const uint64_t rows = is_sum                        ? 1
+                              : a.rows == ArrayRows::kPiece ? std::min(tokens, piece)
+                                                            : tokens;
+        RC_ASSERT(place.token_stride == (a.rows == ArrayRows::kTokens ? a.width : 0));
+        RC_ASSERT(place.bytes == rows * static_cast<uint64_t>(a.width) *
                                      (a.type == ArrayType::kActivation ? value_bytes : 4_B));
         RC_ASSERT(place.offset + place.bytes.value() <= layout.bytes().value());
         for (const ArrayDescription& b : arrays) {
