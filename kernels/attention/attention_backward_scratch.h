@@ -1,0 +1,69 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/attention/attention.h"
+#include "kernels/attention/attention_strips.h"
+#include "kernels/attention/attention_tiles.h"
+
+namespace horizon {
+
+// A width in whole strips.
+constexpr int64_t Padded(int64_t size) { return TileCount(size, kStrip) * kStrip; }
+
+// Fewer keys where heads are wide: at most as many as lie in about 128 KiB.
+constexpr int64_t BackwardKeyTile(int64_t head_dim) {
+  return std::clamp<int64_t>((int64_t{1} << 15) / Padded(head_dim) / kQueryTile * kQueryTile,
+                             kQueryTile, kLargestBackwardKeyTile);
+}
+
+// What attention backward on the host needs in scratch memory for one tile of keys. Rows are padded
+// to whole strips with zeros.
+struct BackwardScratch {
+  int64_t width;         // head_dim, padded
+  int64_t row_stride;    // of arrays of vectors
+  int64_t score_stride;  // of arrays with a column for each key
+  float* k_columns;      // [head_dim, keys]
+  float* v_columns;      // [head_dim, keys]
+  float* k_rows;         // [keys, width]
+  float* k_gradient;     // [keys, width]
+  float* v_gradient;     // [keys, width]
+  // Of a tile of queries:
+  float* q_rows;           // [kQueryTile, width], times the scale of the scores
+  float* output_gradient;  // [kQueryTile, width]
+  float* q_gradient;       // [kQueryTile, width]
+  float* scores;           // [kQueryTile, keys], then probabilities
+  float* score_gradients;  // [kQueryTile, keys]
+  float* end;
+
+  constexpr BackwardScratch(float* scratch, int64_t head_dim, int64_t key_tile)
+      : width(Padded(head_dim)),
+        row_stride(TileStride(width)),
+        score_stride(TileStride(key_tile)),
+        k_columns(scratch),
+        v_columns(k_columns + head_dim * score_stride),
+        k_rows(v_columns + head_dim * score_stride),
+        k_gradient(k_rows + key_tile * row_stride),
+        v_gradient(k_gradient + key_tile * row_stride),
+        q_rows(v_gradient + key_tile * row_stride),
+        output_gradient(q_rows + kQueryTile * row_stride),
+        q_gradient(output_gradient + kQueryTile * row_stride),
+        scores(q_gradient + kQueryTile * row_stride),
+        score_gradients(scores + kQueryTile * score_stride),
+        end(score_gradients + kQueryTile * score_stride) {}
+};
+
+// One tile of keys of one key head.
+struct KeyTile {
+  const AttentionBackward& args;
+  int64_t batch;
+  int64_t kv_head;
+  Positions keys;
+  BackwardScratch scratch;
+
+  const TokenRecord* row() const { return args.records + batch * args.shape.sequence; }
+  int64_t key_row() const { return KeyRow(args.shape, batch, kv_head, keys.begin); }
+};
+
+}  // namespace horizon
