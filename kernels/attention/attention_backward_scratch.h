@@ -35,9 +35,8 @@ struct BackwardScratch {
   float* q_gradient;       // [kQueryTile, width]
   float* scores;           // [kQueryTile, keys], then probabilities
   float* score_gradients;  // [kQueryTile, keys]
-  float* end;
 
-  constexpr BackwardScratch(float* scratch, int64_t head_dim, int64_t key_tile)
+  BackwardScratch(float* scratch, int64_t head_dim, int64_t key_tile)
       : width(Padded(head_dim)),
         row_stride(TileStride(width)),
         score_stride(TileStride(key_tile)),
@@ -50,8 +49,13 @@ struct BackwardScratch {
         output_gradient(q_rows + kQueryTile * row_stride),
         q_gradient(output_gradient + kQueryTile * row_stride),
         scores(q_gradient + kQueryTile * row_stride),
-        score_gradients(scores + kQueryTile * score_stride),
-        end(score_gradients + kQueryTile * score_stride) {}
+        score_gradients(scores + kQueryTile * score_stride) {}
+
+  // How many floats that are in all.
+  static constexpr int64_t Floats(int64_t head_dim, int64_t key_tile) {
+    return (3 * key_tile + 3 * kQueryTile) * TileStride(Padded(head_dim)) +
+           (2 * head_dim + 2 * kQueryTile) * TileStride(key_tile);
+  }
 };
 
 // One tile of keys of one key head.
@@ -59,11 +63,14 @@ struct KeyTile {
   const AttentionBackward& args;
   int64_t batch;
   int64_t kv_head;
-  Positions keys;
+  SampleTile place;
   BackwardScratch scratch;
 
-  const TokenRecord* row() const { return args.records + batch * args.shape.sequence; }
-  int64_t key_row() const { return KeyRow(args.shape, batch, kv_head, keys.begin); }
+  // Positions in the sample.
+  const Positions& keys() const { return place.positions; }
+  int64_t key_row() const {
+    return KeyRow(args.shape, batch, kv_head, place.origin + place.positions.begin);
+  }
 };
 
 }  // namespace horizon

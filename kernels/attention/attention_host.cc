@@ -18,6 +18,17 @@ HWY_BEFORE_NAMESPACE();
 namespace horizon {
 namespace HWY_NAMESPACE {
 
+// A tile of queries of one head.
+struct QueryTile {
+  const AttentionForward& args;
+  int64_t batch;
+  int64_t head;
+  SampleTile queries;
+
+  int64_t first_token() const { return queries.origin + queries.positions.begin; }
+  int64_t kv_head() const { return head / (args.shape.heads / args.shape.kv_heads); }
+};
+
 // A tile of queries in scratch memory. Everything is transposed: a column is a query, and so is a
 // lane of a vector, so that sums over keys need no sums within a vector.
 struct ForwardScratch {
@@ -26,9 +37,7 @@ struct ForwardScratch {
   float* scores;  // [kForwardKeyTile keys, kForwardScoreStride]
 
   ForwardScratch(float* scratch, int64_t head_dim)
-      : q(scratch),
-        output(q + head_dim * kQueryTile),
-        scores(output + head_dim * kQueryTile) {}
+      : q(scratch), output(q + head_dim * kQueryTile), scores(output + head_dim * kQueryTile) {}
 };
 
 // The online softmax of the queries of a tile (Milakov and Gimelshein 2018): the largest score so
@@ -41,15 +50,13 @@ struct Softmax {
   HWY_ALIGN int32_t first_key[kQueryTile];
 };
 
-void Begin(const AttentionShape& shape, const TokenRecord* row, const Positions& queries,
-           Softmax& softmax) {
+void Begin(const QueryStrips& strips, Softmax& softmax) {
   // Finite, so that a query which has seen no key yet has factor exp(0) and not exp(inf - inf).
   std::fill_n(softmax.largest, kQueryTile, std::numeric_limits<float>::lowest());
   std::fill_n(softmax.sum, kQueryTile, 0.0f);
-  std::fill_n(softmax.first_key, kQueryTile, std::numeric_limits<int32_t>::max());
-  for (int64_t t = queries.begin; t < queries.end; ++t) {
-    softmax.first_key[t - queries.begin] =
-        static_cast<int32_t>(VisibleKeys(shape, row, t).begin - queries.begin);
+  const int64_t begin = strips.strips().begin * kStrip;
+  for (int64_t i = 0; i < kQueryTile; ++i) {
+    softmax.first_key[i] = static_cast<int32_t>(strips.SeenBy(begin + i).begin - begin);
   }
 }
 
@@ -85,8 +92,7 @@ void AddKeys(int64_t lane, int64_t count, float* scores, Softmax& softmax) {
   for (; key < count; ++key) {
     maxima[0] = hn::Max(maxima[0], hn::LoadU(f32, scores + key * kForwardScoreStride));
   }
-  const F32Vec largest =
-      hn::Max(hn::Max(maxima[0], maxima[1]), hn::Max(maxima[2], maxima[3]));
+  const F32Vec largest = hn::Max(hn::Max(maxima[0], maxima[1]), hn::Max(maxima[2], maxima[3]));
   const F32Vec factor = FastExp(hn::Sub(before, largest));
   F32Vec sum = hn::Zero(f32);
   for (key = 0; key < count; ++key, scores += kForwardScoreStride) {
@@ -110,23 +116,21 @@ void ScaleColumns(const float* factors, int64_t lane, int64_t rows, float* value
   }
 }
 
-// Turns the scores of a strip of queries into exponentials.
+// Turns the scores of a strip of queries for a tile of keys into exponentials.
 void TakeInScores(const QueryStrips& queries, int64_t strip, const Positions& key_tile,
-                  int64_t head_dim, int64_t sequence, const ForwardScratch& scratch,
-                  Softmax& softmax) {
+                  int64_t head_dim, const ForwardScratch& scratch, Softmax& softmax) {
   const Positions met = Intersection(queries.MetBy(strip), StripsOf(key_tile));
   if (met.size() <= 0) return;
   const int64_t tile_begin = queries.strips().begin * kStrip;
   const int64_t strip_lane = strip * kStrip - tile_begin;
-  const Positions keys = PositionsOf(met, sequence);
+  const Positions keys = PositionsOf(met, key_tile.end);
   for (int64_t lane = strip_lane; lane < strip_lane + kStrip; lane += kF32Lanes) {
     float* scores = scratch.scores + lane - key_tile.begin * kForwardScoreStride;
     for (int64_t key_strip = met.begin; key_strip < met.end; ++key_strip) {
       if (queries.SeesWhole(strip, key_strip)) continue;
-      const Positions masked = PositionsOf({.begin = key_strip, .end = key_strip + 1}, sequence);
-      MaskKeys(softmax, lane,
-               {.begin = masked.begin - tile_begin, .end = masked.end - tile_begin},
-               scores + masked.begin * kForwardScoreStride);
+      const Positions part = PositionsOf({.begin = key_strip, .end = key_strip + 1}, key_tile.end);
+      MaskKeys(softmax, lane, {.begin = part.begin - tile_begin, .end = part.end - tile_begin},
+               scores + part.begin * kForwardScoreStride);
     }
     AddKeys(lane, keys.size(), scores + keys.begin * kForwardScoreStride, softmax);
     ScaleColumns(softmax.factor, lane, head_dim, scratch.output);
@@ -134,78 +138,114 @@ void TakeInScores(const QueryStrips& queries, int64_t strip, const Positions& ke
 }
 
 // Divides the output by the sums of exponentials and stores it where it goes.
-void Finish(const AttentionForward& args, int64_t batch, int64_t head, const Positions& queries,
-            const ForwardScratch& scratch, const Softmax& softmax) {
+void Finish(const QueryTile& tile, const ForwardScratch& scratch, const Softmax& softmax) {
+  const AttentionForward& args = tile.args;
   const AttentionShape& shape = args.shape;
+  const int64_t queries = tile.queries.positions.size();
   HWY_ALIGN float inverse[kQueryTile];
-  for (int64_t i = 0; i < queries.size(); ++i) {
+  std::fill_n(inverse, kQueryTile, 1.0f);
+  for (int64_t i = 0; i < queries; ++i) {
     inverse[i] = 1.0f / softmax.sum[i];
-    args.log_sum_exp[HeadEntry(shape, batch, head, queries.begin + i)] =
+    args.log_sum_exp[HeadEntry(shape, tile.batch, tile.head, tile.first_token() + i)] =
         softmax.largest[i] + std::log(softmax.sum[i]);
   }
-  std::fill(inverse + queries.size(), inverse + kQueryTile, 1.0f);
-  for (int64_t lane = 0; lane < queries.size(); lane += kF32Lanes) {
+  for (int64_t lane = 0; lane < queries; lane += kF32Lanes) {
     ScaleColumns(inverse, lane, shape.head_dim, scratch.output);
   }
-  TransposeScaled(scratch.output, kQueryTile, shape.head_dim, queries.size(), 1.0f,
-                  args.output + QueryRow(shape, batch, head, queries.begin), QueryStride(shape));
+  TransposeScaled(scratch.output, kQueryTile, shape.head_dim, queries, 1.0f,
+                  args.output + QueryRow(shape, tile.batch, tile.head, tile.first_token()),
+                  QueryStride(shape));
 }
 
-void ForwardTile(const AttentionForward& args, int64_t batch, int64_t head,
-                 const Positions& queries, float* scratch_memory) {
-  const AttentionShape& shape = args.shape;
-  const int64_t width = shape.head_dim;
-  const int64_t kv_head = head / (shape.heads / shape.kv_heads);
-  const TokenRecord* row = args.records + batch * shape.sequence;
-  const ForwardScratch scratch(scratch_memory, width);
-  const QueryStrips strips(shape, row, queries);
-  PackColumns(args.q + QueryRow(shape, batch, head, queries.begin), QueryStride(shape),
-              queries.size(), width, shape.scale, scratch.q, kQueryTile,
-              strips.strips().size() * kStrip);
-  std::fill_n(scratch.output, width * kQueryTile, 0.0f);
-  Softmax softmax;
-  Begin(shape, row, queries, softmax);
-  const Positions seen = PositionsOf(strips.MetByAll(), shape.sequence);
-  for (int64_t index = seen.begin / kForwardKeyTile; index * kForwardKeyTile < seen.end; ++index) {
-    const Positions tile = Intersection(TileAt(shape.sequence, kForwardKeyTile, index), seen);
-    const auto gemm_of = [&](const Positions& key_strips, const Positions& query_strips) {
-      const Positions keys = PositionsOf(key_strips, shape.sequence);
-      const int64_t lane = (query_strips.begin - strips.strips().begin) * kStrip;
-      return TileGemm{.m = keys.size(),
-                      .n = query_strips.size() * kStrip,
-                      .k = width,
-                      .a = args.k + KeyRow(shape, batch, kv_head, keys.begin),
-                      .a_stride = KeyStride(shape),
-                      .b = scratch.q + lane,
-                      .b_stride = kQueryTile,
-                      .c = scratch.scores + (keys.begin - tile.begin) * kForwardScoreStride + lane,
-                      .c_stride = kForwardScoreStride};
-    };
-    const auto score = [&](const Positions& key_strips, const Positions& query_strips) {
-      ComputeTileGemm(gemm_of(key_strips, query_strips));
-    };
-    const auto add_values = [&](const Positions& key_strips, const Positions& query_strips) {
-      const TileGemm of_scores = gemm_of(key_strips, query_strips);
-      const Positions keys = PositionsOf(key_strips, shape.sequence);
-      ComputeTileGemm({.a_transposed = Transposed::kYes,
-                       .m = width,
-                       .n = of_scores.n,
-                       .k = of_scores.m,
-                       .a = args.v + KeyRow(shape, batch, kv_head, keys.begin),
-                       .a_stride = KeyStride(shape),
-                       .b = of_scores.c,
-                       .b_stride = kForwardScoreStride,
-                       .accumulate = true,
-                       .c = scratch.output + (of_scores.b - scratch.q),
-                       .c_stride = kQueryTile});
-    };
-    ForEachRunOfKeys(strips, StripsOf(tile), score);
-    for (int64_t strip = strips.strips().begin; strip < strips.strips().end; ++strip) {
-      TakeInScores(strips, strip, tile, width, shape.sequence, scratch, softmax);
-    }
-    ForEachRunOfKeys(strips, StripsOf(tile), add_values);
+// The two matrix multiplies of a run of keys, K Q^T and V^T P, have the same keys and queries.
+struct KeyRun {
+  int64_t keys;     // how many
+  int64_t key_row;  // in k and v
+  int64_t lanes;    // of queries
+  int64_t lane;     // the first of them in the tile
+  float* scores;
+};
+
+KeyRun RunOf(const QueryTile& tile, const QueryStrips& strips, const Positions& key_tile,
+             const ForwardScratch& scratch, const Positions& key_strips,
+             const Positions& query_strips) {
+  const Positions keys = PositionsOf(key_strips, key_tile.end);
+  const int64_t lane = (query_strips.begin - strips.strips().begin) * kStrip;
+  return {.keys = keys.size(),
+          .key_row =
+              KeyRow(tile.args.shape, tile.batch, tile.kv_head(), tile.queries.origin + keys.begin),
+          .lanes = query_strips.size() * kStrip,
+          .lane = lane,
+          .scores = scratch.scores + (keys.begin - key_tile.begin) * kForwardScoreStride + lane};
+}
+
+void VisitKeys(const QueryTile& tile, const QueryStrips& strips, const Positions& key_tile,
+               const ForwardScratch& scratch, Softmax& softmax) {
+  const AttentionShape& shape = tile.args.shape;
+  const Positions key_strips = StripsOf(key_tile);
+  ForEachRunOfKeys(strips, key_strips, [&](const Positions& keys, const Positions& queries) {
+    const KeyRun run = RunOf(tile, strips, key_tile, scratch, keys, queries);
+    ComputeTileGemm({.m = run.keys,
+                     .n = run.lanes,
+                     .k = shape.head_dim,
+                     .a = tile.args.k + run.key_row,
+                     .a_stride = KeyStride(shape),
+                     .b = scratch.q + run.lane,
+                     .b_stride = kQueryTile,
+                     .c = run.scores,
+                     .c_stride = kForwardScoreStride});
+  });
+  for (int64_t strip = strips.strips().begin; strip < strips.strips().end; ++strip) {
+    TakeInScores(strips, strip, key_tile, shape.head_dim, scratch, softmax);
   }
-  Finish(args, batch, head, queries, scratch, softmax);
+  ForEachRunOfKeys(strips, key_strips, [&](const Positions& keys, const Positions& queries) {
+    const KeyRun run = RunOf(tile, strips, key_tile, scratch, keys, queries);
+    ComputeTileGemm({.a_transposed = Transposed::kYes,
+                     .m = shape.head_dim,
+                     .n = run.lanes,
+                     .k = run.keys,
+                     .a = tile.args.v + run.key_row,
+                     .a_stride = KeyStride(shape),
+                     .b = run.scores,
+                     .b_stride = kForwardScoreStride,
+                     .accumulate = true,
+                     .c = scratch.output + run.lane,
+                     .c_stride = kQueryTile});
+  });
+}
+
+void ForwardTile(const QueryTile& tile, float* scratch_memory) {
+  const AttentionShape& shape = tile.args.shape;
+  const Positions& queries = tile.queries.positions;
+  const ForwardScratch scratch(scratch_memory, shape.head_dim);
+  const QueryStrips strips(queries, shape.window);
+  PackColumns(tile.args.q + QueryRow(shape, tile.batch, tile.head, tile.first_token()),
+              QueryStride(shape), queries.size(), shape.head_dim, shape.scale, scratch.q,
+              kQueryTile, strips.strips().size() * kStrip);
+  std::fill_n(scratch.output, shape.head_dim * kQueryTile, 0.0f);
+  Softmax softmax;
+  Begin(strips, softmax);
+  const Positions seen = PositionsOf(strips.MetByAll(), queries.end);
+  for (int64_t i = seen.begin / kForwardKeyTile; i * kForwardKeyTile < seen.end; ++i) {
+    const Positions key_tile = TileAt(queries.end, kForwardKeyTile, i);
+    VisitKeys(tile, strips, Intersection(key_tile, seen), scratch, softmax);
+  }
+  Finish(tile, scratch, softmax);
+}
+
+// The tiles that begin at some tokens.
+void ForwardStretch(const AttentionForward& args, int64_t batch, int64_t head,
+                    const Positions& tokens, float* scratch) {
+  const int64_t sequence = args.shape.sequence;
+  const TokenRecord* row = args.records + batch * sequence;
+  for (int64_t t = tokens.begin; t < tokens.end; ++t) {
+    if (!TileBeginsAt(row, t, kQueryTile)) continue;
+    ForwardTile({.args = args,
+                 .batch = batch,
+                 .head = head,
+                 .queries = TileFrom(row, sequence, t, kQueryTile)},
+                scratch);
+  }
 }
 
 }  // namespace HWY_NAMESPACE
@@ -216,7 +256,7 @@ HWY_AFTER_NAMESPACE();
 namespace horizon {
 namespace {
 
-HWY_EXPORT(ForwardTile);
+HWY_EXPORT(ForwardStretch);
 
 static_assert((2 * kMaxHeadDim * kQueryTile + kForwardKeyTile * kForwardScoreStride) *
                   sizeof(float) <=
@@ -228,14 +268,15 @@ static_assert(kForwardKeyTile % kStrip == 0);
 absl::Status AttentionForwardHost(const KernelContext& context, const AttentionForward& args) {
   const AttentionShape& shape = args.shape;
   if (absl::Status status = CheckAttentionShape(shape); !status.ok()) return status;
-  const int64_t tiles = TileCount(shape.sequence, kQueryTile);
+  const int64_t stretches = TileCount(shape.sequence, kQueryTile);
   const int64_t sequences = shape.batch * shape.heads;
-  // Late queries see more keys: they come first, so that the last pieces are short.
-  context.workers->Run(tiles * sequences, [&](int64_t piece, int worker) {
-    const int64_t tile = tiles - 1 - piece / sequences;
+  // A piece is the tiles that begin in one stretch of kQueryTile tokens. Late queries see more
+  // keys: they come first, so that the last pieces are short.
+  context.workers->Run(stretches * sequences, [&](int64_t piece, int worker) {
+    const Positions stretch = TileAt(shape.sequence, kQueryTile, stretches - 1 - piece / sequences);
     const int64_t sequence = piece % sequences;
-    HWY_DYNAMIC_DISPATCH(ForwardTile)
-    (args, sequence / shape.heads, sequence % shape.heads, TileAt(shape.sequence, kQueryTile, tile),
+    HWY_DYNAMIC_DISPATCH(ForwardStretch)
+    (args, sequence / shape.heads, sequence % shape.heads, stretch,
      reinterpret_cast<float*>(context.ScratchOf(worker)));
   });
   return absl::OkStatus();

@@ -51,11 +51,13 @@ HWY_INLINE void TransposeScaled(const float* from, int64_t from_stride, int64_t 
   }
 #endif
   for (; i < rows; ++i) {
-    for (int64_t j = 0; j < columns; ++j) to[j * to_stride + i] = factor * from[i * from_stride + j];
+    for (int64_t j = 0; j < columns; ++j)
+      to[j * to_stride + i] = factor * from[i * from_stride + j];
   }
 }
 
-// Columns of a transposed tile, [width, padded], from rows [count, width]; those past `count` are 0.
+// Columns of a transposed tile, [width, padded], from rows [count, width]; those past `count` are
+// 0.
 HWY_INLINE void PackColumns(const float* from, int64_t from_stride, int64_t count, int64_t width,
                             float factor, float* to, int64_t to_stride, int64_t padded) {
   TransposeScaled(from, from_stride, count, width, factor, to, to_stride);

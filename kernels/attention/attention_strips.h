@@ -11,11 +11,13 @@ namespace horizon {
 
 // Which parts of a pair of tiles the host kernels compute.
 //
-// Positions of a row are cut into strips of 16, counted from the begin of the row, and a strip of
-// queries meets a strip of keys only if one of its queries sees one of its keys. Since queries see
-// one range of keys, whose begin never moves back, a strip of queries meets one range of strips of
-// keys, and a strip of keys is met by one range of strips of queries. Strips that lie beside each
-// other and meet the same range make a run: one matrix multiply.
+// Tiles begin where a sample begins and count positions from there, so no tile belongs to two
+// samples of a row, and a sample is computed alike wherever it lies. Positions are cut into strips
+// of 16. A strip of queries meets a strip of keys if one of its queries sees one of its keys, and
+// only then are the two multiplied. Queries see one range of keys, whose begin never moves back: so
+// a strip of queries meets one range of strips of keys, and a strip of keys is met by one range of
+// strips of queries. Strips that lie beside each other and have the same range make a run, which is
+// one matrix multiply.
 //
 // Example: a tile of 64 queries on the diagonal meets the 64 keys of the same positions in 10 of 16
 // pairs of strips: strips of queries 0 to 3 meet the strips of keys 0, 0 .. 1, 0 .. 2 and 0 .. 3.
@@ -23,53 +25,70 @@ inline constexpr int64_t kStrip = kLaneGroup;
 inline constexpr int64_t kStripsOfQueryTile = kQueryTile / kStrip;
 static_assert(kQueryTile % kStrip == 0);
 
-// A tile in strips; the last strip of a sequence may be shorter.
+// Part of a sample, as positions in it; `origin` is the sample's first token in its row.
+struct SampleTile {
+  int64_t origin = 0;
+  Positions positions;
+};
+
+// Whether a tile of `size` begins at token t of a row. `row` points to the records of the row.
+inline bool TileBeginsAt(const TokenRecord* row, int64_t t, int64_t size) {
+  return row[t].position % size == 0;
+}
+
+// The tile that begins at token t; shorter than `size` where its sample ends.
+inline SampleTile TileFrom(const TokenRecord* row, int64_t sequence, int64_t t, int64_t size) {
+  const int64_t begin = row[t].position;
+  const int64_t most = std::min(size, sequence - t);
+  int64_t count = 1;
+  while (count < most && row[t + count].position == begin + count) ++count;
+  return {.origin = t - begin, .positions = {.begin = begin, .end = begin + count}};
+}
+
+// The strips that positions lie in.
 inline Positions StripsOf(const Positions& positions) {
   return {.begin = positions.begin / kStrip, .end = TileCount(positions.end, kStrip)};
 }
-// The positions of strips of a sequence.
-inline Positions PositionsOf(const Positions& strips, int64_t sequence) {
-  return {.begin = strips.begin * kStrip, .end = std::min(strips.end * kStrip, sequence)};
+// The positions of strips, but none from `end` on.
+inline Positions PositionsOf(const Positions& strips, int64_t end) {
+  return {.begin = strips.begin * kStrip, .end = std::min(strips.end * kStrip, end)};
 }
 
-// A tile of queries, and the keys that they see.
+// The strips of a tile of queries, and the keys they meet. Everything counts from the begin of the
+// sample.
 class QueryStrips {
  public:
-  // `row` points to the records of the row.
-  QueryStrips(const AttentionShape& shape, const TokenRecord* row, const Positions& queries)
-      : strips_(StripsOf(queries)) {
-    for (int64_t strip = strips_.begin; strip < strips_.end; ++strip) {
-      const int64_t last = std::min((strip + 1) * kStrip, shape.sequence) - 1;
-      first_[strip - strips_.begin] =
-          VisibleKeys(shape, row, strip * kStrip).begin / kStrip;
-      // The first strip of keys that all queries of the strip see, if they do not lie behind it.
-      first_whole_[strip - strips_.begin] =
-          TileCount(VisibleKeys(shape, row, last).begin, kStrip);
-    }
-  }
+  QueryStrips(const Positions& queries, int64_t window)
+      : queries_(queries), strips_(StripsOf(queries)), window_(window) {}
 
+  const Positions& queries() const { return queries_; }
   const Positions& strips() const { return strips_; }
+  // The keys that a query sees.
+  Positions SeenBy(int64_t query) const {
+    return {.begin = window_ > 0 ? std::max<int64_t>(0, query - window_ + 1) : 0, .end = query + 1};
+  }
   // The strips of keys that a strip of queries meets.
   Positions MetBy(int64_t strip) const {
-    return {.begin = first_[strip - strips_.begin], .end = strip + 1};
+    return {.begin = SeenBy(strip * kStrip).begin / kStrip, .end = strip + 1};
   }
   // The strips of keys that the tile meets.
-  Positions MetByAll() const { return {.begin = first_[0], .end = strips_.end}; }
+  Positions MetByAll() const { return {.begin = MetBy(strips_.begin).begin, .end = strips_.end}; }
   // The strips of queries of the tile that meet a strip of keys.
   Positions Meeting(int64_t key_strip) const {
     int64_t end = strips_.begin;
-    while (end < strips_.end && first_[end - strips_.begin] <= key_strip) ++end;
+    while (end < strips_.end && MetBy(end).begin <= key_strip) ++end;
     return {.begin = std::max(key_strip, strips_.begin), .end = end};
   }
   // Whether every query of a strip sees every key of a strip that it meets.
   bool SeesWhole(int64_t strip, int64_t key_strip) const {
-    return first_whole_[strip - strips_.begin] <= key_strip && key_strip < strip;
+    const int64_t last = std::min((strip + 1) * kStrip, queries_.end) - 1;
+    return key_strip < strip && SeenBy(last).begin <= key_strip * kStrip;
   }
 
  private:
+  Positions queries_;
   Positions strips_;
-  int64_t first_[kStripsOfQueryTile];
-  int64_t first_whole_[kStripsOfQueryTile];
+  int64_t window_;
 };
 
 // Calls body(strips, met) for every run: `strips` of `range` that lie beside each other and for
