@@ -247,11 +247,11 @@ void VisitKeyTile(const KeyTile& tile, const TokenRecord* row, const Turn& turn)
   for (int64_t i = 0; i < group; ++i) {
     const int64_t head = tile.kv_head * group + i;
     // The tile of queries with the first key begins at or before it.
-    int64_t position = tile.keys().begin / kQueryTile * kQueryTile;
+    int64_t position = tile.keys().begin / kBackwardQueryTile * kBackwardQueryTile;
     for (int64_t t = tile.place.origin + position;
          t < shape.sequence && row[t].position == position;
-         t += kQueryTile, position += kQueryTile) {
-      const QueryStrips strips(TileFrom(row, shape.sequence, t, kQueryTile).positions,
+         t += kBackwardQueryTile, position += kBackwardQueryTile) {
+      const QueryStrips strips(TileFrom(row, shape.sequence, t, kBackwardQueryTile).positions,
                                shape.window);
       // The first key that is seen never moves back.
       if (strips.MetByAll().begin * kStrip >= tile.keys().end) break;

@@ -14,8 +14,9 @@ constexpr int64_t Padded(int64_t size) { return TileCount(size, kStrip) * kStrip
 
 // Fewer keys where heads are wide: at most as many as lie in about 128 KiB.
 constexpr int64_t BackwardKeyTile(int64_t head_dim) {
-  return std::clamp<int64_t>((int64_t{1} << 15) / Padded(head_dim) / kQueryTile * kQueryTile,
-                             kQueryTile, kLargestBackwardKeyTile);
+  return std::clamp<int64_t>(
+      (int64_t{1} << 15) / Padded(head_dim) / kBackwardQueryTile * kBackwardQueryTile,
+      kBackwardQueryTile, kLargestBackwardKeyTile);
 }
 
 // What attention backward on the host needs in scratch memory for one tile of keys. Rows are padded
@@ -30,11 +31,11 @@ struct BackwardScratch {
   float* k_gradient;     // [keys, width]
   float* v_gradient;     // [keys, width]
   // Of a tile of queries:
-  float* q_rows;           // [kQueryTile, width], times the scale of the scores
-  float* output_gradient;  // [kQueryTile, width]
-  float* q_gradient;       // [kQueryTile, width]
-  float* scores;           // [kQueryTile, keys], then probabilities
-  float* score_gradients;  // [kQueryTile, keys]
+  float* q_rows;           // [kBackwardQueryTile, width], times the scale of the scores
+  float* output_gradient;  // [kBackwardQueryTile, width]
+  float* q_gradient;       // [kBackwardQueryTile, width]
+  float* scores;           // [kBackwardQueryTile, keys], then probabilities
+  float* score_gradients;  // [kBackwardQueryTile, keys]
 
   BackwardScratch(float* scratch, int64_t head_dim, int64_t key_tile)
       : width(Padded(head_dim)),
@@ -46,15 +47,15 @@ struct BackwardScratch {
         k_gradient(k_rows + key_tile * row_stride),
         v_gradient(k_gradient + key_tile * row_stride),
         q_rows(v_gradient + key_tile * row_stride),
-        output_gradient(q_rows + kQueryTile * row_stride),
-        q_gradient(output_gradient + kQueryTile * row_stride),
-        scores(q_gradient + kQueryTile * row_stride),
-        score_gradients(scores + kQueryTile * score_stride) {}
+        output_gradient(q_rows + kBackwardQueryTile * row_stride),
+        q_gradient(output_gradient + kBackwardQueryTile * row_stride),
+        scores(q_gradient + kBackwardQueryTile * row_stride),
+        score_gradients(scores + kBackwardQueryTile * score_stride) {}
 
   // How many floats that are in all.
   static constexpr int64_t Floats(int64_t head_dim, int64_t key_tile) {
-    return (3 * key_tile + 3 * kQueryTile) * TileStride(Padded(head_dim)) +
-           (2 * head_dim + 2 * kQueryTile) * TileStride(key_tile);
+    return (3 * key_tile + 3 * kBackwardQueryTile) * TileStride(Padded(head_dim)) +
+           (2 * head_dim + 2 * kBackwardQueryTile) * TileStride(key_tile);
   }
 };
 

@@ -22,8 +22,6 @@ namespace horizon {
 // Example: a tile of 64 queries on the diagonal meets the 64 keys of the same positions in 10 of 16
 // pairs of strips: strips of queries 0 to 3 meet the strips of keys 0, 0 .. 1, 0 .. 2 and 0 .. 3.
 inline constexpr int64_t kStrip = kLaneGroup;
-inline constexpr int64_t kStripsOfQueryTile = kQueryTile / kStrip;
-static_assert(kQueryTile % kStrip == 0);
 
 // Part of a sample, as positions in it; `origin` is the sample's first token in its row.
 struct SampleTile {

@@ -13,10 +13,16 @@ HWY_BEFORE_NAMESPACE();
 namespace horizon {
 namespace HWY_NAMESPACE {
 
-// A block of C is kept in registers while k runs: kBlockRows x kBlockVectors vectors, beside a row
-// of B and one value of A. x86 has 32 vector registers with AVX-512 and 16 without.
-inline constexpr int kBlockRows = 6;
-inline constexpr int kBlockVectors = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL ? 4 : 2;
+// A block of C is kept in vector registers while k runs, beside a row of B and one value of A. x86
+// has 16 registers without AVX-512, other processors 32. A block of fewer vectors has more rows, so
+// that there are always enough sums that do not wait for each other.
+#if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3
+inline constexpr int kBlockVectors = 2;
+constexpr int BlockRows(int vectors) { return 6; }
+#else
+inline constexpr int kBlockVectors = 4;
+constexpr int BlockRows(int vectors) { return vectors == 4 ? 6 : vectors == 3 ? 8 : 12; }
+#endif
 static_assert(kLaneGroup % kF32Lanes == 0);
 
 template <int kRows, int kVectors, Transposed kTransposed>
@@ -49,12 +55,13 @@ HWY_INLINE void MultiplyBlock(const TileGemm& gemm, int64_t row, int64_t column)
   }
 }
 
-// All rows of some columns. The last rows are fewer than kBlockRows.
+// All rows of some columns. The last rows are fewer than those of a block.
 template <int kVectors, Transposed kTransposed>
 void MultiplyColumns(const TileGemm& gemm, int64_t column) {
+  constexpr int kRows = BlockRows(kVectors);
   int64_t row = 0;
-  for (; row + kBlockRows <= gemm.m; row += kBlockRows) {
-    MultiplyBlock<kBlockRows, kVectors, kTransposed>(gemm, row, column);
+  for (; row + kRows <= gemm.m; row += kRows) {
+    MultiplyBlock<kRows, kVectors, kTransposed>(gemm, row, column);
   }
   const auto rest = [&]<int... kRest>(std::integer_sequence<int, kRest...>) HWY_ATTR {
     const int64_t rows = gemm.m - row;
@@ -62,7 +69,7 @@ void MultiplyColumns(const TileGemm& gemm, int64_t column) {
                         : void()),
      ...);
   };
-  rest(std::make_integer_sequence<int, kBlockRows - 1>());
+  rest(std::make_integer_sequence<int, kRows - 1>());
 }
 
 template <Transposed kTransposed>
