@@ -9,9 +9,6 @@
 
 namespace horizon {
 
-// A width in whole strips.
-constexpr int64_t Padded(int64_t size) { return TileCount(size, kStrip) * kStrip; }
-
 // Fewer keys where heads are wide: at most as many as lie in about 128 KiB.
 constexpr int64_t BackwardKeyTile(int64_t head_dim) {
   return std::clamp<int64_t>(

@@ -48,7 +48,7 @@ struct ForwardScratch {
   float* v;       // [kKeyTile, head_dim]
 
   ForwardScratch(float* scratch, int64_t head_dim)
-      : key_stride(ForwardKeyStride(head_dim)),
+      : key_stride(TileStride(Padded(head_dim))),
         q(scratch),
         output(q + head_dim * kLaneStride),
         scores(output + head_dim * kLaneStride),
@@ -295,9 +295,8 @@ namespace {
 HWY_EXPORT(ForwardStretch);
 
 constexpr int64_t kScratchFloats = (2 * kMaxHeadDim + kForwardKeyTile) * kForwardLaneStride +
-                                   2 * kForwardKeyTile * ForwardKeyStride(kMaxHeadDim);
+                                   2 * kForwardKeyTile * TileStride(Padded(kMaxHeadDim));
 static_assert(kScratchFloats * sizeof(float) <= kWorkerScratchBytes);
-static_assert(kForwardQueryTile % kStrip == 0 && kForwardKeyTile % kStrip == 0);
 
 }  // namespace
 

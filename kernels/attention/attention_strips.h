@@ -23,6 +23,24 @@ namespace horizon {
 // pairs of strips: strips of queries 0 to 3 meet the strips of keys 0, 0 .. 1, 0 .. 2 and 0 .. 3.
 inline constexpr int64_t kStrip = kLaneGroup;
 
+// The tiles of the host kernels. A worker keeps the scores of a pair of tiles, and what it reads
+// and adds up of both, in the cache of its core. Backward has fewer keys where heads are wide
+// (BackwardKeyTile).
+inline constexpr int64_t kForwardQueryTile = 128;
+inline constexpr int64_t kForwardKeyTile = 256;
+inline constexpr int64_t kBackwardQueryTile = 64;
+inline constexpr int64_t kLargestBackwardKeyTile = 256;
+static_assert(kForwardQueryTile % kStrip == 0 && kForwardKeyTile % kStrip == 0);
+static_assert(kBackwardQueryTile % kStrip == 0 &&
+              kLargestBackwardKeyTile % kBackwardQueryTile == 0);
+
+// A width in whole strips.
+constexpr int64_t Padded(int64_t size) { return TileCount(size, kStrip) * kStrip; }
+// Elements from one row of a tile in scratch memory to the next, for `columns`, a multiple of 16:
+// not a power of two, so that the rows do not compete for the same cache sets.
+constexpr int64_t TileStride(int64_t columns) { return columns + 16; }
+inline constexpr int64_t kForwardLaneStride = TileStride(kForwardQueryTile);
+
 // Part of a sample, as positions in it; `origin` is the sample's first token in its row.
 struct SampleTile {
   int64_t origin = 0;

@@ -9,20 +9,7 @@
 
 namespace horizon {
 
-// The tiles of attention and the offsets of its arrays. The constants are the tiles of the host
-// kernels: queries, and keys in forward and backward. A worker keeps the scores of a pair of tiles,
-// and what it reads and sums of both, in the cache of its core.
-inline constexpr int64_t kForwardQueryTile = 128;
-inline constexpr int64_t kForwardKeyTile = 256;
-inline constexpr int64_t kBackwardQueryTile = 64;
-inline constexpr int64_t kLargestBackwardKeyTile = 256;
-// Elements from one row of a tile in scratch memory to the next, for `columns`, a multiple of 16:
-// not a power of two, so that the rows do not compete for the same cache sets.
-constexpr int64_t TileStride(int64_t columns) { return columns + 16; }
-inline constexpr int64_t kForwardLaneStride = TileStride(kForwardQueryTile);
-constexpr int64_t ForwardKeyStride(int64_t head_dim) {
-  return TileStride((head_dim + 15) / 16 * 16);
-}
+// Ranges of positions, tiles of them, and the offsets of the arrays of attention.
 
 // A range of positions, begin .. end - 1, of one sequence.
 struct Positions {
