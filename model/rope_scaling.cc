@@ -1,11 +1,12 @@
 #include "model/rope_scaling.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <system_error>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "common/documents/json_members.h"
 #include "common/status_macros.h"
@@ -82,8 +83,10 @@ absl::StatusOr<std::string> SetScaling(std::string_view config, const ModelSpec&
 
 absl::StatusOr<RopeScaling> ParseRopeScaling(std::string_view text) {
   RopeScaling scaling;
-  const bool yarn = text.starts_with(kYarn);
-  if (!yarn || !absl::SimpleAtod(text.substr(kYarn.size()), &scaling.factor)) {
+  const std::string_view number = text.substr(text.starts_with(kYarn) ? kYarn.size() : text.size());
+  const char* const end = number.data() + number.size();
+  const std::from_chars_result read = std::from_chars(number.data(), end, scaling.factor);
+  if (number.empty() || read.ec != std::errc() || read.ptr != end) {
     return absl::InvalidArgumentError(
         StrCat("--rope-scaling needs yarn:FACTOR, for example yarn:4; found ", Quoted(text)));
   }

@@ -9,14 +9,7 @@
 
 namespace horizon {
 
-// The tiles of attention and the offsets of its arrays. kQueryTile and kKeyTile are the tiles of
-// the host kernels. A tile has few queries, because half of a tile on the diagonal is thrown away,
-// and more keys, because the sums of a query run over keys.
-inline constexpr int64_t kQueryTile = 64;
-inline constexpr int64_t kKeyTile = 256;
-// Elements from one row of scores to the next. Not a power of two, so that the rows do not
-// compete for the same cache sets.
-inline constexpr int64_t kScoreStride = kKeyTile + 16;
+// Ranges of positions, tiles of them, and the offsets of the arrays of attention.
 
 // A range of positions, begin .. end - 1, of one sequence.
 struct Positions {
@@ -26,7 +19,7 @@ struct Positions {
   int64_t size() const { return end - begin; }
 };
 
-inline int64_t TileCount(int64_t sequence, int64_t tile) { return (sequence + tile - 1) / tile; }
+constexpr int64_t TileCount(int64_t sequence, int64_t tile) { return (sequence + tile - 1) / tile; }
 
 // Tile number `index`; the last one may be shorter.
 inline Positions TileAt(int64_t sequence, int64_t tile, int64_t index) {

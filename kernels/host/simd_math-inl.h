@@ -150,6 +150,31 @@ HWY_INLINE F32Vec Exp(F32Vec x) {
   return hn::IfThenElse(hn::IsNaN(x), x, hn::Exp(f32, bounded));
 }
 
+// e^x of x <= 88 within 2 ulp, for sums of exponentials: 0 below -87.3, where e^x is subnormal, and
+// 1 at 0. NaN stays NaN. Exp takes about twice as many instructions.
+HWY_INLINE F32Vec FastExp(F32Vec x) {
+  const F32 f32;
+  const I32 i32;
+  // x = n log(2) + r with |r| <= log(2) / 2. Adding 1.5 x 2^23 rounds to an integer and leaves it
+  // in the lower bits of the sum.
+  const F32Vec magic = hn::Set(f32, 12582912.0f);
+  const F32Vec shifted = hn::MulAdd(x, hn::Set(f32, 1.44269504f), magic);
+  const F32Vec n = hn::Sub(shifted, magic);
+  // log(2) in two parts, the first of which has so few bits that n times it is exact.
+  const F32Vec high = hn::NegMulAdd(n, hn::Set(f32, 0.693359375f), x);
+  const F32Vec r = hn::NegMulAdd(n, hn::Set(f32, -2.12194440e-4f), high);
+  // (e^r - 1 - r) / r^2, from expf of the Cephes library (Moshier 1989).
+  F32Vec p = hn::Set(f32, 1.9875691500e-4f);
+  for (const float coefficient :
+       {1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f}) {
+    p = hn::MulAdd(p, r, hn::Set(f32, coefficient));
+  }
+  p = hn::Add(hn::MulAdd(p, hn::Mul(r, r), r), hn::Set(f32, 1.0f));
+  const I32Vec exponent = hn::ShiftLeft<23>(hn::BitCast(i32, shifted));
+  const F32Vec power = hn::BitCast(f32, hn::Add(exponent, hn::Set(i32, 127 << 23)));
+  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(f32, -87.3f)), hn::Mul(p, power));
+}
+
 // 1 / (1 + e^-x): no overflow on either side.
 HWY_INLINE F32Vec Sigmoid(F32Vec x) {
   const F32Vec one = hn::Set(F32(), 1.0f);

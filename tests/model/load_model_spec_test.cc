@@ -57,6 +57,65 @@ TEST_F(LoadModelSpecTest, TakesAFolderOrAFile) {
   EXPECT_EQ(LoadModelSpec(*io_, root_ + "/other.json")->spec.name, "other");
 }
 
+constexpr std::string_view kPlainRope = R"({"model_type": "llama", "num_hidden_layers": 3,
+ "max_position_embeddings": 1000, "rope_theta": 500000.0, "rope_scaling": null})";
+
+TEST_F(LoadModelSpecTest, RopeScalingStretchesThePositions) {
+  const std::string wrapped = StrCat(
+      R"({"model_type": "mistral3", "vision_config": {}, "text_config": )",
+      R"({"model_type": "mistral", "num_hidden_layers": 3, "max_position_embeddings": 1000,)",
+      R"( "rope_theta": 500000.0, "sliding_window": null}})");
+  for (const std::string& config :
+       {std::string(kPlainRope),
+        std::string(R"({"model_type": "llama", "num_hidden_layers": 3, "rope_theta": 500000.0,
+                        "max_position_embeddings": 1000})"),
+        std::string(R"({"model_type": "llama", "num_hidden_layers": 3,
+                        "rope_parameters": {"rope_type": "default", "rope_theta": 500000.0},
+                        "max_position_embeddings": 1000})"),
+        wrapped}) {
+    const std::string folder = Folder(StrCat("m", config.size()), config);
+    const absl::StatusOr<ModelConfig> plain = LoadModelSpec(*io_, folder);
+    ASSERT_TRUE(plain.ok()) << plain.status();
+    const absl::StatusOr<LoadedModel> scaled = LoadModel(*io_, folder, "yarn:2.5");
+    ASSERT_TRUE(scaled.ok()) << scaled.status();
+    ModelSpec wanted = plain->spec;
+    wanted.max_positions = 2500;
+    wanted.ropes[0].kind = RopeKind::kYarn;
+    wanted.ropes[0].factor = 2.5;
+    wanted.ropes[0].original_max_positions = 1000;
+    EXPECT_EQ(scaled->config.spec, wanted) << scaled->config_text;
+    // What is written for the run says the same by itself.
+    const std::string again = Folder(StrCat("again", config.size()), scaled->config_text);
+    const absl::StatusOr<ModelConfig> read = LoadModelSpec(*io_, again);
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(read->spec.ropes, wanted.ropes);
+    EXPECT_EQ(read->spec.max_positions, 2500);
+  }
+  EXPECT_EQ(LoadModel(*io_, Folder("text", kPlainRope), "yarn:4")->config_text,
+            R"({"model_type": "llama", "num_hidden_layers": 3,
+ "max_position_embeddings": 4000, "rope_theta": 500000.0, "rope_scaling": {"rope_type": "yarn", "factor": 4, "original_max_position_embeddings": 1000}})")
+      << "all other bytes stay";
+}
+
+TEST_F(LoadModelSpecTest, RopeScalingThatIsNotPossibleIsRefused) {
+  const std::string folder = Folder("plain", kPlainRope);
+  const auto refusal = [&](const std::string& model, const std::string& scaling) {
+    const absl::StatusOr<ModelConfig> config = LoadModelSpec(*io_, model, scaling);
+    EXPECT_EQ(config.status().code(), absl::StatusCode::kInvalidArgument) << config.status();
+    return std::string(config.status().message());
+  };
+  for (const std::string word : {"", "yarn", "yarn:", "yarn:x", "linear:4", "4"}) {
+    EXPECT_THAT(refusal(folder, word), HasSubstr("needs yarn:FACTOR, for example yarn:4"));
+  }
+  for (const std::string word : {"yarn:1", "yarn:0.5", "yarn:-4", "yarn:nan", "yarn:inf"}) {
+    EXPECT_THAT(refusal(folder, word), HasSubstr("the factor must be above 1"));
+  }
+  const std::string scaled = Folder("scaled", R"({"model_type": "llama", "num_hidden_layers": 3,
+      "rope_scaling": {"rope_type": "linear", "factor": 2.0}})");
+  EXPECT_THAT(refusal(scaled, "yarn:4"), HasSubstr("scales its rotary positions already (linear)"));
+  EXPECT_THAT(refusal("gemma3-1b", "yarn:4"), HasSubstr("several rotary embeddings"));
+}
+
 TEST_F(LoadModelSpecTest, ACatalogNameGoesBeforeAFolder) {
   const absl::StatusOr<ModelConfig> known = LoadModelSpec(*io_, "QWEN2.5-7B");
   ASSERT_TRUE(known.ok()) << known.status();

@@ -89,11 +89,63 @@ TEST(StageMemory, CountsThatDoNotFitAreSaidToOverflow) {
   spec.intermediate = (int64_t{1} << 31) - 1;
   const TokenBatch many = {.batch = int64_t{1} << 20, .sequence = int64_t{1} << 20};
   EXPECT_FALSE(KeptActivationBytes(spec, kFeedForward, many, 4_B).ok());
-  EXPECT_FALSE(WorkspaceBytes(spec, kFeedForward, many, 4_B, PassesOver::kTraining).ok());
+  // All tokens at once; a piece of them fits.
+  const StageOptions whole{.piece_tokens = kAllTokens};
+  EXPECT_FALSE(WorkspaceBytes(spec, kFeedForward, many, 4_B, PassesOver::kTraining, whole).ok());
+  EXPECT_TRUE(WorkspaceBytes(spec, kFeedForward, many, 4_B, PassesOver::kTraining).ok());
+  spec.hidden = (int64_t{1} << 31) - 1;
+  EXPECT_FALSE(WorkspaceBytes(spec, kAttention, many, 4_B, PassesOver::kTraining).ok());
 }
 
 LiveRange UseOf(const ArrayDescription& array, ScratchPass pass) {
   return pass == ScratchPass::kBackward ? array.backward : array.forward;
+}
+
+// Beyond a piece, a feed-forward stage needs for a token what it keeps of the hidden state, and no
+// array as wide as its intermediate.
+TEST(StageMemory, OfAFeedForwardStageDoesNotGrowWithTokensTimesIntermediate) {
+  for (const char* family : {"llama", "olmo2", "gemma3_text", "granite"}) {
+    ModelSpec spec = TinySpec(family);
+    const auto grows_by = [&](auto&& bytes, int64_t intermediate) {
+      spec.intermediate = intermediate;
+      const TokenBatch few{.batch = 1, .sequence = 2 * kPieceTokens};
+      const TokenBatch many{.batch = 1, .sequence = 3 * kPieceTokens};
+      return bytes(many).value() - bytes(few).value();
+    };
+    const StageOptions options{.keep_feed_forward = false};
+    const auto kept = [&](TokenBatch tokens) {
+      return KeptActivationBytes(spec, kFeedForward, tokens, 2_B, options);
+    };
+    const auto workspace = [&](TokenBatch tokens) {
+      return WorkspaceBytes(spec, kFeedForward, tokens, 2_B, PassesOver::kTraining, options);
+    };
+    const uint64_t norm = spec.norm_before() ? 4 : 0;  // the inverse rms
+    EXPECT_EQ(grows_by(kept, 96), kPieceTokens * (2u * spec.hidden + norm)) << family;
+    EXPECT_EQ(grows_by(kept, 960), kPieceTokens * (2u * spec.hidden + norm)) << family;
+    EXPECT_EQ(grows_by(workspace, 96), 0u) << family;
+    EXPECT_EQ(grows_by(workspace, 960), 0u) << family;
+    // Attention's workspace has no intermediate, and the sum of one matrix more than with one
+    // piece.
+    const auto attention = [&](TokenBatch tokens) {
+      return WorkspaceBytes(spec, kAttention, tokens, 2_B, PassesOver::kTraining, options);
+    };
+    EXPECT_EQ(grows_by(attention, 96), grows_by(attention, 960)) << family;
+  }
+}
+
+// 512K tokens of the widest model we know of pass 2^31 elements and 2^32 bytes; nothing wraps.
+TEST(StageMemory, OfLongSequencesDoesNotWrap) {
+  ModelSpec spec = TinySpec("llama");
+  spec.hidden = 16384;
+  spec.intermediate = 53248;
+  constexpr uint64_t kTokens512K = 524288;
+  const TokenBatch tokens{.batch = 1, .sequence = kTokens512K};
+  EXPECT_EQ(KeptActivationBytes(spec, kFeedForward, tokens, 2_B).value(),
+            kTokens512K * (2 * 16384 + 4 + 2 * 2 * 53248));
+  const ArrayLayout kept =
+      ArrayLayout::Kept(ArraysOf(spec, kFeedForward), CheckedU64(kTokens512K), 2_B);
+  EXPECT_EQ(kept.At(ArrayRole::kUp).offset, kTokens512K * 2 * (16384 + 53248));
+  EXPECT_EQ(kept.At(ArrayRole::kUp).token_stride, 53248);
 }
 
 RC_GTEST_PROP(ArrayLayout, NoTwoArraysInUseAtOnceShareMemory, ()) {
@@ -103,19 +155,29 @@ RC_GTEST_PROP(ArrayLayout, NoTwoArraysInUseAtOnceShareMemory, ()) {
   for (const StageKind kind : {StageKind::kAttention, StageKind::kFeedForward, StageKind::kExperts,
                                StageKind::kFinalNorm, StageKind::kHead}) {
     if (kind == StageKind::kExperts && spec.experts.experts == 0) continue;
-    const ArrayDescriptions arrays = ArraysOf(spec, kind);
+    const StageOptions options{.piece_tokens = *rc::gen::inRange<int64_t>(1, 60),
+                               .keep_feed_forward = *rc::gen::arbitrary<bool>()};
+    const auto piece = static_cast<uint64_t>(options.piece_tokens);
+    const ArrayDescriptions arrays = ArraysOf(spec, kind, options);
     const ArrayLayout kept = ArrayLayout::Kept(arrays, tokens, value_bytes);
     for (const ScratchPass pass :
          {ScratchPass::kForward, ScratchPass::kKeepingForward, ScratchPass::kBackward}) {
-      const ArrayLayout layout = ArrayLayout::Scratch(arrays, pass, tokens, value_bytes);
+      const ArrayLayout layout =
+          ArrayLayout::Scratch(arrays, pass, tokens, value_bytes, options.piece_tokens);
       for (const ArrayDescription& a : arrays) {
         const ArrayLayout::Place& place = layout.At(a.role);
         // Every array that a pass uses has a place, and in one of the two only.
         const bool in_kept = a.kept && pass != ScratchPass::kForward;
-        RC_ASSERT(place.laid_out == (!in_kept && !UseOf(a, pass).empty()));
+        const bool is_sum = a.rows == ArrayRows::kOne;
+        RC_ASSERT(place.laid_out ==
+                  (!in_kept && !UseOf(a, pass).empty() && (!is_sum || tokens > piece)));
         RC_ASSERT(kept.At(a.role).laid_out == a.kept);
         if (!place.laid_out) continue;
-        RC_ASSERT(place.bytes == tokens * static_cast<uint64_t>(a.width) *
+        const uint64_t rows = is_sum                        ? 1
+                              : a.rows == ArrayRows::kPiece ? std::min(tokens, piece)
+                                                            : tokens;
+        RC_ASSERT(place.token_stride == (a.rows == ArrayRows::kTokens ? a.width : 0));
+        RC_ASSERT(place.bytes == rows * static_cast<uint64_t>(a.width) *
                                      (a.type == ArrayType::kActivation ? value_bytes : 4_B));
         RC_ASSERT(place.offset + place.bytes.value() <= layout.bytes().value());
         for (const ArrayDescription& b : arrays) {

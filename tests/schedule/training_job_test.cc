@@ -230,7 +230,8 @@ TEST(ValidateJob, RefusesWhatDoesNotGoTogether) {
   ModelSpec brief = spec;
   brief.max_positions = 1023;
   EXPECT_EQ(ValidateJob(brief, good).message(),
-            "sequence 1024 is longer than the 1023 positions of tiny; use a shorter sequence");
+            "sequence 1024 is longer than the 1023 positions of tiny; use a shorter sequence, or "
+            "stretch the positions with --rope-scaling yarn:2");
   ASSERT_TRUE(ValidateJob(spec, good).ok()) << ValidateJob(spec, good);
   const Refusal refusals[] = {
       {"sequence", [](TrainingJob& job) { job.sequence = (1 << 24) + 1; },

@@ -31,6 +31,11 @@ void ExpHere(const float* x, int64_t count, float* y) {
     StorePart(F32(), Exp(LoadPart(F32(), x + i, n)), y + i, n);
   });
 }
+void FastExpHere(const float* x, int64_t count, float* y) {
+  ForEachVector(count, [&](int64_t i, int64_t n) HORIZON_VECTOR_BODY {
+    StorePart(F32(), FastExp(LoadPart(F32(), x + i, n)), y + i, n);
+  });
+}
 void SigmoidHere(const float* x, int64_t count, float* y) {
   ForEachVector(count, [&](int64_t i, int64_t n) HORIZON_VECTOR_BODY {
     StorePart(F32(), Sigmoid(LoadPart(F32(), x + i, n)), y + i, n);
@@ -54,6 +59,7 @@ HWY_EXPORT(DotHere);
 HWY_EXPORT(MaxHere);
 HWY_EXPORT(ExpShiftedHere);
 HWY_EXPORT(ExpHere);
+HWY_EXPORT(FastExpHere);
 HWY_EXPORT(SigmoidHere);
 HWY_EXPORT(StoreHere);
 
@@ -136,6 +142,41 @@ TEST(SimdMath, ExpAtTheEndsOfItsRange) {
     EXPECT_EQ(y[7], 0.0f) << target;
     EXPECT_NEAR(y[8], std::exp(-95.0), 0x1p-149) << target;  // a denormal number
     EXPECT_TRUE(std::isnan(y[9])) << target;
+  });
+}
+
+// 1.2 units were the most on any target in November 2026.
+TEST(SimdMath, FastExpIsWithinTwoUnits) {
+  std::vector<float> x;
+  for (float value = -87.29f; value < 88.0f; value += 0.00037f) x.push_back(value);
+  // Small values too, among them those just above 0 that rounding leaves in attention.
+  for (float value = 1.0f; value > 1e-30f; value *= 0.97f) {
+    x.push_back(value);
+    x.push_back(-value);
+  }
+  std::vector<float> y(x.size());
+  ForEachTarget([&](const char* target) {
+    HWY_DYNAMIC_DISPATCH(FastExpHere)(x.data(), static_cast<int64_t>(x.size()), y.data());
+    for (size_t i = 0; i < x.size(); ++i) {
+      const double exact = std::exp(double{x[i]});
+      const double unit = std::ldexp(1.0, std::ilogb(exact) - 23);
+      ASSERT_NEAR(y[i], exact, 2 * unit) << target << " of " << x[i];
+    }
+  });
+}
+
+TEST(SimdMath, FastExpAtTheEndsOfItsRange) {
+  const std::vector<float> x = {0.0f,       -0.0f,
+                                -87.4f,     -200.0f,
+                                -1e30f,     std::numeric_limits<float>::lowest(),
+                                -kInfinity, std::numeric_limits<float>::quiet_NaN()};
+  std::vector<float> y(x.size());
+  ForEachTarget([&](const char* target) {
+    HWY_DYNAMIC_DISPATCH(FastExpHere)(x.data(), static_cast<int64_t>(x.size()), y.data());
+    EXPECT_EQ(y[0], 1.0f) << target;
+    EXPECT_EQ(y[1], 1.0f) << target;
+    for (size_t i = 2; i < 7; ++i) EXPECT_EQ(y[i], 0.0f) << target << " of " << x[i];
+    EXPECT_TRUE(std::isnan(y[7])) << target;
   });
 }
 

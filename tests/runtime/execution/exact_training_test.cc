@@ -241,6 +241,35 @@ TEST(ExactTraining, PiecesGiveOtherBitsAndTheSameLoss) {
   }
 }
 
+// The product's pieces: 20,000 tokens are two of 8,192 and one of 3,616.
+TEST(ExactTraining, TwentyThousandTokensInOneMicroBatch) {
+  ModelSpec spec = SmallModel();
+  spec.hidden = 64;
+  spec.intermediate = 128;
+  spec.head_dim = 16;
+  spec.vocab = 512;
+  spec.max_positions = 1000;
+  spec.layers.resize(2);
+  TrainingJob job = SmallJob();
+  job.sequence = 1000;
+  job.micro_batch = 20;
+  job.compute_type = NumberType::kBf16;
+  job.gradient_type = NumberType::kBf16;
+  const TrainingCaseOutcome resident = TrainSmall(spec, job, ResidentPlan(), 1);
+  for (const bool keeps : {true, false}) {
+    StreamPlan plan;
+    plan.keep_feed_forward = keeps;
+    plan.anchor_home = AnchorHome::kHost;
+    plan.compute_threads = 2;
+    ExpectEqualRuns(TrainSmall(spec, job, plan, 1), resident);
+  }
+  job.piece_tokens = kAllTokens;
+  const TrainingCaseOutcome whole = TrainSmall(spec, job, StreamPlan{}, 1);
+  EXPECT_NE(whole.digest, resident.digest);
+  EXPECT_LT(RelativeError(whole.steps[0].loss, resident.steps[0].loss), 1e-5);
+  EXPECT_LT(RelativeError(whole.steps[0].gradient_norm, resident.steps[0].gradient_norm), 1e-4);
+}
+
 TEST(ExactTraining, AlsoWithTheOptimizerInBackward) {
   TrainingJob job = SmallJob();
   job.optimizer_place = OptimizerPlace::kInBackward;
