@@ -140,7 +140,7 @@ TEST(Experiments, AMeasuredAnswerIsJsonToo) {
 TEST(Experiments, AccuracyStandsAlone) {
   ExpectError("\"$horizon\" experiments accuracy ablation", 2, "name it alone");
   ExpectError("\"$horizon\" experiments accuracy --measured", 2, "name it alone");
-  ExpectError("\"$horizon\" experiments long_context --measured", 2, "that is measured");
+  ExpectError("\"$horizon\" experiments throughput_gh200 --measured", 2, "that is measured");
   ExpectError("\"$horizon\" experiments ablation --measured --machine gh200", 2, "has a GPU");
   ExpectError("\"$horizon\" experiments ablation --machine cpu-desktop", 2, "--measured");
   ExpectError("\"$horizon\" experiments --quick", 2, "experiments accuracy");

@@ -308,7 +308,8 @@ TEST(PlanJobOptions, SampleLengthReplacesTheLengthsOfTheJobFile) {
   OptionList list;
   options.AddTo(list);
   for (const char* bad : {"--sample-length=0", "--sample-length=-4", "--sample-length=16777217"}) {
-    EXPECT_EQ(ParseArguments(list, {bad}).code(), absl::StatusCode::kInvalidArgument) << bad;
+    const std::vector<std::string> words = {bad};
+    EXPECT_EQ(ParseArguments(list, words).code(), absl::StatusCode::kInvalidArgument) << bad;
   }
 }
 
