@@ -142,7 +142,7 @@ TEST(TrainingJob, SampleLengthsAreAListOfRecords) {
 TEST(TrainingJob, SampleLengthsThatCannotBeAreRefused) {
   const auto error = [](std::string_view text) { return std::string(ReadStatus(text).message()); };
   EXPECT_EQ(error(R"({"sample_lengths": 5})"),
-            "job.json:1: sample_lengths: needs an array, found an integer");
+            "job.json:1: sample_lengths: needs an array, found an integer 5");
   EXPECT_EQ(error("{\"sample_lengths\": [{\"length\": 4, \"samples\": 1},\n{\"length\": 0, "
                   "\"samples\": 1}]}"),
             "job.json:2: sample_lengths[1].length: needs a value from 1 to 16777216 tokens, "

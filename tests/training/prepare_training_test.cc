@@ -92,22 +92,22 @@ TEST_F(PrepareTrainingTest, AnotherJobThanTheCheckpointsIsRefused) {
   ExpectRefused(absl::StatusCode::kInvalidArgument, "learning_rate");
 }
 
-// Samples of 8, 8 and 15 tokens share a row of 32 with one token of padding.
+// Samples of 20 and 11 tokens share each row of 32 with one token of padding.
 TEST_F(PrepareTrainingTest, TheLengthsOfThePackedSamplesAreInThePlanAndTheRun) {
   std::string lines;
   for (int row = 0; row < 4; ++row) {
-    for (const int length : {8, 8, 15}) {
+    for (const int length : {20, 11}) {
       lines += "{\"input_ids\": [1";
       for (int i = 1; i < length; ++i) lines += ",2";
       lines += "]}\n";
     }
   }
   WriteBytes(run_.io(), run_.Path("data.jsonl"), lines);
-  const std::vector<SampleLength> lengths = {{1, 3}, {8, 6}, {15, 3}};
+  const std::vector<SampleLength> lengths = {{1, 3}, {11, 3}, {20, 3}};
   const PreparedTraining prepared = run_.Prepare();
   EXPECT_EQ(prepared.job.sample_lengths, lengths);
   EXPECT_EQ(prepared.planned->schedule.job.sample_lengths, lengths);
-  EXPECT_THAT(run_.LogText(), HasSubstr("micro-batch 1 x 32 tokens in samples of 8, "));
+  EXPECT_THAT(run_.LogText(), HasSubstr("micro-batch 1 x 32 tokens in samples of 11, "));
 
   // The run keeps them, its checkpoint does not, and it goes on whatever they are.
   ASSERT_TRUE(run_.Train().status.ok());
@@ -119,7 +119,7 @@ TEST_F(PrepareTrainingTest, TheLengthsOfThePackedSamplesAreInThePlanAndTheRun) {
   const PreparedTraining resumed = run_.Prepare();
   ASSERT_TRUE(resumed.resume.has_value());
   EXPECT_TRUE(resumed.resume->manifest().facts.job.sample_lengths.empty());
-  EXPECT_EQ(resumed.job.sample_lengths, (std::vector<SampleLength>{{1, 4}, {8, 8}, {15, 4}}));
+  EXPECT_EQ(resumed.job.sample_lengths, (std::vector<SampleLength>{{1, 4}, {11, 4}, {20, 4}}));
 }
 
 // Rows that are one sample each, and rows without packing.
