@@ -230,20 +230,20 @@ void Shapes(benchmark::internal::Benchmark* benchmark, int64_t group) {
 void OfOneHead(benchmark::internal::Benchmark* benchmark) { Shapes(benchmark, 1); }
 void OfAGroup(benchmark::internal::Benchmark* benchmark) { Shapes(benchmark, 4); }
 
-BENCHMARK_CAPTURE(AttentionShare, causal, Rows::kOneSample, 0)->Apply(OfOneHead)->MinTime(1);
-BENCHMARK_CAPTURE(AttentionShare, packed, Rows::kPacked, 0)->Apply(OfOneHead)->MinTime(1);
-BENCHMARK_CAPTURE(AttentionShare, window, Rows::kSliding, 0)->Apply(OfOneHead)->MinTime(1);
-BENCHMARK_CAPTURE(AttentionShare, group, Rows::kOneSample, 0)->Apply(OfAGroup)->MinTime(1);
+BENCHMARK_CAPTURE(AttentionShare, causal, Rows::kOneSample, 0)->Apply(OfOneHead)->MinTime(3);
+BENCHMARK_CAPTURE(AttentionShare, packed, Rows::kPacked, 0)->Apply(OfOneHead)->MinTime(3);
+BENCHMARK_CAPTURE(AttentionShare, window, Rows::kSliding, 0)->Apply(OfOneHead)->MinTime(3);
+BENCHMARK_CAPTURE(AttentionShare, group, Rows::kOneSample, 0)->Apply(OfAGroup)->MinTime(3);
 #if HWY_ARCH_X86
 BENCHMARK_CAPTURE(AttentionShare, causal_avx2, Rows::kOneSample, HWY_AVX2)
     ->Apply(OfOneHead)
-    ->MinTime(1);
+    ->MinTime(3);
 BENCHMARK_CAPTURE(AttentionShare, packed_avx2, Rows::kPacked, HWY_AVX2)
     ->Apply(OfOneHead)
-    ->MinTime(1);
+    ->MinTime(3);
 BENCHMARK_CAPTURE(AttentionShare, window_avx2, Rows::kSliding, HWY_AVX2)
     ->Apply(OfOneHead)
-    ->MinTime(1);
+    ->MinTime(3);
 #endif
 
 }  // namespace
