@@ -180,22 +180,30 @@ RC_GTEST_PROP(StageWorkProperty, ProductsAreTwoFlopsForEachActiveWeightAndToken,
 RC_GTEST_PROP(StageWorkProperty, WorksOfAPartitionAddUpToTheWhole, ()) {
   const ModelSpec spec = *AnySpec();
   const TokenBatch tokens{*rc::gen::inRange<int64_t>(1, 4), *rc::gen::inRange<int64_t>(1, 30)};
+  const StageOptions options{.piece_tokens = *rc::gen::inRange<int64_t>(1, 100),
+                             .keep_feed_forward = *rc::gen::arbitrary<bool>()};
   for (const Stage& stage : ListStages(spec)) {
-    for (auto* work_of : {&ForwardWork, &BackwardWork}) {
+    for (auto* work_of : {&ForwardWork, &RecomputeWork, &BackwardWork}) {
       StageWork sum;
       int64_t begin = 0;
       while (begin < stage.units) {
         const int64_t end = *rc::gen::inRange<int64_t>(begin + 1, stage.units + 1);
-        const StageWork part = work_of(spec, stage, {begin, end}, tokens);
+        const StageWork part = work_of(spec, stage, {begin, end}, tokens, options);
         sum.flops += part.flops;
         sum.attention_flops += part.attention_flops;
         sum.element_values += part.element_values;
+        sum.sum_values += part.sum_values;
         begin = end;
       }
-      const StageWork whole = work_of(spec, stage, {0, stage.units}, tokens);
+      const StageWork whole = work_of(spec, stage, {0, stage.units}, tokens, options);
       RC_ASSERT(sum.flops == whole.flops);
       RC_ASSERT(sum.attention_flops == whole.attention_flops);
       RC_ASSERT(sum.element_values == whole.element_values);
+      RC_ASSERT(sum.sum_values == whole.sum_values);
+      // Pieces divide the arithmetic and add none.
+      const StageWork at_once = work_of(spec, stage, {0, stage.units}, tokens,
+                                        {.keep_feed_forward = options.keep_feed_forward});
+      RC_ASSERT(whole.flops == at_once.flops);
     }
   }
 }
