@@ -1,6 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+
+#include "model/sample_lengths.h"
 
 namespace horizon {
 
@@ -20,6 +23,9 @@ struct StageOptions {
   // Whether gate and up of a feed-forward stage are kept for backward; otherwise backward computes
   // them again from the kept input (StreamPlan::keep_feed_forward).
   bool keep_feed_forward = true;
+  // How long the samples in the rows are (TrainingJob::sample_lengths, which outlives this). Empty:
+  // each row is one sample. It changes how much attention there is to compute, and nothing else.
+  std::span<const SampleLength> sample_lengths = {};
 };
 
 }  // namespace horizon

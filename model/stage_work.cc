@@ -54,7 +54,11 @@ class UnitsWork {
  public:
   UnitsWork(const ModelSpec& spec, const Stage& stage, UnitRange range, TokenBatch tokens,
             const StageOptions& options)
-      : stage_(stage), range_(range), batch_(tokens), piece_tokens_(options.piece_tokens) {
+      : stage_(stage),
+        range_(range),
+        batch_(tokens),
+        piece_tokens_(options.piece_tokens),
+        sample_lengths_(options.sample_lengths) {
     CHECK(ValidateTokens(tokens).ok());
     CHECK(0 <= range.begin && range.begin <= range.end && range.end <= stage.units);
     if (stage.kind == StageKind::kExperts) load_ = LoadOf(spec, tokens);
@@ -100,8 +104,7 @@ class UnitsWork {
   // Score and value multiplies, 4 flops for each visible pair and channel.
   CheckedU64 AttentionFlops() const {
     if (description_.attention_unit < 0 || !Has(description_.attention_unit)) return 0;
-    return CheckedU64(4) * Count(batch_.batch) *
-           VisiblePairs(batch_.sequence, description_.attention_window) *
+    return CheckedU64(4) * VisiblePairs(batch_, description_.attention_window, sample_lengths_) *
            Count(description_.attention_width);
   }
 
@@ -135,6 +138,7 @@ class UnitsWork {
   const UnitRange range_;
   const TokenBatch batch_;
   const int64_t piece_tokens_;
+  const std::span<const SampleLength> sample_lengths_;
   ExpertLoad load_;
   WorkDescription description_;
 };
@@ -177,6 +181,29 @@ uint64_t VisiblePairs(int64_t sequence, int64_t window) {
   const CheckedU64 ramp =
       seen % 2 == 0 ? Count(seen / 2) * Count(seen + 1) : Count(seen) * Count(seen / 2 + 1);
   return (ramp + Count(sequence - seen) * Count(seen)).value();
+}
+
+uint64_t VisiblePairs(TokenBatch batch, int64_t window, std::span<const SampleLength> lengths) {
+  if (lengths.empty()) return (Count(batch.batch) * VisiblePairs(batch.sequence, window)).value();
+  // A token sees less than 2^41 others, so that the sums fit 128 bits.
+  using Wide = unsigned __int128;
+  Wide pairs = 0;
+  CheckedU64 tokens = 0;
+  for (const SampleLength& each : lengths) {
+    CHECK(each.length >= 1 && each.samples >= 1);
+    const int64_t length = std::min(each.length, batch.sequence);
+    const CheckedU64 seen = VisiblePairs(length, window);
+    if (!seen.ok()) return CheckedU64::Overflowed().value();
+    pairs += Wide{seen.value()} * static_cast<uint64_t>(each.samples);
+    tokens += Count(length) * Count(each.samples);
+  }
+  if (!tokens.ok()) return CheckedU64::Overflowed().value();
+  const Wide all = tokens.value();
+  const Wide here = static_cast<uint64_t>(batch.tokens());
+  const Wide rest = (pairs % all * here + all / 2) / all;
+  const Wide result = pairs / all * here + rest;
+  const Wide most = CheckedU64::Overflowed().value();
+  return static_cast<uint64_t>(std::min(result, most));
 }
 
 namespace {

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "common/checked.h"
 #include "model/model_spec.h"
+#include "model/sample_lengths.h"
 #include "model/stage_options.h"
 #include "model/stages.h"
 
@@ -50,6 +52,12 @@ struct StageWork {
 // How many (query, key) pairs one sequence attends to: causal, and within `window` tokens unless it
 // is 0.
 uint64_t VisiblePairs(int64_t sequence, int64_t window);
+// The same for a batch whose rows are filled with samples of these lengths. The samples' pairs for
+// each of their tokens, times the tokens of the batch, rounded to the nearest number:
+//   tokens x sum(samples x pairs(length)) / sum(samples x length)
+// Each length is at least 1; one above batch.sequence counts as that, because a sample is cut to
+// the row. With no lengths each row is one sample.
+uint64_t VisiblePairs(TokenBatch batch, int64_t window, std::span<const SampleLength> lengths);
 
 // The matrices of a layer are multiplied with the tokens in pieces (StageOptions::piece_tokens).
 //

@@ -9,6 +9,7 @@
 #include "common/text/text_table.h"
 #include "common/text/wrap.h"
 #include "common/units.h"
+#include "model/sample_lengths.h"
 #include "planner/machines/machine_catalog.h"
 #include "planner/prediction_basis.h"
 #include "planner/save_estimate.h"
@@ -58,11 +59,17 @@ std::string PlanTable(const StreamPlan& plan) {
   return std::move(table).Finish();
 }
 
+// " in samples of 128 tokens" where rows hold several samples: their mean length.
+std::string SampleText(const TrainingJob& job) {
+  if (job.sample_lengths.empty()) return "";
+  return StrCat(" in samples of ", MeanLength(job.sample_lengths, job.sequence), " tokens");
+}
+
 std::string JobLine(const PlanAnswer& answer) {
   const TrainingJob& job = answer.job;
   std::string text = StrCat("job: ", job.micro_batch, " x ", job.sequence, " tokens",
-                            job.accumulation > 1 ? StrCat(" x ", job.accumulation) : "",
-                            " a step, state ", ToString(job.state_format), ", optimizer ",
+                            job.accumulation > 1 ? StrCat(" x ", job.accumulation) : "", " a step",
+                            SampleText(job), ", state ", ToString(job.state_format), ", optimizer ",
                             Dashed(ToString(job.optimizer_place)), "\n");
   for (const Proposal& proposal : answer.proposals) {
     const std::string option = proposal.field == "micro_batch"    ? "--batch"

@@ -69,6 +69,10 @@ void VisitJobFields(Record& job, Visitor& visit) {
   visit("state_format", job.state_format, {.help = "what the optimizer keeps of a parameter"});
   visit("optimizer_place", job.optimizer_place, {.help = "when a chunk is updated"});
   visit("seed", job.seed, {.minimum = 0, .maximum = 9e18, .help = "of every random choice"});
+  visit("sample_lengths", job.sample_lengths,
+        {.help = "how many samples in the rows have which length, for predictions alone (results "
+                 "do not depend on it); lengths above `sequence` count as that; empty: each row is "
+                 "one sample"});
 }
 
 }  // namespace horizon

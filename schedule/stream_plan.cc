@@ -157,7 +157,8 @@ bool IsSimulatedOnly(Strategy strategy) { return FindOffloadBaseline(strategy) !
 
 StageOptions StageOptionsOf(const TrainingJob& job, const StreamPlan& plan) {
   return {.piece_tokens = IsSimulatedOnly(plan.strategy) ? kAllTokens : job.piece_tokens,
-          .keep_feed_forward = plan.keep_feed_forward};
+          .keep_feed_forward = plan.keep_feed_forward,
+          .sample_lengths = job.sample_lengths};
 }
 
 namespace {

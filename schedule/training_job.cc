@@ -1,5 +1,6 @@
 #include "schedule/training_job.h"
 
+#include "common/checked.h"
 #include "common/documents/either_spelling.h"
 #include "common/documents/json.h"
 #include "common/documents/record.h"
@@ -36,6 +37,22 @@ NumberType ActivationsOn(DeviceKind device) {
 
 absl::Status Refuse(const std::string& message) { return absl::InvalidArgumentError(message); }
 
+// More entries than any histogram needs, and so few that costs are still computed at once.
+constexpr size_t kMostSampleLengths = 4096;
+constexpr uint64_t kMostSampleTokens = uint64_t{1} << 62;
+
+absl::Status CheckSampleLengths(const std::vector<SampleLength>& lengths) {
+  if (lengths.size() > kMostSampleLengths) {
+    return Refuse(StrCat("sample_lengths has ", lengths.size(), " entries, at most ",
+                         kMostSampleLengths, " are read: put lengths that are close together"));
+  }
+  const CheckedU64 tokens = TokensOf(lengths);
+  if (tokens.ok() && tokens.value() <= kMostSampleTokens) return absl::OkStatus();
+  return Refuse(
+      "sample_lengths: the samples have more than 2^62 tokens together; only the ratios of the "
+      "numbers of samples matter, so divide all of them by the same number");
+}
+
 }  // namespace
 
 std::span<const EnumWord<DeviceKind>> WordsOf(DeviceKind) { return kDeviceWords; }
@@ -55,6 +72,7 @@ absl::Status ValidateJob(const ModelSpec& spec, const TrainingJob& job) {
                          " positions of ", spec.name, AdviceForLongSequence(spec, job.sequence)));
   }
   RETURN_IF_ERROR(ValidateTokens({.batch = job.micro_batch, .sequence = job.sequence}));
+  RETURN_IF_ERROR(CheckSampleLengths(job.sample_lengths));
   if (job.schedule_start > job.steps) {
     return Refuse(StrCat("schedule_start ", job.schedule_start, " is more than steps ", job.steps));
   }

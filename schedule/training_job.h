@@ -13,13 +13,15 @@
 #include "common/documents/json.h"
 #include "common/units.h"
 #include "model/model_spec.h"
+#include "model/sample_lengths.h"
 #include "model/stage_options.h"
 
 namespace horizon {
 
-// A TrainingJob holds everything that changes the bits of a training run, and nothing else. Two
-// runs of one job give the same losses and weights under any two plans (stream_plan.h). A run can
-// be resumed only with the job it was started with.
+// A TrainingJob holds everything that changes the bits of a training run, and nothing else but
+// sample_lengths, which describes its data to the predictions. Two runs of one job give the same
+// losses and weights under any two plans (stream_plan.h). A run can be resumed only with the job it
+// was started with.
 
 // What computes: the processors of the machine, or an NVIDIA GPU.
 enum class DeviceKind { kHost, kCuda };
@@ -74,6 +76,11 @@ struct TrainingJob {
   StateFormat state_format = StateFormat::kFp32;
   OptimizerPlace optimizer_place = OptimizerPlace::kBehindForward;
   int64_t seed = 0;
+  // How long the samples in the rows are, as a histogram (padding counts as a sample, because it is
+  // computed like one). Empty: each row is one sample of `sequence` tokens. Predictions of time use
+  // it to count attention. It changes no number of the training, so it may differ when a run is
+  // resumed, and checkpoints do not hold it. `train` fills it in from the data.
+  std::vector<SampleLength> sample_lengths;
   // The tokens of a piece (model/stage_options.h). It decides bits and is a constant: no field of a
   // job file. Tests set it to have several pieces of few tokens.
   int64_t piece_tokens = kPieceTokens;
@@ -84,8 +91,9 @@ struct TrainingJob {
 };
 
 // Returns InvalidArgument naming the field that is out of range, or the fields that contradict each
-// other or the model: a sequence past the model's positions, clipping with the optimizer in
-// backward, fp32 compute without a low half, a pattern that matches no tensor, ...
+// other or the model: sample lengths of more tokens than can be counted, a sequence past the
+// model's positions, clipping with the optimizer in backward, fp32 compute without a low half, a
+// pattern that matches no tensor, ...
 absl::Status ValidateJob(const ModelSpec& spec, const TrainingJob& job);
 
 // Reads a job from a parsed JSON or YAML file. A missing field keeps its default. An unknown field,

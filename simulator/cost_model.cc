@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include "common/check.h"
@@ -17,6 +18,24 @@ TokenBatch BatchOf(const TrainingJob& job, PassKind kind) {
   return {.batch = job.micro_batch, .sequence = kind == PassKind::kDecode ? 1 : job.sequence};
 }
 
+// The rate of attention over samples of these lengths: each sample's pairs are computed at the rate
+// of its own length. So this is the harmonic mean of the rates, weighted with the pairs.
+double AttentionRate(const Curve& curve, int64_t sequence, std::span<const SampleLength> lengths) {
+  const auto rate_of = [&](int64_t length) { return curve.At(static_cast<double>(length)); };
+  if (lengths.empty()) return rate_of(sequence);
+  double pairs = 0;
+  double seconds = 0;  // of one flop a pair
+  for (const SampleLength& each : lengths) {
+    const int64_t length = std::min(each.length, sequence);
+    if (lengths.size() == 1) return rate_of(length);
+    const double seen =
+        static_cast<double>(VisiblePairs(length, 0)) * static_cast<double>(each.samples);
+    pairs += seen;
+    seconds += seen / rate_of(length);
+  }
+  return pairs / seconds;
+}
+
 }  // namespace
 
 CostModel::CostModel(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan,
@@ -30,7 +49,9 @@ CostModel::CostModel(const ModelSpec& spec, const TrainingJob& job, const Stream
       software_(software),
       batch_(BatchOf(job, kind)),
       activation_bytes_(ActivationBytes(job)),
-      slot_bytes_(BytesOfParameter(job).slot) {
+      slot_bytes_(BytesOfParameter(job).slot),
+      attention_rate_(
+          AttentionRate(profile.device.attention, batch_.sequence, job.sample_lengths)) {
   // Most layers are alike: each different piece is worked out once.
   using Key = std::tuple<StageKind, int64_t, int64_t, int64_t, int32_t, Direction, BackwardDepth,
                          unsigned long>;
@@ -199,8 +220,7 @@ OperationCost CostModel::ComputeCost(const Work& work, int64_t threads) const {
   const double elements = std::max(bytes / device.element_bytes_per_second.value,
                                    static_cast<double>(work.kernels) * device.launch_seconds.value);
   const double attention =
-      static_cast<double>(work.attention_flops) /
-      (device.attention.At(static_cast<double>(batch_.sequence)) * software_.gemm_speed);
+      static_cast<double>(work.attention_flops) / (attention_rate_ * software_.gemm_speed);
   const double seconds =
       InRun(RateGroup::kCompute, (work.gemm_seconds + elements + attention) / share);
   return FinishCompute(seconds, threads, work.gemm_bytes + bytes);

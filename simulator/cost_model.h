@@ -107,6 +107,7 @@ class CostModel {
   const TokenBatch batch_;
   const Bytes activation_bytes_;
   const Bytes slot_bytes_;
+  const double attention_rate_;  // flops a second, of samples of the job's lengths
   std::vector<Work> forward_;    // by chunk
   std::vector<Work> recompute_;  // by chunk, where its output is not needed
   std::vector<Work> backward_;   // by chunk

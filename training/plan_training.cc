@@ -8,6 +8,7 @@
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
 #include "common/units.h"
+#include "model/sample_lengths.h"
 #include "planner/find_limits.h"
 #include "planner/machines/machine_catalog.h"
 #include "planner/make_plan.h"
@@ -132,8 +133,12 @@ void LogPlan(Log& log, const TrainingPlan& planned, const TrainingJob& job) {
                   plan.anchor_interval, ", recompute ", plan.recompute ? "on" : "off",
                   plan.keep_feed_forward ? "" : ", gate and up not kept", ", threads ",
                   plan.compute_threads));
-  log.Info(StrCat("batch: micro-batch ", job.micro_batch, " x ", job.sequence, " tokens, ",
-                  job.accumulation, " a step, ", prediction.operations, " operations"));
+  const std::string samples =
+      job.sample_lengths.empty()
+          ? ""
+          : StrCat(" in samples of ", MeanLength(job.sample_lengths, job.sequence));
+  log.Info(StrCat("batch: micro-batch ", job.micro_batch, " x ", job.sequence, " tokens", samples,
+                  ", ", job.accumulation, " a step, ", prediction.operations, " operations"));
   log.Info(StrCat("predicted: ", ShortNumber(prediction.step_seconds), " s a step, ",
                   ShortNumber(prediction.tokens_per_second), " tokens/s"));
   const std::string arena = ToString(planned.arena_bytes);

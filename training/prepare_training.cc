@@ -13,6 +13,7 @@
 #include "schedule/load_files.h"
 #include "schedule/stream_plan.h"
 #include "schedule/training_job.h"
+#include "training/count_sample_lengths.h"
 #include "training/count_steps.h"
 #include "training/data_settings.h"
 #include "training/initial_weights.h"
@@ -116,6 +117,9 @@ absl::StatusOr<PreparedTraining> PrepareTraining(const TrainingContext& context,
                                               spec, settings.job));
   ASSIGN_OR_RETURN(TrainingJob counted, CountedJob(context, settings.job, prepared));
   ASSIGN_OR_RETURN(prepared.job, ScheduledJob(context, settings, std::move(counted), prepared));
+  // Attention costs what the samples cost, so the plan has to know how long they are.
+  ASSIGN_OR_RETURN(prepared.job.sample_lengths,
+                   CountSampleLengths(*prepared.data.train, prepared.job));
   const TrainingJob& job = prepared.job;
   if (prepared.resume.has_value()) {
     RETURN_IF_ERROR(CheckResume(*prepared.resume, job, spec, prepared.data));

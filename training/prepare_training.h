@@ -28,7 +28,8 @@ namespace horizon {
 // What is known about a training before it allocates memory. Only tokenised data has been written
 // so far.
 struct PreparedTraining {
-  TrainingJob job;                         // the settings' job, with the number of its steps
+  // The settings' job, with the number of its steps and the lengths of its samples.
+  TrainingJob job;
   std::optional<RunLock> lock;             // none: the run folder does not exist yet
   std::optional<Checkpoint> resume;        // to resume from; none: starts from initial weights
   TrainingData data;                       // positioned at its beginning
@@ -39,10 +40,10 @@ struct PreparedTraining {
 };
 
 // Checks that the job and the model can run, locks the run folder if it exists, finds the
-// checkpoint to resume from, opens the data, counts its steps where the job is given by epochs, and
-// makes the plan. FailedPrecondition if the folder is
-// in use or the plan does not fit; InvalidArgument if the folder holds something else, the model
-// has no weights, or the job is not that of the checkpoint; otherwise errors of these steps.
+// checkpoint to resume from, opens the data, counts its steps where the job is given by epochs and
+// how long its samples are, and makes the plan. FailedPrecondition if the folder is in use or the
+// plan does not fit; InvalidArgument if the folder holds something else, the model has no weights,
+// or the job is not that of the checkpoint; otherwise errors of these steps.
 absl::StatusOr<PreparedTraining> PrepareTraining(const TrainingContext& context,
                                                  const TrainingSettings& settings,
                                                  const LoadedModel& model);

@@ -74,9 +74,12 @@ class CompareCommand : public Command {
     Compared one;
     ASSIGN_OR_RETURN(const Strategy strategy, job_.ReadStrategy());
     ASSIGN_OR_RETURN(one.profile, overrides_.Load(context, machine));
-    ASSIGN_OR_RETURN(const TrainingJob job, job_.Read(context.io, model_, &spec, one.profile));
+    ASSIGN_OR_RETURN(TrainingJob job, job_.Read(context.io, model_, &spec, one.profile));
     if (!asked.has_value()) {
       ASSIGN_OR_RETURN(asked, length_.Open(context, model_, spec, job));
+    }
+    if (!job_.sample_length.has_value()) {
+      ASSIGN_OR_RETURN(job.sample_lengths, asked->SampleLengthsFor(job));
     }
     const PlanRequest request{
         .spec = spec,

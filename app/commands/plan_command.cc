@@ -83,7 +83,7 @@ class PlanCommand : public Command {
     ASSIGN_OR_RETURN(const ModelConfig config, LoadModelSpec(context.io, model_, rope_scaling_));
     ASSIGN_OR_RETURN(const HardwareProfile profile, overrides_.Load(context, machine_));
     ASSIGN_OR_RETURN(const Strategy strategy, job_.ReadStrategy());
-    ASSIGN_OR_RETURN(const TrainingJob job, job_.Read(context.io, model_, &config.spec, profile));
+    ASSIGN_OR_RETURN(TrainingJob job, job_.Read(context.io, model_, &config.spec, profile));
     StreamPlan fixed = PlanFor(strategy);
     std::vector<std::string> fields;
     for (const std::string& assignment : set_) {
@@ -98,6 +98,9 @@ class PlanCommand : public Command {
           "them to 'horizon plan' with the value that was chosen");
     }
     ASSIGN_OR_RETURN(const AskedLength asked, length_.Open(context, model_, config.spec, job));
+    if (!job_.sample_length.has_value()) {
+      ASSIGN_OR_RETURN(job.sample_lengths, asked.SampleLengthsFor(job));
+    }
     const PlanRequest request{.spec = config.spec,
                               .job = job,
                               .fixed = fixed,

@@ -1,3 +1,4 @@
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -54,6 +55,7 @@ class SimulateCommand : public Command {
                      .value = &job_,
                      .unit = "file",
                      .help = "Job file (default the one beside the plan, plan.job.json)"},
+                    SampleLengthOption(&sample_length_),
                     {.name = "trace",
                      .value = &trace_,
                      .unit = "file",
@@ -65,7 +67,7 @@ class SimulateCommand : public Command {
   }
 
   absl::Status Run(const CommandContext& context) override {
-    ASSIGN_OR_RETURN(const PlanFiles files, LoadPlanFiles(context.io, plan_, job_.value_or("")));
+    ASSIGN_OR_RETURN(PlanFiles files, LoadPlanFiles(context.io, plan_, job_.value_or("")));
     const std::string model = model_.value_or(files.plan.model);
     if (model.empty()) {
       return absl::InvalidArgumentError(StrCat(plan_, " names no model: give one with --model"));
@@ -74,6 +76,8 @@ class SimulateCommand : public Command {
     ASSIGN_OR_RETURN(const HardwareProfile profile, overrides_.Load(context, machine_));
     RETURN_IF_ERROR(CheckDevice(files.job, profile));
     ASSIGN_OR_RETURN(const AskedLength asked, length_.Open(context, model, config.spec, files.job));
+    ASSIGN_OR_RETURN(files.job.sample_lengths, asked.SampleLengthsFor(files.job));
+    if (sample_length_.has_value()) files.job.sample_lengths = SamplesOfLength(*sample_length_);
     ASSIGN_OR_RETURN(const RunLength length, asked.Of(files.job));
     ASSIGN_OR_RETURN(const Schedule schedule, BuildSchedule(config.spec, files.job, files.plan));
     RETURN_IF_ERROR(VerifySchedule(schedule));
@@ -143,6 +147,7 @@ class SimulateCommand : public Command {
   std::optional<std::string> model_;
   std::optional<std::string> rope_scaling_;
   std::optional<std::string> job_;
+  std::optional<int64_t> sample_length_;
   std::optional<std::string> trace_;
   RunLengthOptions length_;
   OverrideOptions overrides_;

@@ -298,6 +298,21 @@ Option RopeScalingOption(std::optional<std::string>* target) {
               "for four times as many (default as the config.json says)"};
 }
 
+Option SampleLengthOption(std::optional<int64_t>* target) {
+  return {.name = "sample-length",
+          .value = target,
+          .unit = "tokens",
+          .help =
+              "Mean length of the samples that are packed into a sequence; attention is counted "
+              "within samples (default the job file's lengths, or one sample a sequence)",
+          .minimum = 1,
+          .maximum = 1 << 24};
+}
+
+std::vector<SampleLength> SamplesOfLength(int64_t length) {
+  return {{.length = length, .samples = 1}};
+}
+
 absl::StatusOr<TrainingJob> TrainJobOptions::ToJob(const ModelSpec& spec, DeviceKind device) const {
   if (steps.has_value() && epochs.has_value()) {
     return absl::InvalidArgumentError(StrCat("--steps ", *steps, " and --epochs ", *epochs,
@@ -332,6 +347,7 @@ Option ForPlanning(std::string_view name, OptionTarget target, std::string_view 
 void PlanJobOptions::AddTo(OptionList& list) {
   const auto add = [&](Option option) { list.options.push_back(std::move(option)); };
   add(ForPlanning("sequence", &sequence, "1024, the model's limit, or the job file's"));
+  add(SampleLengthOption(&sample_length));
   Option samples = ForPlanning("micro-batch", &batch, "auto, or the job file's");
   samples.name = "batch";
   samples.unit = "sequences";
@@ -394,6 +410,7 @@ absl::StatusOr<TrainingJob> PlanJobOptions::Read(Io& io, const std::string& mode
   }
   if (job.model.empty()) job.model = model;
   if (sequence.has_value()) job.sequence = *sequence;
+  if (sample_length.has_value()) job.sample_lengths = SamplesOfLength(*sample_length);
   if (!train.empty()) job.train = train;
   if (!freeze.empty()) job.freeze = freeze;
   job.accumulation = accumulate.value_or(job.accumulation);

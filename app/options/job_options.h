@@ -13,6 +13,7 @@
 #include "app/options/option.h"
 #include "common/files/io.h"
 #include "model/model_spec.h"
+#include "model/sample_lengths.h"
 #include "schedule/stream_plan.h"
 #include "schedule/training_job.h"
 #include "simulator/hardware_profile.h"
@@ -46,15 +47,21 @@ struct TrainJobOptions {
 // --rope-scaling, for LoadModelSpec (model/rope_scaling.h).
 Option RopeScalingOption(std::optional<std::string>* target);
 
+// --sample-length, for commands that predict: how long the samples in packed rows are.
+Option SampleLengthOption(std::optional<int64_t>* target);
+// What the option says, as TrainingJob::sample_lengths: all samples alike.
+std::vector<SampleLength> SamplesOfLength(int64_t length);
+
 // The job of a planning command: the job of a file, or the strategy's default job. The options
-// --sequence, --batch, --state, --accumulate, --clip-norm, --optimizer-place, --compute,
-// --gradients, --train and --freeze change it. These cover every change that an error about a job
-// can ask for.
+// --sequence, --sample-length, --batch, --state, --accumulate, --clip-norm, --optimizer-place,
+// --compute, --gradients, --train and --freeze change it. These cover every change that an error
+// about a job can ask for.
 struct PlanJobOptions {
   std::string strategy = "auto";
   std::optional<int64_t> sequence;
-  std::optional<std::string> batch;  // not given: the job file's, or one is proposed
-  std::string state;                 // empty: the strategy's
+  std::optional<int64_t> sample_length;  // not given: the job file's lengths, or whole rows
+  std::optional<std::string> batch;      // not given: the job file's, or one is proposed
+  std::string state;                     // empty: the strategy's
   // Not given: the strategy's or the job file's.
   std::optional<int64_t> accumulate;
   std::optional<double> clip_norm;

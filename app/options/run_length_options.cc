@@ -4,6 +4,7 @@
 
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
+#include "training/count_sample_lengths.h"
 #include "training/count_steps.h"
 #include "training/data_settings.h"
 
@@ -25,6 +26,12 @@ absl::StatusOr<RunLength> AskedLength::Of(const TrainingJob& job) const {
       .epochs = epochs_, .samples = counted.samples, .rows = counted.rows, .steps = counted.steps};
   length.tokens = static_cast<double>(counted.steps * job.accumulation * job.micro_batch_tokens());
   return length;
+}
+
+absl::StatusOr<std::vector<SampleLength>> AskedLength::SampleLengthsFor(TrainingJob job) const {
+  if (!data_.has_value()) return job.sample_lengths;
+  job.epochs = epochs_;
+  return CountSampleLengths(*data_->train, job);
 }
 
 void RunLengthOptions::AddTo(OptionList& list) {

@@ -3,12 +3,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "app/command.h"
 #include "app/options/data_options.h"
 #include "app/options/option.h"
 #include "model/model_spec.h"
+#include "model/sample_lengths.h"
 #include "planner/run_length.h"
 #include "runtime/data/training_data.h"
 #include "schedule/training_job.h"
@@ -27,6 +29,9 @@ class AskedLength {
   // For a job with the sequence length and seed that the data were opened for. The steps are those
   // that `train` would do (training/count_steps.h). Its errors.
   absl::StatusOr<RunLength> Of(const TrainingJob& job) const;
+  // The lengths of the samples in one epoch of the data, for TrainingJob::sample_lengths; without
+  // data those of the job. Errors of CountSampleLengths.
+  absl::StatusOr<std::vector<SampleLength>> SampleLengthsFor(TrainingJob job) const;
 
  private:
   RunLength given_;

@@ -142,6 +142,23 @@ const Value* ObjectReader::Take(std::string_view key) {
   return FindKey(document_, object_, key);
 }
 
+bool ObjectReader::OptionalList(std::string_view key,
+                                const std::function<void(ObjectReader&)>& read) {
+  const Value* value = Take(key);
+  if (value == nullptr || !status_.ok()) return false;
+  const auto* elements = value->As<Value::Array>();
+  if (elements == nullptr) {
+    Fail(key, Needs("an array", *value));
+    return false;
+  }
+  for (size_t i = 0; i < elements->size() && status_.ok(); ++i) {
+    ObjectReader element(document_, (*elements)[i], StrCat(PathOf(key), "[", i, "]"));
+    read(element);
+    status_ = element.Finish();
+  }
+  return true;
+}
+
 void ObjectReader::Ignore(std::initializer_list<std::string_view> keys) {
   known_.insert(known_.end(), keys.begin(), keys.end());
 }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -93,6 +94,10 @@ class ObjectReader {
   void OptionalOrNull(std::string_view key, T* out) {
     Read(key, out, Presence::kOptionalOrNull);
   }
+  // Reads an array of objects: calls `read` with a reader of each. Returns whether the key is
+  // there; if not, nothing is read. Errors of the elements, also about unknown keys in them, are
+  // kept as this reader's own.
+  bool OptionalList(std::string_view key, const std::function<void(ObjectReader&)>& read);
   // The value of a key, for the caller to read itself; null if it is missing. Marks the key as
   // known.
   const Value* Take(std::string_view key);

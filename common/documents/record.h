@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -59,20 +60,43 @@ std::string RangeProblem(const T& field, const FieldInfo& info) {
                 info.unit.empty() ? "" : " ", info.unit, ", found ", value);
 }
 
+// Whether T is a list of records: a vector of a type E that declares its fields by a function
+// VisitFields(E&, Visitor&) beside it. In a file it is an array of objects, in which each field of
+// an element must be there. A list without elements is not written.
+struct AnyVisitor {
+  template <typename T>
+  void operator()(std::string_view, T&, const FieldInfo&) {}
+};
+template <typename T>
+inline constexpr bool kIsRecordList = false;
+template <typename E>
+requires requires(E& element, AnyVisitor& visit) { VisitFields(element, visit); }
+inline constexpr bool kIsRecordList<std::vector<E>> = true;
+
 // Checks the ranges of a record that was built in code rather than read from a file.
 class RecordChecker {
  public:
+  explicit RecordChecker(std::string path = "") : path_(std::move(path)) {}
+
   template <typename T>
   void operator()(std::string_view name, const T& field, const FieldInfo& info) {
+    if constexpr (kIsRecordList<T>) {
+      for (size_t i = 0; status_.ok() && i < field.size(); ++i) {
+        RecordChecker element(StrCat(path_, name, "[", i, "]."));
+        VisitFields(field[i], element);
+        status_ = element.status();
+      }
+    }
     const std::string problem = RangeProblem(field, info);
     if (status_.ok() && !problem.empty()) {
-      status_ = absl::InvalidArgumentError(StrCat(name, ": ", problem));
+      status_ = absl::InvalidArgumentError(StrCat(path_, name, ": ", problem));
     }
   }
   // InvalidArgument "FIELD: needs a value from ..." for the first field out of range.
   const absl::Status& status() const { return status_; }
 
  private:
+  const std::string path_;  // before the names of fields
   absl::Status status_;
 };
 
@@ -80,11 +104,20 @@ class RecordChecker {
 // the ObjectReader.
 class RecordReader {
  public:
-  explicit RecordReader(ObjectReader& reader) : reader_(reader) {}
+  // With kRequired every field must be there, whatever it declares.
+  explicit RecordReader(ObjectReader& reader, FieldPresence presence = FieldPresence::kOptional)
+      : reader_(reader), presence_(presence) {}
 
   template <typename T>
   void operator()(std::string_view name, T& field, const FieldInfo& info) {
-    if constexpr (HasWords<T>) {
+    if constexpr (kIsRecordList<T>) {
+      T list;
+      const bool is_there = reader_.OptionalList(name, [&](ObjectReader& element) {
+        RecordReader read(element, FieldPresence::kRequired);
+        VisitFields(list.emplace_back(), read);
+      });
+      if (is_there) field = std::move(list);
+    } else if constexpr (HasWords<T>) {
       std::string word(ToString(field));
       Take(name, &word, info);
       if (!reader_.ok()) return;
@@ -105,7 +138,7 @@ class RecordReader {
  private:
   template <typename T>
   void Take(std::string_view name, T* out, const FieldInfo& info) {
-    if (info.presence == FieldPresence::kRequired) {
+    if (info.presence == FieldPresence::kRequired || presence_ == FieldPresence::kRequired) {
       reader_.Required(name, out);
     } else {
       reader_.Optional(name, out);
@@ -113,18 +146,30 @@ class RecordReader {
   }
 
   ObjectReader& reader_;
+  const FieldPresence presence_;
 };
 
-// Writes every field in declaration order. Byte counts are written as integers, so that reading
-// returns the same value.
+// Writes every field in declaration order, except an empty list of records. Byte counts are written
+// as integers, so that reading returns the same value.
 class RecordWriter {
  public:
   explicit RecordWriter(JsonWriter& writer) : writer_(writer) {}
 
   template <typename T>
   void operator()(std::string_view name, const T& field, const FieldInfo&) {
+    if constexpr (kIsRecordList<T>) {
+      if (field.empty()) return;
+    }
     writer_.Key(name);
-    if constexpr (HasWords<T>) {
+    if constexpr (kIsRecordList<T>) {
+      writer_.BeginArray();
+      for (const auto& element : field) {
+        writer_.BeginObject();
+        VisitFields(element, *this);
+        writer_.EndObject();
+      }
+      writer_.EndArray();
+    } else if constexpr (HasWords<T>) {
       writer_.String(ToString(field));
     } else if constexpr (std::is_same_v<T, bool>) {
       writer_.Bool(field);
@@ -170,6 +215,12 @@ class RecordTable {
     } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
       unit = "list of texts";
       fallback = "[]";
+    } else if constexpr (kIsRecordList<T>) {
+      FieldList fields;
+      typename T::value_type element;
+      VisitFields(element, fields);
+      unit = StrCat("list of {", fields.text, "}");
+      fallback = "[]";
     } else {
       fallback = StrCat(field);
     }
@@ -189,6 +240,16 @@ class RecordTable {
   const std::string& text() const { return text_; }
 
  private:
+  // The fields of an element of a list: "`length`: 1 to 10 tokens, `samples`: ...".
+  struct FieldList {
+    template <typename T>
+    void operator()(std::string_view name, const T&, const FieldInfo& info) {
+      text += StrCat(text.empty() ? "" : ", ", "`", name, "`: ", info.minimum, " to ", info.maximum,
+                     info.unit.empty() ? "" : " ", info.unit);
+    }
+    std::string text;
+  };
+
   std::string text_ =
       "| field | unit and range, or choices | default | meaning |\n|---|---|---|---|\n";
 };

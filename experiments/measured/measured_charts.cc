@@ -57,6 +57,8 @@ double XOf(const MeasuredExperiment& experiment, const MeasuredRow& row,
     case MeasuredX::kHidden:
       return static_cast<double>(row.config.model.hidden) /
              (relative ? static_cast<double>(base->config.model.hidden) : 1.0);
+    case MeasuredX::kTokens:
+      return static_cast<double>(row.tokens()) / 1024;
     case MeasuredX::kParameters:
     case MeasuredX::kRow:
       break;

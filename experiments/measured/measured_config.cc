@@ -22,6 +22,7 @@ constexpr EnumWord<MeasuredMetric> kMetricWords[] = {{MeasuredMetric::kThroughpu
 constexpr EnumWord<MeasuredX> kXWords[] = {{MeasuredX::kLayers, "layers"},
                                            {MeasuredX::kHidden, "hidden"},
                                            {MeasuredX::kParameters, "parameters"},
+                                           {MeasuredX::kTokens, "tokens"},
                                            {MeasuredX::kRow, "row"}};
 
 // Objects laid over each other: a later one's members replace those of the same name.
@@ -127,6 +128,7 @@ class ConfigReader {
     RecordReader read(reader);
     read("steps", config_.steps, {.minimum = 2, .maximum = 1000});
     read("rounds", config_.rounds, {.minimum = 1, .maximum = 100});
+    read("burst_steps", config_.burst_steps, {.minimum = 2, .maximum = kBurstSteps});
   }
 
   absl::Status ReadQuick(const Value& value, MeasuredSize size, std::vector<std::string>& chosen) {

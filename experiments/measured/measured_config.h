@@ -21,7 +21,8 @@ namespace horizon {
 // of a row are those of the experiment with the row's changes.
 
 enum class MeasuredMetric { kThroughput, kSeconds, kHostGib };
-enum class MeasuredX { kLayers, kHidden, kParameters, kRow };
+// kTokens: thousands of tokens of a step, 1,024 each.
+enum class MeasuredX { kLayers, kHidden, kParameters, kTokens, kRow };
 std::span<const EnumWord<MeasuredMetric>> WordsOf(MeasuredMetric);
 std::span<const EnumWord<MeasuredX>> WordsOf(MeasuredX);
 
@@ -53,8 +54,9 @@ struct MeasuredConfig {
   std::string name;  // its folder
   std::string title;
   std::string summary;
-  int64_t steps = 5;   // of each run; the first one is not measured
-  int64_t rounds = 2;  // each row runs once in each round; the order alternates
+  int64_t steps = 5;                  // of each run; the first one is not measured
+  int64_t burst_steps = kBurstSteps;  // MeasuredCase::burst_steps; fewer for long steps
+  int64_t rounds = 2;                 // each row runs once in each round; the order alternates
   // Limits the link to the bandwidth at which the load of a layer of the first row takes this share
   // of its forward (LinkForShare). Empty: no limit. `link_reason` says why it is this share.
   std::optional<double> load_to_compute;

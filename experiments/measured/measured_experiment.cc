@@ -43,6 +43,7 @@ absl::StatusOr<std::vector<MeasuredCase>> CasesOf(const MeasuredConfig& config,
     MeasuredCase& made = cases.emplace_back(
         MeasuredCase{.name = row.name, .spec = ModelOf(row.model), .job = row.job});
     made.plan = PlanHere(row.plan, profile);
+    made.burst_steps = config.burst_steps;
     const absl::Status runnable = CheckRunnable(made.spec, made.job, made.plan);
     if (!runnable.ok()) return Named(runnable, config, row.name);
     const absl::StatusOr<Schedule> schedule = BuildSchedule(made.spec, made.job, made.plan);

@@ -24,7 +24,44 @@ namespace {
 
 constexpr int64_t kSeed = 1;
 
-// Tokens of a step, all of them counted.
+// The lengths of samples that are packed one after the other: each length of the job in turn, as
+// often as the job says.
+class SamplesInTurn {
+ public:
+  // `job` outlives this. Without sample lengths every sample fills a row.
+  explicit SamplesInTurn(const TrainingJob& job) : job_(job) {}
+
+  int64_t NextLength() {
+    if (job_.sample_lengths.empty()) return job_.sequence;
+    const SampleLength& entry = job_.sample_lengths[entry_];
+    if (++taken_ == entry.samples) {
+      taken_ = 0;
+      entry_ = (entry_ + 1) % job_.sample_lengths.size();
+    }
+    return entry.length;
+  }
+
+ private:
+  const TrainingJob& job_;
+  size_t entry_ = 0;
+  int64_t taken_ = 0;  // samples of this entry
+};
+
+// Lays samples over the rows: positions begin again with each sample and each row. The last token
+// of a sample that shares its row has no label, as in PackedSource.
+void PackSamples(const TrainingJob& job, std::span<TokenRecord> tokens) {
+  SamplesInTurn samples(job);
+  const auto sequence = static_cast<size_t>(job.sequence);
+  for (size_t begin = 0; begin < tokens.size();) {
+    const size_t left = sequence - begin % sequence;
+    const size_t length = std::min(left, static_cast<size_t>(samples.NextLength()));
+    for (size_t t = 0; t < length; ++t) tokens[begin + t].position = static_cast<int32_t>(t);
+    begin += length;
+    if (length < sequence) tokens[begin - 1].label = TokenRecord().label;
+  }
+}
+
+// Tokens of a step. All of them have a label but the last ones of packed samples.
 StepInput InputOf(const ModelSpec& spec, const TrainingJob& job, int64_t step) {
   StepInput input{.number = step, .learning_rate = job.learning_rate};
   uint64_t state = static_cast<uint64_t>(step) * 0x9E3779B97F4A7C15U + 1;
@@ -35,14 +72,14 @@ StepInput InputOf(const ModelSpec& spec, const TrainingJob& job, int64_t step) {
   const auto each = static_cast<size_t>(job.micro_batch_tokens());
   input.tokens.resize(each * static_cast<size_t>(job.accumulation));
   for (size_t i = 0; i < input.tokens.size(); ++i) {
-    input.tokens[i] = {.id = draw(),
-                       .label = draw(),
-                       .position = static_cast<int32_t>(i % static_cast<size_t>(job.sequence))};
+    input.tokens[i] = {.id = draw(), .label = draw()};
   }
+  PackSamples(job, input.tokens);
   for (size_t begin = 0; begin < input.tokens.size(); begin += each) {
     LinkSameTokens(std::span(input.tokens).subspan(begin, each));
   }
-  input.counted = static_cast<int64_t>(input.tokens.size());
+  input.counted = std::count_if(input.tokens.begin(), input.tokens.end(),
+                                [](const TokenRecord& token) { return token.label >= 0; });
   return input;
 }
 

@@ -30,7 +30,9 @@ inline constexpr size_t kRecentSpeeds = 3;
 struct MeasuredCase {
   std::string name;
   ModelSpec spec;
-  TrainingJob job;  // its number of steps is not used
+  // Its number of steps is not used. Rows are packed with samples of its sample_lengths, one length
+  // after the other; so what is predicted is what is run.
+  TrainingJob job;
   StreamPlan plan;
   std::optional<BytesPerSecond> link;  // limit of the copy bandwidth in each direction
   // Steps between two measurements of the machine's speed, at least 2. A model whose steps take

@@ -40,7 +40,7 @@ struct RunCounters {
 
 // Everything besides the tensors that a run needs in order to continue exactly.
 struct CheckpointFacts {
-  TrainingJob job;
+  TrainingJob job;  // without sample_lengths, which decide nothing
   StreamPlan plan;
   std::string model_fingerprint;  // FingerprintOf(spec)
   // The checksums of the frozen tensors, in the model's order: the base that the trained tensors

@@ -26,6 +26,7 @@ struct AskedRun {
 //   steps         where the learning rates of the steps done do not depend on it: with a constant
 //                 schedule, or in the warm-up; but not below the checkpoint's own step
 //   epochs        as the steps they come to
+//   sample_lengths, which only predictions read
 // A job whose schedule_start is the checkpoint's step begins a new learning-rate schedule there: it
 // may have other values of everything that makes up the schedule (SameSchedule).
 std::vector<std::string> DescribeDifferences(const Manifest& saved, const AskedRun& asked);

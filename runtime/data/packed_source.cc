@@ -92,6 +92,25 @@ absl::StatusOr<int64_t> PackedSource::CountRows(DataPosition begin, int64_t epoc
   return rows;
 }
 
+absl::StatusOr<std::vector<SampleLength>> PackedSource::CountLengths(int64_t rows) const {
+  SampleLengthCounter counter;
+  const int64_t end = std::min(mix_.count(), kMostCounted);
+  for (int64_t index = 0; index < end && rows > 0; index += kWindow) {
+    ASSIGN_OR_RETURN(const Window window, WindowAt({.epoch = 0, .index = index}));
+    for (const std::vector<int32_t>& row : window.rows) {
+      if (rows-- == 0) break;
+      int64_t left = sequence();
+      for (const int32_t sample : row) {
+        const int64_t length = window.places[static_cast<size_t>(sample)].tokens;
+        counter.Add(length);
+        left -= length;
+      }
+      if (left > 0) counter.Add(left);
+    }
+  }
+  return counter.Finish();
+}
+
 // The position after a row of the loaded window.
 DataPosition PackedSource::After(DataPosition position) const {
   const int64_t row = position.index - window_.start.index + 1;

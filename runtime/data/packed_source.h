@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/arguments/token_record.h"
+#include "model/sample_lengths.h"
 #include "runtime/data/cache/token_cache.h"
 #include "runtime/data/sample_mix.h"
 #include "runtime/data/sample_split.h"
@@ -58,6 +59,13 @@ class PackedSource final : public TokenSource {
   // no tokens: about a second for a million samples. It needs memory for one window and does not
   // move the position. Errors are TokenCache::PlaceOf's.
   absl::StatusOr<int64_t> CountRows(DataPosition begin, int64_t epochs) const;
+
+  // Counts the lengths of the samples in the first `rows` rows of the data, at most one epoch. The
+  // padding after the last sample of a row is counted as a sample, because it is computed like one;
+  // so the lengths add up to the rows. Of more than kMostCounted samples, the first ones stand for
+  // all. Takes as long as CountRows. Errors are TokenCache::PlaceOf's.
+  static constexpr int64_t kMostCounted = int64_t{1} << 20;
+  absl::StatusOr<std::vector<SampleLength>> CountLengths(int64_t rows) const;
 
  private:
   // The samples of a window, and which of them share a row, in the order of the rows.

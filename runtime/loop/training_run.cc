@@ -201,7 +201,9 @@ class TrainingLoop {
 
   CheckpointFacts FactsOf(int64_t step) const {
     const Schedule& schedule = run_.trainer.schedule();
-    return {.job = schedule.job,
+    TrainingJob job = schedule.job;
+    job.sample_lengths.clear();  // no number of the run depends on them; job.json has them
+    return {.job = std::move(job),
             .plan = schedule.plan,
             .model_fingerprint = run_.saving->model_fingerprint,
             .frozen = run_.saving->frozen,

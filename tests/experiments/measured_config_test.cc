@@ -84,6 +84,20 @@ TEST(MeasuredConfig, QuickChangesSizesAndChoosesRows) {
   EXPECT_EQ(full->rows[1].model.layers, 7);
 }
 
+TEST(MeasuredConfig, ARowMayPackItsSamplesAndStepsMayBeFew) {
+  const absl::StatusOr<MeasuredConfig> config = Read(
+      R"(, "burst_steps": 2)",
+      R"({"name": "a", "job": {"sequence": 64, "sample_lengths": [{"length": 16, "samples": 3}]}},
+         {"name": "b"})");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->burst_steps, 2);
+  EXPECT_EQ(config->rows[0].job.sample_lengths,
+            (std::vector<SampleLength>{{.length = 16, .samples = 3}}));
+  EXPECT_TRUE(config->rows[1].job.sample_lengths.empty());
+  EXPECT_EQ(Read(R"(, "burst_steps": 1)", R"({"name": "a"})").status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
 TEST(MeasuredConfig, WhatIsNoConfigIsNamed) {
   const std::string row = R"({"name": "a"})";
   ExpectRefused("", "", "rows: needs an array of at least one row");
@@ -117,7 +131,7 @@ TEST(MeasuredConfig, QuickMayNotChooseARowThatIsNotThere) {
   EXPECT_THAT(std::string(config.status().message()), HasSubstr(R"(quick names row "z")"));
 }
 
-TEST(MeasuredConfigs, AreTheSixOfTheProgramAndNameRowsThePaperHas) {
+TEST(MeasuredConfigs, AreTheSevenOfTheProgramAndNameRowsThePaperHas) {
   const absl::StatusOr<std::vector<MeasuredConfig>> configs =
       LoadMeasuredConfigs({}, MeasuredSize::kFull);
   ASSERT_TRUE(configs.ok()) << configs.status();
@@ -125,7 +139,7 @@ TEST(MeasuredConfigs, AreTheSixOfTheProgramAndNameRowsThePaperHas) {
   const absl::StatusOr<std::vector<Experiment>> experiments = LoadExperiments();
   ASSERT_TRUE(experiments.ok());
   EXPECT_THAT(MeasuredNames(), testing::ElementsAre("depth_scaling", "width_scaling", "ablation",
-                                                    "streaming_against_resident",
+                                                    "long_context", "streaming_against_resident",
                                                     "against_reference", "host_memory"));
   int published = 0;
   for (const MeasuredConfig& config : *configs) {

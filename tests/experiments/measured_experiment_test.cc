@@ -159,6 +159,21 @@ TEST_F(Measured, HostMemoryFollowsTheStateFormat) {
   EXPECT_GT(lines[0].measured.slope, lines[1].measured.slope + 4);
 }
 
+// Two samples of 1K in a row of 2K: the same tokens and memory as one sample, less attention, and
+// other losses, since neither sample sees the other.
+TEST_F(Measured, PackedSamplesCostLessAttentionThanOneLongSample) {
+  const MeasuredExperiment experiment = Run(Quick("long_context"));
+  ExpectSound(experiment);
+  const MeasuredRow& one = *experiment.Find("2K tokens");
+  const MeasuredRow& packed = *experiment.Find("2K tokens, packed");
+  EXPECT_EQ(packed.device_bytes, one.device_bytes);
+  EXPECT_EQ(packed.operations, one.operations);
+  EXPECT_LT(packed.simulated_seconds, one.simulated_seconds);
+  EXPECT_NE(packed.losses, one.losses);
+  // Nothing of a step grows faster than the tokens when the samples stay as they are.
+  EXPECT_LT(packed.simulated_seconds, 2.1 * experiment.Find("1K tokens")->simulated_seconds);
+}
+
 TEST_F(Measured, RoundsAlternateAndTheMedianCounts) {
   MeasuredConfig config = Quick("streaming_against_resident");
   config.rounds = 3;

@@ -135,6 +135,11 @@ rc::Gen<TrainingJob> RandomJobRecord(rc::Gen<std::string> text) {
     job.state_format = AnyWord<StateFormat>();
     job.optimizer_place = AnyWord<OptimizerPlace>();
     job.seed = AnyInteger(0, 9'000'000'000'000'000'000);
+    const int lengths = *rc::gen::inRange(0, 4);
+    for (int i = 0; i < lengths; ++i) {
+      job.sample_lengths.push_back(
+          {.length = AnyInteger(1, 1 << 24), .samples = AnyInteger(1, 1'000'000'000'000)});
+    }
     return job;
   });
 }

@@ -123,6 +123,52 @@ RC_GTEST_PROP(TrainingJob, WrittenJobIsReadAsYamlToo, ()) {
   RC_ASSERT(*again == job);
 }
 
+TEST(TrainingJob, SampleLengthsAreAListOfRecords) {
+  const std::vector<SampleLength> lengths = {{.length = 12, .samples = 3},
+                                             {.length = 900, .samples = 1}};
+  const absl::StatusOr<TrainingJob> json = FromJson(
+      R"({"sample_lengths": [{"length": 12, "samples": 3}, {"samples": 1, "length": 900}]})");
+  ASSERT_TRUE(json.ok()) << json.status();
+  EXPECT_EQ(json->sample_lengths, lengths);
+  const absl::StatusOr<TrainingJob> yaml =
+      FromYaml("sample-lengths:\n  - length: 12\n    samples: 3\n  - {length: 900, samples: 1}\n");
+  ASSERT_TRUE(yaml.ok()) << yaml.status();
+  EXPECT_EQ(yaml->sample_lengths, lengths);
+  EXPECT_TRUE(FromJson(R"({"sample_lengths": []})")->sample_lengths.empty());
+  // Without them a job is written as it always was.
+  EXPECT_EQ(WriteJob({}).find("sample_lengths"), std::string::npos);
+}
+
+TEST(TrainingJob, SampleLengthsThatCannotBeAreRefused) {
+  const auto error = [](std::string_view text) { return std::string(ReadStatus(text).message()); };
+  EXPECT_EQ(error(R"({"sample_lengths": 5})"),
+            "job.json:1: sample_lengths: needs an array, found an integer");
+  EXPECT_EQ(error("{\"sample_lengths\": [{\"length\": 4, \"samples\": 1},\n{\"length\": 0, "
+                  "\"samples\": 1}]}"),
+            "job.json:2: sample_lengths[1].length: needs a value from 1 to 16777216 tokens, "
+            "found 0");
+  EXPECT_EQ(error(R"({"sample_lengths": [{"length": 4, "samples": -3}]})"),
+            "job.json:1: sample_lengths[0].samples: needs a value from 1 to 1e+12 samples, found "
+            "-3");
+  EXPECT_EQ(error(R"({"sample_lengths": [{"length": 4}]})"),
+            "job.json:1: sample_lengths[0].samples: required and missing");
+  EXPECT_NE(error(R"({"sample_lengths": [{"length": 4, "samples": 1, "sample": 2}]})"), "");
+  EXPECT_NE(error(R"({"sample_lengths": [7]})"), "");
+
+  TrainingJob job;
+  const ModelSpec spec{.max_positions = 4096};
+  job.sample_lengths = {{.length = 5, .samples = 2}, {.length = -1, .samples = 1}};
+  EXPECT_EQ(ValidateJob(spec, job).message(),
+            "sample_lengths[1].length: needs a value from 1 to 16777216 tokens, found -1");
+  // 2^24 tokens of each of 10^12 samples are more than 2^62.
+  job.sample_lengths = {{.length = 1 << 24, .samples = 1'000'000'000'000}};
+  EXPECT_NE(ValidateJob(spec, job).message().find("more than 2^62 tokens"), std::string::npos);
+  job.sample_lengths.assign(4097, {.length = 1, .samples = 1});
+  EXPECT_NE(ValidateJob(spec, job).message().find("has 4097 entries"), std::string::npos);
+  job.sample_lengths.pop_back();
+  EXPECT_EQ(ValidateJob(spec, job), absl::OkStatus());
+}
+
 constexpr FieldRange kRanges[] = {
     {"version", "0", "1", "1", "2"},
     {"sequence", "0", "1", "16777216", "16777217"},

@@ -157,6 +157,37 @@ TEST(BoundStep, TheTurnWithATableOnTheHost) {
             1164 + 1032 + 102 + 51 + 26 + (32 + 1032) + 1026 + 1131);
 }
 
+// Rows of 16 tokens as one sample of 136 pairs, and as four of 10: the same operations, with less
+// arithmetic in those that attend. The bound of the step that is not built yet knows it as well.
+TEST(BoundStep, CountsAttentionOfPackedSamples) {
+  const Case whole;
+  Case packed;
+  packed.job.sample_lengths = {{.length = 4, .samples = 1}};
+  const Schedule one = whole.Build();
+  const Schedule several = packed.Build();
+  ASSERT_EQ(several.steady.operations.size(), one.steady.operations.size());
+  for (size_t i = 0; i < one.steady.operations.size(); ++i) {
+    const Operation& before = one.steady.operations[i];
+    const Operation& now = several.steady.operations[i];
+    EXPECT_EQ(now.kind, before.kind);
+    EXPECT_EQ(now.bytes, before.bytes);
+    const bool layer = before.kind == OperationKind::kForward ||
+                       before.kind == OperationKind::kRecompute ||
+                       before.kind == OperationKind::kBackward;
+    const uint64_t each = before.kind == OperationKind::kBackward ? 10 : 4;  // flops of 8 channels
+    EXPECT_EQ(before.flops - now.flops, layer ? each * 8 * (136 - 40) : 0) << ToString(now.kind);
+  }
+  EXPECT_EQ(several.memory.totals, one.memory.totals);
+  const auto bound_of = [](const Case& test, const Schedule& schedule) {
+    const CostModel model(test.spec, schedule.job, schedule.plan, schedule.chunks, test.profile);
+    const StepBound built = BoundOf(schedule, CostsOf(schedule, model));
+    const StepBound before = BoundStep(schedule.job, schedule.plan, schedule.chunks, model);
+    EXPECT_EQ(before.busy_nanoseconds[kCompute], built.busy_nanoseconds[kCompute]);
+    return before.busy_nanoseconds[kCompute];
+  };
+  EXPECT_LT(bound_of(packed, several), bound_of(whole, one));
+}
+
 TEST(BoundStep, OtherStrategiesHaveNone) {
   Case test;
   test.plan.strategy = Strategy::kReference;

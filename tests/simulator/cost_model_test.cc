@@ -207,6 +207,54 @@ TEST(CostModel, AttentionHasARateByItsSequence) {
   EXPECT_EQ(made->Compute(1, Direction::kForward, 1).nanoseconds, 18357);
 }
 
+// 100 samples of 10 tokens: 55 pairs each, 5500 of them; at 500 flops/ns 352 instead of 32 032.
+TEST(CostModel, PackedSamplesHaveTheAttentionOfSamples) {
+  Made made = ComputeBound();
+  made.job.sample_lengths = {{.length = 10, .samples = 7}};
+  EXPECT_EQ(made->Compute(1, Direction::kForward, 1).nanoseconds, 1280 + 6400 + 352);
+  EXPECT_EQ(made->Compute(1, Direction::kBackward, 1).nanoseconds, 2560 + 8960 + 880);
+  // Half of the tokens in samples of 10, half in one of 500: 2750 + 125 250 pairs, 8192.
+  made.job.sample_lengths = {{.length = 10, .samples = 50}, {.length = 500, .samples = 1}};
+  EXPECT_EQ(made->Compute(1, Direction::kForward, 1).nanoseconds, 1280 + 6400 + 8192);
+}
+
+// Twice as many tokens of the same samples take twice as long.
+TEST(CostModel, PackedSamplesCostLinearTime) {
+  Made made = ComputeBound();
+  made.job.sample_lengths = {{.length = 10, .samples = 1}};
+  const int64_t once = made->Compute(1, Direction::kForward, 1).nanoseconds;
+  made.job.sequence *= 2;
+  EXPECT_EQ(made->Compute(1, Direction::kForward, 1).nanoseconds, 2 * once);
+}
+
+// One sample in a row, or longer ones that are cut to it, is what a row is without any lengths. A
+// decoded token attends to the cache whatever the samples were.
+TEST(CostModel, OneSampleInARowChangesNothing) {
+  for (const PassKind kind : {PassKind::kTrain, PassKind::kDecode}) {
+    for (const int64_t sequence : {3, 100, 777, 1000}) {
+      Made made = ComputeBound(sequence);
+      made.kind = kind;
+      made.profile.device.attention.points = {{100, 1e12}, {10000, 2e12}};
+      const auto cost = [&] { return made->Compute(1, Direction::kForward, 1).nanoseconds; };
+      const int64_t whole = cost();
+      made.job.sample_lengths = {{.length = sequence, .samples = 3}};
+      EXPECT_EQ(cost(), whole);
+      made.job.sample_lengths = {{.length = 2 * sequence, .samples = 3},
+                                 {.length = sequence, .samples = 1}};
+      EXPECT_NEAR(static_cast<double>(cost()), static_cast<double>(whole), 1);
+    }
+  }
+}
+
+// Each sample's pairs have the rate of its length: 2750 pairs at 1000 flops/ns and 125 250 at
+// 1349.485 (500 lies 0.349485 of the way from 100 to 10 000 over the logarithm): 88 + 2970.02.
+TEST(CostModel, AttentionHasARateByTheLengthsOfSamples) {
+  Made made = ComputeBound();
+  made.profile.device.attention.points = {{100, 1e12}, {10000, 2e12}};
+  made.job.sample_lengths = {{.length = 10, .samples = 50}, {.length = 500, .samples = 1}};
+  EXPECT_EQ(made->Compute(1, Direction::kForward, 1).nanoseconds, 1280 + 6400 + 3058);
+}
+
 // A window of 10 of 1000: 55 + 990 x 10 = 9955 pairs, 637.12 instead of 32 032.
 TEST(CostModel, ASlidingWindowSeesFewerPairs) {
   Made made = ComputeBound();

@@ -3,7 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
+#include "model/sample_lengths.h"
 #include "runtime/checkpoint/run_lock.h"
+#include "schedule/load_files.h"
 #include "tests/model/test_files.h"
 #include "tests/training/small_run.h"
 
@@ -85,6 +90,45 @@ TEST_F(PrepareTrainingTest, AnotherJobThanTheCheckpointsIsRefused) {
   run_.settings.resume = "auto";
   run_.settings.job.learning_rate *= 2;
   ExpectRefused(absl::StatusCode::kInvalidArgument, "learning_rate");
+}
+
+// Samples of 8, 8 and 15 tokens share a row of 32 with one token of padding.
+TEST_F(PrepareTrainingTest, TheLengthsOfThePackedSamplesAreInThePlanAndTheRun) {
+  std::string lines;
+  for (int row = 0; row < 4; ++row) {
+    for (const int length : {8, 8, 15}) {
+      lines += "{\"input_ids\": [1";
+      for (int i = 1; i < length; ++i) lines += ",2";
+      lines += "]}\n";
+    }
+  }
+  WriteBytes(run_.io(), run_.Path("data.jsonl"), lines);
+  const std::vector<SampleLength> lengths = {{1, 3}, {8, 6}, {15, 3}};
+  const PreparedTraining prepared = run_.Prepare();
+  EXPECT_EQ(prepared.job.sample_lengths, lengths);
+  EXPECT_EQ(prepared.planned->schedule.job.sample_lengths, lengths);
+  EXPECT_THAT(run_.LogText(), HasSubstr("micro-batch 1 x 32 tokens in samples of 8, "));
+
+  // The run keeps them, its checkpoint does not, and it goes on whatever they are.
+  ASSERT_TRUE(run_.Train().status.ok());
+  const absl::StatusOr<TrainingJob> job = LoadJob(run_.io(), run_.settings.folder + "/job.json");
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->sample_lengths, lengths);
+  run_.settings.resume = "auto";
+  run_.settings.job.steps = 4;
+  const PreparedTraining resumed = run_.Prepare();
+  ASSERT_TRUE(resumed.resume.has_value());
+  EXPECT_TRUE(resumed.resume->manifest().facts.job.sample_lengths.empty());
+  EXPECT_EQ(resumed.job.sample_lengths, (std::vector<SampleLength>{{1, 4}, {8, 8}, {15, 4}}));
+}
+
+// Rows that are one sample each, and rows without packing.
+TEST_F(PrepareTrainingTest, FullRowsNeedNoLengthsAndPaddedOnesHaveTheirPadding) {
+  EXPECT_TRUE(run_.Prepare().job.sample_lengths.empty());
+  run_.settings.data.packing = false;
+  EXPECT_TRUE(run_.Prepare().job.sample_lengths.empty());
+  WriteBytes(run_.io(), run_.Path("data.jsonl"), "{\"input_ids\": [1, 2, 3, 4, 5]}\n");
+  EXPECT_EQ(run_.Prepare().job.sample_lengths, (std::vector<SampleLength>{{5, 1}, {27, 1}}));
 }
 
 TEST_F(PrepareTrainingTest, ARunWhoseStepsAreDoneIsCompleteAndNeedsNoMachine) {

@@ -82,6 +82,12 @@ TEST(TrainEpochs, ArePlannedWithTheStepsThatTrainingDoes) {
     ASSERT_EQ(planned.exit_code, 0) << planned.err;
     EXPECT_THAT(planned.out, HasSubstr(StrCat(" for ", steps, " steps (3 epochs of "))) << more;
     EXPECT_THAT(planned.out, HasSubstr(" at 2 an")) << more;
+    // Both know how long the samples are, so that they count the same attention.
+    const auto lengths_in = [](const std::string& job_file) {
+      return RunShell(StrCat("sed -n '/sample_lengths/,/\\]/p' ", job_file)).out;
+    };
+    EXPECT_THAT(lengths_in("p.job.json"), HasSubstr("\"length\": ")) << more;
+    EXPECT_EQ(lengths_in("p.job.json"), lengths_in("whole/job.json")) << more;
     // A plan file says the batch.
     const ProcessResult simulated = RunShell(
         StrCat("\"$horizon\" simulate --plan p.json --machine cpu-desktop --json ", data, more));

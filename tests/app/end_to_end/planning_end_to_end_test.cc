@@ -95,6 +95,22 @@ TEST_F(PlanCommand, ChoosesTheFasterStrategyAndTellsOfTheOther) {
       step);
 }
 
+TEST_F(PlanCommand, SamplesShorterThanTheSequenceAttendToLess) {
+  const std::string plan = kPlan + "--batch 1 --strategy resident --sequence 2048 ";
+  const auto step_of = [](const std::string& command) {
+    return NumberAt(Answer(command + "--json"), {"prediction", "step_seconds"});
+  };
+  const double whole = step_of(plan);
+  EXPECT_EQ(step_of(plan + "--sample-length 2048 "), whole);
+  EXPECT_LT(step_of(plan + "--sample-length 64 "), whole);
+  EXPECT_THAT(RunShell(plan + "--sample-length 64 --output plan.json").out,
+              HasSubstr("1 x 2048 tokens a step in samples of 64 tokens, state "));
+  // The job file beside the plan has the length, and simulate may be told another.
+  const std::string simulate = kSimulate + "--machine rtx3090 ";
+  EXPECT_LT(step_of(simulate), step_of(simulate + "--sample-length 2048 "));
+  ExpectMisuse(plan + "--sample-length 0", "--sample-length");
+}
+
 TEST_F(PlanCommand, TokensAndAPriceGiveTimeAndMoney) {
   const std::string priced = kPlan + "--batch 1 --tokens 10M --price-per-hour 2.5 ";
   const Document answer = Answer(priced + "--json");

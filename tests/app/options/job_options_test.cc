@@ -289,6 +289,29 @@ TEST(PlanJobOptions, TakesWhatItsErrorsSuggest) {
   EXPECT_EQ(all->gradient_type, NumberType::kFp32);
 }
 
+TEST(PlanJobOptions, SampleLengthReplacesTheLengthsOfTheJobFile) {
+  const std::unique_ptr<Io> io = MakePosixIo();
+  const std::string file = MakeTestFolder(*io) + "/job.yaml";
+  WriteBytes(*io, file, "sequence: 8\nsample-lengths: [{length: 2, samples: 5}]\n");
+  const ModelSpec spec = Spec();
+  const auto read = [&](const std::vector<std::string>& words) {
+    PlanJobOptions options;
+    options.job_file = file;
+    OptionList list;
+    options.AddTo(list);
+    EXPECT_EQ(ParseArguments(list, words), absl::OkStatus());
+    return options.Read(*io, "tiny", &spec, HostTestProfile())->sample_lengths;
+  };
+  EXPECT_EQ(read({}), (std::vector<SampleLength>{{2, 5}}));
+  EXPECT_EQ(read({"--sample-length=3"}), (std::vector<SampleLength>{{3, 1}}));
+  PlanJobOptions options;
+  OptionList list;
+  options.AddTo(list);
+  for (const char* bad : {"--sample-length=0", "--sample-length=-4", "--sample-length=16777217"}) {
+    EXPECT_EQ(ParseArguments(list, {bad}).code(), absl::StatusCode::kInvalidArgument) << bad;
+  }
+}
+
 // The commands that plan read the same declarations.
 TEST(PlanJobOptions, DeclaresWhatTrainDeclares) {
   TrainJobOptions train;

@@ -193,6 +193,17 @@ TEST(ResumeCheck, EpochsMayDifferAsTheStepsTheyComeTo) {
   EXPECT_THAT(Differences(saved, [](TrainingJob& j) { j.epochs = 7; }), IsEmpty());
 }
 
+// They describe the data to predictions, and no number of the run depends on them.
+TEST(ResumeCheck, LengthsOfSamplesMayDiffer) {
+  Manifest saved = Saved();
+  const auto give = [](TrainingJob& job) { job.sample_lengths = {{.length = 7, .samples = 2}}; };
+  EXPECT_THAT(Differences(saved, give), IsEmpty());
+  give(saved.facts.job);
+  EXPECT_THAT(Differences(saved, [](TrainingJob& job) { job.sample_lengths.clear(); }), IsEmpty());
+  EXPECT_THAT(Differences(saved, [](TrainingJob& job) { job.sample_lengths[0].length = 9; }),
+              IsEmpty());
+}
+
 TEST(ResumeCheck, OtherDataOrAnotherModelIsNamed) {
   const Manifest saved = Saved();
   const absl::Status status =

@@ -295,6 +295,36 @@ TEST_F(PackedSourceTest, CountsTheRowsThatAreLeftFromEveryPosition) {
   }
 }
 
+// The lengths are those that rows have when they are cut where positions begin again, with padding
+// as one more sample.
+TEST_F(PackedSourceTest, CountsTheLengthsOfSamplesInTheFirstRows) {
+  for (const int count : {1, 700, 2300}) {
+    Make(count);
+    for (const bool packing : {true, false}) {
+      const PackedSource::Options options = {.packing = packing, .seed = 4};
+      PackedSource walk = Source(options);
+      const std::vector<Row> rows = Epoch(walk);
+      const PackedSource source = Source(options);
+      for (const size_t some : {size_t{0}, size_t{1}, rows.size() / 2, rows.size()}) {
+        SampleLengthCounter counter;
+        for (size_t row = 0; row < some; ++row) {
+          for (const Found& found : SamplesOf(rows[row])) {
+            counter.Add(static_cast<int64_t>(found.ids.size()));
+          }
+        }
+        const auto lengths = source.CountLengths(static_cast<int64_t>(some));
+        ASSERT_TRUE(lengths.ok()) << lengths.status();
+        EXPECT_EQ(*lengths, counter.Finish()) << count << " samples, " << some << " rows";
+        EXPECT_EQ(TokensOf(*lengths), CheckedU64(some * kSequence));
+      }
+      // More rows than an epoch has: those of one epoch.
+      EXPECT_EQ(*source.CountLengths(int64_t{1} << 60),
+                *source.CountLengths(static_cast<int64_t>(rows.size())));
+      EXPECT_EQ(source.position(), DataPosition{});
+    }
+  }
+}
+
 // A run by epochs has every sample once in each, and then padding without end.
 TEST_F(PackedSourceTest, EndsAfterItsEpochs) {
   Make(300);
