@@ -65,7 +65,8 @@ StopSignals::EndAtOnce EndBeforeTraining(const CommandContext& context) {
 
 absl::Status TrainFromOptions(const CommandContext& context, const TrainOptions& options,
                               StopSignals& signals) {
-  ASSIGN_OR_RETURN(const LoadedModel model, LoadModel(context.io, options.model, options.rope_scaling));
+  ASSIGN_OR_RETURN(const LoadedModel model,
+                   LoadModel(context.io, options.model, options.rope_scaling));
   ASSIGN_OR_RETURN(const ChosenDevice device, ChooseDevice(context, options.device));
   ASSIGN_OR_RETURN(const TrainingSettings settings,
                    options.ToSettings(context, model.config.spec, device.name));

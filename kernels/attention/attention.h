@@ -18,9 +18,11 @@ namespace horizon {
 // k and v[batch x sequence, kv_heads x head_dim]. Rotary embedding was applied before.
 //
 // The host kernels work in tiles with an online softmax, as FlashAttention does. They need worker
-// scratch only besides their arguments, so memory grows linearly with the sequence. Tiles in which
-// no query attends to any key are skipped. The tiles and the order of all sums follow from the
-// sizes alone.
+// scratch only besides their arguments, so memory grows linearly with the sequence. Tiles count
+// from the begin of each sample, and of a pair of tiles only strips of 16 queries x 16 keys are
+// multiplied in which a query attends to a key (attention_strips.h). The order of all sums follows
+// from head_dim, the window and the position in the sample alone, so a sample of a packed row has
+// the bits it has alone.
 struct AttentionShape {
   int64_t batch = 0;
   int64_t sequence = 0;

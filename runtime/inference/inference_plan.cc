@@ -153,7 +153,11 @@ absl::StatusOr<InferencePlan> PlanInference(const ModelSpec& spec, NumberType co
        {Streaming{.chunk_bytes = layer_bytes}, Streaming{.chunk_bytes = stage_bytes},
         Streaming{.chunk_bytes = matrix_bytes},
         Streaming{.chunk_bytes = matrix_bytes, .depth = 1}}) {
-    ASSIGN_OR_RETURN(smallest, StreamedPlan(request, streaming));
+    absl::StatusOr<InferencePlan> streamed = StreamedPlan(request, streaming);
+    // A feed-forward stage is not cut for a batch of several pieces of tokens.
+    if (absl::IsFailedPrecondition(streamed.status()) && !smallest.summary.empty()) break;
+    RETURN_IF_ERROR(streamed.status());
+    smallest = *std::move(streamed);
     if (Fits(smallest.bytes, limits)) return WithMostResidentChunks(request, smallest);
   }
   return NothingFits(request, smallest.bytes);

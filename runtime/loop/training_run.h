@@ -41,9 +41,9 @@ struct StepProgress {
 // The measured times of a steady step.
 struct MeasuredStep {
   int64_t step = 0;
-  const Timeline& timeline;          // of that step only
+  const Timeline& timeline;        // of that step only
   const MeanDurations& durations;  // of the last steady steps, including this one
-  bool last = false;                 // this is the last call: the run has ended
+  bool last = false;               // this is the last call: the run has ended
 };
 
 // How a run saves checkpoints.

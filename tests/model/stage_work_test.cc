@@ -332,9 +332,11 @@ RC_GTEST_PROP(StageWorkProperty, WorksOfAPartitionAddUpToTheWhole, ()) {
   const TokenBatch tokens{*rc::gen::inRange<int64_t>(1, 4), *rc::gen::inRange<int64_t>(1, 30)};
   const Lengths lengths(static_cast<size_t>(*rc::gen::inRange(0, 2)),
                         {*rc::gen::inRange<int64_t>(1, 30), 1});
-  const StageOptions options{.sample_lengths = lengths};
+  const StageOptions options{.piece_tokens = *rc::gen::inRange<int64_t>(1, 100),
+                             .keep_feed_forward = *rc::gen::arbitrary<bool>(),
+                             .sample_lengths = lengths};
   for (const Stage& stage : ListStages(spec)) {
-    for (auto* work_of : {&ForwardWork, &BackwardWork}) {
+    for (auto* work_of : {&ForwardWork, &RecomputeWork, &BackwardWork}) {
       StageWork sum;
       int64_t begin = 0;
       while (begin < stage.units) {
@@ -343,12 +345,18 @@ RC_GTEST_PROP(StageWorkProperty, WorksOfAPartitionAddUpToTheWhole, ()) {
         sum.flops += part.flops;
         sum.attention_flops += part.attention_flops;
         sum.element_values += part.element_values;
+        sum.sum_values += part.sum_values;
         begin = end;
       }
       const StageWork whole = work_of(spec, stage, {0, stage.units}, tokens, options);
       RC_ASSERT(sum.flops == whole.flops);
       RC_ASSERT(sum.attention_flops == whole.attention_flops);
       RC_ASSERT(sum.element_values == whole.element_values);
+      RC_ASSERT(sum.sum_values == whole.sum_values);
+      // Pieces divide the arithmetic and add none.
+      const StageWork at_once = work_of(spec, stage, {0, stage.units}, tokens,
+                                        {.keep_feed_forward = options.keep_feed_forward});
+      RC_ASSERT(whole.flops == at_once.flops);
     }
   }
 }

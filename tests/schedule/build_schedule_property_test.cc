@@ -170,8 +170,8 @@ RC_GTEST_PROP(BuildSchedule, WorkAndBytesAreConserved, ()) {
   }
 }
 
-// Plans of one job differ in order and memory only: the arithmetic they ask for is the same, but for
-// what is computed again where gate and up are not kept.
+// Plans of one job differ in order and memory only: the arithmetic they ask for is the same, but
+// for what is computed again where gate and up are not kept.
 RC_GTEST_PROP(BuildSchedule, EveryPlanOfAJobHasTheSameBackwardFlops, ()) {
   const RandomCase one = *RandomHorizonCase();
   RandomCase other = *RandomHorizonCase();

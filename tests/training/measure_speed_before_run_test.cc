@@ -73,7 +73,8 @@ TEST_F(MeasureSpeedBeforeRunTest, IsTheFirstMeasurementWhereTheMachineIsFree) {
   const MachineSpeed speed = Measure(clock);
   EXPECT_NEAR(speed.gemm, 1, 1e-9);
   EXPECT_EQ(speed.memory, speed.gemm) << "a small run has no memory to measure in";
-  EXPECT_THAT(LogText(), HasSubstr("this machine is expected to compute at 100 % of the profile's speed"));
+  EXPECT_THAT(LogText(),
+              HasSubstr("this machine is expected to compute at 100 % of the profile's speed"));
 }
 
 // With this clock a measurement ends after a handful of calls of Now.

@@ -365,6 +365,8 @@ TEST_F(PlanCommand, MisuseIsNamed) {
                "did you mean 'qwen2.5-0.5b'?");
   ExpectMisuse(kPlan + "--sequence 40000",
                "sequence 40000 is longer than the 2048 positions of tiny");
+  ExpectMisuse(kPlan + "--sequence 40000", "or stretch the positions with --rope-scaling yarn:20");
+  ExpectMisuse(kPlan + "--rope-scaling linear:4", "needs yarn:FACTOR, for example yarn:4");
   ExpectMisuse(kPlan + "--sequence 0", "--sequence");
   ExpectMisuse(kPlan + "--batch 0",
                "--batch needs a number of sequences from 1 to 1048576, or auto");
