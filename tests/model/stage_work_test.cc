@@ -354,8 +354,9 @@ RC_GTEST_PROP(StageWorkProperty, WorksOfAPartitionAddUpToTheWhole, ()) {
       RC_ASSERT(sum.element_values == whole.element_values);
       RC_ASSERT(sum.sum_values == whole.sum_values);
       // Pieces divide the arithmetic and add none.
-      const StageWork at_once = work_of(spec, stage, {0, stage.units}, tokens,
-                                        {.keep_feed_forward = options.keep_feed_forward});
+      const StageWork at_once =
+          work_of(spec, stage, {0, stage.units}, tokens,
+                  {.keep_feed_forward = options.keep_feed_forward, .sample_lengths = lengths});
       RC_ASSERT(whole.flops == at_once.flops);
     }
   }
