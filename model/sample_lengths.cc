@@ -13,7 +13,7 @@ constexpr int kStepBits = 3;  // 2^3 bins for each doubling
 
 // The shortest length of the bin that a length falls into: all but its leading bits are cleared.
 int64_t BinOf(int64_t length) {
-  const int width = std::bit_width(static_cast<uint64_t>(length));
+  const auto width = static_cast<int>(std::bit_width(static_cast<uint64_t>(length)));
   const int cleared = width > kStepBits + 1 ? width - kStepBits - 1 : 0;
   return length >> cleared << cleared;
 }

@@ -88,7 +88,9 @@ std::string TextTable::Finish(size_t columns) && {
       for (size_t i = 0; i < cells.size(); ++i) {
         const std::string cell = at < cells[i].size() ? cells[i][at] : "";
         const std::string space(widths_[i] - cell.size(), ' ');
-        line += i == 0 ? cell + space : "  " + space + cell;
+        if (i > 0) line.append("  ").append(space);
+        line += cell;
+        if (i == 0) line += space;
       }
       line.erase(line.find_last_not_of(' ') + 1);
       text += line + "\n";

@@ -36,8 +36,9 @@ class Layers {
     if (members == nullptr) return ErrorAt(document_, *object, path, "needs an object");
     line_ = object->line();
     for (const auto& [key, value] : *members) {
-      const auto same = std::find_if(members_.begin(), members_.end(),
-                                     [&](const auto& member) { return member.first == key; });
+      const auto same =
+          std::find_if(members_.begin(), members_.end(),
+                       [&wanted = key](const auto& member) { return member.first == wanted; });
       if (same == members_.end()) {
         members_.emplace_back(key, value);
       } else {

@@ -161,7 +161,7 @@ absl::StatusOr<Steps> MakeSteps(Trainer& trainer, const MeasuredCase& wanted, in
 // A burst between the last measured speed and the one `after` it, with its predictions.
 MeasuredBurst CompareBurst(const Predictor& predictor, const MeasuredOptions& options,
                            const Schedule& schedule, std::span<const MachineSpeed> speeds,
-                           const MachineSpeed& after, std::vector<double> seconds) {
+                           const MachineSpeed& after, const std::vector<double>& seconds) {
   const MachineSpeed recent = ExpectSpeed(
       options.profile, speeds.last(std::min(speeds.size(), kRecentSpeeds)), options.speed_time);
   MeasuredBurst burst{.before = speeds.back(),
@@ -208,7 +208,7 @@ absl::Status MakeBursts(Trainer& trainer, const Predictor& predictor,
     run.losses.insert(run.losses.end(), made.losses.begin(), made.losses.end());
     for (StepDurations& step : made.durations) durations.Add(std::move(step));
     run.bursts.push_back(
-        CompareBurst(predictor, options, trainer.schedule(), speeds, now, std::move(made.seconds)));
+        CompareBurst(predictor, options, trainer.schedule(), speeds, now, made.seconds));
     speeds.push_back(now);
   }
   run.durations = durations.Mean();

@@ -104,7 +104,8 @@ std::vector<MeasuredCase> ValidationCases(ValidationSize size, int64_t threads) 
   TrainingJob small_moments = JobOf(256, 4);
   small_moments.state_format = StateFormat::k8BitMoments;
   add("small, 8-bit moments", small, small_moments, PlanOf(threads, 2, 2, true));
-  const auto add_published = [&](std::string_view name, std::string what, const StreamPlan& plan) {
+  const auto add_published = [&](std::string_view name, const std::string& what,
+                                 const StreamPlan& plan) {
     cases.push_back({.name = StrCat(std::string(name), ", ", what),
                      .spec = SpecOf(name),
                      .job = JobOf(512, 1),

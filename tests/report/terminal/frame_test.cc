@@ -52,8 +52,8 @@ TEST(DrawFrame, ShowsARunInBlocks) {
   EXPECT_EQ(Drawn(SmallView(), {.columns = 96}, {.utf8 = true}), R"(
 horizon top  runs/first                                                                  running
 qwen2.5-0.5b, 494,032,768 parameters on test
-step 30 of 40  ███████████████████████████████████████████▌░░░░░░░░░░░░░░  75 %, 1 min 50 s left
-5.82 tokens/s, predicted 11.9 (-51 %)   11 s a step, predicted 5.37 s (+105 %)
+step 30 of 40  ███████████████████████████████████████████▌░░░░░░░░░░░░░░  75 %, 1 min 59 s left
+5.36 tokens/s, predicted 11.9 (-55 %)   11.9 s a step, predicted 5.37 s (+122 %)
 loss 1.5477, first 4.0000; evaluated 1.7500 (perplexity 5.755) at step 20
 
 a steady step           0 to 10.7 s
@@ -92,8 +92,8 @@ TEST(DrawFrame, ShowsItInAsciiToo) {
   EXPECT_EQ(Drawn(SmallView(), {.columns = 80, .rows = 24}, {}), R"(
 horizon top  runs/first                                                  running
 qwen2.5-0.5b, 494,032,768 parameters on test
-step 30 of 40  ###############################-..........  75 %, 1 min 50 s left
-5.82 tokens/s, predicted 11.9 (-51 %)   11 s a step, predicted 5.37 s (+105 %)
+step 30 of 40  ###############################-..........  75 %, 1 min 59 s left
+5.36 tokens/s, predicted 11.9 (-55 %)   11.9 s a step, predicted 5.37 s (+122 %)
 loss 1.5477, first 4.0000; evaluated 1.7500 (perplexity 5.755) at step 20
 a steady step           0 to 10.7 s
 h2d        measured   .           . ... ...... ... .. ... .. ... ...:.:.     4 %
@@ -134,16 +134,16 @@ TEST(DrawFrame, ANarrowWindowShowsWholeFigures) {
   view.folder = "a/rather/long/way/to/the/folder/of/the/first/run/of/all";
   const std::string narrow = Drawn(view, {.columns = 60, .rows = 24}, {});
   EXPECT_THAT(narrow,
-              AllOf(HasSubstr("\n5.82 tokens/s, predicted 11.9 (-51 %)   11 s a step (+105 %)\n"),
+              AllOf(HasSubstr("\n5.36 tokens/s, predicted 11.9 (-55 %)   11.9 s a step (+122 %)\n"),
                     HasSubstr("\nloss 1.5477, first 4.0000; evaluated 1.7500 at step 20\n"),
                     HasSubstr(" 1 GiB, predicted 1.60 GiB\n"),
                     HasSubstr("\nlimits  link to the device (88 % of the step)\n"),
                     HasSubstr("horizon top  .../the/folder/of/the/first/run/of/all  running\n")))
       << narrow;
   EXPECT_THAT(Drawn(view, {.columns = 59, .rows = 24}, {}),
-              HasSubstr("\n5.82 tokens/s (-51 %)   11 s a step (+105 %)\n"));
+              HasSubstr("\n5.36 tokens/s (-55 %)   11.9 s a step (+122 %)\n"));
   EXPECT_THAT(Drawn(view, {.columns = 40, .rows = 24}, {}),
-              HasSubstr("\n5.82 tokens/s   11 s a step\n"));
+              HasSubstr("\n5.36 tokens/s   11.9 s a step\n"));
 }
 
 TEST(DrawFrame, ATallWindowHasHigherCurves) {
