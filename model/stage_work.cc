@@ -224,7 +224,8 @@ constexpr auto kAnyNeed = [](Need) { return true; };
 // Whether backward reads what is computed again: it does for all but the bias of the last matrix.
 bool ComputesAgain(const ModelSpec& spec, const Stage& stage) {
   return stage.backward_depth() > BackwardDepth::kOutputProjection || spec.norm_after() ||
-         stage.trained_roles.test(static_cast<size_t>(TensorRole::kDown));
+         stage.trained_roles.test(static_cast<size_t>(TensorRole::kDown)) ||
+         stage.trained_roles.test(static_cast<size_t>(TensorRole::kExpertsDown));
 }
 
 }  // namespace

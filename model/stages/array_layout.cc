@@ -21,6 +21,8 @@ CheckedU64 ScratchRows(const ArrayDescription& array, CheckedU64 tokens, uint64_
       return one_piece ? tokens : CheckedU64(piece_tokens);
     case ArrayRows::kOne:
       return one_piece ? 0 : 1;
+    case ArrayRows::kAlways:
+      return 1;
   }
   return tokens;
 }

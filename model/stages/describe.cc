@@ -52,7 +52,7 @@ ArrayDescriptions ArraysOf(const ModelSpec& spec, StageKind kind, const StageOpt
     case StageKind::kFeedForward:
       return FeedForwardArrays(spec, options);
     case StageKind::kExperts:
-      return ExpertsArrays(spec);
+      return ExpertsArrays(spec, options);
     case StageKind::kFinalNorm:
       return FinalNormArrays(spec);
     case StageKind::kHead:
@@ -71,7 +71,7 @@ WorkDescription DescribeWork(const ModelSpec& spec, StageKind kind, const LayerS
     case StageKind::kFeedForward:
       return FeedForwardWork(spec, options);
     case StageKind::kExperts:
-      return ExpertsWork(spec);
+      return ExpertsWork(spec, options);
     case StageKind::kFinalNorm:
       return FinalNormWork(spec);
     case StageKind::kHead:

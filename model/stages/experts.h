@@ -14,10 +14,16 @@ namespace horizon {
 //
 // A token-expert pair is a token and one of the experts chosen for it. There are always tokens x
 // experts_per_token pairs. An array that has values per pair has experts_per_token times as many
-// values per token.
+// values per token. The experts of a chunk go through one piece of the tokens after another: they
+// sort its pairs by expert, multiply gate and up, activate, project, and add what they make of each
+// token to an fp32 sum, in ascending order of the experts. What the router made, the normed input
+// and that sum are there for all tokens, since the next shard needs them. Backward does the same
+// with the experts in descending order; router and norm come last.
+//
+// In a chunk each expert has its tensors together (schedule/chunk_tensors.h).
 
 std::vector<TensorSpec> ExpertsTensors(const ModelSpec& spec);
-ArrayDescriptions ExpertsArrays(const ModelSpec& spec);
-WorkDescription ExpertsWork(const ModelSpec& spec);
+ArrayDescriptions ExpertsArrays(const ModelSpec& spec, const StageOptions& options);
+WorkDescription ExpertsWork(const ModelSpec& spec, const StageOptions& options);
 
 }  // namespace horizon

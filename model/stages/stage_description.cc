@@ -44,8 +44,22 @@ std::string_view ToString(ArrayRole role) {
       return "router probabilities";
     case ArrayRole::kChosenExperts:
       return "chosen experts";
-    case ArrayRole::kGathered:
-      return "gathered input";
+    case ArrayRole::kRouterWeights:
+      return "weights of the chosen experts";
+    case ArrayRole::kExpertBegins:
+      return "first rows of the experts";
+    case ArrayRole::kRowPairs:
+      return "pairs of the rows";
+    case ArrayRole::kRowTokens:
+      return "tokens of the rows";
+    case ArrayRole::kPairRows:
+      return "rows of the pairs";
+    case ArrayRole::kGateUp:
+      return "gate and up of the rows";
+    case ArrayRole::kRowOutput:
+      return "outputs of the rows";
+    case ArrayRole::kExpertSum:
+      return "sum over the experts";
     case ArrayRole::kProjectedGradient:
       return "projected output gradient";
     case ArrayRole::kAttendedGradient:
@@ -62,8 +76,16 @@ std::string_view ToString(ArrayRole role) {
       return "gate gradient";
     case ArrayRole::kUpGradient:
       return "up gradient";
-    case ArrayRole::kGatheredGradient:
-      return "gathered input gradient";
+    case ArrayRole::kActivatedGradient:
+      return "activated gate gradient";
+    case ArrayRole::kGateUpGradient:
+      return "gradient of gate and up of the rows";
+    case ArrayRole::kRowInputGradient:
+      return "input gradient of the rows";
+    case ArrayRole::kRouterWeightGradient:
+      return "gradient of the weights of the chosen experts";
+    case ArrayRole::kRouterLossGradient:
+      return "auxiliary gradient of the router probabilities";
     case ArrayRole::kRouterGradient:
       return "router gradient";
     case ArrayRole::kNormedGradient:

@@ -49,9 +49,17 @@ enum class ArrayRole : uint8_t {
   kProjected,  // what the stage adds to the residual stream, before its norm and multiplier
   kProjectedInverseRms,
   kBranch,  // kProjected after its norm
-  kRouterProbabilities,
-  kChosenExperts,  // numbers and weights of the chosen experts
-  kGathered,       // inputs of the chosen experts
+  kRouterProbabilities,  // softmax over all experts
+  kChosenExperts,        // the numbers of the chosen experts
+  kRouterWeights,        // the weights of the chosen experts
+  // The token-expert pairs of a piece of tokens, sorted by expert (kernels/experts/dispatch.h).
+  kExpertBegins,
+  kRowPairs,
+  kRowTokens,
+  kPairRows,
+  kGateUp,     // gate and up of the rows of experts
+  kRowOutput,  // what an expert makes of each of its rows
+  kExpertSum,  // the sum over the experts of each token
   kProjectedGradient,
   kAttendedGradient,
   kOutputDot,  // dot product of kAttended and its gradient, per head
@@ -60,8 +68,12 @@ enum class ArrayRole : uint8_t {
   kValueGradient,
   kGateGradient,  // at first the gradient of kActivated
   kUpGradient,
-  kGatheredGradient,
-  kRouterGradient,
+  kActivatedGradient,
+  kGateUpGradient,
+  kRowInputGradient,      // gradient of the inputs of the experts' rows
+  kRouterWeightGradient,  // gradient of kRouterWeights
+  kRouterLossGradient,    // what the auxiliary loss adds to the gradient of each probability
+  kRouterGradient,        // gradient of the router's logits
   kNormedGradient,     // gradient of kNormed: the fp32 sum over all matrices that read it
   kWeightGradientSum,  // weight gradients of the pieces of tokens so far
 };
@@ -73,7 +85,7 @@ std::string_view ToString(ArrayRole role);
 enum class ArrayType : uint8_t {
   kActivation,  // the format of activations on the device: fp32 or bf16
   kSum,         // always fp32: a sum that is rounded once, when it is complete
-  kScalar,      // fp32: one value per token, head or expert (inverse rms, log-sum-exp, ...)
+  kScalar,      // 4 bytes: one value per token, head or expert (inverse rms, log-sum-exp, ...)
 };
 
 // For what an array has a row of `width` values.
@@ -81,6 +93,7 @@ enum class ArrayRows : uint8_t {
   kTokens,  // for each token of the micro-batch
   kPiece,   // for each token of a piece; for all tokens where the array is kept for backward
   kOne,     // one row in all, and only if there are several pieces: their sum
+  kAlways,  // one row in all
 };
 
 struct ArrayDescription {
@@ -97,7 +110,7 @@ struct ArrayDescription {
   LiveRange forward;
   LiveRange backward;
 };
-using ArrayDescriptions = absl::InlinedVector<ArrayDescription, 20>;
+using ArrayDescriptions = absl::InlinedVector<ArrayDescription, 24>;
 
 // Which units of a stage a piece of work belongs to.
 enum class Spread : uint8_t {
@@ -161,8 +174,9 @@ inline constexpr ElementCost kGluCost = {3, 6};
 inline constexpr ElementCost kResidualCost = {3, 3};
 // A copy that is multiplied by a number.
 inline constexpr ElementCost kScaleCost = {2, 2};
-inline constexpr ElementCost kGatherCost = {2, 2};
-inline constexpr ElementCost kScatterCost = {3, 3};
+// The result of a row is written by its multiply (which is counted there), read, and added to the
+// sum of its token.
+inline constexpr ElementCost kCombineCost = {3, 3};
 inline constexpr ElementCost kRouterCost = {2, 3};
 inline constexpr ElementCost kLogitsCost = {1, 2};
 inline constexpr ElementCost kEmbeddingCost = {2, 3};

@@ -68,8 +68,10 @@ absl::StatusOr<std::vector<int64_t>> ShapeOf(const SavedTensor& tensor, StatePar
                                              ShapeForMessage(tensor.shape),
                                              " has no size below 2^64"));
   }
+  const auto parts = static_cast<uint64_t>(tensor.parts);
+  const Bytes part = *parameters / parts;
   return std::vector<int64_t>{
-      static_cast<int64_t>(parameters->RoundedUp(kMomentBlock).value() / kMomentBlock)};
+      static_cast<int64_t>(parts * (part.RoundedUp(kMomentBlock).value() / kMomentBlock))};
 }
 
 // Lays out the files of one stem, in which `members` (positions of entries) lie.

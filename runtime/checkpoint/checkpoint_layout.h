@@ -20,6 +20,9 @@ namespace horizon {
 struct SavedTensor {
   std::string name;  // as in Hugging Face's files
   std::vector<int64_t> shape;
+  // How many equal parts it has that moment blocks are counted in (TensorSlice::part): one for each
+  // expert of a tensor of all experts.
+  int64_t parts = 1;
 };
 
 // One part of one tensor's state, and where it is stored.
@@ -50,7 +53,8 @@ struct CheckpointFile {
 //   low*.safetensors     the 16-bit low halves (lo), I16
 //   moments*.safetensors first and second moments (m and v): F32 or BF16, or U8 with m_scale and
 //                        v_scale (F32, one for each moment block of kMomentBlock parameters of the
-//                        tensor; the last block may be short)
+//                        tensor; the last block may be short. Of a tensor of all experts each
+//                        expert's part has blocks of its own)
 // Several files of a kind are numbered STEM-00001-of-0000N.safetensors.
 struct CheckpointLayout {
   SaveMode mode = SaveMode::kFull;

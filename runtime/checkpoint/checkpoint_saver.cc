@@ -27,7 +27,8 @@ std::vector<SavedTensor> SavedTensorsOf(const Schedule& schedule) {
   std::vector<SavedTensor> tensors;
   for (const Stage& stage : schedule.chunks.stages) {
     for (const TensorSpec& tensor : stage.tensors) {
-      if (tensor.trained) tensors.push_back({tensor.name, tensor.shape});
+      if (!tensor.trained) continue;
+      tensors.push_back({tensor.name, tensor.shape, PartsOf(stage, tensor)});
     }
   }
   return tensors;

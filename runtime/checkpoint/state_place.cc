@@ -23,6 +23,13 @@ uint64_t OffsetInTensor(const TensorSlice& slice, StatePart part, StateFormat fo
       break;
     case StatePart::kFirstScale:
     case StatePart::kSecondScale:
+      // All parts before have as many blocks as this one, which the slice is all of if there are
+      // several.
+      if (slice.part > 0) {
+        CHECK(slice.first_in_part() == 0);
+        return 4 * static_cast<uint64_t>(slice.part) *
+               ((slice.count + kMomentBlock - 1) / kMomentBlock);
+      }
       CHECK(slice.first % kMomentBlock == 0);
       return 4 * (slice.first / kMomentBlock);
   }

@@ -88,21 +88,22 @@ absl::Status OperationBodies::Body::Norm() const {
 // Squared norms of the tensors, from the partials of all chunks in parameter order.
 void OperationBodies::Body::ReportNorms(StepResult& result) const {
   double total = 0;
-  std::vector<double> squares;
+  std::vector<double> squares(o_.tensor_names_.size());
+  auto tensor = o_.tensor_of_slice_.begin();
   // Backward carries a NaN to all earlier tensors: the last one in the model is where it came from.
   std::string culprit;
   for (int32_t c = 0; c < static_cast<int32_t>(chunks_.chunks.size()); ++c) {
     if (chunks_.chunks[c].frozen()) continue;
     const double* partials = At<double>(Reads(ContentKind::kNormPartials, c));
     ForEachTrainedSlice(chunks_, c, [&](const TensorSlice& slice) {
-      if (slice.first == 0) squares.push_back(0);
+      double& square = squares[static_cast<size_t>(*tensor++)];
       const uint64_t blocks = NormBlocksOf(slice);
       for (uint64_t block = 0; block < blocks; ++block) {
-        squares.back() += partials[block];
+        square += partials[block];
         total += partials[block];
       }
       partials += blocks;
-      if (!std::isfinite(squares.back())) culprit = slice.tensor->name;
+      if (!std::isfinite(square)) culprit = slice.tensor->name;
     });
   }
   if (!culprit.empty() && result.non_finite.empty()) {
@@ -196,8 +197,8 @@ absl::Status OperationBodies::Body::Adam() const {
     status = k_.adam_update(
         context_,
         {.count = applies ? static_cast<int64_t>(slice.count) : 0,  // then it says: no fault
-         .first = static_cast<int64_t>(slice.first),
-         .key = TensorKey(static_cast<uint64_t>(job_.seed), slice.tensor->name),
+         .first = static_cast<int64_t>(slice.first_in_part()),
+         .key = TensorKey(static_cast<uint64_t>(job_.seed), slice.tensor->name, slice.part),
          .constants = AdamConstantsOf({.learning_rate = step.learning_rate,
                                        .beta1 = job_.beta1,
                                        .beta2 = job_.beta2,

@@ -16,7 +16,7 @@
 
 namespace horizon {
 
-// Runs the stages between embedding and head: attention, feed-forward, final norm. A template
+// Runs the stages between embedding and head: attention, feed-forward or experts, final norm. A template
 // (stage_template.h) says at which offset of a stage each tensor and each array is stored; each
 // call passes the weights, hidden states, activations and workspace at whatever addresses the ring
 // put them. So one template serves every layer of its kind, and no layer has memory of its own on
@@ -51,6 +51,22 @@ struct LayerShapes {
   int64_t tokens() const { return batch * sequence; }
 };
 
+// What a router says of a micro-batch: how often it chose each expert, and the sums of their
+// probabilities (kernels/experts/router.h). Both have one number per expert.
+struct RouterSums {
+  int64_t* counts = nullptr;
+  double* probabilities = nullptr;
+};
+
+// The auxiliary loss of the routers, as backward of one of them needs it: the counts of all layers,
+// `layer_stride` numbers of 8 bytes from one to the next, and the factor of RouterLossGradient.
+struct RouterLoss {
+  int64_t layers = 0;
+  const int64_t* counts = nullptr;
+  int64_t layer_stride = 0;
+  double scale = 0;
+};
+
 // The arguments of one forward call over a stage.
 struct StageForward {
   const Stage& stage;
@@ -68,6 +84,8 @@ struct StageForward {
   // The KV cache of an attention stage: keys and values are stored there, and with
   // LayerShapes::decodes attention reads them from there alone. Null when the pass has no cache.
   const KvCache* cache = nullptr;
+  // Receives the sums of the router of an experts stage; null where they are not wanted.
+  const RouterSums* router_sums = nullptr;
 };
 absl::Status RunStageForward(const LayerShapes& shapes, const StageForward& args,
                              const KernelContext& context);
@@ -86,6 +104,8 @@ struct StageBackward {
   Values input_gradient;
   GradientOut gradient;  // receives the gradient of the trained parameters of these units
   std::span<std::byte> workspace;
+  // Of an experts stage; null where the routers have no loss of their own.
+  const RouterLoss* router_loss = nullptr;
 };
 absl::Status RunStageBackward(const LayerShapes& shapes, const StageBackward& args,
                               const KernelContext& context);

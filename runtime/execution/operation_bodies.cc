@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <unordered_map>
 
 #include "common/text/str_cat.h"
 #include "model/rotary_tables.h"
@@ -37,9 +38,17 @@ OperationBodies::OperationBodies(const ModelSpec& spec, const Schedule& schedule
   const BufferId rotary = memory.Find(BufferKind::kRotaryTable, 0);
   positions_ = static_cast<int64_t>(memory.BytesOf(rotary).value() / sizeof(float)) /
                RotaryTablesWidth(spec);
+  std::unordered_map<const TensorSpec*, int32_t> number;
+  for (const Stage& stage : schedule.chunks.stages) {
+    for (const TensorSpec& tensor : stage.tensors) {
+      if (!tensor.trained) continue;
+      number.emplace(&tensor, static_cast<int32_t>(tensor_names_.size()));
+      tensor_names_.push_back(tensor.name);
+    }
+  }
   for (int32_t c = 0; c < static_cast<int32_t>(schedule.chunks.chunks.size()); ++c) {
     ForEachTrainedSlice(schedule.chunks, c, [&](const TensorSlice& slice) {
-      if (slice.first == 0) tensor_names_.push_back(slice.tensor->name);
+      tensor_of_slice_.push_back(number.at(slice.tensor));
     });
   }
 }

@@ -77,7 +77,9 @@ class OperationBodies {
   // length of the first of the passes that share them.
   int64_t positions_ = 0;
   const StageTemplates templates_;
-  std::vector<std::string> tensor_names_;
+  std::vector<std::string> tensor_names_;  // of the trained tensors, in the model's order
+  // For each slice of a trained tensor, in the order of the chunks: which of them it belongs to.
+  std::vector<int32_t> tensor_of_slice_;
 };
 
 }  // namespace horizon

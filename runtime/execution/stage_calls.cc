@@ -20,6 +20,10 @@ StageCalls::StageCalls(const LayerShapes& shapes, const Stage& stage, UnitRange 
 
 GradientOut StageCalls::GradientOf(TensorRole role) const {
   int64_t offset = 0;
+  if (role == TensorRole::kNormAfter) {  // the last tensor of its stage
+    if (!Trains(role) || !HasTensor(role)) return {};
+    return gradient_.From(static_cast<int64_t>(TrainedInUnits(stage_, units_)) - hidden_);
+  }
   for (const TensorSpec& tensor : stage_.tensors) {
     if (!tensor.trained || !HasUnit(tensor.unit)) continue;
     if (tensor.role == role) return gradient_.From(offset);
@@ -201,6 +205,10 @@ absl::Status BranchCalls::RecomputeNormedInput(const TokenRange& tokens, const B
 absl::Status BranchCalls::Project(const TokenRange& tokens, const Branch& arrays, ConstValues x,
                                   const Matrix& projection) {
   RETURN_IF_ERROR(Linear(tokens, x, projection, arrays.projected));
+  return NormOutput(tokens, arrays);
+}
+
+absl::Status BranchCalls::NormOutput(const TokenRange& tokens, const Branch& arrays) {
   if (!s_.spec.norm_after()) return absl::OkStatus();
   return NormForward(NormAfter(tokens), arrays.projected, arrays.branch,
                      arrays.projected_inverse_rms);
@@ -218,7 +226,28 @@ absl::Status BranchCalls::FinishForward(const TokenRange& tokens, const StageFor
   // Recompute without an output still makes what the norm's backward reads.
   if (!wanted && !s_.spec.norm_after()) return absl::OkStatus();
   RETURN_IF_ERROR(Project(tokens, arrays, x, projection));
-  if (!wanted) return absl::OkStatus();
+  return wanted ? AddToResidual(tokens, args, arrays) : absl::OkStatus();
+}
+
+absl::Status BranchCalls::FinishForward(const StageForward& args, const Branch& arrays,
+                                        const float* sum) {
+  const bool wanted = args.output != nullptr;
+  if (!HasProjectedArray(s_.spec)) {
+    return wanted ? s_.kernels.residual_add(context_, {.count = tokens_ * hidden_,
+                                                       .residual = args.input,
+                                                       .branch = sum,
+                                                       .output = args.output})
+                  : absl::OkStatus();
+  }
+  if (!wanted && !s_.spec.norm_after()) return absl::OkStatus();
+  RETURN_IF_ERROR(s_.kernels.residual_add(
+      context_, {.count = tokens_ * hidden_, .branch = sum, .output = arrays.projected}));
+  RETURN_IF_ERROR(NormOutput(AllTokens(), arrays));
+  return wanted ? AddToResidual(AllTokens(), args, arrays) : absl::OkStatus();
+}
+
+absl::Status BranchCalls::AddToResidual(const TokenRange& tokens, const StageForward& args,
+                                        const Branch& arrays) {
   return s_.kernels.residual_add(context_,
                                  {.count = tokens.count * hidden_,
                                   .residual = From(args.input, tokens),
@@ -277,6 +306,8 @@ absl::Status RunStageForward(const LayerShapes& shapes, const StageForward& args
       return AttentionForwardPass(shapes, args, context);
     case StageKind::kFeedForward:
       return FeedForwardForwardPass(shapes, args, context);
+    case StageKind::kExperts:
+      return ExpertsForwardPass(shapes, args, context);
     case StageKind::kFinalNorm:
       return FinalNormForwardPass(shapes, args, context);
     default:
@@ -291,6 +322,8 @@ absl::Status RunStageBackward(const LayerShapes& shapes, const StageBackward& ar
       return AttentionBackwardPass(shapes, args, context);
     case StageKind::kFeedForward:
       return FeedForwardBackwardPass(shapes, args, context);
+    case StageKind::kExperts:
+      return ExpertsBackwardPass(shapes, args, context);
     case StageKind::kFinalNorm:
       return FinalNormBackwardPass(shapes, args, context);
     default:

@@ -21,7 +21,7 @@ struct TokenRange {
   int64_t count = 0;
 };
 
-// Base class of the code of a stage (attention_calls.cc, feed_forward_calls.cc,
+// Base class of the code of a stage (attention_calls.cc, feed_forward_calls.cc, experts_calls.cc,
 // final_norm_calls.cc; called through layer_template.h). It gives access to tensors and arrays by
 // their role, and wraps the kernel calls that stages have in common. One object serves one call
 // over the units of a stage that are in a chunk.
@@ -147,8 +147,8 @@ class StageCalls {
   }
 };
 
-// A stage that is a branch of the residual stream (model/stages/branch.h): attention and
-// feed-forward. Its first unit holds the norm before the branch; its last unit does what follows
+// A stage that is a branch of the residual stream (model/stages/branch.h): attention, feed-forward
+// and experts. Its first unit holds the norm before the branch; its last unit does what follows
 // the output projection.
 class BranchCalls : public StageCalls {
  public:
@@ -179,6 +179,8 @@ class BranchCalls : public StageCalls {
   // below.
   absl::Status FinishForward(const TokenRange& tokens, const StageForward& args,
                              const Branch& arrays, ConstValues x, const Matrix& projection);
+  // The same where the output of the branch is there already: as `sum`, in fp32.
+  absl::Status FinishForward(const StageForward& args, const Branch& arrays, const float* sum);
   // The beginning of backward: sets `gradient` to the gradient of the output projection's result.
   // It is stored in `arrays.projected_gradient`, or it is args.output_gradient itself where nothing
   // follows the projection.
@@ -190,6 +192,10 @@ class BranchCalls : public StageCalls {
                               const Branch& arrays);
 
  private:
+  // Adds what is in `arrays.projected`, or what the norm after made of it, to the residual stream.
+  absl::Status AddToResidual(const TokenRange& tokens, const StageForward& args,
+                             const Branch& arrays);
+  absl::Status NormOutput(const TokenRange& tokens, const Branch& arrays);
   NormShape NormBefore(const TokenRange& tokens) const {
     return {TensorRole::kNorm, tokens.count, hidden_};
   }
@@ -208,6 +214,10 @@ absl::Status FeedForwardForwardPass(const LayerShapes& shapes, const StageForwar
                                     const KernelContext& context);
 absl::Status FeedForwardBackwardPass(const LayerShapes& shapes, const StageBackward& args,
                                      const KernelContext& context);
+absl::Status ExpertsForwardPass(const LayerShapes& shapes, const StageForward& args,
+                                const KernelContext& context);
+absl::Status ExpertsBackwardPass(const LayerShapes& shapes, const StageBackward& args,
+                                 const KernelContext& context);
 absl::Status FinalNormForwardPass(const LayerShapes& shapes, const StageForward& args,
                                   const KernelContext& context);
 absl::Status FinalNormBackwardPass(const LayerShapes& shapes, const StageBackward& args,

@@ -23,7 +23,8 @@ class StageTemplate {
   const StageOptions& options() const { return options_; }
 
   // A tensor's offset, in parameters from the beginning of the stage, and its unit. offset is -1
-  // where the model has no such tensor.
+  // where the model has no such tensor. For a tensor that every expert has, or has a part of: that
+  // of expert 0.
   struct TensorPlace {
     int64_t offset = -1;
     int64_t unit = 0;
@@ -31,6 +32,8 @@ class StageTemplate {
   const TensorPlace& TensorAt(TensorRole role) const { return tensors_[static_cast<size_t>(role)]; }
   // Where the tensors of a unit begin, in parameters from the beginning of the stage.
   int64_t BeginOfUnit(int64_t unit) const { return unit_begins_[static_cast<size_t>(unit)]; }
+  // Parameters from a tensor of an expert to that of the next one.
+  int64_t expert_stride() const { return expert_stride_; }
 
   const ArrayLayout& kept() const { return kept_; }
   const ArrayLayout& ScratchOfPass(ScratchPass pass) const {
@@ -44,6 +47,7 @@ class StageTemplate {
   StageOptions options_;
   std::array<TensorPlace, kTensorRoles> tensors_;
   std::vector<int64_t> unit_begins_;
+  int64_t expert_stride_ = 0;
   ArrayLayout kept_;
   std::array<ArrayLayout, 3> scratch_;
   Bytes kept_bytes_;

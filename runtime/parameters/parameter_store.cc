@@ -53,6 +53,16 @@ ParameterStore::ParameterStore(const Schedule& schedule, RunMemory& memory)
       places_.push_back({c, slice});
     });
   }
+  // Not by the order of places_: a tensor of several experts has other tensors between its slices.
+  for (const Stage& stage : schedule.chunks.stages) {
+    for (const TensorSpec& tensor : stage.tensors) {
+      tensor_by_name_.emplace(tensor.name, tensor_by_name_.size());
+    }
+  }
+  places_of_tensor_.resize(tensor_by_name_.size());
+  for (size_t p = 0; p < places_.size(); ++p) {
+    places_of_tensor_[tensor_by_name_.at(places_[p].slice.tensor->name)].push_back(p);
+  }
 }
 
 absl::Status ParameterStore::Fill(const Source& source) {
@@ -211,9 +221,15 @@ absl::Status ParameterStore::ClearMoments() {
 template <typename Visit>
 absl::Status ParameterStore::ForRange(const TensorSpec& tensor, uint64_t first, uint64_t count,
                                       Visit visit) const {
+  const auto known = tensor_by_name_.find(tensor.name);
+  CHECK(known != tensor_by_name_.end());
+  const std::vector<size_t>& indices = places_of_tensor_[known->second];
+  const auto next = std::partition_point(indices.begin(), indices.end(), [&](size_t p) {
+    return places_[p].slice.first + places_[p].slice.count <= first;
+  });
   uint64_t found = 0;
-  for (const Place& place : places_) {
-    if (place.slice.tensor->name != tensor.name) continue;
+  for (auto index = next; index != indices.end() && found < count; ++index) {
+    const Place& place = places_[*index];
     const uint64_t begin = std::max(first, place.slice.first);
     const uint64_t end = std::min(first + count, place.slice.first + place.slice.count);
     if (begin >= end) continue;
@@ -246,20 +262,23 @@ absl::Status ParameterStore::ReadMaster(const TensorSpec& tensor, uint64_t first
   return JoinMasterHost(hi, lo, into);
 }
 
-// Calls visit(place, high halves, low halves) for the frozen tensors, piece by piece in order. A
-// tensor in shards has them one after another.
+// Calls visit(place, high halves, low halves) for the frozen tensors, one after the other and each
+// piece by piece in order, however they are cut into chunks.
 template <typename Visit>
 absl::Status ParameterStore::ForFrozen(Visit visit) const {
   std::vector<uint16_t> hi(kPiece);
   std::vector<int16_t> lo(kPiece);
-  for (const Place& place : places_) {
-    if (place.slice.trained()) continue;
-    for (uint64_t done = 0; done < place.slice.count; done += kPiece) {
-      const uint64_t count = std::min(kPiece, place.slice.count - done);
-      RETURN_IF_ERROR(
-          ReadHalves(place, done, std::span(hi).first(count), std::span(lo).first(count)));
-      visit(place, std::span<const uint16_t>(hi).first(count),
-            std::span<const int16_t>(lo).first(count));
+  for (const std::vector<size_t>& tensor : places_of_tensor_) {
+    for (const size_t index : tensor) {
+      const Place& place = places_[index];
+      if (place.slice.trained()) break;
+      for (uint64_t done = 0; done < place.slice.count; done += kPiece) {
+        const uint64_t count = std::min(kPiece, place.slice.count - done);
+        RETURN_IF_ERROR(
+            ReadHalves(place, done, std::span(hi).first(count), std::span(lo).first(count)));
+        visit(place, std::span<const uint16_t>(hi).first(count),
+              std::span<const int16_t>(lo).first(count));
+      }
     }
   }
   return absl::OkStatus();

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <unordered_map>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -42,7 +44,7 @@ class ParameterStore {
   absl::Status ReadHi(const TensorSpec& tensor, uint64_t first, std::span<uint16_t> into) const;
 
   // A slice of a tensor in a chunk. places() lists the slices of each tensor in order; an embedding
-  // or head table may have several.
+  // or head table, and a tensor of several experts, may have several.
   struct Place {
     int32_t chunk = 0;
     TensorSlice slice;
@@ -101,6 +103,9 @@ class ParameterStore {
   const Schedule& schedule_;
   RunMemory& memory_;
   std::vector<Place> places_;  // in order of chunks
+  // The places of each tensor in order, and the tensors in the model's order.
+  std::vector<std::vector<size_t>> places_of_tensor_;
+  std::unordered_map<std::string_view, size_t> tensor_by_name_;
 };
 
 }  // namespace horizon
