@@ -3,6 +3,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 
 #include "common/status_macros.h"
@@ -82,6 +83,23 @@ class PatternList {
   std::vector<char> matched_;
 };
 
+// The experts of a stage are trained alike: each tensor of all of them, or of none.
+absl::Status CheckExpertsAlike(const Stage& stage) {
+  std::map<TensorRole, const TensorSpec*> first;
+  for (const TensorSpec& tensor : stage.tensors) {
+    if (tensor.expert < 0) continue;
+    const auto [known, added] = first.emplace(tensor.role, &tensor);
+    if (added || known->second->trained == tensor.trained) continue;
+    const TensorSpec& trained = tensor.trained ? tensor : *known->second;
+    const TensorSpec& frozen = tensor.trained ? *known->second : tensor;
+    return absl::InvalidArgumentError(
+        StrCat("train and freeze would train ", trained.name, " and not ", frozen.name,
+               ": the experts of a layer are trained alike; name all of them, as ",
+               Quoted("*.experts.*"), " does"));
+  }
+  return absl::OkStatus();
+}
+
 // Walks forward: a stage needs the gradient of its input if a stage before it trains something.
 void MarkInputGradients(std::vector<Stage>& stages) {
   bool trained_before = false;
@@ -108,6 +126,7 @@ absl::Status SelectTrained(const ModelSpec& spec, const TrainedPatterns& pattern
       any |= tensor.trained;
       known.push_back(tensor.name);
     }
+    RETURN_IF_ERROR(CheckExpertsAlike(stage));
     CountTrained(stage);
   }
   RETURN_IF_ERROR(train.CheckAllMatched(known));

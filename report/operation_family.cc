@@ -26,6 +26,7 @@ OperationFamily FamilyOf(OperationKind kind) {
     case OperationKind::kSaveAnchor:
     case OperationKind::kLoadAnchor:
     case OperationKind::kOffloadLoss:
+    case OperationKind::kOffloadRouting:
     case OperationKind::kOffloadLogits:
       return OperationFamily::kCopy;
     case OperationKind::kEmbed:

@@ -52,6 +52,9 @@ enum class BufferKind : uint8_t {
   kHeadInputSum,  // fp32 sum of a bf16 gradient over the head's shards, per micro-batch in flight
   kLoss,
   kLossPinned,
+  kRouterSums,  // per micro-batch in flight: how often the routers chose each expert, and their
+                // summed probabilities
+  kRouterSumsPinned,
   kKvCache,
   kLogitsPinned,
   kWorkspace,

@@ -1,6 +1,5 @@
 #include "schedule/check_runnable.h"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -27,18 +26,6 @@ absl::Status CheckStrategy(const TrainingJob& job, const StreamPlan& plan) {
   return absl::OkStatus();
 }
 
-absl::Status CheckModel(const ModelSpec& spec) {
-  const bool has_experts = std::any_of(spec.layers.begin(), spec.layers.end(),
-                                       [](const LayerSpec& layer) { return layer.has_experts; });
-  const char* what = has_experts                ? "experts, which do"
-                     : spec.attention_sinks     ? "attention sinks, which do"
-                     : spec.swiglu_limit != 0.0 ? "a clamped SwiGLU, which does"
-                                                : nullptr;
-  if (what == nullptr) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      StrCat(spec.name, " has ", what, " not run yet; dense models do"));
-}
-
 absl::Status CheckDevice(const ModelSpec& spec, const TrainingJob& job) {
   if (job.device == DeviceKind::kHost) {
     if (job.activation_type == NumberType::kFp32) return absl::OkStatus();
@@ -47,6 +34,7 @@ absl::Status CheckDevice(const ModelSpec& spec, const TrainingJob& job) {
   }
   const std::pair<const char*, int64_t> widths[] = {{"hidden size", spec.hidden},
                                                     {"intermediate size", spec.intermediate},
+                                                    {"expert size", spec.experts.intermediate},
                                                     {"head size", spec.head_dim}};
   for (const auto& [name, width] : widths) {
     if (width % kCudaWidth == 0) continue;
@@ -60,7 +48,6 @@ absl::Status CheckDevice(const ModelSpec& spec, const TrainingJob& job) {
 }  // namespace
 
 absl::Status CheckRunnable(const ModelSpec& spec, const TrainingJob& job, const StreamPlan& plan) {
-  RETURN_IF_ERROR(CheckModel(spec));
   RETURN_IF_ERROR(CheckStrategy(job, plan));
   return CheckDevice(spec, job);
 }

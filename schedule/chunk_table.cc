@@ -119,7 +119,10 @@ class Cutter {
       ASSIGN_OR_RETURN(table_.head, AddTable(last));
     }
     MarkResident(job_, plan_, table_);
-    for (int32_t c = 0; c < next_chunk(); ++c) CountMomentAndNormBlocks(c);
+    for (int32_t c = 0; c < next_chunk(); ++c) {
+      CountMomentAndNormBlocks(c);
+      NumberRouters(table_.chunks[c]);
+    }
     for (const Chunk& chunk : table_.chunks) {
       table_.parameters += chunk.parameters;
       table_.trained += chunk.trained;
@@ -325,6 +328,15 @@ class Cutter {
     });
   }
 
+  void NumberRouters(Chunk& chunk) {
+    chunk.routers.begin = table_.routers;
+    for (const ChunkPiece& piece : table_.PiecesOf(chunk)) {
+      const bool routes = table_.stages[piece.stage].kind == StageKind::kExperts;
+      table_.routers += routes && piece.units.begin == 0 ? 1 : 0;
+    }
+    chunk.routers.end = table_.routers;
+  }
+
   const TrainingJob& job_;
   const StreamPlan& plan_;
   const StrategyRules rules_;
@@ -400,6 +412,17 @@ absl::StatusOr<ChunkTable> CutIntoChunks(const ModelSpec& spec, const TrainingJo
                                          const StreamPlan& plan) {
   ASSIGN_OR_RETURN(const StageList stages, ListTrainedStages(spec, job));
   return CutIntoChunks(stages, spec, job, plan);
+}
+
+StageOptions StageOptionsOf(const TrainingJob& job, const StreamPlan& plan,
+                            const ChunkTable& chunks) {
+  StageOptions options = StageOptionsOf(job, plan);
+  for (const ChunkPiece& piece : chunks.pieces) {
+    if (chunks.stages[piece.stage].kind != StageKind::kExperts) continue;
+    options.experts_in_chunk =
+        std::max(options.experts_in_chunk, piece.units.end - piece.units.begin);
+  }
+  return options;
 }
 
 void MarkResident(const TrainingJob& job, const StreamPlan& plan, ChunkTable& chunks) {

@@ -77,6 +77,9 @@ struct Chunk {
   int32_t shards = 1;
   int32_t recompute_block = -1;  // index in the table; -1: not differentiated
   bool resident = false;         // stays on the device within a pass
+  // The routers in the chunk: they are numbered through the model, one for each experts stage, and
+  // the first shard of a stage has its router.
+  IndexRange routers;
 
   bool frozen() const { return trained == 0; }
 };
@@ -121,6 +124,7 @@ struct ChunkTable {
   bool tied = false;
   uint64_t parameters = 0;
   uint64_t trained = 0;
+  int32_t routers = 0;  // of all experts stages
   // Backward goes from the last chunk group down to this one. groups.size(): only the head is
   // trained.
   int32_t first_differentiated_group = 0;
@@ -164,6 +168,9 @@ absl::StatusOr<ChunkTable> CutIntoChunks(const ModelSpec& spec, const TrainingJo
 absl::StatusOr<StageList> ListTrainedStages(const ModelSpec& spec, const TrainingJob& job);
 absl::StatusOr<ChunkTable> CutIntoChunks(const StageList& stages, const ModelSpec& spec,
                                          const TrainingJob& job, const StreamPlan& plan);
+// What job and plan choose about the passes over a stage, with the most experts that one chunk has.
+StageOptions StageOptionsOf(const TrainingJob& job, const StreamPlan& plan,
+                            const ChunkTable& chunks);
 void MarkResident(const TrainingJob& job, const StreamPlan& plan, ChunkTable& chunks);
 
 }  // namespace horizon

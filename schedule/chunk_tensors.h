@@ -102,7 +102,11 @@ void ForEachSlice(const ChunkTable& chunks, int32_t chunk, Visit visit) {
           }
           const uint64_t each = tensor.parameters / units;
           const uint64_t first = each * static_cast<uint64_t>(unit);
-          add({.tensor = &tensor, .first = first, .count = each, .part = unit, .part_begin = first});
+          add({.tensor = &tensor,
+               .first = first,
+               .count = each,
+               .part = unit,
+               .part_begin = first});
         }
       }
     }

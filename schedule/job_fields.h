@@ -61,6 +61,11 @@ void VisitJobFields(Record& job, Visitor& visit) {
   visit(
       "clip_norm", job.clip_norm,
       {.minimum = 0, .maximum = 1e30, .help = "clip the global gradient norm to this; 0: no clip"});
+  visit(
+      "router_aux_loss", job.router_aux_loss,
+      {.minimum = 0,
+       .maximum = 1e3,
+       .help = "coefficient of the loss that spreads the tokens evenly over the experts; 0: none"});
   visit("compute_type", job.compute_type,
         {.help = "weights as the device sees them: both halves, or the high half alone"});
   visit("activation_type", job.activation_type,

@@ -271,6 +271,12 @@ class LayoutBuilder {
                 fp32 * tokens * CheckedU64::FromSigned(spec_.hidden));
       }
     }
+    if (train && chunks_.routers > 0) {
+      const Bytes sums = RouterSumsBytes(spec_, chunks_);
+      AddPool(map_.router_sums, BufferKind::kRouterSums, Memory::kDevice, map_.in_flight, sums);
+      AddPool(map_.router_sums_pinned, BufferKind::kRouterSumsPinned, Memory::kPinned,
+              job_.accumulation, sums);
+    }
     // Training returns the sum of a micro-batch, evaluation the loss of each token.
     AddPool(map_.loss_pinned, BufferKind::kLossPinned, Memory::kPinned,
             train ? job_.accumulation : 1, train ? kLossBytes : tokens * kTokenSumBytes);
@@ -283,7 +289,7 @@ class LayoutBuilder {
                                     ? PassesOver::kTraining
                                     : PassesOver::kForwardOnly;
       largest = std::max(largest, WorkspaceBytes(spec_, use.kind, batch_, activation_, passes,
-                                                 StageOptionsOf(job_, plan_)));
+                                                 StageOptionsOf(job_, plan_, chunks_)));
     }
     map_.workspace = Add(BufferKind::kWorkspace, Memory::kDevice, 0, largest);
     const Bytes scratch =
@@ -424,8 +430,8 @@ class LayoutBuilder {
 
   void AddActivations() {
     for (const KindInUse& use : KindsOfStages()) {
-      kept_bytes_[static_cast<size_t>(use.kind)] =
-          KeptActivationBytes(spec_, use.kind, batch_, activation_, StageOptionsOf(job_, plan_));
+      kept_bytes_[static_cast<size_t>(use.kind)] = KeptActivationBytes(
+          spec_, use.kind, batch_, activation_, StageOptionsOf(job_, plan_, chunks_));
     }
     std::vector<Bytes> sizes;
     const auto enlarge = [&](size_t place, Bytes bytes) {
@@ -534,6 +540,10 @@ absl::StatusOr<MemoryLayout> LayOutMemory(const ModelSpec& spec, const TrainingJ
   ASSIGN_OR_RETURN(const ChunkTable chunks, CutIntoChunks(spec, job, plan));
   ASSIGN_OR_RETURN(LaidOutBuffers laid_out, LayOutBuffers(spec, job, plan, chunks, kind));
   return std::move(laid_out.memory);
+}
+
+Bytes RouterSumsBytes(const ModelSpec& spec, const ChunkTable& chunks) {
+  return 16_B * static_cast<uint64_t>(chunks.routers) * static_cast<uint64_t>(spec.experts.experts);
 }
 
 }  // namespace horizon

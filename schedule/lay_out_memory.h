@@ -40,12 +40,14 @@ struct BufferMap {
   std::vector<BufferId> embedding_rows;
   std::vector<BufferId> row_gradients;
   std::vector<BufferId> loss_pinned;
+  std::vector<BufferId> router_sums_pinned;
   // By micro-batch in flight. Each has `residuals_each` residuals and `residual_gradients_each`
   // gradients of residuals.
   std::vector<BufferId> residuals;
   std::vector<BufferId> residual_gradients;
   std::vector<BufferId> log_sum_exp;
   std::vector<BufferId> losses;
+  std::vector<BufferId> router_sums;
   std::vector<BufferId> head_input_sums;
   // Activation checkpoints, by recompute block and micro-batch in flight.
   std::vector<BufferId> anchors;
@@ -107,6 +109,9 @@ constexpr int64_t LogitStride(DeviceKind device, int64_t rows) {
 }
 // Bytes of a micro-batch's loss: the sum of losses and the number of counted tokens.
 inline constexpr Bytes kLossBytes = 16_B;
+// Bytes of what the routers of a micro-batch chose: for each router in turn, how often it chose
+// each expert (int64), then the sums of its probabilities (fp64).
+Bytes RouterSumsBytes(const ModelSpec& spec, const ChunkTable& chunks);
 // The kept activations of a stage begin at a multiple of this: the alignment of the widest load of
 // a device.
 inline constexpr uint64_t kActivationAlignment = 16;

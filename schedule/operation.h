@@ -44,6 +44,7 @@ enum class OperationKind : uint8_t {
   kOffloadFaults,    // d2h: which weights an update on the device could not represent (`resident`)
   kCheckUpdate,      // host: stop the run if there are any
   kOffloadLoss,      // d2h
+  kOffloadRouting,   // d2h: copy what the routers of experts chose
   kLogits,           // compute: logits of the last position (prefill, decode)
   kOffloadLogits,    // d2h
   kReport,           // host: hand the results of a pass without updates to its caller
@@ -76,6 +77,7 @@ enum class ContentKind : uint8_t {
   kHeadGradient,    // a: chunk, b: micro-batch, n: loss chunks summed
   kHeadInputSum,    // b: micro-batch, n: parts of the loss summed
   kLoss,            // b: micro-batch, n: parts summed
+  kRouterSums,      // b: micro-batch, n: routers done
   kKvCache,         // a: chunk
   kLogits,          // n: shards done
   kRotaryTable,

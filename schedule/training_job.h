@@ -70,6 +70,8 @@ struct TrainingJob {
   double weight_decay = 0.01;
   bool decay_all = false;
   double clip_norm = 1.0;
+  // The coefficient of the auxiliary loss of the routers of experts (docs/runtime.md); 0: none.
+  double router_aux_loss = 0.0;
   NumberType compute_type = NumberType::kBf16;
   NumberType activation_type = NumberType::kFp32;
   NumberType gradient_type = NumberType::kBf16;

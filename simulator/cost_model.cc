@@ -393,6 +393,7 @@ OperationCost CostModel::CostOf(const Schedule& schedule, const Phase& phase,
     case OperationKind::kOffloadNorms:
     case OperationKind::kOffloadFaults:
     case OperationKind::kOffloadLoss:
+    case OperationKind::kOffloadRouting:
     case OperationKind::kOffloadLogits: {
       bool pageable = false;
       for (const Access& access : phase.AccessesOf(op)) {

@@ -9,15 +9,7 @@ namespace {
 
 // Program points of forward, in order. Those from kDispatch to kCombine are repeated for each piece
 // of tokens and each shard, so what one of them leaves for the next is live at all of them.
-enum Forward : int8_t {
-  kRoute,
-  kDispatch,
-  kGateUpForward,
-  kActivate,
-  kProject,
-  kCombine,
-  kFinish
-};
+enum Forward : int8_t { kRoute, kDispatch, kGateUpForward, kActivate, kProject, kCombine, kFinish };
 constexpr LiveRange kForwardPieces = {kDispatch, kCombine};
 // Program points of backward, from the output to the input. Those from kDispatchAgain to
 // kCombineGradients are repeated.
@@ -69,7 +61,8 @@ void AddSeparateExperts(const ModelSpec& spec, int64_t experts, std::vector<Tens
   }
 }
 
-// The tensors of the stage. Of experts with tensors of their own, only those of the first `experts`.
+// The tensors of the stage. Of experts with tensors of their own, only those of the first
+// `experts`.
 std::vector<TensorSpec> TensorsWith(const ModelSpec& spec, int64_t experts) {
   std::vector<TensorSpec> tensors;
   AddNormBefore(spec, tensors);

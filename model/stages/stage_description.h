@@ -48,7 +48,7 @@ enum class ArrayRole : uint8_t {
   kActivated,  // activation(gate) * up
   kProjected,  // what the stage adds to the residual stream, before its norm and multiplier
   kProjectedInverseRms,
-  kBranch,  // kProjected after its norm
+  kBranch,               // kProjected after its norm
   kRouterProbabilities,  // softmax over all experts
   kChosenExperts,        // the numbers of the chosen experts
   kRouterWeights,        // the weights of the chosen experts
@@ -74,8 +74,8 @@ enum class ArrayRole : uint8_t {
   kRouterWeightGradient,  // gradient of kRouterWeights
   kRouterLossGradient,    // what the auxiliary loss adds to the gradient of each probability
   kRouterGradient,        // gradient of the router's logits
-  kNormedGradient,     // gradient of kNormed: the fp32 sum over all matrices that read it
-  kWeightGradientSum,  // weight gradients of the pieces of tokens so far
+  kNormedGradient,        // gradient of kNormed: the fp32 sum over all matrices that read it
+  kWeightGradientSum,     // weight gradients of the pieces of tokens so far
 };
 inline constexpr int kArrayRoles = static_cast<int>(ArrayRole::kWeightGradientSum) + 1;
 // "input", "query gradient", ...

@@ -19,7 +19,10 @@ constexpr uint64_t kRowStream = PhiloxStreamOf("packed_source rows");
 
 // Fills the rest of a row after its last sample: one more sample, with id 0 and without labels.
 void Pad(std::span<TokenRecord> rest) {
-  for (size_t t = 0; t < rest.size(); ++t) rest[t].position = static_cast<int32_t>(t);
+  for (size_t t = 0; t < rest.size(); ++t) {
+    rest[t].position = static_cast<int32_t>(t);
+    rest[t].label = kPaddingLabel;
+  }
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // What the operations of the compute lane do: embedding, layers forward and backward, head and
 // loss.
+#include <algorithm>
 #include <vector>
 
 #include "runtime/execution/operation_body.h"
@@ -31,9 +32,13 @@ absl::Status OperationBodies::Body::ForwardChunk() const {
   if (kept_access != nullptr) kept = MemoryOf(*kept_access);
   const Access* cache_access = Find(AccessMode::kWrite, ContentKind::kKvCache);
   int64_t cached = 0;
+  const Access* routing = Find(AccessMode::kWrite, ContentKind::kRouterSums);
+  int32_t router = chunk().routers.begin;
   const std::span<const ChunkPiece> pieces = chunks_.PiecesOf(chunk());
   for (size_t i = 0; i < pieces.size(); ++i) {
     const Stage& stage = chunks_.stages[pieces[i].stage];
+    RouterSums sums;
+    if (HasRouter(pieces[i]) && routing != nullptr) sums = SumsOf(*routing, router++);
     KvCache cache;
     const bool caches = cache_access != nullptr && stage.kind == StageKind::kAttention;
     if (caches) {
@@ -55,7 +60,8 @@ absl::Status OperationBodies::Body::ForwardChunk() const {
                                      .output = output,
                                      .kept = kept,
                                      .workspace = Workspace(),
-                                     .cache = caches ? &cache : nullptr},
+                                     .cache = caches ? &cache : nullptr,
+                                     .router_sums = sums.counts == nullptr ? nullptr : &sums},
                                     context_));
     weights = weights.From(static_cast<int64_t>(ParametersInUnits(stage, pieces[i].units)));
     input = output;
@@ -75,6 +81,7 @@ absl::Status OperationBodies::Body::BackwardChunk() const {
   const Access* in = UpdatesIn(BufferKind::kResidualGradient);
   const Values input_gradient = in == nullptr ? Values() : Activations(*in);
   const std::span<const ChunkPiece> pieces = chunks_.PiecesOf(chunk());
+  const RouterLoss router_loss = LossOfRouters();
   struct Begin {
     int64_t parameters = 0;
     int64_t trained = 0;
@@ -102,11 +109,32 @@ absl::Status OperationBodies::Body::BackwardChunk() const {
                           .output_gradient = output_gradient,
                           .input_gradient = stage.needs_input_gradient ? input_gradient : Values(),
                           .gradient = gradient.From(begins[i].trained),
-                          .workspace = Workspace()},
+                          .workspace = Workspace(),
+                          .router_loss = router_loss.counts == nullptr ? nullptr : &router_loss},
                          context_));
     output_gradient = input_gradient;
   }
   return absl::OkStatus();
+}
+
+// The gradient of the auxiliary loss (ReportRouting in gradient_bodies.cc), times the job's
+// coefficient, by the probability of an expert for a token: a factor that is the same for all
+// tokens that count, times how often all routers chose the expert.
+RouterLoss OperationBodies::Body::LossOfRouters() const {
+  const Access* sums = Find(AccessMode::kRead, ContentKind::kRouterSums);
+  if (sums == nullptr) return {};
+  const TokenRecord* records = call_.input.tokens.data() + op_.micro_batch * tokens_;
+  const int64_t counted = std::count_if(records, records + tokens_, [](const TokenRecord& record) {
+    return record.label != kPaddingLabel;
+  });
+  const double routed = static_cast<double>(counted) * chunks_.routers;
+  const auto experts = static_cast<double>(o_.spec_.experts.experts);
+  return {.layers = chunks_.routers,
+          .counts = SumsOf(*sums, 0).counts,
+          .layer_stride = 2 * o_.spec_.experts.experts,
+          .scale = counted == 0 ? 0.0
+                                : job_.router_aux_loss * experts /
+                                      (static_cast<double>(job_.accumulation) * routed * routed)};
 }
 
 absl::Status OperationBodies::Body::LogSumExp() const {

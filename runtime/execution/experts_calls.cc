@@ -50,9 +50,10 @@ class ExpertsCalls : public BranchCalls {
       RETURN_IF_ERROR(SortPairs(piece, Routing(arrays), rows));
       RETURN_IF_ERROR(MultiplyGateUp(piece, InputOf(branch, args.input, piece), rows));
       if (!projects) return absl::OkStatus();
-      RETURN_IF_ERROR(s_.kernels.expert_glu_forward(
-          context_,
-          {.shape = Glu(piece, Routing(arrays), rows), .gate_up = rows.gate_up, .output = activated}));
+      RETURN_IF_ERROR(
+          s_.kernels.expert_glu_forward(context_, {.shape = Glu(piece, Routing(arrays), rows),
+                                                   .gate_up = rows.gate_up,
+                                                   .output = activated}));
       RETURN_IF_ERROR(s_.kernels.expert_gemm(
           context_, {.experts = count(),
                      .begins = Begins(rows),
@@ -71,10 +72,9 @@ class ExpertsCalls : public BranchCalls {
                      .bias_expert_stride = template_.expert_stride(),
                      .row_scales = Routing(arrays).weights,
                      .scale_pairs = rows.row_pairs}));
-      return s_.kernels.combine_pairs(context_, Combine(piece, CombineOrder::kAscending,
-                                                        Routing(arrays), rows, output,
-                                                        /*add=*/units_.begin > 0,
-                                                        sum + piece.begin * hidden_));
+      return s_.kernels.combine_pairs(
+          context_, Combine(piece, CombineOrder::kAscending, Routing(arrays), rows, output,
+                            /*add=*/units_.begin > 0, sum + piece.begin * hidden_));
     }));
     if (!HasUnit(stage_.units - 1) || !projects) return absl::OkStatus();
     return FinishForward(args, branch, sum);
@@ -259,8 +259,7 @@ class ExpertsCalls : public BranchCalls {
            .output_gradient = activated_gradient,
            .output = activated,
            .gate_up_gradient = gate_up_gradient,
-           .weight_gradient =
-               all_weight_gradients + piece.begin * experts_.experts_per_token,
+           .weight_gradient = all_weight_gradients + piece.begin * experts_.experts_per_token,
            .down_bias = OfExperts(TensorRole::kExpertsDownBias),
            .down_bias_expert_stride = template_.expert_stride(),
            .hidden = hidden_,
@@ -382,12 +381,13 @@ class ExpertsCalls : public BranchCalls {
     RETURN_IF_ERROR(arrays.status());
     if (args.router_loss != nullptr) {
       const RouterLoss& loss = *args.router_loss;
-      RETURN_IF_ERROR(s_.kernels.router_loss_gradient(context_, {.layers = loss.layers,
-                                                                 .experts = experts_.experts,
-                                                                 .counts = loss.counts,
-                                                                 .layer_stride = loss.layer_stride,
-                                                                 .scale = loss.scale,
-                                                                 .gradient = probability_gradient}));
+      RETURN_IF_ERROR(
+          s_.kernels.router_loss_gradient(context_, {.layers = loss.layers,
+                                                     .experts = experts_.experts,
+                                                     .counts = loss.counts,
+                                                     .layer_stride = loss.layer_stride,
+                                                     .scale = loss.scale,
+                                                     .gradient = probability_gradient}));
     } else {
       probability_gradient = nullptr;
     }
@@ -528,9 +528,7 @@ class ExpertsCalls : public BranchCalls {
   int64_t width() const { return experts_.intermediate; }
   int64_t count() const { return units_.end - units_.begin; }
   const int32_t* Begins(const Rows& rows) const { return rows.begins + units_.begin; }
-  int64_t RowsOf(const TokenRange& piece) const {
-    return piece.count * experts_.experts_per_token;
-  }
+  int64_t RowsOf(const TokenRange& piece) const { return piece.count * experts_.experts_per_token; }
 
   const ExpertsSpec& experts_;
   const bool fused_;

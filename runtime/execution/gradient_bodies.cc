@@ -114,6 +114,43 @@ void OperationBodies::Body::ReportNorms(StepResult& result) const {
   for (const double square : squares) result.norms.push_back(std::sqrt(square));
 }
 
+// Adds up what the routers of all micro-batches chose. The auxiliary loss of a micro-batch is
+//   experts x sum over the experts of (share of the tokens that chose it) x (mean probability)
+// over all routers and all tokens that are not padding. It is 1 x experts_per_token where all
+// experts are chosen alike.
+void OperationBodies::Body::ReportRouting(StepResult& result) const {
+  if (chunks_.routers == 0) return;
+  const auto experts = static_cast<size_t>(o_.spec_.experts.experts);
+  result.expert_counts.assign(static_cast<size_t>(chunks_.routers) * experts, 0);
+  for (const Access& access : call_.phase.AccessesOf(op_)) {
+    if (access.content.kind != ContentKind::kRouterSums) continue;
+    std::vector<int64_t> counts(experts, 0);
+    std::vector<double> probabilities(experts, 0);
+    int64_t pairs = 0;
+    for (int32_t router = 0; router < chunks_.routers; ++router) {
+      const RouterSums sums = SumsOf(access, router);
+      for (size_t e = 0; e < experts; ++e) {
+        counts[e] += sums.counts[e];
+        probabilities[e] += sums.probabilities[e];
+        pairs += sums.counts[e];
+        result.expert_counts[static_cast<size_t>(router) * experts + e] += sums.counts[e];
+      }
+    }
+    if (pairs == 0) continue;
+    const double routed =
+        static_cast<double>(pairs) / static_cast<double>(o_.spec_.experts.experts_per_token);
+    double balance = 0;
+    for (size_t e = 0; e < experts; ++e) {
+      balance += static_cast<double>(counts[e]) / routed * (probabilities[e] / routed);
+    }
+    result.router_aux_loss +=
+        static_cast<double>(experts) * balance / static_cast<double>(job_.accumulation);
+  }
+  if (!std::isfinite(result.router_aux_loss) && result.non_finite.empty()) {
+    result.non_finite = "the probabilities of a router";
+  }
+}
+
 absl::Status OperationBodies::Body::ClipFactor() const {
   StepResult& result = call_.result;
   result = {.number = call_.input.number, .counted = call_.input.counted};
@@ -132,6 +169,7 @@ absl::Status OperationBodies::Body::ClipFactor() const {
   }
   result.loss = result.counted == 0 ? 0 : loss / static_cast<double>(result.counted);
   ReportNorms(result);
+  ReportRouting(result);
   // As torch.nn.utils.clip_grad_norm_ has it.
   if (job_.clip_norm > 0) {
     result.clip_factor =

@@ -16,11 +16,11 @@
 
 namespace horizon {
 
-// Runs the stages between embedding and head: attention, feed-forward or experts, final norm. A template
-// (stage_template.h) says at which offset of a stage each tensor and each array is stored; each
-// call passes the weights, hidden states, activations and workspace at whatever addresses the ring
-// put them. So one template serves every layer of its kind, and no layer has memory of its own on
-// the device.
+// Runs the stages between embedding and head: attention, feed-forward or experts, final norm. A
+// template (stage_template.h) says at which offset of a stage each tensor and each array is stored;
+// each call passes the weights, hidden states, activations and workspace at whatever addresses the
+// ring put them. So one template serves every layer of its kind, and no layer has memory of its own
+// on the device.
 //
 // A call covers the units of a stage that are in a chunk: all of them, or a shard. Calls over the
 // shards of a stage, ascending in forward and descending in backward, give the same bits as one

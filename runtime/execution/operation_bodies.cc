@@ -34,7 +34,7 @@ OperationBodies::OperationBodies(const ModelSpec& spec, const Schedule& schedule
       places_(memory.places()),
       each_(BytesOfParameter(schedule.job)),
       templates_(spec, TokensOf(schedule), ActivationTypeOf(schedule.job),
-                 StageOptionsOf(schedule.job, schedule.plan)) {
+                 StageOptionsOf(schedule.job, schedule.plan, schedule.chunks)) {
   const BufferId rotary = memory.Find(BufferKind::kRotaryTable, 0);
   positions_ = static_cast<int64_t>(memory.BytesOf(rotary).value() / sizeof(float)) /
                RotaryTablesWidth(spec);
@@ -71,6 +71,7 @@ bool OperationBodies::IsTransfer(OperationKind kind) const {
     case OperationKind::kOffloadNorms:
     case OperationKind::kOffloadFaults:
     case OperationKind::kOffloadLoss:
+    case OperationKind::kOffloadRouting:
     case OperationKind::kOffloadLogits:
       return true;
     default:

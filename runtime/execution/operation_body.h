@@ -182,6 +182,20 @@ class OperationBodies::Body {
     return cache;
   }
 
+  // Whether a piece of a chunk has the router of its stage.
+  bool HasRouter(const ChunkPiece& piece) const {
+    return chunks_.stages[piece.stage].kind == StageKind::kExperts && piece.units.begin == 0;
+  }
+  // What a router chose in a micro-batch (RouterSumsBytes).
+  RouterSums SumsOf(const Access& access, int32_t router) const {
+    const int64_t experts = o_.spec_.experts.experts;
+    std::byte* counts = At<std::byte>(access) + 16 * experts * router;
+    return {.counts = reinterpret_cast<int64_t*>(counts),
+            .probabilities = reinterpret_cast<double*>(counts + 8 * experts)};
+  }
+  // What backward of a router needs to know of the auxiliary loss; empty where there is none.
+  RouterLoss LossOfRouters() const;
+
   absl::Status NextBatch() const;
   absl::Status Gather() const;
   absl::Status Pack() const;
@@ -204,6 +218,7 @@ class OperationBodies::Body {
   absl::Status CheckUpdate() const;
   absl::Status Report() const;
   void ReportNorms(StepResult& result) const;
+  void ReportRouting(StepResult& result) const;
 
   // Where the shards of a head accumulate their input gradient in fp32, from element `first` on.
   // Null when the head is in one piece or the gradient buffer itself is the sum.

@@ -32,6 +32,11 @@ struct StepResult {
   bool ended = false;
   std::string non_finite;     // what was not finite ("the gradient of ..."); empty: everything was
   std::vector<double> norms;  // of each tensor's gradient, in the order of TensorNames()
+  // Of a model with experts: how often each router chose each expert, in all micro-batches and
+  // without padding ([router, expert]), and how unevenly: the auxiliary loss without its
+  // coefficient, the mean over the micro-batches (kernels/experts/router.h).
+  std::vector<int64_t> expert_counts;
+  double router_aux_loss = 0;
   // Passes without updates give the loss of each token (0 without a label), or the logits of the
   // last token of each row.
   std::vector<float> token_losses;

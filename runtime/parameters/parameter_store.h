@@ -4,7 +4,6 @@
 #include <span>
 #include <string_view>
 #include <unordered_map>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"

@@ -58,7 +58,7 @@ class PassEmitter {
   void Backward(int32_t chunk, int32_t mb, BufferId weights);
   void EmbedBackward(int32_t chunk, int32_t mb);
   void Logits(int32_t chunk, BufferId weights);
-  void OffloadLoss(int32_t mb);
+  void OffloadLoss(int32_t mb);  // and what the routers chose
   void OffloadLogits();
 
   // --- gradients ---

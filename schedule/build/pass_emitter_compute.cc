@@ -123,6 +123,12 @@ void PassEmitter::Forward(int32_t c, int32_t mb, BufferId weights, Keep keep) {
     if (kind_ == PassKind::kDecode) forward.Reads(map_.kv_cache[c], cache);
     forward.Writes(map_.kv_cache[c], cache);
   }
+  if (!map_.router_sums.empty() && chunk(c).routers.size() > 0) {
+    const BufferId sums = map_.router_sums[flight(mb)];
+    const IndexRange routers = chunk(c).routers;
+    if (routers.begin > 0) forward.Reads(sums, {ContentKind::kRouterSums, 0, mb, routers.begin});
+    forward.Writes(sums, {ContentKind::kRouterSums, 0, mb, routers.end});
+  }
   PassThroughWorkspace(forward, c, {ContentKind::kStageArrays, group, mb}, shard);
   forward.operation.flops = forward_flops_[c];
   Append(forward);
@@ -244,6 +250,10 @@ void PassEmitter::Backward(int32_t c, int32_t mb, BufferId weights) {
     op.Writes(HiddenGradientBuffer(group + 1, mb), {ContentKind::kScratch});
   }
   if (!chunk(c).frozen()) WriteGradient(op, c, mb);
+  // The auxiliary loss of a router depends on what all of them chose.
+  if (job_.router_aux_loss > 0 && chunk(c).routers.size() > 0) {
+    op.Reads(map_.router_sums[flight(mb)], {ContentKind::kRouterSums, 0, mb, chunks_.routers});
+  }
   PassThroughWorkspace(op, c, {ContentKind::kStageGradients, group, mb},
                        chunk(c).shards - 1 - chunk(c).shard);
   op.operation.flops = backward_flops_[c];
@@ -286,6 +296,12 @@ void PassEmitter::OffloadLoss(int32_t mb) {
   }
   Append(op);
   if (kind_ != PassKind::kTrain) Report(target, {ContentKind::kLogSumExp, 0, mb, parts}, mb);
+  if (map_.router_sums.empty()) return;
+  const Content sums{ContentKind::kRouterSums, 0, mb, chunks_.routers};
+  Draft routing = Begin(OperationKind::kOffloadRouting, Lane::kD2h, -1, mb);
+  routing.Reads(map_.router_sums[flight(mb)], sums).Writes(map_.router_sums_pinned[mb], sums);
+  routing.operation.bytes = RouterSumsBytes(spec_, chunks_);
+  Append(routing);
 }
 
 // As they lie in memory.

@@ -149,6 +149,9 @@ void PassEmitter::ClipFactor() {
     factor.Reads(map_.loss_pinned[mb],
                  {ContentKind::kLoss, 0, mb, loss_parts_ * chunks_.head.size()});
     factor.operation.bytes += kLossBytes;
+    if (map_.router_sums_pinned.empty()) continue;
+    factor.Reads(map_.router_sums_pinned[mb], {ContentKind::kRouterSums, 0, mb, chunks_.routers});
+    factor.operation.bytes += RouterSumsBytes(spec_, chunks_);
   }
   factor.Writes(map_.clip_factor, {ContentKind::kClipFactor});
   Append(factor);

@@ -12,10 +12,12 @@ OperationRules::OperationRules(const Schedule& schedule, const Phase& phase)
     Attention& found = attention_.emplace_back();
     for (const ChunkPiece& piece : table_.PiecesOf(chunk)) {
       const Stage& stage = table_.stages[piece.stage];
+      if (stage.kind == StageKind::kExperts && piece.units.begin == 0) ++routers_;
       if (stage.kind != StageKind::kAttention) continue;
       found.any = true;
       found.last |= piece.units.end == stage.units;
     }
+    routers_up_to_.push_back(routers_);
   }
   // Every stage before `stage` has been scanned; `trains`: one of them has a trained tensor.
   int32_t stage = 0;
@@ -83,6 +85,7 @@ void OperationRules::CheckLane() {
     case OperationKind::kOffloadNorms:
     case OperationKind::kOffloadFaults:
     case OperationKind::kOffloadLoss:
+    case OperationKind::kOffloadRouting:
     case OperationKind::kOffloadLogits:
       expected = Lane::kD2h;
       break;
@@ -188,6 +191,9 @@ void OperationRules::CheckKind() {
       break;
     case OperationKind::kLogits:
       CheckLogits();
+      break;
+    case OperationKind::kOffloadRouting:
+      CheckRouting();
       break;
     case OperationKind::kOffloadLoss:
     case OperationKind::kOffloadLogits:

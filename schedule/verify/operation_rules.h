@@ -62,6 +62,8 @@ class OperationRules : private OperationView {
   void CheckContribution();
   void CheckNorm();
   void CheckAdam();
+  // What the routers chose arrives on the host, of all routers and all experts.
+  void CheckRouting();
   // An asynchronous update on a device writes which weights it could not represent.
   void CheckFaults();
 
@@ -109,10 +111,19 @@ class OperationRules : private OperationView {
   bool TrainsBefore(int32_t group) const { return trains_before_[group] != 0; }
   bool TrainsIn(int32_t group) const;
 
+  // The routers of experts in the chunks before, and in this chunk.
+  int32_t RoutersBefore() const { return op_->chunk == 0 ? 0 : routers_up_to_[op_->chunk - 1]; }
+  int32_t RoutersHere() const { return routers_up_to_[op_->chunk] - RoutersBefore(); }
+  Content RouterSums(int32_t routers) const {
+    return {ContentKind::kRouterSums, -1, op_->micro_batch, routers};
+  }
+
   const ChunkTable& table_;
   const ParameterBytes each_;
-  std::vector<Attention> attention_;  // by chunk
-  std::vector<char> trains_before_;   // by chunk group, then the head
+  int32_t routers_ = 0;
+  std::vector<int32_t> routers_up_to_;  // by chunk, those in it included
+  std::vector<Attention> attention_;    // by chunk
+  std::vector<char> trains_before_;     // by chunk group, then the head
 };
 
 }  // namespace horizon

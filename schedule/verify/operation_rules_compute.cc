@@ -81,6 +81,11 @@ void OperationRules::CheckForward() {
   CheckLayerMemory(ContentKind::kStageArrays, shard);
   CheckCache();
   const bool forward = op_->kind == OperationKind::kForward;
+  if (forward && schedule_.kind == PassKind::kTrain && RoutersHere() > 0) {
+    const Places places = {BufferKind::kRouterSums};
+    if (RoutersBefore() > 0) Reads(RouterSums(RoutersBefore()), places);
+    Writes(RouterSums(RoutersBefore() + RoutersHere()), places);
+  }
   const Content activations{ContentKind::kActivations, group, op_->micro_batch, -1};
   const bool keeps = Find(AccessMode::kWrite, activations) != nullptr;
   if (keeps) Continues(activations, shard, {BufferKind::kActivations});
@@ -160,6 +165,9 @@ void OperationRules::CheckBackward() {
   if (chunk().shard == 0 && TrainsBefore(group)) Writes(HiddenGradient(group, 1));
   if (!TrainsBefore(group) && chunk().pieces.size() > 1) {
     Writes({ContentKind::kScratch, -1, -1, -1}, {BufferKind::kResidualGradient});
+  }
+  if (schedule_.job.router_aux_loss > 0 && RoutersHere() > 0) {
+    Reads(RouterSums(routers_), {BufferKind::kRouterSums});
   }
   if (!TrainsBefore(group) && !TrainsIn(group))
     Problem("differentiates what nothing trained needs");

@@ -64,6 +64,9 @@ void OperationRules::CheckNorm() {
     for (int32_t mb = 0; mb < accumulation(); ++mb) {
       Reads({ContentKind::kLoss, -1, mb, LossParts() * table_.head.size()},
             {BufferKind::kLossPinned});
+      if (routers_ > 0) {
+        Reads({ContentKind::kRouterSums, -1, mb, routers_}, {BufferKind::kRouterSumsPinned});
+      }
     }
     Writes({ContentKind::kClipFactor, -1, -1, -1});
     return;
@@ -117,6 +120,16 @@ void OperationRules::CheckAdam() {
     Fits(Writes({ContentKind::kWeights, op_->chunk, -1, -1}, {BufferKind::kFrameworkCopy}),
          copy * parameters);
   }
+}
+
+void OperationRules::CheckRouting() {
+  Reads(RouterSums(routers_), {BufferKind::kRouterSums});
+  Writes(RouterSums(routers_), {BufferKind::kRouterSumsPinned});
+  int64_t numbers = 0;
+  for (const Stage& stage : table_.stages) {
+    if (stage.kind == StageKind::kExperts) numbers += 2 * stage.units;
+  }
+  Moves(8_B * static_cast<uint64_t>(numbers));
 }
 
 void OperationRules::CheckFaults() {
