@@ -145,6 +145,12 @@ absl::StatusOr<StepMetrics> ReadMetricsLine(const std::string& place, std::strin
   IfThere(document, reader, "epoch", metrics.epoch);
   reader.Required("tokens", &metrics.tokens);
   IfThere(document, reader, "trained_tokens", metrics.trained_tokens);
+  if (document.root.Find("router_aux_loss") != nullptr) {
+    StepMetrics::Routing& routing = metrics.routing.emplace(kNotFinite, kNotFinite, kNotFinite);
+    reader.OptionalOrNull("router_aux_loss", &routing.aux_loss);
+    reader.OptionalOrNull("busiest_expert", &routing.busiest);
+    reader.OptionalOrNull("idlest_expert", &routing.idlest);
+  }
   reader.Required("step_seconds", &metrics.step_time.value);
   reader.Required("host_bytes", &metrics.host_bytes);
   reader.Required("device_bytes", &metrics.device_bytes);

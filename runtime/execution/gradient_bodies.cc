@@ -121,6 +121,8 @@ void OperationBodies::Body::ReportNorms(StepResult& result) const {
 void OperationBodies::Body::ReportRouting(StepResult& result) const {
   if (chunks_.routers == 0) return;
   const auto experts = static_cast<size_t>(o_.spec_.experts.experts);
+  result.experts = o_.spec_.experts.experts;
+  result.experts_per_token = o_.spec_.experts.experts_per_token;
   result.expert_counts.assign(static_cast<size_t>(chunks_.routers) * experts, 0);
   for (const Access& access : call_.phase.AccessesOf(op_)) {
     if (access.content.kind != ContentKind::kRouterSums) continue;
@@ -138,7 +140,7 @@ void OperationBodies::Body::ReportRouting(StepResult& result) const {
     }
     if (pairs == 0) continue;
     const double routed =
-        static_cast<double>(pairs) / static_cast<double>(o_.spec_.experts.experts_per_token);
+        static_cast<double>(pairs) / static_cast<double>(result.experts_per_token);
     double balance = 0;
     for (size_t e = 0; e < experts; ++e) {
       balance += static_cast<double>(counts[e]) / routed * (probabilities[e] / routed);

@@ -57,9 +57,8 @@ StageTemplate::StageTemplate(const ModelSpec& spec, StageKind kind, int64_t toke
 
 StageTemplates::StageTemplates(const ModelSpec& spec, int64_t tokens, ValueType activations,
                                const StageOptions& options) {
-  for (const StageKind kind :
-       {StageKind::kAttention, StageKind::kFeedForward, StageKind::kExperts,
-        StageKind::kFinalNorm}) {
+  for (const StageKind kind : {StageKind::kAttention, StageKind::kFeedForward, StageKind::kExperts,
+                               StageKind::kFinalNorm}) {
     if (kind == StageKind::kExperts && spec.experts.experts == 0) continue;
     if (kind == StageKind::kFeedForward && spec.intermediate == 0) continue;
     templates_[static_cast<size_t>(kind)] = StageTemplate(spec, kind, tokens, activations, options);

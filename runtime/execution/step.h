@@ -36,6 +36,8 @@ struct StepResult {
   // without padding ([router, expert]), and how unevenly: the auxiliary loss without its
   // coefficient, the mean over the micro-batches (kernels/experts/router.h).
   std::vector<int64_t> expert_counts;
+  int64_t experts = 0;
+  int64_t experts_per_token = 0;
   double router_aux_loss = 0;
   // Passes without updates give the loss of each token (0 without a label), or the logits of the
   // last token of each row.

@@ -26,6 +26,11 @@ std::string MetricsLine(const StepMetrics& metrics) {
   if (metrics.trained_tokens.has_value()) {
     json.Key("trained_tokens").Integer(*metrics.trained_tokens);
   }
+  if (metrics.routing.has_value()) {
+    json.Key("router_aux_loss").Number(metrics.routing->aux_loss);
+    json.Key("busiest_expert").Number(metrics.routing->busiest);
+    json.Key("idlest_expert").Number(metrics.routing->idlest);
+  }
   json.Key("step_seconds").Number(metrics.step_time.value);
   json.Key("tokens_per_second").Number(metrics.tokens_per_second());
   json.Key("host_bytes").Unsigned(metrics.host_bytes.value());

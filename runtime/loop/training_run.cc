@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <numeric>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -279,6 +281,21 @@ class TrainingLoop {
     return std::clamp<size_t>(kMostDurations / std::max<size_t>(1, operations), 1, 15);
   }
 
+  static StepMetrics::Routing RoutingOf(const StepResult& result) {
+    StepMetrics::Routing routing{.aux_loss = result.router_aux_loss, .idlest = 1};
+    const auto each = static_cast<size_t>(result.experts);
+    for (size_t begin = 0; begin < result.expert_counts.size(); begin += each) {
+      const auto counts = std::span(result.expert_counts).subspan(begin, each);
+      const double pairs = std::accumulate(counts.begin(), counts.end(), 0.0);
+      if (pairs == 0) continue;
+      const double tokens = pairs / static_cast<double>(result.experts_per_token);
+      const auto [least, most] = std::minmax_element(counts.begin(), counts.end());
+      routing.busiest = std::max(routing.busiest, static_cast<double>(*most) / tokens);
+      routing.idlest = std::min(routing.idlest, static_cast<double>(*least) / tokens);
+    }
+    return routing;
+  }
+
   StepMetrics MetricsOf(const StepProgress& progress, const StepResult& result) const {
     StepMetrics line{.step = progress.step,
                      .loss = progress.loss,
@@ -291,6 +308,7 @@ class TrainingLoop {
                      .host_bytes = progress.host_bytes,
                      .device_bytes = progress.device_bytes,
                      .predicted_step_time = Seconds{run_.predicted_step_seconds}};
+    if (!result.expert_counts.empty()) line.routing = RoutingOf(result);
     if (run_.log_gradient_norms) {
       const std::vector<std::string>& names = run_.trainer.TensorNames();
       for (size_t i = 0; i < names.size(); ++i) {

@@ -74,7 +74,7 @@ TEST_P(GoldenTraining, GradientsInBf16PointWhereThoseInFp32Do) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, GoldenTraining, testing::ValuesIn(DenseGoldens()),
+INSTANTIATE_TEST_SUITE_P(Families, GoldenTraining, testing::ValuesIn(AllGoldens()),
                          [](const auto& family) { return family.param; });
 
 }  // namespace
