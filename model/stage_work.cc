@@ -32,8 +32,8 @@ struct ExpertLoad {
   int64_t remainder = 0;
 };
 
-ExpertLoad LoadOf(const ModelSpec& spec, TokenBatch tokens) {
-  const CheckedU64 pairs = Count(tokens.tokens()) * Count(spec.experts.experts_per_token);
+ExpertLoad LoadOf(const ModelSpec& spec, int64_t tokens) {
+  const CheckedU64 pairs = Count(tokens) * Count(spec.experts.experts_per_token);
   CHECK(pairs.ok());
   const auto experts = static_cast<uint64_t>(spec.experts.experts);
   return {static_cast<int64_t>(pairs.value() / experts),
@@ -61,7 +61,11 @@ class UnitsWork {
         sample_lengths_(options.sample_lengths) {
     CHECK(ValidateTokens(tokens).ok());
     CHECK(0 <= range.begin && range.begin <= range.end && range.end <= stage.units);
-    if (stage.kind == StageKind::kExperts) load_ = LoadOf(spec, tokens);
+    if (stage.kind == StageKind::kExperts) {
+      load_ = LoadOf(spec, tokens.tokens());
+      piece_load_ = LoadOf(spec, std::min(piece_tokens_, tokens.tokens()));
+      rest_load_ = LoadOf(spec, tokens.tokens() % piece_tokens_);
+    }
     const LayerSpec layer =
         stage.layer < 0 ? LayerSpec{} : spec.layers[static_cast<size_t>(stage.layer)];
     description_ = DescribeWork(spec, stage.kind, layer, options);
@@ -76,23 +80,35 @@ class UnitsWork {
   };
   std::vector<WeightGemm> Gemms() const {
     std::vector<WeightGemm> gemms;
-    const auto add = [&](const GemmWork& gemm, int64_t m, int64_t n, int64_t count,
-                         bool in_pieces) {
+    const bool in_pieces = batch_.tokens() > piece_tokens_;
+    const int64_t pieces = in_pieces ? batch_.tokens() / piece_tokens_ : 0;
+    const auto add = [&](const GemmWork& gemm, int64_t m, int64_t n, int64_t count, bool of_piece,
+                         bool grouped = false) {
       if (m <= 0 || n <= 0 || gemm.in <= 0 || count <= 0) return;
-      gemms.push_back({{m, n, gemm.in, count}, gemm.weight, gemm.need, in_pieces});
+      gemms.push_back({{.m = m, .n = n, .k = gemm.in, .count = count, .grouped = grouped},
+                       gemm.weight,
+                       gemm.need,
+                       of_piece});
     };
     // The experts of one load after the other.
-    const int64_t heavy = HeavyExperts(load_, range_);
+    const auto add_experts = [&](const GemmWork& gemm, const ExpertLoad& load, int64_t times,
+                                 bool heavier) {
+      const int64_t heavy = HeavyExperts(load, range_);
+      add(gemm, load.pairs_each + (heavier ? 1 : 0), gemm.out,
+          gemm.count * times * (heavier ? heavy : units() - heavy), in_pieces, true);
+    };
     for (const bool heavier : {true, false}) {
       for (const GemmWork& gemm : description_.gemms) {
         if (gemm.spread == Spread::kExperts) {
-          add(gemm, load_.pairs_each + (heavier ? 1 : 0), gemm.out,
-              gemm.count * (heavier ? heavy : units() - heavy), false);
+          if (!in_pieces) {
+            add_experts(gemm, load_, 1, heavier);
+            continue;
+          }
+          add_experts(gemm, piece_load_, pieces, heavier);
+          add_experts(gemm, rest_load_, 1, heavier);
         } else if (heavier && gemm.spread == Spread::kEvenly) {
           add(gemm, batch_.tokens(), units(), gemm.count, false);
         } else if (heavier && Has(gemm.unit)) {
-          const bool in_pieces = batch_.tokens() > piece_tokens_;
-          const int64_t pieces = in_pieces ? batch_.tokens() / piece_tokens_ : 0;
           add(gemm, piece_tokens_, gemm.out, gemm.count * pieces, in_pieces);
           add(gemm, batch_.tokens() - pieces * piece_tokens_, gemm.out, gemm.count, in_pieces);
         }
@@ -140,6 +156,8 @@ class UnitsWork {
   const int64_t piece_tokens_;
   const std::span<const SampleLength> sample_lengths_;
   ExpertLoad load_;
+  ExpertLoad piece_load_;  // of a whole piece of the tokens, and of what is left after these
+  ExpertLoad rest_load_;
   WorkDescription description_;
 };
 
@@ -248,16 +266,19 @@ StageWork BackwardWork(const ModelSpec& spec, const Stage& stage, UnitRange rang
   const UnitsWork work(spec, stage, range, tokens, options);
   std::vector<GemmShape> gemms;
   CheckedU64 sum_values = 0;
-  TensorRole last = TensorRole::kNorm;  // of the sum that was counted last: one for all pieces
+  RoleSet summed;  // the weights whose sum was counted: it is one for all pieces
   for (const auto& [gemm, weight, need, in_pieces] : work.Gemms()) {
     if (need == Need::kAgain && ComputesAgain(spec, stage)) gemms.push_back(gemm);
     // Gradient of the input, which what lies deeper starts from; gradient of the weights.
-    if (depth > DepthOf(weight)) gemms.push_back({gemm.m, gemm.k, gemm.n, gemm.count});
+    if (depth > DepthOf(weight)) {
+      gemms.push_back({gemm.m, gemm.k, gemm.n, gemm.count, false, gemm.grouped});
+    }
     if (!stage.trained_roles.test(static_cast<size_t>(weight))) continue;
-    gemms.push_back({gemm.n, gemm.k, gemm.m, gemm.count, in_pieces});
-    if (!in_pieces || weight == last) continue;
-    last = weight;
-    sum_values += CheckedU64(2) * Count(gemm.n) * Count(gemm.k);
+    gemms.push_back({gemm.n, gemm.k, gemm.m, gemm.count, in_pieces, gemm.grouped});
+    if (!in_pieces || summed.test(static_cast<size_t>(weight))) continue;
+    summed.set(static_cast<size_t>(weight));
+    sum_values += CheckedU64(2) * Count(gemm.n) * Count(gemm.k) *
+                  Count(gemm.grouped ? range.end - range.begin : 1);
   }
   // Forward has 4 flops a pair and channel, so halving is exact.
   const CheckedU64 attention =

@@ -37,6 +37,8 @@ struct GemmShape {
   int64_t count = 1;
   // The result is added to an fp32 sum in memory (the weight gradient of a piece of tokens).
   bool adds_to_sum = false;
+  // One kernel makes all `count` of them: the experts of a layer.
+  bool grouped = false;
 };
 CheckedU64 FlopsOf(const GemmShape& gemm);
 
@@ -62,7 +64,8 @@ uint64_t VisiblePairs(TokenBatch batch, int64_t window, std::span<const SampleLe
 // The matrices of a layer are multiplied with the tokens in pieces (StageOptions::piece_tokens).
 //
 // The work of forward over the units in `range`; {0, stage.units} is the whole stage. Only the
-// chosen experts count, spread evenly over all experts. The head includes its logits. Each piece of
+// chosen experts count, spread evenly over all experts (what a run's routers do may be seen in its
+// metrics). The head includes its logits. Each piece of
 // work belongs to certain units, so the work of the parts of a partition adds up to the whole.
 StageWork ForwardWork(const ModelSpec& spec, const Stage& stage, UnitRange range, TokenBatch tokens,
                       const StageOptions& options = {});

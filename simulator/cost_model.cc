@@ -118,7 +118,8 @@ double SumBytes(const GemmShape& gemm) {
 
 }  // namespace
 
-// A GEMM takes as long as its flops or its bytes take, whichever is longer, and at least a launch.
+// A GEMM takes as long as its flops or its bytes take, whichever is longer, and at least a launch
+// (one for all where they are grouped).
 double CostModel::GemmSeconds(const GemmShape& gemm) const {
   const Curve& curve = job_.compute_type == NumberType::kFp32 || on_host()
                            ? profile_.device.gemm_fp32
@@ -135,10 +136,10 @@ double CostModel::GemmSeconds(const GemmShape& gemm) const {
   const std::optional<Curve>& share = profile_.device.gemm_share;
   const double rate =
       curve.At(smallest) * (share.has_value() ? share->At(flops) : 1) * software_.gemm_speed;
-  const double seconds =
-      std::max({flops / rate, bytes / profile_.device.memory_bytes_per_second.value,
-                profile_.device.launch_seconds.value});
-  return seconds * static_cast<double>(gemm.count);
+  const auto count = static_cast<double>(gemm.count);
+  const double busy = std::max(flops / rate, bytes / profile_.device.memory_bytes_per_second.value);
+  const double launch = profile_.device.launch_seconds.value;
+  return gemm.grouped ? std::max(busy * count, launch) : std::max(busy, launch) * count;
 }
 
 CostModel::Work CostModel::WorkOf(const StageWork& stage) const {
