@@ -38,16 +38,12 @@ TEST(CheckRunnable, WhatTheRuntimeHasNoBodiesForIsRefusedWithTheReason) {
   }
   ExpectRefused(
       [](Case& it) {
+        PlaceOn(DeviceKind::kCuda, it.job);
         it.spec.family = "mixtral";
+        it.spec.experts = {.experts = 4, .experts_per_token = 2, .intermediate = 20};
         it.spec.layers[1].has_experts = true;
       },
-      "tiny has experts, which do not run yet");
-  ExpectRefused(
-      [](Case& it) {
-        it.spec.family = "gpt_oss";
-        it.spec.attention_sinks = true;
-      },
-      "attention sinks");
+      "expert size 20; device cuda needs a multiple of 8");
   ExpectRefused([](Case& it) { it.job.activation_type = NumberType::kBf16; },
                 "set activation_type fp32");
   ExpectRefused(

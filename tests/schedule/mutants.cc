@@ -320,7 +320,8 @@ void AddOperationMutants(std::vector<Mutant>& all) {
                                                           {"offload_removed", kOffloadGradient},
                                                           {"clip_factor_removed", kClipFactor},
                                                           {"pack_removed", kPack},
-                                                          {"clip_removed", kClipGradient}}) {
+                                                          {"clip_removed", kClipGradient},
+                                                          {"routing_removed", kOffloadRouting}}) {
     all.push_back(Removed(name, kind));
   }
   all.push_back(
@@ -422,6 +423,18 @@ void AddCountMutants(std::vector<Mutant>& all) {
       DropAccess("last_shard_without_output", kForward, AccessMode::kWrite, ContentKind::kHidden));
   all.push_back(DropAccess("first_shard_without_gradient", kBackward, AccessMode::kWrite,
                            ContentKind::kHiddenGradient));
+  // What the routers of experts chose.
+  all.push_back(DropAccess("router_that_tells_nothing", kForward, AccessMode::kWrite,
+                           ContentKind::kRouterSums));
+  all.push_back(DropAccess("router_that_forgets_the_others", kForward, AccessMode::kRead,
+                           ContentKind::kRouterSums));
+  all.push_back(DropAccess("router_without_the_others_choice", kBackward, AccessMode::kRead,
+                           ContentKind::kRouterSums));
+  all.push_back(DropAccess("routing_that_stays_on_the_device", kOffloadRouting, AccessMode::kWrite,
+                           ContentKind::kRouterSums));
+  all.push_back(DropAccess("clip_factor_without_routing", kClipFactor, AccessMode::kRead,
+                           ContentKind::kRouterSums));
+  all.push_back(BytesOff("routing_a_byte_less", kOffloadRouting, -1));
   all.push_back(DropBuffer("adam_leaves_the_framework_copy_stale", kAdam, AccessMode::kWrite,
                            BufferKind::kFrameworkCopy));
   all.push_back(DropBuffer("load_without_framework_copy", kLoadChunk, AccessMode::kRead,
@@ -430,7 +443,8 @@ void AddCountMutants(std::vector<Mutant>& all) {
            {"slots_a_byte_short", BufferKind::kRingSlot},
            {"framework_copies_a_byte_short", BufferKind::kFrameworkCopy},
            {"table_slabs_a_byte_short", BufferKind::kTableSlab},
-           {"pack_slabs_a_byte_short", BufferKind::kStagingBuffer}}) {
+           {"pack_slabs_a_byte_short", BufferKind::kStagingBuffer},
+           {"router_sums_a_byte_short", BufferKind::kRouterSums}}) {
     all.push_back(Once(name, [kind = kind](Schedule& s) {
       bool found = false;
       for (Buffer& buffer : s.memory.buffers) {

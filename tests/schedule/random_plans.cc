@@ -34,6 +34,7 @@ TrainingJob RandomJob() {
   job.compute_type = fp32 ? NumberType::kFp32 : NumberType::kBf16;
   job.activation_type = job.device == DeviceKind::kHost ? NumberType::kFp32 : NumberType::kBf16;
   if (Pick(0, 2) == 0) job.piece_tokens = Pick(1, 400);
+  if (Flip()) job.router_aux_loss = 0.01;
   return job;
 }
 
@@ -118,7 +119,14 @@ rc::Gen<RandomCase> RandomAnyCase() {
 void FreezeSome(RandomCase& random) {
   std::vector<std::string> names;
   for (const Stage& stage : ListStages(random.spec)) {
-    for (const TensorSpec& tensor : stage.tensors) names.push_back(tensor.name);
+    for (const TensorSpec& tensor : stage.tensors) {
+      if (tensor.expert > 0) continue;
+      // The experts of a layer are trained alike.
+      const std::string first = ".experts.0.";
+      const size_t number = tensor.name.find(first);
+      names.push_back(tensor.name);
+      if (number != std::string::npos) names.back().replace(number, first.size(), ".experts.*.");
+    }
   }
   const std::string last = StrCat("model.layers.", random.spec.layers.size() - 1, ".*");
   TrainingJob& job = random.job;

@@ -114,6 +114,17 @@ std::vector<Base> Bases() {
   bases.push_back({"sharded head on cuda", Build(spec, on_cuda, with(wide, [](StreamPlan& p) {
                                                    p.chunk_bytes = Bytes(CheckedU64(8448));
                                                  }))});
+  ModelSpec experts = TinyModel(4);
+  experts.family = "qwen3_moe";
+  experts.experts = {.experts = 3, .experts_per_token = 2, .intermediate = 16};
+  for (const size_t layer : {0, 1, 3}) experts.layers[layer].has_experts = true;
+  const TrainingJob balanced = with(two, [](TrainingJob& j) { j.router_aux_loss = 0.01; });
+  bases.push_back({"experts, several layers a chunk", Build(experts, balanced, blocks)});
+  bases.push_back({"experts in shards, chunk major",
+                   Build(experts, balanced, with(wide, [](StreamPlan& p) {
+                           p.accumulation_order = AccumulationOrder::kChunkMajor;
+                           p.chunk_bytes = Bytes(CheckedU64(1700));
+                         }))});
   bases.push_back({"fsdp_offload", Build(spec, after, follow(Strategy::kFsdpOffload))});
   return bases;
 }
