@@ -89,6 +89,21 @@ void DrawBlocks(Draw& draw, ModelSpec& spec) {
   }
 }
 
+// Experts in some layers, with any of what tells families apart.
+void DrawExperts(Draw& draw, int64_t unit, ModelSpec& spec) {
+  spec.experts.experts = draw.From(1, 7);
+  spec.experts.experts_per_token = draw.From(1, spec.experts.experts);
+  spec.experts.intermediate = unit * draw.From(1, 48 / unit);
+  spec.experts.normalise_top_k = draw.Flip();
+  spec.experts.fused_tensors = draw.Flip();
+  spec.expert_bias = draw.Flip();
+  if (draw.Flip()) {
+    spec.swiglu_limit = 0.5;
+    spec.swiglu_alpha = 1.702;
+  }
+  for (LayerSpec& layer : spec.layers) layer.has_experts = draw.Flip();
+}
+
 // On the host any sizes; a CUDA device wants multiples of eight for all but the vocabulary.
 ModelSpec RandomModel(Draw& draw, DeviceKind device) {
   const int64_t unit = device == DeviceKind::kCuda ? 8 : 1;
@@ -109,6 +124,7 @@ ModelSpec RandomModel(Draw& draw, DeviceKind device) {
   spec.mlp_bias = draw.Flip();
   spec.layers.resize(static_cast<size_t>(draw.From(1, 5)));
   DrawBlocks(draw, spec);
+  if (draw.Flip()) DrawExperts(draw, unit, spec);
   return spec;
 }
 
@@ -121,6 +137,8 @@ TrainingJob RandomJob(Draw& draw, const HardwareProfile& machine, Strategy strat
   job.state_format = draw.Of<StateFormat>({StateFormat::kFp32, StateFormat::kBf16Moments,
                                            StateFormat::k8BitMoments, StateFormat::kBf16Weights});
   if (draw.Flip()) job.clip_norm = 0;
+  if (draw.Flip()) job.router_aux_loss = 0.1;
+  if (draw.Flip()) job.piece_tokens = draw.From(1, 60);
   const bool exact = job.state_format != StateFormat::kBf16Weights;
   if (machine.device.kind == DeviceKind::kHost && exact && draw.Flip()) {
     job.compute_type = NumberType::kFp32;
