@@ -313,6 +313,22 @@ TEST_F(Resume, SoDoesARunThatTrainsAPartOfTheModel) {
   }
 }
 
+// Of a tensor of all experts each has norm blocks, moment blocks and rounding of its own.
+TEST_F(Resume, SoDoesAMixtureOfExperts) {
+  for (const bool fused : {false, true}) {
+    spec_.family = fused ? "gpt_oss" : "qwen3_moe";
+    spec_.experts = {
+        .experts = 3, .experts_per_token = 2, .intermediate = 30, .fused_tensors = fused};
+    for (LayerSpec& layer : spec_.layers) layer.has_experts = true;
+    job_.router_aux_loss = 0.01;
+    for (const Kind& kind : kKinds) {
+      SCOPED_TRACE(StrCat(fused, " ", ToString(kind.place), " ", ToString(kind.format)));
+      Take(kind);
+      ExpectEqualFromEveryCheckpoint(kind.plans, {3});
+    }
+  }
+}
+
 // What a checkpoint holds is what its own run trains: loading it for another set of tensors is
 // refused by the tensor, whichever of the two sets is the larger one.
 TEST_F(Resume, ACheckpointOfAnotherSetOfTrainedTensorsIsRefused) {
