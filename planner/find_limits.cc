@@ -70,6 +70,7 @@ HardwareProfile WithFasterDevice(HardwareProfile profile, double factor) {
     Scale(*curve, factor);
   }
   if (device.head.has_value()) Scale(*device.head, factor);
+  if (device.experts.has_value()) Scale(*device.experts, factor);
   return profile;
 }
 

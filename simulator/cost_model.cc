@@ -134,8 +134,10 @@ double CostModel::GemmSeconds(const GemmShape& gemm) const {
       static_cast<double>(gemm.k) * static_cast<double>(gemm.n) * static_cast<double>(slot_bytes_) +
       SumBytes(gemm);
   const std::optional<Curve>& share = profile_.device.gemm_share;
-  const double rate =
-      curve.At(smallest) * (share.has_value() ? share->At(flops) : 1) * software_.gemm_speed;
+  const bool as_experts = gemm.grouped && profile_.device.experts.has_value();
+  const double full = as_experts ? profile_.device.experts->At(smallest)
+                                 : curve.At(smallest) * (share.has_value() ? share->At(flops) : 1);
+  const double rate = full * software_.gemm_speed;
   const auto count = static_cast<double>(gemm.count);
   const double busy = std::max(flops / rate, bytes / profile_.device.memory_bytes_per_second.value);
   const double launch = profile_.device.launch_seconds.value;

@@ -50,6 +50,9 @@ void VisitProfile(Profile& profile, Visitor& visit) {
     visit("head", device.head,
           {.unit = "flop/s by tokens of a loss chunk",
            .help = "of logits, softmax and their gradients; missing: as its GEMMs"});
+    visit("experts", device.experts,
+          {.unit = "flop/s by the smallest dimension",
+           .help = "of the grouped multiplies of experts; missing: as other GEMMs"});
   });
   visit.Section("link", [&] {
     auto& link = profile.link;

@@ -44,6 +44,9 @@ struct DeviceProfile {
   // flop/s of the head (logits, softmax and both gradients) by the tokens of a loss chunk. None: a
   // head takes as long as its GEMMs and passes.
   std::optional<Curve> head;
+  // flop/s of the grouped multiplies of experts by the smallest dimension: rows of an expert, width
+  // or depth. None: as other GEMMs.
+  std::optional<Curve> experts;
 };
 
 // The link between host and device.

@@ -147,6 +147,9 @@ void AddDevice(const DeviceProfile& device, FigureTable& table) {
   }
   table.Add("device.attention", device.attention, SequenceText, FlopsText);
   if (device.head.has_value()) table.Add("device.head", *device.head, TokensText, FlopsText);
+  if (device.experts.has_value()) {
+    table.Add("device.experts", *device.experts, DimensionText, FlopsText);
+  }
 }
 
 void AddLink(const LinkProfile& link, FigureTable& table) {

@@ -24,6 +24,7 @@
 #include "kernels/arguments/token_record.h"
 #include "kernels/attention/attention.h"
 #include "kernels/elementwise/convert.h"
+#include "kernels/experts/expert_gemm.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/head/head_loss.h"
 #include "kernels/norm/rms_norm.h"
@@ -59,6 +60,12 @@ constexpr std::array<int64_t, 2> kFewLossChunks = {128, 512};
 constexpr std::array<int64_t, 4> kManyLossChunks = {128, 256, 512, 1024};
 constexpr int64_t kHeadWidth = 512;
 constexpr double kMostHeadFlops = 4e9;  // of one measurement, for each core
+// Rows of an expert; their multiplies of this width and depth, of as many experts as fit.
+constexpr std::array<int64_t, 2> kFewExpertRows = {16, 128};
+constexpr std::array<int64_t, 5> kManyExpertRows = {4, 16, 64, 128, 256};
+constexpr int64_t kExpertWidth = 256;
+constexpr int64_t kExpertDepth = 512;
+constexpr int64_t kMostExperts = 16;
 constexpr int64_t kHeads = 8;
 constexpr int64_t kHeadDim = 64;
 constexpr int64_t kNormWidth = 1024;
@@ -87,6 +94,9 @@ std::span<const int64_t> SequencesOf(const HostRateOptions& options) {
 std::span<const int64_t> LossChunksOf(const HostRateOptions& options) {
   return options.quick ? std::span<const int64_t>(kFewLossChunks) : kManyLossChunks;
 }
+std::span<const int64_t> ExpertRowsOf(const HostRateOptions& options) {
+  return options.quick ? std::span<const int64_t>(kFewExpertRows) : kManyExpertRows;
+}
 std::span<const uint64_t> CopiesOf(const HostRateOptions& options) {
   return options.quick ? std::span<const uint64_t>(kFewCopies) : kManyCopies;
 }
@@ -108,6 +118,7 @@ class HostRateProber {
   absl::Status MeasureGemm(DeviceProfile& device);
   absl::Status MeasureAttention(DeviceProfile& device);
   absl::Status MeasureHead(DeviceProfile& device);
+  absl::Status MeasureExperts(DeviceProfile& device);
   absl::Status MeasureElementwise(DeviceProfile& device);
   absl::Status MeasureLaunch(DeviceProfile& device);
   absl::Status MeasureCopies(LinkProfile& link);
@@ -395,6 +406,63 @@ absl::Status HostRateProber::MeasureHead(DeviceProfile& device) {
   return absl::OkStatus();
 }
 
+// Forward, input gradient and weight gradient of experts that all have as many rows. The arena
+// holds inputs in its first third, weights in the second, and results in the last.
+absl::Status HostRateProber::MeasureExperts(DeviceProfile& device) {
+  Curve curve{.origin = Source(StrCat("three grouped products of experts with ", kExpertDepth,
+                                      " x ", kExpertWidth, " weights on ", cores_,
+                                      " threads; by rows of an expert"))};
+  const int64_t matrix = kExpertWidth * kExpertDepth;
+  for (const int64_t rows : ExpertRowsOf(options_)) {
+    const auto fits = static_cast<int64_t>(third_ / sizeof(float)) /
+                      std::max(matrix, rows * (kExpertDepth + kExpertWidth));
+    const int64_t experts = std::min(kMostExperts, fits);
+    if (experts < 1) break;
+    std::vector<int32_t> begins;
+    for (int64_t e = 0; e <= experts; ++e) begins.push_back(static_cast<int32_t>(e * rows));
+    const int64_t all = experts * rows;
+    float* x = Floats(0);
+    float* y = x + all * kExpertDepth;
+    ASSIGN_OR_RETURN(const Measured measured, Measure(Bound::kArithmetic, [&]() -> absl::Status {
+                       ExpertGemm gemm = {.experts = experts,
+                                          .begins = begins.data(),
+                                          .most_rows = all,
+                                          .n = kExpertWidth,
+                                          .k = kExpertDepth,
+                                          .a = x,
+                                          .a_stride = kExpertDepth,
+                                          .b = Floats(third_),
+                                          .b_transposed = Transposed::kYes,
+                                          .b_stride = kExpertDepth,
+                                          .b_expert_stride = matrix,
+                                          .c = Floats(2 * third_),
+                                          .c_stride = kExpertWidth};
+                       RETURN_IF_ERROR(ExpertGemmHost(All(), gemm));
+                       gemm.n = gemm.c_stride = kExpertDepth;
+                       gemm.k = gemm.a_stride = kExpertWidth;
+                       gemm.a = y;
+                       gemm.b_transposed = Transposed::kNo;
+                       RETURN_IF_ERROR(ExpertGemmHost(All(), gemm));
+                       return ExpertWeightGradientHost(All(),
+                                                       {.experts = experts,
+                                                        .begins = begins.data(),
+                                                        .most_rows = all,
+                                                        .m = kExpertWidth,
+                                                        .n = kExpertDepth,
+                                                        .a = y,
+                                                        .a_stride = kExpertWidth,
+                                                        .b = x,
+                                                        .b_stride = kExpertDepth,
+                                                        .gradient = {.sum = Floats(2 * third_)},
+                                                        .gradient_expert_stride = matrix});
+                     }));
+    AddPoint(curve, static_cast<double>(rows), 3.0 * 2.0 * static_cast<double>(all * matrix),
+             measured);
+  }
+  if (!curve.points.empty()) device.experts = std::move(curve);
+  return absl::OkStatus();
+}
+
 absl::Status HostRateProber::MeasureElementwise(DeviceProfile& device) {
   const auto count = static_cast<int64_t>(
       std::min<uint64_t>(third_ / sizeof(float), uint64_t{512} << 10) / kNormWidth * kNormWidth);
@@ -556,7 +624,7 @@ int64_t HostRateCount(const HostRateOptions& options) {
   const auto threads = static_cast<int64_t>(ThreadCounts(options.cores).size());
   const size_t sizes = RowsOf(options).size() + CubesOf(options).size() +
                        SequencesOf(options).size() + LossChunksOf(options).size() +
-                       2 * CopiesOf(options).size();
+                       ExpertRowsOf(options).size() + 2 * CopiesOf(options).size();
   return static_cast<int64_t>(sizes) + 6 + (4 + kStateFormatCount) * threads;
 }
 
@@ -569,6 +637,7 @@ absl::Status MeasureHostRates(Clock& clock, const HostRateOptions& options,
   RETURN_IF_ERROR(prober.MeasureGemm(profile.device));
   RETURN_IF_ERROR(prober.MeasureAttention(profile.device));
   RETURN_IF_ERROR(prober.MeasureHead(profile.device));
+  RETURN_IF_ERROR(prober.MeasureExperts(profile.device));
   RETURN_IF_ERROR(prober.MeasureElementwise(profile.device));
   RETURN_IF_ERROR(prober.MeasureLaunch(profile.device));
   RETURN_IF_ERROR(prober.MeasureCopies(profile.link));

@@ -150,6 +150,7 @@ HardwareProfile AtSpeed(HardwareProfile profile, const MachineSpeed& speed) {
     Scale(*curve, speed.gemm);
   }
   Scale(device.head, speed.gemm);
+  Scale(device.experts, speed.gemm);
   Scale(device.memory_bytes_per_second, speed.memory);
   Scale(device.element_bytes_per_second, speed.gemm);
   Scale(device.launch_seconds, 1 / speed.gemm);
