@@ -104,6 +104,27 @@ std::vector<MeasuredCase> ValidationCases(ValidationSize size, int64_t threads) 
   TrainingJob small_moments = JobOf(256, 4);
   small_moments.state_format = StateFormat::k8BitMoments;
   add("small, 8-bit moments", small, small_moments, PlanOf(threads, 2, 2, true));
+  const auto add_experts = [&](std::string name, const ExpertsSpec& experts, const TrainingJob& job,
+                               const StreamPlan& plan) {
+    ModelSpec spec = ModelOf({.layers = 4, .hidden = 256, .intermediate = 512, .vocab = 4096});
+    spec.family = experts.fused_tensors ? "gpt_oss" : "qwen3_moe";
+    spec.expert_bias = experts.fused_tensors;
+    spec.swiglu_limit = experts.fused_tensors ? 7.0 : 0.0;
+    spec.experts = experts;
+    for (LayerSpec& layer : spec.layers) layer.has_experts = true;
+    cases.push_back({.name = std::move(name), .spec = std::move(spec), .job = job, .plan = plan});
+  };
+  const ExpertsSpec large{.experts = 8, .experts_per_token = 2, .intermediate = 512};
+  const ExpertsSpec many{.experts = 32, .experts_per_token = 4, .intermediate = 128};
+  ExpertsSpec fused{.experts = 8, .experts_per_token = 4, .intermediate = 256};
+  fused.fused_tensors = true;
+  fused.normalise_top_k = true;
+  add_experts("8 large experts", large, JobOf(256, 4), PlanOf(threads, 2, 2, true));
+  add_experts("32 small experts", many, JobOf(256, 4), PlanOf(threads, 2, 2, true));
+  add_experts("8 experts in one tensor", fused, JobOf(256, 2), PlanOf(threads, 2, 2, true));
+  StreamPlan some_experts = PlanOf(threads, 3, 1, true);
+  some_experts.chunk_bytes = 2_MiB;
+  add_experts("32 small experts, in shards", many, JobOf(256, 4), some_experts);
   const auto add_published = [&](std::string_view name, const std::string& what,
                                  const StreamPlan& plan) {
     cases.push_back({.name = StrCat(std::string(name), ", ", what),
