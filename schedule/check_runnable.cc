@@ -35,6 +35,7 @@ absl::Status CheckDevice(const ModelSpec& spec, const TrainingJob& job) {
   const std::pair<const char*, int64_t> widths[] = {{"hidden size", spec.hidden},
                                                     {"intermediate size", spec.intermediate},
                                                     {"expert size", spec.experts.intermediate},
+                                                    {"number of experts", spec.experts.experts},
                                                     {"head size", spec.head_dim}};
   for (const auto& [name, width] : widths) {
     if (width % kCudaWidth == 0) continue;

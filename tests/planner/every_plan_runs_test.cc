@@ -91,7 +91,7 @@ void DrawBlocks(Draw& draw, ModelSpec& spec) {
 
 // Experts in some layers, with any of what tells families apart.
 void DrawExperts(Draw& draw, int64_t unit, ModelSpec& spec) {
-  spec.experts.experts = draw.From(1, 7);
+  spec.experts.experts = unit * draw.From(1, 7);
   spec.experts.experts_per_token = draw.From(1, spec.experts.experts);
   spec.experts.intermediate = unit * draw.From(1, 48 / unit);
   spec.experts.normalise_top_k = draw.Flip();
