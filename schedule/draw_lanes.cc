@@ -16,9 +16,10 @@ constexpr int kLabelWidth = 11;
 constexpr size_t kLeastCellWidth = 5;
 
 // One or two letters a kind of operation, in the order of OperationKind.
-constexpr std::string_view kLetters[] = {
-    "nb", "tk", "ga", "rw", "P", "L", "E",  "F",  "as", "al", "R",  "S",  "X",  "H", "B",  "Eb",
-    "G",  "A",  "gr", "sc", "T", "n", "pn", "cf", "c",  "U",  "uf", "cu", "lo", "Z", "lz", "rp"};
+constexpr std::string_view kLetters[] = {"nb", "tk", "ga", "rw", "P",  "L",  "E",  "F", "as",
+                                         "al", "R",  "S",  "X",  "H",  "B",  "Eb", "G", "A",
+                                         "gr", "sc", "T",  "n",  "pn", "cf", "c",  "U", "uf",
+                                         "cu", "lo", "ro", "Z",  "lz", "rp"};
 static_assert(std::size(kLetters) == kOperationKinds);
 
 // The letters and the number of the chunk (or of the part, where it is about none).

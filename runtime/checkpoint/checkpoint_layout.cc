@@ -69,9 +69,9 @@ absl::StatusOr<std::vector<int64_t>> ShapeOf(const SavedTensor& tensor, StatePar
                                              " has no size below 2^64"));
   }
   const auto parts = static_cast<uint64_t>(tensor.parts);
-  const Bytes part = *parameters / parts;
+  const Bytes each = *parameters / parts;
   return std::vector<int64_t>{
-      static_cast<int64_t>(parts * (part.RoundedUp(kMomentBlock).value() / kMomentBlock))};
+      static_cast<int64_t>(parts * (each.RoundedUp(kMomentBlock).value() / kMomentBlock))};
 }
 
 // Lays out the files of one stem, in which `members` (positions of entries) lie.

@@ -42,39 +42,7 @@ class ExpertsCalls : public BranchCalls {
     const bool projects = args.output != nullptr || s_.spec.norm_after();
     if (!projects && !keeps()) return absl::OkStatus();
     RETURN_IF_ERROR(ForEachPiece(tokens_, [&](const TokenRange& piece) {
-      StageArrays arrays = ForwardArrays(args, piece);
-      const Rows rows(arrays);
-      const Values activated = arrays.Get(ArrayRole::kActivated);
-      const Values output = arrays.Get(ArrayRole::kRowOutput);
-      RETURN_IF_ERROR(arrays.status());
-      RETURN_IF_ERROR(SortPairs(piece, Routing(arrays), rows));
-      RETURN_IF_ERROR(MultiplyGateUp(piece, InputOf(branch, args.input, piece), rows));
-      if (!projects) return absl::OkStatus();
-      RETURN_IF_ERROR(
-          s_.kernels.expert_glu_forward(context_, {.shape = Glu(piece, Routing(arrays), rows),
-                                                   .gate_up = rows.gate_up,
-                                                   .output = activated}));
-      RETURN_IF_ERROR(s_.kernels.expert_gemm(
-          context_, {.experts = count(),
-                     .begins = Begins(rows),
-                     .most_rows = RowsOf(piece),
-                     .n = hidden_,
-                     .k = width(),
-                     .a = activated,
-                     .a_stride = width(),
-                     .b = OfExperts(DownRole()),
-                     .b_transposed = fused_ ? Transposed::kNo : Transposed::kYes,
-                     .b_stride = fused_ ? hidden_ : width(),
-                     .b_expert_stride = template_.expert_stride(),
-                     .c = output,
-                     .c_stride = hidden_,
-                     .bias = OfExperts(TensorRole::kExpertsDownBias),
-                     .bias_expert_stride = template_.expert_stride(),
-                     .row_scales = Routing(arrays).weights,
-                     .scale_pairs = rows.row_pairs}));
-      return s_.kernels.combine_pairs(
-          context_, Combine(piece, CombineOrder::kAscending, Routing(arrays), rows, output,
-                            /*add=*/units_.begin > 0, sum + piece.begin * hidden_));
+      return ForwardOfPiece(piece, args, branch, projects ? sum : nullptr);
     }));
     if (!HasUnit(stage_.units - 1) || !projects) return absl::OkStatus();
     return FinishForward(args, branch, sum);
@@ -216,6 +184,45 @@ class ExpertsCalls : public BranchCalls {
             .rows = values,
             .add = add,
             .sum = sum};
+  }
+
+  // The experts of the call, for one piece of tokens; adds what they make of each token to `sum`,
+  // unless that is null.
+  absl::Status ForwardOfPiece(const TokenRange& piece, const StageForward& args,
+                              const Branch& branch, float* sum) {
+    StageArrays arrays = ForwardArrays(args, piece);
+    const Routing routing(arrays);
+    const Rows rows(arrays);
+    const Values activated = arrays.Get(ArrayRole::kActivated);
+    const Values output = arrays.Get(ArrayRole::kRowOutput);
+    RETURN_IF_ERROR(arrays.status());
+    RETURN_IF_ERROR(SortPairs(piece, routing, rows));
+    RETURN_IF_ERROR(MultiplyGateUp(piece, InputOf(branch, args.input, piece), rows));
+    if (sum == nullptr) return absl::OkStatus();
+    RETURN_IF_ERROR(s_.kernels.expert_glu_forward(
+        context_,
+        {.shape = Glu(piece, routing, rows), .gate_up = rows.gate_up, .output = activated}));
+    RETURN_IF_ERROR(s_.kernels.expert_gemm(
+        context_, {.experts = count(),
+                   .begins = Begins(rows),
+                   .most_rows = RowsOf(piece),
+                   .n = hidden_,
+                   .k = width(),
+                   .a = activated,
+                   .a_stride = width(),
+                   .b = OfExperts(DownRole()),
+                   .b_transposed = fused_ ? Transposed::kNo : Transposed::kYes,
+                   .b_stride = fused_ ? hidden_ : width(),
+                   .b_expert_stride = template_.expert_stride(),
+                   .c = output,
+                   .c_stride = hidden_,
+                   .bias = OfExperts(TensorRole::kExpertsDownBias),
+                   .bias_expert_stride = template_.expert_stride(),
+                   .row_scales = routing.weights,
+                   .scale_pairs = rows.row_pairs}));
+    return s_.kernels.combine_pairs(context_,
+                                    Combine(piece, CombineOrder::kAscending, routing, rows, output,
+                                            /*add=*/units_.begin > 0, sum + piece.begin * hidden_));
   }
 
   // The experts of the call, for one piece of tokens. `gradient` is that of the stage's output.
