@@ -31,7 +31,6 @@ absl::Status CheckModel(const ModelSpec& spec) {
   const bool has_experts = std::any_of(spec.layers.begin(), spec.layers.end(),
                                        [](const LayerSpec& layer) { return layer.has_experts; });
   const char* what = has_experts                ? "experts, which do"
-                     : spec.attention_sinks     ? "attention sinks, which do"
                      : spec.swiglu_limit != 0.0 ? "a clamped SwiGLU, which does"
                                                 : nullptr;
   if (what == nullptr) return absl::OkStatus();
