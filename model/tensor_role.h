@@ -55,9 +55,11 @@ enum class BackwardDepth : uint8_t {
   kNone,              // backward does not touch the stage
   kNormAfter,         // the norm of what the stage adds to the residual stream
   kOutputProjection,  // the last matrix: output, down, or a vocabulary table
-  kInputProjections,  // matrices that read the normed input: query, key, value; gate, up; router
-  kNorm,              // the norm of the stage's input
-  kInput,             // the residual stream that enters the stage
+  // Matrices that read the normed input: query, key, value; gate, up; router. Also the sinks, since
+  // their gradient needs that of the output projection's input.
+  kInputProjections,
+  kNorm,   // the norm of the stage's input
+  kInput,  // the residual stream that enters the stage
 };
 BackwardDepth DepthOf(TensorRole role);
 

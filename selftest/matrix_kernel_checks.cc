@@ -79,7 +79,9 @@ void Gemm(KernelCheckEnvironment& environment, Findings& findings) {
   }
 }
 
-template <int64_t kWindow>
+enum class Sinks { kNone, kSome };
+
+template <int64_t kWindow, Sinks kSinks = Sinks::kNone>
 void Attention(KernelCheckEnvironment& environment, Findings& findings) {
   constexpr AttentionShape kShape{.batch = 2,
                                   .sequence = kTokens,
@@ -91,7 +93,11 @@ void Attention(KernelCheckEnvironment& environment, Findings& findings) {
   constexpr int64_t kQuery = kShape.batch * kTokens * kShape.heads * kShape.head_dim;
   constexpr int64_t kKey = kShape.batch * kTokens * kShape.kv_heads * kShape.head_dim;
   constexpr int64_t kScalars = kShape.batch * kTokens * kShape.heads;
-  KernelComparison comparison(environment, kWindow == 0 ? "attention" : "attention with a window",
+  constexpr bool kHasSinks = kSinks == Sinks::kSome;
+  KernelComparison comparison(environment,
+                              kHasSinks      ? "attention with sinks"
+                              : kWindow == 0 ? "attention"
+                                             : "attention with a window",
                               findings);
   std::vector<TokenRecord> tokens = Tokens(kTokens, 50);
   tokens.insert(tokens.end(), tokens.begin(), tokens.end());
@@ -106,35 +112,43 @@ void Attention(KernelCheckEnvironment& environment, Findings& findings) {
   const Array q_gradient = comparison.AddValues(kQuery);
   const Array k_gradient = comparison.AddValues(kKey);
   const Array v_gradient = comparison.AddValues(kKey);
+  const Array sinks = comparison.AddValues(kShape.heads, 2);
+  const Array sinks_gradient = comparison.AddFp32(kShape.heads);
   const bool ran =
       comparison.Run([&](const KernelTable& table, const KernelContext& c, const Side& at) {
+        const ConstValues some_sinks = kHasSinks ? at.ValuesOf(sinks) : Values();
         absl::Status status =
             table.attention_forward(c, {.shape = kShape,
                                         .records = at.As<TokenRecord>(records),
                                         .q = at.ValuesOf(q),
                                         .k = at.ValuesOf(k),
                                         .v = at.ValuesOf(v),
+                                        .sinks = some_sinks,
                                         .output = at.ValuesOf(output),
                                         .log_sum_exp = at.As<float>(log_sum_exp)});
         if (!status.ok()) return status;
-        return table.attention_backward(c, {.shape = kShape,
-                                            .records = at.As<TokenRecord>(records),
-                                            .q = at.ValuesOf(q),
-                                            .k = at.ValuesOf(k),
-                                            .v = at.ValuesOf(v),
-                                            .output = at.ValuesOf(output),
-                                            .log_sum_exp = at.As<float>(log_sum_exp),
-                                            .output_gradient = at.ValuesOf(output_gradient),
-                                            .output_dot = at.As<float>(output_dot),
-                                            .q_gradient = at.ValuesOf(q_gradient),
-                                            .k_gradient = at.ValuesOf(k_gradient),
-                                            .v_gradient = at.ValuesOf(v_gradient)});
+        return table.attention_backward(
+            c, {.shape = kShape,
+                .records = at.As<TokenRecord>(records),
+                .q = at.ValuesOf(q),
+                .k = at.ValuesOf(k),
+                .v = at.ValuesOf(v),
+                .sinks = some_sinks,
+                .output = at.ValuesOf(output),
+                .log_sum_exp = at.As<float>(log_sum_exp),
+                .output_gradient = at.ValuesOf(output_gradient),
+                .output_dot = at.As<float>(output_dot),
+                .q_gradient = at.ValuesOf(q_gradient),
+                .k_gradient = at.ValuesOf(k_gradient),
+                .v_gradient = at.ValuesOf(v_gradient),
+                .sinks_gradient = {.sum = kHasSinks ? at.As<float>(sinks_gradient) : nullptr}});
       });
   if (!ran) return;
   comparison.ExpectClose(log_sum_exp, kRoundedOnce);
   for (const Array result : {output, q_gradient, k_gradient, v_gradient}) {
     comparison.ExpectClose(result, kRoundedInside);
   }
+  if (kHasSinks) comparison.ExpectClose(sinks_gradient, kRoundedInside);
 }
 
 void Cache(KernelCheckEnvironment& environment, Findings& findings) {
@@ -157,6 +171,8 @@ void Cache(KernelCheckEnvironment& environment, Findings& findings) {
   const Array v = comparison.AddValues(kBatch * kTokens * kKeyWidth);
   const Array q = comparison.AddValues(kBatch * kHeads * 24);
   const Array output = comparison.AddValues(kBatch * kHeads * 24);
+  const Array sinks = comparison.AddValues(kHeads, 2);
+  const Array output_with_sinks = comparison.AddValues(kBatch * kHeads * 24);
   const bool ran =
       comparison.Run([&](const KernelTable& table, const KernelContext& c, const Side& at) {
         const KvCache cache{.batch = kBatch,
@@ -171,17 +187,23 @@ void Cache(KernelCheckEnvironment& environment, Findings& findings) {
                                                    .k = at.ValuesOf(k),
                                                    .v = at.ValuesOf(v)});
         if (!status.ok()) return status;
-        return table.cached_attention(c, {.cache = cache,
-                                          .heads = kHeads,
-                                          .scale = 0.2F,
-                                          .records = at.As<TokenRecord>(next_records),
-                                          .q = at.ValuesOf(q),
-                                          .output = at.ValuesOf(output)});
+        CachedAttention attention = {.cache = cache,
+                                     .heads = kHeads,
+                                     .scale = 0.2F,
+                                     .records = at.As<TokenRecord>(next_records),
+                                     .q = at.ValuesOf(q),
+                                     .output = at.ValuesOf(output)};
+        status = table.cached_attention(c, attention);
+        if (!status.ok()) return status;
+        attention.sinks = at.ValuesOf(sinks);
+        attention.output = at.ValuesOf(output_with_sinks);
+        return table.cached_attention(c, attention);
       });
   if (!ran) return;
   comparison.ExpectClose(keys, kEqual);
   comparison.ExpectClose(values, kEqual);
   comparison.ExpectClose(output, kRoundedInside);
+  comparison.ExpectClose(output_with_sinks, kRoundedInside);
 }
 
 void Head(KernelCheckEnvironment& environment, Findings& findings) {
@@ -249,6 +271,7 @@ void Head(KernelCheckEnvironment& environment, Findings& findings) {
 constexpr KernelCheck kChecks[] = {{"products", Gemm},
                                    {"attention", Attention<0>},
                                    {"attention with a window", Attention<33>},
+                                   {"attention with sinks", Attention<0, Sinks::kSome>},
                                    {"cached attention", Cache},
                                    {"head and loss", Head}};
 

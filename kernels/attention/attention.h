@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "common/kernel_context.h"
+#include "kernels/arguments/gradient_out.h"
 #include "kernels/arguments/token_record.h"
 #include "kernels/arguments/values.h"
 
@@ -16,6 +17,12 @@ namespace horizon {
 // to no more than the last `window` of them. Head h reads the keys and values of key head h /
 // (heads / kv_heads). Arrays are contiguous and token-major: q[batch x sequence, heads x head_dim],
 // k and v[batch x sequence, kv_heads x head_dim]. Rotary embedding was applied before.
+//
+// With attention sinks (gpt_oss) every query head has one learned number, its sink. The softmax of
+// each query of the head has the sink as one more score, as it is: neither scaled nor masked. The
+// sink has no value, so its probability only makes the others smaller. For query t and its keys j
+//   p[t, j] = exp(score[t, j] - log_sum_exp[t])
+//   log_sum_exp[t] = log(exp(sink) + sum over j of exp(score[t, j])).
 //
 // The host kernels work in tiles with an online softmax, as FlashAttention does. They need worker
 // scratch only besides their arguments, so memory grows linearly with the sequence. Tiles count
@@ -41,15 +48,16 @@ struct AttentionForward {
   ConstValues q;
   ConstValues k;
   ConstValues v;
+  ConstValues sinks;             // [heads], finite; null: the model has none
   Values output;                 // shape of q
-  float* log_sum_exp = nullptr;  // [batch x sequence, heads], of the scaled scores
+  float* log_sum_exp = nullptr;  // [batch x sequence, heads], of the scaled scores and the sink
 };
 absl::Status AttentionForwardReference(const KernelContext& context, const AttentionForward& args);
 absl::Status AttentionForwardHost(const KernelContext& context, const AttentionForward& args);
-// Runs on the context's stream and does not wait for it. All arrays but log_sum_exp are bf16 and
-// begin at multiples of 16 bytes; head_dim is a multiple of 8. At any time the device workspace, of
-// AttentionForwardWorkspaceBytes, holds the scores of kDeviceQueryTile queries of all heads and one
-// tile of keys.
+// Runs on the context's stream and does not wait for it. All arrays but log_sum_exp are bf16 and,
+// except the sinks, begin at multiples of 16 bytes; head_dim is a multiple of 8. At any time the
+// device workspace, of AttentionForwardWorkspaceBytes, holds the scores of kDeviceQueryTile queries
+// of all heads and one tile of keys.
 absl::Status AttentionForwardCuda(const KernelContext& context, const AttentionForward& args);
 uint64_t AttentionForwardWorkspaceBytes(const AttentionShape& shape);
 inline constexpr int64_t kDeviceQueryTile = 256;
@@ -61,6 +69,7 @@ struct AttentionBackward {
   ConstValues q;
   ConstValues k;
   ConstValues v;
+  ConstValues sinks;                   // of forward
   ConstValues output;                  // of forward
   const float* log_sum_exp = nullptr;  // of forward
   ConstValues output_gradient;         // shape of q
@@ -69,6 +78,9 @@ struct AttentionBackward {
   Values q_gradient;  // written, not added to
   Values k_gradient;
   Values v_gradient;
+  // [heads], summed over all tokens as SinkGradient (sink_gradient.h) sums. With neither pointer
+  // set the sinks are frozen, or there are none.
+  GradientOut sinks_gradient;
 };
 absl::Status AttentionBackwardReference(const KernelContext& context,
                                         const AttentionBackward& args);

@@ -1,11 +1,13 @@
 #include <algorithm>
 
+#include "common/status_macros.h"
 #include "kernels/attention/attention.h"
 #include "kernels/attention/attention_backward_scratch.h"
 #include "kernels/attention/attention_strips.h"
 #include "kernels/attention/attention_tiles.h"
-#include "kernels/gemm/tile_gemm.h"
+#include "kernels/attention/sink_gradient.h"
 #include "kernels/attention/turns.h"
+#include "kernels/gemm/tile_gemm.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/attention/attention_backward_host.cc"
@@ -276,6 +278,14 @@ absl::Status AttentionBackwardHost(const KernelContext& context, const Attention
     const Positions part = TileAt(tokens, kDotTokens, piece);
     HWY_DYNAMIC_DISPATCH(OutputDots)(args, part.begin, part.end);
   });
+  if (args.sinks_gradient.is_needed()) {
+    RETURN_IF_ERROR(SinkGradientHost(context, {.tokens = tokens,
+                                               .heads = shape.heads,
+                                               .sinks = args.sinks,
+                                               .log_sum_exp = args.log_sum_exp,
+                                               .output_dot = args.output_dot,
+                                               .gradient = args.sinks_gradient}));
+  }
 
   const int64_t size = BackwardKeyTile(shape.head_dim);
   const int64_t group = shape.heads / shape.kv_heads;

@@ -8,6 +8,7 @@
 #include "kernels/attention/attention_device_memory.h"
 #include "kernels/attention/attention_launch.h"
 #include "kernels/attention/attention_tiles.h"
+#include "kernels/attention/sink_gradient.h"
 #include "kernels/cuda/cuda_arguments.h"
 #include "kernels/gemm/cublas_gemm.h"
 
@@ -140,6 +141,7 @@ absl::Status ForwardOfTile(const KernelContext& context, const AttentionForward&
     RETURN_IF_ERROR(RunOnCuda(kWhat, [&] {
       return LaunchSoftmaxTile(
           {.tile = TileOf(shape, args.records + batch * shape.sequence, queries, keys),
+           .sinks = args.sinks.bf16(),
            .scores = memory.scores,
            .largest = memory.largest,
            .sum = memory.sum,
@@ -236,6 +238,17 @@ absl::Status BackwardOfSequence(const KernelContext& context, const AttentionBac
   });
 }
 
+// Uses the workspace before the tiles do.
+absl::Status BackwardOfSinks(const KernelContext& context, const AttentionBackward& args) {
+  if (!args.sinks_gradient.is_needed()) return absl::OkStatus();
+  return SinkGradientCuda(context, {.tokens = args.shape.batch * args.shape.sequence,
+                                    .heads = args.shape.heads,
+                                    .sinks = args.sinks,
+                                    .log_sum_exp = args.log_sum_exp,
+                                    .output_dot = args.output_dot,
+                                    .gradient = args.sinks_gradient});
+}
+
 absl::Status CheckDeviceShape(const AttentionShape& shape) {
   RETURN_IF_ERROR(CheckAttentionShape(shape));
   if (shape.head_dim % 8 == 0) return absl::OkStatus();
@@ -254,6 +267,7 @@ absl::Status AttentionForwardCuda(const KernelContext& context, const AttentionF
                       .AlignedBf16("q", args.q)
                       .AlignedBf16("k", args.k)
                       .AlignedBf16("v", args.v)
+                      .Bf16OrNull("sinks", args.sinks)
                       .AlignedBf16("output", args.output)
                       .Array("records", args.records)
                       .Array("log_sum_exp", args.log_sum_exp)
@@ -272,7 +286,7 @@ absl::Status AttentionForwardCuda(const KernelContext& context, const AttentionF
 absl::Status AttentionBackwardCuda(const KernelContext& context, const AttentionBackward& args) {
   const AttentionShape& shape = args.shape;
   RETURN_IF_ERROR(CheckDeviceShape(shape));
-  if (shape.batch == 0 || shape.sequence == 0) return absl::OkStatus();
+  if (shape.batch == 0 || shape.sequence == 0) return BackwardOfSinks(context, args);
   RETURN_IF_ERROR(CudaArguments(context, "the gradient of attention")
                       .Workspace(AttentionBackwardWorkspaceBytes(shape))
                       .AlignedBf16("q", args.q)
@@ -295,6 +309,7 @@ absl::Status AttentionBackwardCuda(const KernelContext& context, const Attention
                           .dots = args.output_dot},
                          context.stream);
   }));
+  RETURN_IF_ERROR(BackwardOfSinks(context, args));
   WorkspaceAllocator workspace(context.device_workspace.data());
   const AttentionBackwardMemory memory(shape, workspace);
   for (int64_t batch = 0; batch < shape.batch; ++batch) {

@@ -126,7 +126,12 @@ __global__ void __launch_bounds__(kThreads) ContinueSoftmax(SoftmaxTile args) {
   float* score_row = args.scores + row.row * kDeviceKeyTile;
   WarpLaneScores scores = LoadScores(score_row);
   // Finite, so that a query which has seen no key yet has factor exp(0) and not exp(inf - inf).
-  const float before = args.is_first_tile ? -FLT_MAX : args.largest[row.row];
+  float before = -FLT_MAX;
+  if (!args.is_first_tile) {
+    before = args.largest[row.row];
+  } else if (args.sinks != nullptr) {
+    before = FloatOf(args.sinks[row.row / args.tile.queries]);
+  }
   float largest = before;
 #pragma unroll
   for (int vector = 0; vector < kVectors; ++vector) {
@@ -151,8 +156,9 @@ __global__ void __launch_bounds__(kThreads) ContinueSoftmax(SoftmaxTile args) {
   StoreRounded(scores, score_row);
   const float factor = expf(before - largest);
   if (threadIdx.x % kWarpThreads == 0) {
+    const float first_sum = args.sinks != nullptr ? 1.0f : 0.0f;
     args.largest[row.row] = largest;
-    args.sum[row.row] = args.is_first_tile ? sum : args.sum[row.row] * factor + sum;
+    args.sum[row.row] = (args.is_first_tile ? first_sum : args.sum[row.row]) * factor + sum;
   }
   if (args.is_first_tile || factor == 1.0f) return;
   float* output = args.output + row.row * args.width;

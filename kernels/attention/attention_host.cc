@@ -66,10 +66,14 @@ struct Softmax {
   HWY_ALIGN int32_t first_key[kQueryTile];
 };
 
-void Begin(const QueryStrips& strips, Softmax& softmax) {
+// The sink of the head, if it has one, is the first score.
+void Begin(const QueryTile& tile, const QueryStrips& strips, Softmax& softmax) {
+  const float* sinks = tile.args.sinks;
+  const bool has_sink = sinks != nullptr;
   // Finite, so that a query which has seen no key yet has factor exp(0) and not exp(inf - inf).
-  std::fill_n(softmax.largest, kQueryTile, std::numeric_limits<float>::lowest());
-  std::fill_n(softmax.sum, kQueryTile, 0.0f);
+  std::fill_n(softmax.largest, kQueryTile,
+              has_sink ? sinks[tile.head] : std::numeric_limits<float>::lowest());
+  std::fill_n(softmax.sum, kQueryTile, has_sink ? 1.0f : 0.0f);
   const int64_t begin = strips.strips().begin * kStrip;
   for (int64_t i = 0; i < kQueryTile; ++i) {
     softmax.first_key[i] = static_cast<int32_t>(strips.SeenBy(begin + i).begin - begin);
@@ -260,7 +264,7 @@ void ForwardTile(const QueryTile& tile, float* scratch_memory) {
               kLaneStride, strips.strips().size() * kStrip);
   std::fill_n(scratch.output, shape.head_dim * kLaneStride, 0.0f);
   Softmax softmax;
-  Begin(strips, softmax);
+  Begin(tile, strips, softmax);
   const Positions seen = PositionsOf(strips.MetByAll(), queries.end);
   for (int64_t i = seen.begin / kKeyTile; i * kKeyTile < seen.end; ++i) {
     const Positions key_tile = TileAt(queries.end, kKeyTile, i);

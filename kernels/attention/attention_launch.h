@@ -51,13 +51,14 @@ struct ScoreTile {
 // function updates both, replaces the scores by exp(score - largest) as bf16, or 0 where a query
 // does not attend to a key, and rescales the running output where the maximum has grown. The bf16
 // numbers are in the first half of each row, so that rows are 2 kDeviceKeyTile of their elements
-// apart.
+// apart. In the first tile the running maximum and sum begin with the sinks.
 struct SoftmaxTile {
   ScoreTile tile;
-  float* scores = nullptr;   // [heads, queries, kDeviceKeyTile]
-  float* largest = nullptr;  // [heads, queries]
-  float* sum = nullptr;      // [heads, queries]
-  float* output = nullptr;   // [heads, queries, width]
+  const uint16_t* sinks = nullptr;  // [heads]; null: none
+  float* scores = nullptr;          // [heads, queries, kDeviceKeyTile]
+  float* largest = nullptr;         // [heads, queries]
+  float* sum = nullptr;             // [heads, queries]
+  float* output = nullptr;          // [heads, queries, width]
   int64_t width = 0;
   bool is_first_tile = false;  // there is no running maximum, sum and output yet
 };

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "kernels/attention/attention.h"
+#include "kernels/host/reference_math.h"
 
 namespace horizon {
 namespace {
@@ -44,17 +45,20 @@ double Product(const float* a, const float* b, int64_t count) {
   return sum;
 }
 
-// softmax(scale q k^T) of the keys first() .. t, and the logarithm of its denominator.
+// The keys' part of softmax(scale q k^T, sink) for the keys first() .. t, and the logarithm of its
+// denominator. `sinks` may be null.
 std::vector<double> Probabilities(const Query& query, const float* q, const float* k,
-                                  double& log_sum_exp) {
+                                  const float* sinks, double& log_sum_exp) {
+  const double sink =
+      sinks != nullptr ? double{sinks[query.head]} : -std::numeric_limits<double>::infinity();
   std::vector<double> scores;
-  double largest = -std::numeric_limits<double>::infinity();
+  double largest = sink;
   for (int64_t s = query.first(); s <= query.t; ++s) {
     scores.push_back(double{query.shape.scale} *
                      Product(q + query.row(), k + query.key_row(s), query.shape.head_dim));
     largest = std::fmax(largest, scores.back());
   }
-  double sum = 0;
+  double sum = std::exp(sink - largest);
   for (const double score : scores) sum += std::exp(score - largest);
   log_sum_exp = largest + std::log(sum);
   for (double& score : scores) score = std::exp(score - log_sum_exp);
@@ -67,7 +71,7 @@ absl::Status AttentionForwardReference(const KernelContext& context, const Atten
   const int64_t width = args.shape.head_dim;
   ForEachQuery(args.shape, args.records, [&](const Query& query) {
     double log_sum_exp = 0;
-    const std::vector<double> p = Probabilities(query, args.q, args.k, log_sum_exp);
+    const std::vector<double> p = Probabilities(query, args.q, args.k, args.sinks, log_sum_exp);
     args.log_sum_exp[query.entry()] = static_cast<float>(log_sum_exp);
     for (int64_t d = 0; d < width; ++d) {
       double sum = 0;
@@ -83,6 +87,7 @@ absl::Status AttentionForwardReference(const KernelContext& context, const Atten
 // From the probabilities themselves: log_sum_exp and output are not read. For one query
 //   dV_s = p_s dO,  dp_s = dO . V_s,  ds_s = p_s (dp_s - sum p dp),
 //   dQ = scale sum ds_s K_s,  dK_s = scale ds_s Q.
+// The sink is a score without a value, so that its dp is 0.
 absl::Status AttentionBackwardReference(const KernelContext& context,
                                         const AttentionBackward& args) {
   const AttentionShape& shape = args.shape;
@@ -90,9 +95,10 @@ absl::Status AttentionBackwardReference(const KernelContext& context,
   const auto keys = static_cast<size_t>(shape.batch * shape.sequence * shape.kv_heads * width);
   std::vector<double> dk(keys);
   std::vector<double> dv(keys);
+  std::vector<double> dsinks(static_cast<size_t>(shape.heads));
   ForEachQuery(shape, args.records, [&](const Query& query) {
     double log_sum_exp = 0;
-    const std::vector<double> p = Probabilities(query, args.q, args.k, log_sum_exp);
+    const std::vector<double> p = Probabilities(query, args.q, args.k, args.sinks, log_sum_exp);
     std::vector<double> dp(p.size());
     double dot = 0;
     for (size_t i = 0; i < p.size(); ++i) {
@@ -101,6 +107,10 @@ absl::Status AttentionBackwardReference(const KernelContext& context,
       dot += p[i] * dp[i];
     }
     args.output_dot[query.entry()] = static_cast<float>(dot);
+    if (args.sinks_gradient.is_needed()) {
+      dsinks[static_cast<size_t>(query.head)] -=
+          std::exp(double{args.sinks[query.head]} - log_sum_exp) * dot;
+    }
     std::vector<double> dq(static_cast<size_t>(width));
     for (size_t i = 0; i < p.size(); ++i) {
       const int64_t key_row = query.key_row(query.first() + static_cast<int64_t>(i));
@@ -119,6 +129,10 @@ absl::Status AttentionBackwardReference(const KernelContext& context,
   for (size_t i = 0; i < keys; ++i) {
     args.k_gradient[i] = static_cast<float>(dk[i]);
     args.v_gradient[i] = static_cast<float>(dv[i]);
+  }
+  if (!args.sinks_gradient.is_needed()) return absl::OkStatus();
+  for (int64_t head = 0; head < shape.heads; ++head) {
+    ReferenceStoreGradient(args.sinks_gradient, head, dsinks[static_cast<size_t>(head)]);
   }
   return absl::OkStatus();
 }

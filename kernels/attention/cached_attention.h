@@ -44,8 +44,8 @@ absl::Status StoreKeysCuda(const KernelContext& context, const StoreKeys& args);
 
 // The attention of one token per row to the cache, which already holds the token's own key and
 // value. A token at position p attends to min(p + 1, places) places, from place 0 on. Head h reads
-// the keys and values of key head h / (heads / kv_heads). The result of a row does not depend on
-// the other rows.
+// the keys and values of key head h / (heads / kv_heads). Attention sinks are those of attention.h.
+// The result of a row does not depend on the other rows.
 //
 // The host kernel works on tiles of kCacheTile places with an online softmax; one worker handles
 // each row and key head. InvalidArgument for impossible sizes.
@@ -56,12 +56,13 @@ struct CachedAttention {
   float scale = 1.0f;                    // factor of the scores
   const TokenRecord* records = nullptr;  // [batch]
   ConstValues q;                         // [batch, heads x head_dim]
+  ConstValues sinks;                     // [heads], finite; null: the model has none
   Values output;                         // shape of q
 };
 absl::Status CachedAttentionReference(const KernelContext& context, const CachedAttention& args);
 absl::Status CachedAttentionHost(const KernelContext& context, const CachedAttention& args);
-// As StoreKeysCuda. Thread blocks attend to the tiles of places in parallel; their partial results
-// are in the device workspace, of CachedAttentionWorkspaceBytes.
+// As StoreKeysCuda; the sinks are bf16 at any address. Thread blocks attend to the tiles of places
+// in parallel; their partial results are in the device workspace, of CachedAttentionWorkspaceBytes.
 absl::Status CachedAttentionCuda(const KernelContext& context, const CachedAttention& args);
 
 inline int64_t CacheTiles(const KvCache& cache) {

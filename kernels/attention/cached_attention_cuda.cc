@@ -68,6 +68,7 @@ absl::Status CachedAttentionCuda(const KernelContext& context, const CachedAtten
                       .AlignedBf16("the cache's k", cache.k)
                       .AlignedBf16("the cache's v", cache.v)
                       .AlignedBf16("q", args.q)
+                      .Bf16OrNull("sinks", args.sinks)
                       .AlignedBf16("output", args.output)
                       .Array("records", args.records)
                       .status());
@@ -86,6 +87,7 @@ absl::Status CachedAttentionCuda(const KernelContext& context, const CachedAtten
                                   .q = args.q.bf16(),
                                   .k = cache.k.bf16(),
                                   .v = cache.v.bf16(),
+                                  .sinks = args.sinks.bf16(),
                                   .largest = memory.largest,
                                   .sum = memory.sum,
                                   .values = memory.values,

@@ -109,19 +109,21 @@ __global__ void __launch_bounds__(kThreads) AttendTile(CachedAttentionLaunch arg
   }
 }
 
-// A thread block handles one row and head.
+// A thread block handles one row and head. The head's sink, if it has one, counts as a tile.
 __global__ void __launch_bounds__(kThreads) JoinTiles(CachedAttentionLaunch args) {
   const int64_t row = blockIdx.y;
   const int64_t entry = row * args.heads + blockIdx.x;  // of [batch, heads]
   const int64_t seen = Seen(args, row);
   const int64_t tiles = (seen + kTile - 1) / kTile;
   const int64_t first = entry * args.tiles;
-  float largest = -FLT_MAX;
+  const bool has_sink = args.sinks != nullptr;
+  const float sink = has_sink ? FloatOf(args.sinks[blockIdx.x]) : -FLT_MAX;
+  float largest = sink;
   for (int64_t tile = 0; tile < tiles; ++tile) {
     largest = fmaxf(largest, args.largest[first + tile]);
   }
   for (int64_t i = threadIdx.x; i < args.head_dim; i += kThreads) {
-    float sum = 0.0f;
+    float sum = has_sink ? expf(sink - largest) : 0.0f;
     float value = 0.0f;
     for (int64_t tile = 0; tile < tiles; ++tile) {
       const float factor = expf(args.largest[first + tile] - largest);

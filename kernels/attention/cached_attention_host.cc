@@ -99,14 +99,20 @@ float ExpOfOne(float x) {
   return hn::GetLane(Exp(hn::Set(f32, x)));
 }
 
-// The online softmax (Milakov and Gimelshein 2018) of every query is kept behind the scores.
+// The online softmax (Milakov and Gimelshein 2018) of every query is kept behind the scores. The
+// sink of its head, if it has one, is the first score.
 void AttendGroup(const CachedAttention& args, int64_t row, int64_t kv_head, float* scratch) {
   const Group group{args, row, kv_head};
   float* largest = scratch + group.size() * kCacheTile;
   float* sum = largest + group.size();
-  // Finite, so that no difference is that of two infinities.
-  std::fill_n(largest, group.size(), std::numeric_limits<float>::lowest());
-  std::fill_n(sum, group.size(), 0.0f);
+  const float* sinks = args.sinks;
+  if (sinks != nullptr) {
+    std::copy_n(sinks + kv_head * group.size(), group.size(), largest);
+  } else {
+    // Finite, so that no difference is that of two infinities.
+    std::fill_n(largest, group.size(), std::numeric_limits<float>::lowest());
+  }
+  std::fill_n(sum, group.size(), sinks != nullptr ? 1.0f : 0.0f);
   const int64_t seen = group.seen();
   for (int64_t first = 0; first < seen; first += kCacheTile) {
     const int64_t count = HWY_MIN(kCacheTile, seen - first);

@@ -41,6 +41,7 @@ struct CachedAttentionLaunch {
   const uint16_t* q = nullptr;           // [batch, heads, head_dim]
   const uint16_t* k = nullptr;           // [batch, places, kv_heads, head_dim]
   const uint16_t* v = nullptr;
+  const uint16_t* sinks = nullptr;  // [heads]; null: none
   // The partial results of each row, head and tile: the largest score, the sum of exp(score -
   // largest), and the sum of the values weighted with these exponentials.
   float* largest = nullptr;    // [batch, heads, tiles]

@@ -36,8 +36,11 @@ absl::Status CachedAttentionReference(const KernelContext& context, const Cached
         return ((row * cache.places + place) * cache.kv_heads + kv_head) * width;
       };
       const int64_t query = (row * args.heads + head) * width;
+      const float* sinks = args.sinks;
+      const double sink =
+          sinks != nullptr ? double{sinks[head]} : -std::numeric_limits<double>::infinity();
       std::vector<double> scores;
-      double largest = -std::numeric_limits<double>::infinity();
+      double largest = sink;
       for (int64_t place = 0; place < seen; ++place) {
         double score = 0;
         for (int64_t d = 0; d < width; ++d) {
@@ -46,7 +49,7 @@ absl::Status CachedAttentionReference(const KernelContext& context, const Cached
         scores.push_back(double{args.scale} * score);
         largest = std::max(largest, scores.back());
       }
-      double sum = 0;
+      double sum = std::exp(sink - largest);
       for (double& score : scores) sum += score = std::exp(score - largest);
       for (int64_t d = 0; d < width; ++d) {
         double value = 0;

@@ -62,18 +62,21 @@ class AttentionCalls : public BranchCalls {
     }
     if (!GoesBelow(BackwardDepth::kOutputProjection)) return absl::OkStatus();
     if (HasUnit(kOutputUnit)) {
-      RETURN_IF_ERROR(s_.kernels.attention_backward(context_, {.shape = Shape(),
-                                                               .records = s_.records,
-                                                               .q = kept.q,
-                                                               .k = kept.k,
-                                                               .v = kept.v,
-                                                               .output = kept.attended,
-                                                               .log_sum_exp = kept.log_sum_exp,
-                                                               .output_gradient = attended_gradient,
-                                                               .output_dot = output_dot,
-                                                               .q_gradient = dq,
-                                                               .k_gradient = dk,
-                                                               .v_gradient = dv}));
+      RETURN_IF_ERROR(s_.kernels.attention_backward(
+          context_, {.shape = Shape(),
+                     .records = s_.records,
+                     .q = kept.q,
+                     .k = kept.k,
+                     .v = kept.v,
+                     .sinks = Weight(TensorRole::kSinks),
+                     .output = kept.attended,
+                     .log_sum_exp = kept.log_sum_exp,
+                     .output_gradient = attended_gradient,
+                     .output_dot = output_dot,
+                     .q_gradient = dq,
+                     .k_gradient = dk,
+                     .v_gradient = dv,
+                     .sinks_gradient = GradientOf(TensorRole::kSinks)}));
     }
     const Values sum(branch.normed_gradient);
     const bool sums = GoesBelow(BackwardDepth::kInputProjections);
@@ -196,6 +199,7 @@ class AttentionCalls : public BranchCalls {
                                                     .scale = shape.scale,
                                                     .records = s_.records,
                                                     .q = kept.q,
+                                                    .sinks = Weight(TensorRole::kSinks),
                                                     .output = kept.attended});
     }
     return s_.kernels.attention_forward(context_, {.shape = shape,
@@ -203,6 +207,7 @@ class AttentionCalls : public BranchCalls {
                                                    .q = kept.q,
                                                    .k = kept.k,
                                                    .v = kept.v,
+                                                   .sinks = Weight(TensorRole::kSinks),
                                                    .output = kept.attended,
                                                    .log_sum_exp = kept.log_sum_exp});
   }

@@ -108,7 +108,7 @@ TEST(TrainedTensors, FreezingEverythingIsRefused) {
 }
 
 TEST(TrainedTensors, BackwardGoesAsDeepAsTheLowestTrainedTensor) {
-  const ModelSpec spec = TinySpec("qwen3");
+  ModelSpec spec = TinySpec("qwen3");
   const auto depths = [&](Names train) {
     std::vector<Stage> stages = ListStages(spec);
     const Names none;
@@ -130,6 +130,10 @@ TEST(TrainedTensors, BackwardGoesAsDeepAsTheLowestTrainedTensor) {
             (Depths{kNone, kNone, kNone, kNone, kNone, kNone, kOutputProjection}));
   EXPECT_EQ(depths({"model.embed_tokens.weight"}),
             (Depths{kOutputProjection, kInput, kInput, kInput, kInput, kInput, kInput}));
+  // The gradient of a sink needs that of what the output projection reads.
+  spec.attention_sinks = true;
+  EXPECT_EQ(depths({"model.layers.1.self_attn.sinks"}),
+            (Depths{kNone, kNone, kNone, kInputProjections, kInput, kInput, kInput}));
 }
 
 RC_GTEST_PROP(TrainedTensors, TrainedParametersOfAnyUnitsAddUp, ()) {

@@ -68,6 +68,7 @@ void DrawBlocks(Draw& draw, ModelSpec& spec) {
   spec.norm_adds_one = draw.Flip();
   spec.qk_norm = draw.Of<QkNorm>({QkNorm::kNone, QkNorm::kPerHead, QkNorm::kFullWidth});
   spec.activation = draw.Of<Activation>({Activation::kSilu, Activation::kGeluTanh});
+  spec.attention_sinks = draw.Flip();
   if (draw.Flip()) spec.attention_scale = 0.25;
   if (draw.Flip()) spec.embedding_multiplier = 5.3;
   spec.embedding_multiplier_rounds = draw.Flip();

@@ -54,6 +54,12 @@ TEST(CheckRunnable, WhatTheRuntimeHasNoBodiesForIsRefusedWithTheReason) {
       "intermediate size 20; device cuda needs a multiple of 8");
 }
 
+TEST(CheckRunnable, AttentionSinksRun) {
+  Case made;
+  made.spec.attention_sinks = true;
+  EXPECT_TRUE(made.Check().ok()) << made.Check();
+}
+
 TEST(CheckRunnable, AVocabularyOfAnySizeRunsOnCuda) {
   for (const int64_t vocab : {1, 31, 32, 100'278}) {
     Case made;

@@ -84,6 +84,23 @@ absl::Status HeadWithBothGradients(const KernelContext& context, const HeadLoss&
   return HeadLossHost(context, args);
 }
 
+// Kernels that know nothing of sinks, or of their gradient.
+absl::Status AttentionWithoutSinks(const KernelContext& context, const AttentionForward& args) {
+  AttentionForward without = args;
+  without.sinks = {};
+  return AttentionForwardHost(context, without);
+}
+absl::Status AttentionOfFrozenSinks(const KernelContext& context, const AttentionBackward& args) {
+  AttentionBackward frozen = args;
+  frozen.sinks_gradient = {};
+  return AttentionBackwardHost(context, frozen);
+}
+absl::Status CacheWithoutSinks(const KernelContext& context, const CachedAttention& args) {
+  CachedAttention without = args;
+  without.sinks = {};
+  return CachedAttentionHost(context, without);
+}
+
 TEST(KernelChecks, AKernelThatDoesNothingIsFoundByTheCheckThatNamesIt) {
   const struct {
     std::string_view check;
@@ -117,7 +134,12 @@ TEST(KernelChecks, AKernelThatDoesNothingIsFoundByTheCheckThatNamesIt) {
       {"products", Skip<&KernelTable::weight_gradient, WeightGradient>},
       {"attention", Skip<&KernelTable::attention_forward, AttentionForward>},
       {"attention with a window", Skip<&KernelTable::attention_backward, AttentionBackward>},
+      {"attention with sinks",
+       [](KernelTable& table) { table.attention_forward = AttentionWithoutSinks; }},
+      {"attention with sinks",
+       [](KernelTable& table) { table.attention_backward = AttentionOfFrozenSinks; }},
       {"cached attention", Skip<&KernelTable::store_keys, StoreKeys>},
+      {"cached attention", [](KernelTable& table) { table.cached_attention = CacheWithoutSinks; }},
       {"cached attention", Skip<&KernelTable::cached_attention, CachedAttention>},
       {"head and loss", Skip<&KernelTable::head_log_sum_exp, HeadLogSumExp>},
       {"head and loss", Skip<&KernelTable::head_loss, HeadLoss>},

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <ostream>
@@ -23,15 +24,20 @@ namespace {
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr double kEpsilon = std::numeric_limits<float>::epsilon();
 
+enum class Sinks { kNone, kSome };
+
 // All arrays of both passes; what kernels write begins as NaN.
 struct Arrays {
   AttentionShape shape;
+  Sinks has_sinks;
   std::vector<TokenRecord> records;
   GuardedFloats q, k, v, output_gradient;
   GuardedFloats output, log_sum_exp, output_dot, q_gradient, k_gradient, v_gradient;
+  GuardedFloats sinks, sinks_gradient;
 
-  Arrays(std::mt19937& random, const AttentionShape& the_shape)
+  Arrays(std::mt19937& random, const AttentionShape& the_shape, Sinks has = Sinks::kNone)
       : shape(the_shape),
+        has_sinks(has),
         records(WholeRows(shape.batch, shape.sequence)),
         q(RandomFloats(random, Queries())),
         k(RandomFloats(random, Keys())),
@@ -42,7 +48,10 @@ struct Arrays {
         output_dot(Entries(), kNan),
         q_gradient(Queries(), kNan),
         k_gradient(Keys(), kNan),
-        v_gradient(Keys(), kNan) {}
+        v_gradient(Keys(), kNan),
+        // Some far below the other scores, some above them.
+        sinks(RandomFloats(random, shape.heads, 4)),
+        sinks_gradient(shape.heads, kNan) {}
 
   int64_t Entries() const { return shape.batch * shape.sequence * shape.heads; }
   int64_t Queries() const { return Entries() * shape.head_dim; }
@@ -54,6 +63,7 @@ struct Arrays {
             .q = q.data(),
             .k = k.data(),
             .v = v.data(),
+            .sinks = SinksOrNone(),
             .output = output.data(),
             .log_sum_exp = log_sum_exp.data()};
   }
@@ -63,13 +73,18 @@ struct Arrays {
             .q = q.data(),
             .k = k.data(),
             .v = v.data(),
+            .sinks = SinksOrNone(),
             .output = output.data(),
             .log_sum_exp = log_sum_exp.data(),
             .output_gradient = output_gradient.data(),
             .output_dot = output_dot.data(),
             .q_gradient = q_gradient.data(),
             .k_gradient = k_gradient.data(),
-            .v_gradient = v_gradient.data()};
+            .v_gradient = v_gradient.data(),
+            .sinks_gradient = {.sum = has_sinks == Sinks::kSome ? sinks_gradient.data() : nullptr}};
+  }
+  ConstValues SinksOrNone() const {
+    return has_sinks == Sinks::kSome ? ConstValues(sinks.data()) : ConstValues();
   }
   void RunHost(int workers) {
     KernelLane lane(workers);
@@ -80,8 +95,14 @@ struct Arrays {
     ASSERT_TRUE(AttentionForwardReference({}, Forward()).ok());
     ASSERT_TRUE(AttentionBackwardReference({}, Backward()).ok());
   }
+  // What belongs to tokens.
   std::vector<const GuardedFloats*> Results() const {
     return {&output, &log_sum_exp, &output_dot, &q_gradient, &k_gradient, &v_gradient};
+  }
+  std::vector<const GuardedFloats*> AllResults() const {
+    std::vector<const GuardedFloats*> all = Results();
+    all.push_back(&sinks_gradient);
+    return all;
   }
 };
 
@@ -120,22 +141,25 @@ void ExpectNear(const GuardedFloats& actual, const GuardedFloats& expected, doub
 struct Case {
   AttentionShape shape;
   int64_t longest = 0;
+  Sinks sinks = Sinks::kNone;
 
   Arrays MakeArrays(std::mt19937& random) const {
-    Arrays arrays(random, shape);
+    Arrays arrays(random, shape, sinks);
     if (longest > 0) arrays.records = PackedRows(shape.batch, shape.sequence, longest, random);
     return arrays;
   }
 };
 
 std::ostream& operator<<(std::ostream& out, const Case& the_case) {
-  return out << the_case.shape << ", samples up to " << the_case.longest;
+  return out << the_case.shape << ", samples up to " << the_case.longest
+             << (the_case.sinks == Sinks::kSome ? ", sinks" : "");
 }
 
 std::vector<Case> Cases() {
   std::vector<Case> cases;
   for (const AttentionShape& shape : Shapes()) {
     for (const int64_t longest : {0, 1, 20, 500}) cases.push_back({shape, longest});
+    for (const int64_t longest : {0, 20}) cases.push_back({shape, longest, Sinks::kSome});
   }
   return cases;
 }
@@ -169,6 +193,11 @@ TEST_P(AttentionTest, HostMatchesTheReference) {
   ExpectNear(host.q_gradient, exact.q_gradient, gradient, "q_gradient");
   ExpectNear(host.k_gradient, exact.k_gradient, gradient * met, "k_gradient");
   ExpectNear(host.v_gradient, exact.v_gradient, tolerance * met, "v_gradient");
+  if (GetParam().sinks == Sinks::kNone) return;
+  // Of every token a probability times output_dot; the sums of 64 of them are rounded 64 times.
+  const double tokens = static_cast<double>(shape.batch * shape.sequence);
+  ExpectNear(host.sinks_gradient, exact.sinks_gradient,
+             tokens * dot * (3 * tolerance + 64 * kEpsilon), "sinks_gradient");
 }
 
 // With few key heads the tiles of keys take turns.
@@ -180,8 +209,8 @@ TEST_P(AttentionTest, SameBitsForAnyNumberOfWorkers) {
   for (const int workers : {2, 3, 5}) {
     Arrays several = begin;
     several.RunHost(workers);
-    for (size_t i = 0; i < one.Results().size(); ++i) {
-      EXPECT_TRUE(SameBits(*one.Results()[i], *several.Results()[i]))
+    for (size_t i = 0; i < one.AllResults().size(); ++i) {
+      EXPECT_TRUE(SameBits(*one.AllResults()[i], *several.AllResults()[i]))
           << "result " << i << " with " << workers << " workers";
     }
   }
@@ -190,9 +219,11 @@ TEST_P(AttentionTest, SameBitsForAnyNumberOfWorkers) {
 INSTANTIATE_TEST_SUITE_P(Shapes, AttentionTest, testing::ValuesIn(Cases()));
 
 TEST(Attention, ReferenceGradientsAreFiniteDifferencesOfTheReference) {
-  for (const AttentionShape& shape : {Shape(2, 5, 2, 1, 3), Shape(1, 7, 4, 2, 2, 3)}) {
+  for (const Case& the_case : {Case{Shape(2, 5, 2, 1, 3)}, Case{Shape(1, 7, 4, 2, 2, 3)},
+                               Case{Shape(2, 5, 2, 1, 3), 0, Sinks::kSome},
+                               Case{Shape(2, 7, 4, 2, 2, 3), 4, Sinks::kSome}}) {
     std::mt19937 random(3);
-    Arrays arrays(random, shape);
+    Arrays arrays = the_case.MakeArrays(random);
     arrays.RunReference();
     const auto loss = [&] {
       EXPECT_TRUE(AttentionForwardReference({}, arrays.Forward()).ok());
@@ -224,14 +255,161 @@ TEST(Attention, ReferenceGradientsAreFiniteDifferencesOfTheReference) {
     check(arrays.q, arrays.q_gradient);
     check(arrays.k, arrays.k_gradient);
     check(arrays.v, arrays.v_gradient);
+    if (the_case.sinks == Sinks::kSome) check(arrays.sinks, arrays.sinks_gradient);
   }
+}
+
+// The softmax with the sink as a column of its own, behind the keys: written down once more, with
+// the whole matrix of scores. The column is dropped before the values are weighed.
+struct WithSinkColumn {
+  std::vector<double> output, log_sum_exp, q_gradient, k_gradient, v_gradient, sinks_gradient;
+
+  explicit WithSinkColumn(const Arrays& in)
+      : output(Size(in.q)),
+        log_sum_exp(Size(in.log_sum_exp)),
+        q_gradient(Size(in.q)),
+        k_gradient(Size(in.k)),
+        v_gradient(Size(in.v)),
+        sinks_gradient(Size(in.sinks)) {
+    const AttentionShape& shape = in.shape;
+    for (int64_t row = 0; row < shape.batch * shape.sequence; ++row) {
+      for (int64_t head = 0; head < shape.heads; ++head) AddQuery(in, row, head);
+    }
+  }
+
+ private:
+  static size_t Size(const GuardedFloats& floats) { return static_cast<size_t>(floats.size()); }
+  static size_t At(int64_t row, int64_t heads, int64_t head, int64_t width) {
+    return static_cast<size_t>((row * heads + head) * width);
+  }
+
+  void AddQuery(const Arrays& in, int64_t row, int64_t head) {
+    const AttentionShape& shape = in.shape;
+    const auto width = static_cast<size_t>(shape.head_dim);
+    const int64_t kv_head = head / (shape.heads / shape.kv_heads);
+    const size_t q = At(row, shape.heads, head, shape.head_dim);
+    const auto key = [&](int64_t column) {
+      const int64_t first = row / shape.sequence * shape.sequence;
+      return At(first + column, shape.kv_heads, kv_head, shape.head_dim);
+    };
+    const auto at = [](const GuardedFloats& floats, size_t i) {
+      return double{floats[static_cast<int64_t>(i)]};
+    };
+    const int64_t t = row % shape.sequence;
+    const int64_t begin = t - in.records[static_cast<size_t>(row)].position;
+    // Column `sequence` is the sink's.
+    std::vector<double> p(static_cast<size_t>(shape.sequence) + 1);
+    std::vector<double> dp(p.size());
+    double sum = 0;
+    for (int64_t column = 0; column < shape.sequence; ++column) {
+      const bool sees =
+          column >= begin && column <= t && (shape.window == 0 || t - column < shape.window);
+      if (!sees) continue;
+      double score = 0;
+      for (size_t d = 0; d < width; ++d) {
+        score += at(in.q, q + d) * at(in.k, key(column) + d);
+        dp[static_cast<size_t>(column)] +=
+            at(in.output_gradient, q + d) * at(in.v, key(column) + d);
+      }
+      sum += p[static_cast<size_t>(column)] = std::exp(double{shape.scale} * score);
+    }
+    sum += p.back() = std::exp(double{in.sinks[head]});
+    log_sum_exp[q / width] = std::log(sum);
+    double mean = 0;
+    for (size_t column = 0; column < p.size(); ++column) mean += (p[column] /= sum) * dp[column];
+    for (int64_t column = 0; column < shape.sequence; ++column) {
+      const double weight = p[static_cast<size_t>(column)];
+      const double ds = double{shape.scale} * weight * (dp[static_cast<size_t>(column)] - mean);
+      for (size_t d = 0; d < width; ++d) {
+        output[q + d] += weight * at(in.v, key(column) + d);
+        q_gradient[q + d] += ds * at(in.k, key(column) + d);
+        k_gradient[key(column) + d] += ds * at(in.q, q + d);
+        v_gradient[key(column) + d] += weight * at(in.output_gradient, q + d);
+      }
+    }
+    sinks_gradient[static_cast<size_t>(head)] += p.back() * (dp.back() - mean);
+  }
+};
+
+TEST(Attention, ReferenceWithSinksIsASoftmaxWithOneColumnMore) {
+  for (const Case& the_case :
+       {Case{Shape(1, 1, 1, 1, 1), 0, Sinks::kSome}, Case{Shape(2, 19, 4, 2, 3), 0, Sinks::kSome},
+        Case{Shape(2, 30, 6, 2, 5, 7), 0, Sinks::kSome},
+        Case{Shape(2, 40, 2, 1, 4, 9), 13, Sinks::kSome}}) {
+    SCOPED_TRACE(testing::PrintToString(the_case));
+    std::mt19937 random(11);
+    Arrays arrays = the_case.MakeArrays(random);
+    arrays.RunReference();
+    const WithSinkColumn expected(arrays);
+    // Both are sums in double, rounded to fp32 once.
+    const auto expect_equal = [](const GuardedFloats& got, const std::vector<double>& wanted,
+                                 const char* what) {
+      for (int64_t i = 0; i < got.size(); ++i) {
+        const double value = wanted[static_cast<size_t>(i)];
+        ASSERT_NEAR(got[i], value, kEpsilon * std::fabs(value) + 1e-12) << what << " at " << i;
+      }
+    };
+    expect_equal(arrays.output, expected.output, "output");
+    expect_equal(arrays.log_sum_exp, expected.log_sum_exp, "log_sum_exp");
+    expect_equal(arrays.q_gradient, expected.q_gradient, "q_gradient");
+    expect_equal(arrays.k_gradient, expected.k_gradient, "k_gradient");
+    expect_equal(arrays.v_gradient, expected.v_gradient, "v_gradient");
+    expect_equal(arrays.sinks_gradient, expected.sinks_gradient, "sinks_gradient");
+  }
+}
+
+// Far below the scores a sink is nothing, not even a rounding; far above them it takes everything.
+TEST(Attention, SinksFarFromTheScores) {
+  for (const int64_t window : {0, 50}) {
+    std::mt19937 random(12);
+    Arrays without(random, Shape(2, 300, 4, 2, 24, window));
+    without.records = PackedRows(2, 300, 90, random);
+    Arrays low = without;
+    low.has_sinks = Sinks::kSome;
+    for (float& sink : low.sinks.span()) sink = -1e4f;
+    Arrays high = low;
+    for (float& sink : high.sinks.span()) sink = 1e4f;
+    without.RunHost(2);
+    low.RunHost(2);
+    high.RunHost(2);
+    for (size_t i = 0; i < low.Results().size(); ++i) {
+      EXPECT_TRUE(SameBits(*low.Results()[i], *without.Results()[i])) << "result " << i;
+    }
+    for (const float value : low.sinks_gradient.span()) EXPECT_EQ(value, 0.0f);
+    for (const float value : high.log_sum_exp.span()) EXPECT_EQ(value, 1e4f);
+    for (const GuardedFloats* result : {&high.output, &high.q_gradient, &high.k_gradient,
+                                        &high.v_gradient, &high.sinks_gradient}) {
+      for (const float value : result->span()) EXPECT_EQ(value, 0.0f);
+    }
+  }
+}
+
+// Backward takes the sinks out of log_sum_exp: frozen ones change no other gradient.
+TEST(Attention, FrozenSinksHaveNoGradient) {
+  std::mt19937 random(13);
+  Arrays trained(random, Shape(2, 130, 4, 2, 24), Sinks::kSome);
+  Arrays frozen = trained;
+  trained.RunHost(2);
+  KernelLane lane(2);
+  ASSERT_TRUE(AttentionForwardHost(lane.context(), frozen.Forward()).ok());
+  AttentionBackward args = frozen.Backward();
+  args.sinks_gradient = {};
+  ASSERT_TRUE(AttentionBackwardHost(lane.context(), args).ok());
+  for (size_t i = 0; i < trained.Results().size(); ++i) {
+    EXPECT_TRUE(SameBits(*trained.Results()[i], *frozen.Results()[i])) << "result " << i;
+  }
+  for (const float value : frozen.sinks_gradient.span()) EXPECT_TRUE(std::isnan(value));
+  args.sinks = {};
+  args.sinks_gradient = {.sum = frozen.sinks_gradient.data()};
+  EXPECT_TRUE(absl::IsInvalidArgument(AttentionBackwardHost(lane.context(), args)));
 }
 
 TEST(Attention, ASequenceOfABatchIsWhatItIsAlone) {
   std::mt19937 random(4);
-  Arrays both(random, Shape(2, 130, 4, 2, 24, 50));
+  Arrays both(random, Shape(2, 130, 4, 2, 24, 50), Sinks::kSome);
   both.RunHost(2);
-  Arrays second(random, Shape(1, 130, 4, 2, 24, 50));
+  Arrays second(random, Shape(1, 130, 4, 2, 24, 50), Sinks::kSome);
+  second.sinks = both.sinks;
   const auto copy_second = [](const GuardedFloats& from, GuardedFloats& to) {
     for (int64_t i = 0; i < to.size(); ++i) to[i] = from[to.size() + i];
   };
@@ -253,12 +431,14 @@ TEST(Attention, ASampleOfAPackedRowIsWhatItIsAlone) {
     for (const int64_t window : {0, 50}) {
       std::mt19937 random(8);
       const int64_t second = 290;
-      Arrays packed(random, Shape(1, first + second, 4, 2, 24, window));
+      const Sinks sinks = window > 0 ? Sinks::kSome : Sinks::kNone;
+      Arrays packed(random, Shape(1, first + second, 4, 2, 24, window), sinks);
       for (int64_t t = first; t < first + second; ++t) {
         packed.records[static_cast<size_t>(t)].position = static_cast<int32_t>(t - first);
       }
       packed.RunHost(2);
-      Arrays alone(random, Shape(1, second, 4, 2, 24, window));
+      Arrays alone(random, Shape(1, second, 4, 2, 24, window), sinks);
+      alone.sinks = packed.sinks;
       const auto copy_second = [](const GuardedFloats& from, GuardedFloats& to) {
         for (int64_t i = 0; i < to.size(); ++i) to[i] = from[from.size() - to.size() + i];
       };

@@ -25,18 +25,19 @@ struct Case {
   int64_t heads = 1;
   int64_t kv_heads = 1;
   int64_t head_dim = 1;
+  bool has_sinks = false;
 };
 
 std::ostream& operator<<(std::ostream& out, const Case& c) {
   return out << c.batch << " rows of " << c.places << ", " << c.heads << "/" << c.kv_heads
-             << " heads of " << c.head_dim;
+             << " heads of " << c.head_dim << (c.has_sinks ? ", sinks" : "");
 }
 
 // A cache full of values up to each row's position, NaN behind it.
 struct Arrays {
   Case sizes;
   std::vector<TokenRecord> records;
-  GuardedFloats q, k, v, output;
+  GuardedFloats q, k, v, output, sinks;
 
   Arrays(std::mt19937& random, const Case& the_sizes)
       : sizes(the_sizes),
@@ -44,7 +45,9 @@ struct Arrays {
         q(RandomFloats(random, sizes.batch * sizes.heads * sizes.head_dim)),
         k(RandomFloats(random, sizes.batch * Row())),
         v(RandomFloats(random, sizes.batch * Row())),
-        output(q.size(), kNan) {
+        output(q.size(), kNan),
+        // Some far below the other scores, some above them.
+        sinks(RandomFloats(random, sizes.heads, 4)) {
     for (int64_t row = 0; row < sizes.batch; ++row) {
       // Below, at and past the number of places.
       const int64_t position =
@@ -67,15 +70,22 @@ struct Arrays {
             .scale = static_cast<float>(1 / std::sqrt(static_cast<double>(sizes.head_dim))),
             .records = records.data(),
             .q = q.data(),
+            .sinks = sizes.has_sinks ? ConstValues(sinks.data()) : ConstValues(),
             .output = output.data()};
   }
 };
 
 // Around one and two tiles of 256 places; groups of 1, 3 and 7; widths that are no whole vectors.
 std::vector<Case> Cases() {
-  return {{1, 1, 1, 1, 1},     {3, 2, 2, 1, 3},     {2, 255, 3, 1, 8},  {2, 256, 2, 2, 16},
-          {3, 257, 4, 2, 33},  {2, 600, 14, 2, 64}, {1, 513, 1, 1, 40}, {5, 40, 6, 3, 100},
-          {2, 300, 2, 1, 512}, {0, 4, 2, 1, 4},     {1, 700, 9, 3, 64}};
+  std::vector<Case> cases = {{1, 1, 1, 1, 1},    {3, 2, 2, 1, 3},    {2, 255, 3, 1, 8},
+                             {2, 256, 2, 2, 16}, {3, 257, 4, 2, 33}, {2, 600, 14, 2, 64},
+                             {1, 513, 1, 1, 40}, {5, 40, 6, 3, 100}, {2, 300, 2, 1, 512},
+                             {0, 4, 2, 1, 4},    {1, 700, 9, 3, 64}};
+  for (size_t i = 0, count = cases.size(); i < count; ++i) {
+    cases.push_back(cases[i]);
+    cases.back().has_sinks = true;
+  }
+  return cases;
 }
 
 class CachedAttentionTest : public testing::TestWithParam<Case> {};
@@ -123,11 +133,12 @@ INSTANTIATE_TEST_SUITE_P(Sizes, CachedAttentionTest, testing::ValuesIn(Cases()))
 // A row alone, and beside others of other lengths.
 TEST(CachedAttention, ARowDoesNotSeeTheOthers) {
   std::mt19937 random(3);
-  Arrays together(random, {3, 300, 4, 2, 24});
+  Arrays together(random, {3, 300, 4, 2, 24, true});
   KernelLane lane(2);
   ASSERT_TRUE(CachedAttentionHost(lane.context(), together.Args()).ok());
   for (int64_t row = 0; row < 3; ++row) {
-    Arrays alone(random, {1, 300, 4, 2, 24});
+    Arrays alone(random, {1, 300, 4, 2, 24, true});
+    alone.sinks = together.sinks;
     alone.records[0] = together.records[static_cast<size_t>(row)];
     const auto copy = [&](const GuardedFloats& from, GuardedFloats& to) {
       for (int64_t i = 0; i < to.size(); ++i) to[i] = from[row * to.size() + i];
@@ -144,7 +155,11 @@ TEST(CachedAttention, ARowDoesNotSeeTheOthers) {
 
 // Texts longer and shorter than the window and than what the cache holds: every token's attention
 // out of the cache is that of the whole text at once.
-TEST(CachedAttention, TokenByTokenIsAttentionOfTheWholeText) {
+class TokenByToken : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Sinks, TokenByToken, testing::Bool());
+
+TEST_P(TokenByToken, IsAttentionOfTheWholeText) {
+  const bool has_sinks = GetParam();
   for (const int64_t window : {0, 1, 7, 64, 500}) {
     std::mt19937 random(4);
     const AttentionShape shape{.batch = 2,
@@ -159,6 +174,8 @@ TEST(CachedAttention, TokenByTokenIsAttentionOfTheWholeText) {
     const GuardedFloats q = RandomFloats(random, 2 * 90 * queries);
     const GuardedFloats k = RandomFloats(random, 2 * 90 * width);
     const GuardedFloats v = RandomFloats(random, 2 * 90 * width);
+    const GuardedFloats head_sinks = RandomFloats(random, shape.heads, 4);
+    const ConstValues sinks = has_sinks ? ConstValues(head_sinks.data()) : ConstValues();
     GuardedFloats whole(q.size());
     GuardedFloats log_sum_exp(2 * 90 * shape.heads);
     std::vector<TokenRecord> records;
@@ -168,6 +185,7 @@ TEST(CachedAttention, TokenByTokenIsAttentionOfTheWholeText) {
                                                .q = q.data(),
                                                .k = k.data(),
                                                .v = v.data(),
+                                               .sinks = sinks,
                                                .output = whole.data(),
                                                .log_sum_exp = log_sum_exp.data()})
                     .ok());
@@ -212,6 +230,7 @@ TEST(CachedAttention, TokenByTokenIsAttentionOfTheWholeText) {
                                                        .scale = shape.scale,
                                                        .records = now,
                                                        .q = q_now.data(),
+                                                       .sinks = sinks,
                                                        .output = output.data()})
                       .ok());
       for (int64_t row = 0; row < 2; ++row) {
@@ -288,6 +307,23 @@ TEST(CachedAttention, HugeScoresDoNotOverflow) {
   KernelLane lane(1);
   ASSERT_TRUE(CachedAttentionHost(lane.context(), arrays.Args()).ok());
   for (const float value : arrays.output.span()) ASSERT_LE(std::fabs(value), 1.0f + kEpsilon);
+}
+
+// Far below the scores a sink is nothing, not even a rounding; far above them it takes everything.
+TEST(CachedAttention, SinksFarFromTheScores) {
+  std::mt19937 random(8);
+  Arrays without(random, {2, 600, 4, 2, 24});
+  Arrays low = without;
+  low.sizes.has_sinks = true;
+  for (float& sink : low.sinks.span()) sink = -1e4f;
+  Arrays high = low;
+  for (float& sink : high.sinks.span()) sink = 1e4f;
+  KernelLane lane(2);
+  for (Arrays* arrays : {&without, &low, &high}) {
+    ASSERT_TRUE(CachedAttentionHost(lane.context(), arrays->Args()).ok());
+  }
+  EXPECT_TRUE(SameBits(low.output, without.output));
+  for (const float value : high.output.span()) EXPECT_EQ(value, 0.0f);
 }
 
 TEST(CachedAttention, ImpossibleSizesAreRefused) {

@@ -68,6 +68,10 @@ const std::vector<Bounds>& AllBounds() {
       {"rms_norm_cuda.cu", "AddColumnTiles", "kColumnThreads", 40, 0},
       {"rms_norm_cuda.cu", "", "kThreads", 64, 64},
       {"rotary_cuda.cu", "", "kThreads", 64, 0},
+      // Held to eight blocks by the launch bounds: probabilities of eight heads of a thread at
+      // once.
+      {"sink_gradient_cuda.cu", "SumColumnTiles", "kColumnThreads", 64, 0},
+      {"sink_gradient_cuda.cu", "AddColumnTiles", "kColumnThreads", 40, 0},
       {"split_master_cuda.cu", "", "kThreads", 16, 0},
       {"squared_norm_cuda.cu", "", "kThreads", 40, 0},
       // 64 sums of a thread, 32 words of fragments. Tensor cores are kept busy by independent

@@ -238,6 +238,7 @@ TEST(CudaTrainingCut, LayersInShardsGiveTheSameBitsAndTheHostsLoss) {
   spec.head_dim = 8;
   spec.intermediate = spec.vocab = 32;
   spec.qkv_bias = true;
+  spec.attention_sinks = true;
   spec.qk_norm = QkNorm::kPerHead;
   TrainingJob host_job = TinyJob();
   host_job.accumulation = 2;

@@ -88,6 +88,11 @@ std::vector<Selection> Selections(const ModelSpec& spec) {
   if (spec.qk_norm != QkNorm::kNone) {
     all.push_back({.name = "key norms", .train = {"*.k_norm.weight"}});
   }
+  if (spec.attention_sinks) {
+    all.push_back({.name = "sinks", .train = {"*.sinks"}});
+    all.push_back({.name = "a sink is lowest", .train = {"model.layers.1.*.sinks", "lm_head*"}});
+    all.push_back({.name = "all but sinks", .freeze = {"*.sinks"}});
+  }
   return all;
 }
 

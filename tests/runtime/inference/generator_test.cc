@@ -192,6 +192,26 @@ TEST(Generator, WindowsShorterAndLongerThanTheText) {
   }
 }
 
+// A sink of another size for each head, as after training; the heads of a group share their keys.
+TEST(Generator, SinksOfPromptsAndOfCachedTokens) {
+  ModelSpec spec = Model();
+  spec.attention_sinks = true;
+  spec.kv_heads = spec.heads / 2;
+  spec.layers[1].sliding_window = 10;
+  const ParameterStore::Source random = RandomSource(spec, 3);
+  const ParameterStore::Source source = [&](const TensorSpec& tensor, uint64_t first,
+                                            std::span<float> into) {
+    absl::Status status = random(tensor, first, into);
+    if (tensor.role == TensorRole::kSinks) {
+      for (float& sink : into) sink *= 100;
+    }
+    return status;
+  };
+  const GenerationSetup setup{
+      .compute_type = NumberType::kFp32, .batch = 3, .capacity = 64, .longest_prompt = 40};
+  ExpectLikeRecomputing(spec, setup, source, MakePrompts(spec, {40, 3, 20}), 12);
+}
+
 std::vector<std::pair<std::string, StreamPlan>> Plans(NumberType compute) {
   std::vector<std::pair<std::string, StreamPlan>> plans;
   StreamPlan plan;
@@ -222,7 +242,7 @@ std::vector<std::pair<std::string, StreamPlan>> Plans(NumberType compute) {
 TEST(Generator, EveryPlanGivesTheSameBits) {
   for (const bool tied : {false, true}) {
     ModelSpec spec = Model();
-    spec.tied = tied;
+    spec.tied = spec.attention_sinks = tied;
     spec.layers[1].sliding_window = 10;
     for (const NumberType compute : {NumberType::kFp32, NumberType::kBf16}) {
       Outcome expected;

@@ -81,6 +81,16 @@ ModelSpec ScaledQueries() {
   return spec;
 }
 
+// Attention sinks, with the biases, grouped heads and windows that gpt_oss has beside them.
+ModelSpec Sinks() {
+  ModelSpec spec = Plain();
+  spec.attention_sinks = true;
+  spec.qkv_bias = spec.output_bias = true;
+  spec.kv_heads = spec.heads / 2;
+  spec.layers[0].sliding_window = spec.layers[2].sliding_window = 3;
+  return spec;
+}
+
 // What no family has together: a norm after the half and a multiplier behind it.
 ModelSpec NormAfterAndMultiplier() {
   ModelSpec spec = NormsAfter();
@@ -95,10 +105,13 @@ ModelSpec NormAfterAndMultiplier() {
 ModelSpec TinyPlain() { return Plain(); }
 
 std::vector<BlockModel> BlockModels() {
-  return {
-      {"norms_after", NormsAfter()},       {"norms_on_both_sides", NormsOnBothSides()},
-      {"multipliers", Multipliers()},      {"partial_rotary", PartialRotary()},
-      {"scaled_queries", ScaledQueries()}, {"norm_after_and_multiplier", NormAfterAndMultiplier()}};
+  return {{"norms_after", NormsAfter()},
+          {"norms_on_both_sides", NormsOnBothSides()},
+          {"multipliers", Multipliers()},
+          {"partial_rotary", PartialRotary()},
+          {"scaled_queries", ScaledQueries()},
+          {"sinks", Sinks()},
+          {"norm_after_and_multiplier", NormAfterAndMultiplier()}};
 }
 
 }  // namespace horizon

@@ -13,6 +13,7 @@ namespace {
 // A shape, and the longest of the samples that share a row; 0: a row is one sample.
 struct Case {
   int64_t batch, sequence, heads, kv_heads, head_dim, window, longest;
+  bool has_sinks = false;
 
   AttentionShape shape() const {
     return {.batch = batch,
@@ -27,12 +28,13 @@ struct Case {
 std::ostream& operator<<(std::ostream& out, const Case& c) {
   return out << c.batch << " x " << c.sequence << ", " << c.heads << "/" << c.kv_heads
              << " heads of " << c.head_dim << ", window " << c.window << ", samples up to "
-             << c.longest;
+             << c.longest << (c.has_sinks ? ", sinks" : "");
 }
 
 struct Inputs {
   std::vector<TokenRecord> records;
   std::vector<uint16_t> q, k, v, output_gradient;
+  std::vector<uint16_t> sinks;  // those of the heads begin behind the first number
 
   explicit Inputs(const Case& c, uint32_t seed = 1) {
     std::mt19937 random(seed);
@@ -43,14 +45,21 @@ struct Inputs {
     k = RandomBf16(random, tokens * c.kv_heads * c.head_dim);
     v = RandomBf16(random, tokens * c.kv_heads * c.head_dim);
     output_gradient = RandomBf16(random, tokens * c.heads * c.head_dim);
+    sinks = RandomBf16(random, 1 + c.heads, 3);
   }
 };
 
 struct Results {
   std::vector<float> output, log_sum_exp, output_dot, q_gradient, k_gradient, v_gradient;
+  std::vector<float> sinks_gradient;
 
   bool operator==(const Results&) const = default;
 };
+
+template <typename T>
+ConstValues SinksOf(const Case& c, const T* sinks) {
+  return c.has_sinks ? ConstValues(sinks + 1) : ConstValues();
+}
 
 Results OnDevice(const Case& c, const Inputs& in, uint64_t seed = 1) {
   const AttentionShape shape = c.shape();
@@ -68,6 +77,7 @@ Results OnDevice(const Case& c, const Inputs& in, uint64_t seed = 1) {
                                                     .q = lane.Upload(in.q),
                                                     .k = lane.Upload(in.k),
                                                     .v = lane.Upload(in.v),
+                                                    .sinks = SinksOf(c, lane.Upload(in.sinks)),
                                                     .output = out,
                                                     .log_sum_exp = lse}),
               absl::OkStatus());
@@ -80,24 +90,28 @@ Results OnDevice(const Case& c, const Inputs& in, uint64_t seed = 1) {
   auto* dq = lane.Allocate<uint16_t>(in.q.size());
   auto* dk = lane.Allocate<uint16_t>(in.k.size());
   auto* dv = lane.Allocate<uint16_t>(in.k.size());
-  EXPECT_EQ(
-      AttentionBackwardCuda(lane.context(), {.shape = shape,
-                                             .records = lane.Upload(in.records),
-                                             .q = lane.Upload(in.q),
-                                             .k = lane.Upload(in.k),
-                                             .v = lane.Upload(in.v),
-                                             .output = lane.Upload(output),
-                                             .log_sum_exp = lane.Upload(results.log_sum_exp),
-                                             .output_gradient = lane.Upload(in.output_gradient),
-                                             .output_dot = dot,
-                                             .q_gradient = dq,
-                                             .k_gradient = dk,
-                                             .v_gradient = dv}),
-      absl::OkStatus());
+  auto* dsinks = lane.Allocate<float>(static_cast<size_t>(c.heads));
+  EXPECT_EQ(AttentionBackwardCuda(lane.context(),
+                                  {.shape = shape,
+                                   .records = lane.Upload(in.records),
+                                   .q = lane.Upload(in.q),
+                                   .k = lane.Upload(in.k),
+                                   .v = lane.Upload(in.v),
+                                   .sinks = SinksOf(c, lane.Upload(in.sinks)),
+                                   .output = lane.Upload(output),
+                                   .log_sum_exp = lane.Upload(results.log_sum_exp),
+                                   .output_gradient = lane.Upload(in.output_gradient),
+                                   .output_dot = dot,
+                                   .q_gradient = dq,
+                                   .k_gradient = dk,
+                                   .v_gradient = dv,
+                                   .sinks_gradient = {.sum = c.has_sinks ? dsinks : nullptr}}),
+            absl::OkStatus());
   results.output_dot = lane.Download(dot, entries);
   results.q_gradient = Widened(lane.Download(dq, queries));
   results.k_gradient = Widened(lane.Download(dk, keys));
   results.v_gradient = Widened(lane.Download(dv, keys));
+  if (c.has_sinks) results.sinks_gradient = lane.Download(dsinks, c.heads);
   return results;
 }
 
@@ -105,8 +119,9 @@ Results Reference(const Case& c, const Inputs& in) {
   const AttentionShape shape = c.shape();
   const auto entries = static_cast<size_t>(c.batch * c.sequence * c.heads);
   const std::vector<float> q = Widened(in.q), k = Widened(in.k), v = Widened(in.v);
-  const std::vector<float> output_gradient = Widened(in.output_gradient);
+  const std::vector<float> output_gradient = Widened(in.output_gradient), sinks = Widened(in.sinks);
   Results r;
+  if (c.has_sinks) r.sinks_gradient.resize(static_cast<size_t>(c.heads));
   for (auto* array : {&r.output, &r.q_gradient}) array->resize(q.size());
   for (auto* array : {&r.k_gradient, &r.v_gradient}) array->resize(k.size());
   for (auto* array : {&r.log_sum_exp, &r.output_dot}) array->resize(entries);
@@ -115,21 +130,25 @@ Results Reference(const Case& c, const Inputs& in) {
                                              .q = q.data(),
                                              .k = k.data(),
                                              .v = v.data(),
+                                             .sinks = SinksOf(c, sinks.data()),
                                              .output = r.output.data(),
                                              .log_sum_exp = r.log_sum_exp.data()})
                   .ok());
-  EXPECT_TRUE(AttentionBackwardReference({}, {.shape = shape,
-                                              .records = in.records.data(),
-                                              .q = q.data(),
-                                              .k = k.data(),
-                                              .v = v.data(),
-                                              .output = r.output.data(),
-                                              .log_sum_exp = r.log_sum_exp.data(),
-                                              .output_gradient = output_gradient.data(),
-                                              .output_dot = r.output_dot.data(),
-                                              .q_gradient = r.q_gradient.data(),
-                                              .k_gradient = r.k_gradient.data(),
-                                              .v_gradient = r.v_gradient.data()})
+  EXPECT_TRUE(AttentionBackwardReference(
+                  {}, {.shape = shape,
+                       .records = in.records.data(),
+                       .q = q.data(),
+                       .k = k.data(),
+                       .v = v.data(),
+                       .sinks = SinksOf(c, sinks.data()),
+                       .output = r.output.data(),
+                       .log_sum_exp = r.log_sum_exp.data(),
+                       .output_gradient = output_gradient.data(),
+                       .output_dot = r.output_dot.data(),
+                       .q_gradient = r.q_gradient.data(),
+                       .k_gradient = r.k_gradient.data(),
+                       .v_gradient = r.v_gradient.data(),
+                       .sinks_gradient = {.sum = c.has_sinks ? r.sinks_gradient.data() : nullptr}})
                   .ok());
   return r;
 }
@@ -147,6 +166,30 @@ double Off(const std::vector<float>& a, const std::vector<float>& b) {
   return a.empty() ? 0 : std::sqrt(sum / static_cast<double>(a.size()));
 }
 double Size(const std::vector<float>& a) { return Off(a, std::vector<float>(a.size())); }
+
+// The square root of the sum over all tokens of the squares of p |output| |output_gradient|, where
+// p is the probability of the head's sink: how large a sum of p x output_dot is whose terms have
+// random signs and do not vanish within a token.
+std::vector<double> SinkGradientSizes(const Case& c, const Inputs& in, const Results& exact) {
+  std::vector<double> sizes(static_cast<size_t>(c.heads));
+  const std::vector<float> output_gradient = Widened(in.output_gradient);
+  const auto length = [&](const std::vector<float>& values, size_t entry) {
+    double sum = 0;
+    for (int64_t d = 0; d < c.head_dim; ++d) {
+      sum += std::pow(
+          double{values[entry * static_cast<size_t>(c.head_dim) + static_cast<size_t>(d)]}, 2);
+    }
+    return std::sqrt(sum);
+  };
+  for (size_t entry = 0; entry < exact.log_sum_exp.size(); ++entry) {
+    const size_t head = entry % sizes.size();
+    const double p =
+        std::exp(double{Widened(in.sinks[1 + head])} - double{exact.log_sum_exp[entry]});
+    sizes[head] += std::pow(p * length(exact.output, entry) * length(output_gradient, entry), 2);
+  }
+  for (double& size : sizes) size = std::sqrt(size);
+  return sizes;
+}
 
 class AttentionCudaTest : public testing::TestWithParam<Case> {};
 
@@ -182,6 +225,12 @@ TEST_P(AttentionCudaTest, MatchesTheReference) {
   expect_gradient("q_gradient", actual.q_gradient, expected.q_gradient);
   expect_gradient("k_gradient", actual.k_gradient, expected.k_gradient);
   expect_gradient("v_gradient", actual.v_gradient, expected.v_gradient);
+  if (!c.has_sinks) return;
+  // A token's output_dot is off by roundings of its output to bf16, of random signs.
+  const std::vector<double> sizes = SinkGradientSizes(c, in, expected);
+  const double tokens = static_cast<double>(c.batch * c.sequence);
+  ExpectNear("sinks_gradient", actual.sinks_gradient, expected.sinks_gradient,
+             [&](size_t head) { return 4 * kBf16Unit * sizes[head] + tokens * floor; });
 }
 
 TEST_P(AttentionCudaTest, NoOrderOfBlocksChangesABit) {
@@ -200,6 +249,18 @@ INSTANTIATE_TEST_SUITE_P(Shapes, AttentionCudaTest,
                                          Case{1, 1100, 1, 1, 8, 200, 0},
                                          Case{1, 40, 2, 1, 256, 0, 0}, Case{1, 40, 1, 1, 512, 0, 0},
                                          Case{0, 5, 2, 1, 8, 0, 0}, Case{2, 0, 2, 1, 8, 0, 0}));
+
+// A query that sees no key of its first tile has its sink all the same, and once: windows and
+// samples that begin in later tiles. A token that sees itself alone, beside a small sink, has
+// gradients below the roundings of its output: they are held against those of a second token.
+INSTANTIATE_TEST_SUITE_P(
+    Sinks, AttentionCudaTest,
+    testing::Values(Case{2, 2, 1, 1, 8, 0, 0, true}, Case{3, 33, 4, 2, 24, 0, 7, true},
+                    Case{1, 257, 2, 1, 16, 0, 90, true}, Case{1, 70, 7, 1, 64, 0, 0, true},
+                    Case{1, 613, 2, 1, 16, 0, 0, true}, Case{1, 613, 2, 1, 8, 60, 400, true},
+                    Case{2, 530, 2, 1, 8, 0, 100, true}, Case{1, 1100, 2, 2, 8, 200, 0, true},
+                    Case{1, 40, 1, 1, 512, 0, 0, true}, Case{0, 5, 2, 1, 8, 0, 0, true},
+                    Case{2, 0, 2, 1, 8, 0, 0, true}));
 
 // A sample gets the bits it has when the other sample of its row is another one.
 TEST(AttentionCuda, SamplesOfARowAddExactlyNothingToEachOther) {
@@ -249,6 +310,9 @@ TEST(AttentionCuda, RefusesWhatItDoesNotPromise) {
     args.shape.head_dim = 4;
     EXPECT_EQ(AttentionForwardCuda(lane.context(), args).code(),
               absl::StatusCode::kInvalidArgument);
+    args.shape.head_dim = 8;
+    args.sinks = lane.Allocate<float>(2);
+    EXPECT_NE(AttentionForwardCuda(lane.context(), args), absl::OkStatus());
   }
 }
 

@@ -12,6 +12,7 @@ namespace {
 
 struct Case {
   int64_t batch, places, heads, kv_heads, head_dim;
+  bool has_sinks = false;
 
   int64_t cells() const { return batch * places * kv_heads * head_dim; }
   KvCache cache(Values k, Values v) const {
@@ -25,7 +26,7 @@ struct Case {
 };
 std::ostream& operator<<(std::ostream& out, const Case& c) {
   return out << c.batch << " x " << c.places << ", " << c.heads << "/" << c.kv_heads << " of "
-             << c.head_dim;
+             << c.head_dim << (c.has_sinks ? ", sinks" : "");
 }
 
 class CachedAttentionCudaTest : public testing::TestWithParam<Case> {};
@@ -35,6 +36,11 @@ TEST_P(CachedAttentionCudaTest, MatchesTheReference) {
   std::mt19937 random(1);
   const std::vector<uint16_t> k = RandomBf16(random, c.cells()), v = RandomBf16(random, c.cells());
   const std::vector<uint16_t> q = RandomBf16(random, c.batch * c.heads * c.head_dim);
+  // They begin at any address: behind a number that is not one.
+  const std::vector<uint16_t> sinks = RandomBf16(random, 1 + c.heads, 3);
+  const auto sinks_at = [&](const auto* first) {
+    return c.has_sinks ? ConstValues(first + 1) : ConstValues();
+  };
   // Rows that see one place, all but one, all, and that have gone round.
   for (const int64_t position : {int64_t{0}, c.places - 1, c.places, 3 * c.places + 1}) {
     std::vector<TokenRecord> records;
@@ -42,12 +48,13 @@ TEST_P(CachedAttentionCudaTest, MatchesTheReference) {
       records.push_back({.position = static_cast<int32_t>(std::max<int64_t>(0, position - row))});
     }
     std::vector<float> wide_k = Widened(k), wide_v = Widened(v), expected(q.size());
-    const std::vector<float> wide_q = Widened(q);
+    const std::vector<float> wide_q = Widened(q), wide_sinks = Widened(sinks);
     ASSERT_TRUE(CachedAttentionReference({}, {.cache = c.cache(wide_k.data(), wide_v.data()),
                                               .heads = c.heads,
                                               .scale = 0.5f,
                                               .records = records.data(),
                                               .q = wide_q.data(),
+                                              .sinks = sinks_at(wide_sinks.data()),
                                               .output = expected.data()})
                     .ok());
     const auto on_device = [&](uint64_t seed) {
@@ -60,6 +67,7 @@ TEST_P(CachedAttentionCudaTest, MatchesTheReference) {
                                                .scale = 0.5f,
                                                .records = lane.Upload(records),
                                                .q = lane.Upload(q),
+                                               .sinks = sinks_at(lane.Upload(sinks)),
                                                .output = output}),
           absl::OkStatus());
       return Widened(lane.Download(output, static_cast<int64_t>(q.size())));
@@ -80,6 +88,10 @@ INSTANTIATE_TEST_SUITE_P(Shapes, CachedAttentionCudaTest,
                                          Case{2, 256, 2, 1, 16}, Case{2, 257, 3, 1, 8},
                                          Case{1, 600, 2, 1, 64}, Case{1, 300, 1, 1, 256},
                                          Case{1, 20, 7, 1, 512}, Case{0, 4, 2, 1, 8}));
+INSTANTIATE_TEST_SUITE_P(Sinks, CachedAttentionCudaTest,
+                         testing::Values(Case{1, 1, 1, 1, 8, true}, Case{3, 5, 4, 2, 24, true},
+                                         Case{2, 257, 3, 1, 8, true}, Case{1, 600, 2, 2, 64, true},
+                                         Case{0, 4, 2, 1, 8, true}));
 
 // Rows of one and of several samples, shorter and longer than the cache.
 TEST(StoreKeysCuda, StoresWhatTheReferenceStores) {
