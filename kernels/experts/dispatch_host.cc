@@ -85,11 +85,10 @@ absl::Status CheckChosen(const Dispatch& args) {
     if (expert >= 0 && expert < args.experts && (is_first || expert > args.chosen[pair - 1])) {
       continue;
     }
-    return absl::InvalidArgumentError(
-        StrCat("sorting pairs by expert: number ", pair % args.per_token, " of token ",
-               pair / args.per_token, " is expert ", expert, " of ", args.experts,
-               ", after expert ", is_first ? -1 : args.chosen[pair - 1],
-               "; a token's experts ascend"));
+    return absl::InvalidArgumentError(StrCat(
+        "sorting pairs by expert: number ", pair % args.per_token, " of token ",
+        pair / args.per_token, " is expert ", expert, " of ", args.experts, ", after expert ",
+        is_first ? -1 : args.chosen[pair - 1], "; a token's experts ascend"));
   }
   return absl::OkStatus();
 }
@@ -128,10 +127,9 @@ absl::Status DispatchHost(const KernelContext&, const Dispatch& args) {
 absl::Status CombinePairsHost(const KernelContext& context, const CombinePairs& args) {
   if (args.tokens < 0 || args.per_token <= 0 || args.width < 0 || args.first_expert < 0 ||
       args.end_expert < args.first_expert) {
-    return absl::InvalidArgumentError(
-        StrCat("adding up rows of ", args.width, " of ", args.tokens, " tokens with ",
-               args.per_token, " experts each, of experts ", args.first_expert, " to ",
-               args.end_expert));
+    return absl::InvalidArgumentError(StrCat(
+        "adding up rows of ", args.width, " of ", args.tokens, " tokens with ", args.per_token,
+        " experts each, of experts ", args.first_expert, " to ", args.end_expert));
   }
   const int64_t token_bytes =
       (args.per_token + 1) * args.width * static_cast<int64_t>(sizeof(float));

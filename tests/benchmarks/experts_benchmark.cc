@@ -3,7 +3,8 @@
 // flops as a forward pass of the stage, the stage's grouped multiplies and its other passes, and
 // the counters are medians over iterations.
 //
-//   forward, input_gradient, weight_gradient   flop/s of the grouped multiplies / flop/s of the GEMM
+//   forward, input_gradient, weight_gradient   flop/s of the grouped multiplies / flop/s of the
+//   GEMM
 //   ..._cpu                                    the same by processor time
 //   sort_forward, sort_backward                the share of dispatch and combine in the time of all
 //                                              passes of the stage
@@ -190,8 +191,7 @@ struct Stage {
     out.b = Down();
     out.b_stride = width;
     CHECK(ExpertGemmHost(context, out).ok());
-    ExpertGemm into =
-        Rows(gate_up_gradients.data(), 2 * width, false, hidden, wide_rows.data());
+    ExpertGemm into = Rows(gate_up_gradients.data(), 2 * width, false, hidden, wide_rows.data());
     into.b = weights.data();
     into.b_stride = hidden;
     return ExpertGemmHost(context, into);
