@@ -4,6 +4,10 @@
 
 namespace horizon {
 
+// The label of a token that only fills up a row. Routers leave such tokens out of their statistics;
+// everywhere else it is a token without a label like any other.
+inline constexpr int32_t kPaddingLabel = -101;
+
 // One token of a micro-batch, with everything that kernels need to know about it. Host and device
 // memory hold the same bytes.
 struct TokenRecord {

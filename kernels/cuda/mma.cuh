@@ -170,5 +170,11 @@ inline bool HasTensorCoresForBf16() {
          cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess &&
          major >= 8;
 }
+// What a launcher answers if not. Its kernels compile for sm_75 all the same, where they stop at
+// once.
+inline CudaResult NoTensorCoresForBf16() {
+  return {static_cast<int>(cudaErrorNotSupported),
+          "the tensor cores of a device below compute capability 8.0 do not multiply bf16"};
+}
 
 }  // namespace horizon
