@@ -11,6 +11,10 @@
 #include "kernels/elementwise/convert.h"
 #include "kernels/elementwise/residual.h"
 #include "kernels/embedding/embedding.h"
+#include "kernels/experts/dispatch.h"
+#include "kernels/experts/expert_gemm.h"
+#include "kernels/experts/expert_glu.h"
+#include "kernels/experts/router.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/head/head_loss.h"
 #include "kernels/norm/rms_norm.h"
@@ -49,6 +53,17 @@ struct KernelTable {
   KernelFunction<ApplyRotary> apply_rotary;
   KernelFunction<GluForward> glu_forward;
   KernelFunction<GluBackward> glu_backward;
+  KernelFunction<RouterForward> router_forward;
+  KernelFunction<RouterBackward> router_backward;
+  KernelFunction<RouterStatistics> router_statistics;
+  KernelFunction<RouterLossGradient> router_loss_gradient;
+  KernelFunction<Dispatch> dispatch;
+  KernelFunction<CombinePairs> combine_pairs;
+  KernelFunction<ExpertGemm> expert_gemm;
+  KernelFunction<ExpertWeightGradient> expert_weight_gradient;
+  KernelFunction<ExpertBiasGradient> expert_bias_gradient;
+  KernelFunction<ExpertGluForward> expert_glu_forward;
+  KernelFunction<ExpertGluBackward> expert_glu_backward;
   KernelFunction<ResidualAdd> residual_add;
   KernelFunction<EmbedForward> embed_forward;
   KernelFunction<GatherRows> gather_rows;

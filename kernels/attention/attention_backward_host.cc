@@ -4,7 +4,7 @@
 #include "kernels/attention/attention_backward_scratch.h"
 #include "kernels/attention/attention_strips.h"
 #include "kernels/attention/attention_tiles.h"
-#include "kernels/attention/tile_gemm.h"
+#include "kernels/gemm/tile_gemm.h"
 #include "kernels/attention/turns.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -12,7 +12,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 // After foreach_target.h.
 #include "hwy/highway.h"
-#include "kernels/attention/attention_rows-inl.h"
+#include "kernels/host/pack_rows-inl.h"
 #include "kernels/host/simd_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -4,14 +4,14 @@
 #include "kernels/attention/attention.h"
 #include "kernels/attention/attention_strips.h"
 #include "kernels/attention/attention_tiles.h"
-#include "kernels/attention/tile_gemm.h"
+#include "kernels/gemm/tile_gemm.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/attention/attention_host.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 // After foreach_target.h.
 #include "hwy/highway.h"
-#include "kernels/attention/attention_rows-inl.h"
+#include "kernels/host/pack_rows-inl.h"
 #include "kernels/host/simd_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -5,7 +5,7 @@
 
 #include "kernels/attention/attention.h"
 #include "kernels/attention/attention_tiles.h"
-#include "kernels/attention/tile_gemm.h"
+#include "kernels/gemm/tile_gemm.h"
 
 namespace horizon {
 

@@ -25,6 +25,8 @@ namespace horizon {
 //
 // The bits of an element depend on its row of A, its column of B, k and nothing else: not on the
 // number of rows of its expert, the range of experts of the call, or the workers.
+// On the host an element is a sum in fp32 over tiles of 256 terms, and a tile is a sum of its terms;
+// both in ascending order.
 struct ExpertGemm {
   int64_t experts = 0;
   const int32_t* begins = nullptr;  // [experts + 1]; ascending, within 0 .. most_rows
@@ -56,7 +58,8 @@ absl::Status ExpertGemmHost(const KernelContext& context, const ExpertGemm& args
 absl::Status ExpertGemmCuda(const KernelContext& context, const ExpertGemm& args);
 
 // The gradient of the experts' weights: dW_e[m, n] = sum over the rows r of e of A[r]^T B[r]. An
-// expert without rows has the gradient 0. Rows are added in ascending order, in fp32.
+// expert without rows has the gradient 0. Rows are added in ascending order, in fp32 (on the host
+// in tiles of 256 rows, counted from the expert's first one).
 struct ExpertWeightGradient {
   int64_t experts = 0;
   const int32_t* begins = nullptr;

@@ -12,10 +12,11 @@ namespace horizon {
 // The router of a mixture of experts: from one logit per token and expert it chooses the
 // `per_token` experts with the largest logits, and gives each a weight.
 //
-// Ties go to the expert with the lower number, and a logit that is not a number counts as the
-// smallest there is; so exactly `per_token` different experts are chosen, whatever the logits are.
+// Ties go to the expert with the lower number, and a logit that is not a number counts as
+// -infinity here; so exactly `per_token` different experts are chosen, whatever the logits are. (The
+// weights and probabilities of that token are no numbers then, which the loss shows.)
 // The chosen experts of a token are listed in ascending order of their numbers, not of their logits:
-// the sums over them (combine_pairs.h) are taken in that order.
+// the sums over them (CombinePairs in dispatch.h) are taken in that order.
 
 // What the weights of the chosen experts are.
 enum class RouterWeights : uint8_t {

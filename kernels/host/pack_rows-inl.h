@@ -1,11 +1,11 @@
-// Copies of rows and columns that the tiles of attention make, written with Highway. Include it as
-// kernels/host/simd_math-inl.h.
+// Copies of rows and columns for the micro-kernel of kernels/gemm/tile_gemm.h, written with Highway.
+// Include it as kernels/host/simd_math-inl.h.
 
-#if defined(HORIZON_KERNELS_ATTENTION_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef HORIZON_KERNELS_ATTENTION_ROWS_INL_H_
-#undef HORIZON_KERNELS_ATTENTION_ROWS_INL_H_
+#if defined(HORIZON_KERNELS_PACK_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HORIZON_KERNELS_PACK_ROWS_INL_H_
+#undef HORIZON_KERNELS_PACK_ROWS_INL_H_
 #else
-#define HORIZON_KERNELS_ATTENTION_ROWS_INL_H_
+#define HORIZON_KERNELS_PACK_ROWS_INL_H_
 #endif
 
 #include <algorithm>
@@ -82,4 +82,4 @@ HWY_INLINE void PackRows(const float* from, int64_t from_stride, int64_t count, 
 }  // namespace horizon
 HWY_AFTER_NAMESPACE();
 
-#endif  // HORIZON_KERNELS_ATTENTION_ROWS_INL_H_
+#endif  // HORIZON_KERNELS_PACK_ROWS_INL_H_

@@ -1,9 +1,9 @@
 #include <utility>
 
-#include "kernels/attention/tile_gemm.h"
+#include "kernels/gemm/tile_gemm.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/attention/tile_gemm_host.cc"
+#define HWY_TARGET_INCLUDE "kernels/gemm/tile_gemm_host.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 // After foreach_target.h.
 #include "hwy/highway.h"

@@ -1,4 +1,4 @@
-#include "kernels/attention/tile_gemm.h"
+#include "kernels/gemm/tile_gemm.h"
 
 #include <gtest/gtest.h>
 
