@@ -229,7 +229,8 @@ __global__ void __launch_bounds__(kBiasThreads, 4)
 }  // namespace
 
 CudaResult LaunchExpertGemm(const ExpertGemmLaunch& args, CUstream_st* stream) {
-  if (!HasTensorCoresForBf16()) return NoTensorCoresForBf16();
+  const CudaResult checked = CheckTensorCoresForBf16();
+  if (checked.code != 0) return checked;
   const LaunchShape shape{
       static_cast<unsigned>(ExpertGemmBlocks(args.experts, args.most_rows, args.n)),
       kMultiplyThreads, kMultiplySharedBytes};
@@ -238,7 +239,8 @@ CudaResult LaunchExpertGemm(const ExpertGemmLaunch& args, CUstream_st* stream) {
 }
 
 CudaResult LaunchExpertWeightGradient(const ExpertWeightGradientLaunch& args, CUstream_st* stream) {
-  if (!HasTensorCoresForBf16()) return NoTensorCoresForBf16();
+  const CudaResult checked = CheckTensorCoresForBf16();
+  if (checked.code != 0) return checked;
   const LaunchShape shape{
       static_cast<unsigned>(ExpertWeightGradientBlocks(args.experts, args.m, args.n)),
       kMultiplyThreads, kMultiplySharedBytes};

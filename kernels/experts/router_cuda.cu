@@ -22,13 +22,17 @@ __device__ __forceinline__ void ForEachToken(int64_t tokens, const Body& body) {
 
 __device__ __forceinline__ int WarpLane() { return static_cast<int>(threadIdx.x) % kWarpLanes; }
 
-// A number that is the larger the sooner the router chooses the expert: first by the logit, of
-// which NaN counts as -infinity and the two zeros are equal, then by the expert, the lowest first.
-// No two experts have the same; it is not 0.
-__device__ __forceinline__ uint64_t RankOf(float logit, int expert) {
+// A number by which logits are in order: NaN counts as -infinity, and the two zeros are equal. It
+// is not 0.
+__device__ __forceinline__ uint32_t OrderOf(float logit) {
   if (logit != logit) logit = -INFINITY;
   const uint32_t bits = __float_as_uint(__fadd_rn(logit, 0.0f));  // -0 becomes +0
-  const uint32_t order = (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
+  return (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
+}
+
+// A number that is the larger the sooner the router chooses the expert: first by the logit, then
+// the lowest expert first. No two experts have the same.
+__device__ __forceinline__ uint64_t RankOf(uint32_t order, int expert) {
   return uint64_t{order} << 32 | ~static_cast<uint32_t>(expert);
 }
 
@@ -41,16 +45,20 @@ __device__ __forceinline__ uint64_t WarpLargest(uint64_t value) {
   return value;
 }
 
-// The rank of the last of the `count` experts that are chosen, so that those of at least this rank
-// are chosen. A lane has the ranks of every kWarpLanes-th expert, 0 where there is none.
+// The number of the j-th expert of the running lane.
+__device__ __forceinline__ int ExpertOfLane(int j) { return j * kWarpLanes + WarpLane(); }
+
+// The rank of the last of the `count` experts that are chosen: those of at least this rank are
+// chosen. The orders are those of the lane's experts, 0 where there is none.
 template <int kPerLane>
-__device__ __forceinline__ uint64_t LastChosen(const uint64_t (&ranks)[kPerLane], int count) {
+__device__ __forceinline__ uint64_t LastChosen(const uint32_t (&orders)[kPerLane], int count) {
   uint64_t last = ~uint64_t{0};
   for (int i = 0; i < count; ++i) {
     uint64_t next = 0;
 #pragma unroll
     for (int j = 0; j < kPerLane; ++j) {
-      if (ranks[j] < last && ranks[j] > next) next = ranks[j];
+      const uint64_t rank = RankOf(orders[j], ExpertOfLane(j));
+      if (rank < last && rank > next) next = rank;
     }
     last = WarpLargest(next);
   }
@@ -64,30 +72,32 @@ __global__ void __launch_bounds__(kThreads) ChooseExperts(RouterForwardLaunch ar
   ForEachToken(args.tokens, [&](int64_t token) {
     const float* logits = args.logits + token * args.experts;
     float values[kPerLane];
-    uint64_t ranks[kPerLane];
+    uint32_t orders[kPerLane];
     float largest = -INFINITY;
 #pragma unroll
     for (int j = 0; j < kPerLane; ++j) {
-      const int expert = j * kWarpLanes + WarpLane();
+      const int expert = ExpertOfLane(j);
       values[j] = -INFINITY;
-      ranks[j] = 0;
+      orders[j] = 0;
       if (expert >= args.experts) continue;
       values[j] = logits[expert];
       if (args.bias != nullptr) values[j] = __fadd_rn(values[j], FloatOf(args.bias[expert]));
-      ranks[j] = RankOf(values[j], expert);
+      orders[j] = OrderOf(values[j]);
       largest = fmaxf(largest, values[j]);
     }
-    const uint64_t last = LastChosen(ranks, args.per_token);
+    const uint64_t last = LastChosen(orders, args.per_token);
 
     largest = WarpMax(largest);
     float sum = 0.0f;
     float sum_of_chosen = 0.0f;
 #pragma unroll
     for (int j = 0; j < kPerLane; ++j) {
-      if (ranks[j] == 0) continue;
+      if (orders[j] == 0) continue;
       values[j] = expf(__fsub_rn(values[j], largest));
       sum = __fadd_rn(sum, values[j]);
-      if (ranks[j] >= last) sum_of_chosen = __fadd_rn(sum_of_chosen, values[j]);
+      if (RankOf(orders[j], ExpertOfLane(j)) >= last) {
+        sum_of_chosen = __fadd_rn(sum_of_chosen, values[j]);
+      }
     }
     sum = WarpSum(sum);
     sum_of_chosen = WarpSum(sum_of_chosen);
@@ -96,8 +106,8 @@ __global__ void __launch_bounds__(kThreads) ChooseExperts(RouterForwardLaunch ar
     int64_t place = token * args.per_token;
 #pragma unroll
     for (int j = 0; j < kPerLane; ++j) {
-      const int expert = j * kWarpLanes + WarpLane();
-      const bool is_chosen = expert < args.experts && ranks[j] >= last;
+      const int expert = ExpertOfLane(j);
+      const bool is_chosen = orders[j] != 0 && RankOf(orders[j], expert) >= last;
       const unsigned chosen = __ballot_sync(kWholeWarp, is_chosen);
       if (expert < args.experts) probabilities[expert] = __fdiv_rn(values[j], sum);
       if (is_chosen) {

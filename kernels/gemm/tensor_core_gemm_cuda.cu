@@ -90,7 +90,8 @@ CudaResult LaunchForm(const TensorCoreGemmLaunch& args, CUstream_st* stream) {
 }  // namespace
 
 CudaResult LaunchTensorCoreGemm(const TensorCoreGemmLaunch& args, CUstream_st* stream) {
-  if (!HasTensorCoresForBf16()) return NoTensorCoresForBf16();
+  const CudaResult checked = CheckTensorCoresForBf16();
+  if (checked.code != 0) return checked;
   if (args.a_transposed) return LaunchForm<true, false>(args, stream);
   if (args.b_transposed) return LaunchForm<false, true>(args, stream);
   return LaunchForm<false, false>(args, stream);

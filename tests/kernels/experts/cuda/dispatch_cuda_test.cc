@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <vector>
 
@@ -122,9 +123,14 @@ TEST_P(DispatchCudaTest, TheExampleOfTheHeaderHolds) {
 struct Combined {
   Combined(const RoutedTokens& routed_of, int64_t width_of, uint32_t seed)
       : routed(routed_of), width(width_of), sorted(ByReference(routed)), random(seed) {
-    rows = RandomBf16(random, static_cast<int64_t>(routed.chosen.size()) * width);
+    // Of such different sizes that the order of additions shows.
+    rows = RandomBf16(random, RowCount() * width);
+    for (uint16_t& value : rows) {
+      value = Narrowed(std::ldexp(Widened(value), static_cast<int>(random() % 25) - 12));
+    }
     before = RandomFp32(random, routed.tokens * width);
   }
+  int64_t RowCount() const { return static_cast<int64_t>(routed.chosen.size()); }
   CombinePairs Args(CombineOrder order, bool add) const {
     return {.order = order,
             .tokens = routed.tokens,

@@ -297,11 +297,17 @@ TEST_P(ExpertGluCudaTest, ClampedValuesHaveNoGradient) {
         const float up = Widened(rows.gate_up[rows.UpAt(row, j)]);
         const float of_gate = Widened(results.gate_up_gradient[rows.GateAt(row, j)]);
         const float of_up = Widened(results.gate_up_gradient[rows.UpAt(row, j)]);
-        if (gate > form.limit) EXPECT_EQ(of_gate, 0.0f) << gate;
-        if (std::fabs(up) > form.limit) EXPECT_EQ(of_up, 0.0f) << up;
+        if (gate > form.limit) {
+          EXPECT_EQ(of_gate, 0.0f) << gate;
+        }
+        if (std::fabs(up) > form.limit) {
+          EXPECT_EQ(of_up, 0.0f) << up;
+        }
         clamped += gate > form.limit ? 1 : 0;
         clamped += std::fabs(up) > form.limit ? 1 : 0;
-        if (gate == form.limit && up != -1.0f) EXPECT_NE(of_gate, 0.0f) << up;
+        if (gate == form.limit && up != -1.0f) {
+          EXPECT_NE(of_gate, 0.0f) << up;
+        }
         if (std::fabs(up) == form.limit && std::fabs(gate) < 4.0f && gate != 0.0f) {
           EXPECT_NE(of_up, 0.0f) << gate;
         }
@@ -313,13 +319,48 @@ TEST_P(ExpertGluCudaTest, ClampedValuesHaveNoGradient) {
   }
 }
 
-// More rows than the warps of all thread blocks, and more units than all threads take at once.
+// More rows than the warps of all thread blocks.
 TEST_P(ExpertGluCudaTest, ManyRowsAreStridedOver) {
   if (offset() != 0) return;
   const Rows rows(kForms[0], {20'000, 13'500}, 8, 0, 4);
   ExpectNearReference(rows, OnCuda(rows, {0, 2}, 0, 1));
-  const Rows wide(kForms[3], {4'200}, 2'056, 0, 5);
-  ExpectNearReference(wide, OnCuda(wide, {0, 1}, 0, 1));
+}
+
+// More units than all threads take at once: rows have the bits that they have alone.
+TEST_P(ExpertGluCudaTest, ManyUnitsAreStridedOver) {
+  if (offset() != 0) return;
+  constexpr int64_t kRows = 4'200;
+  constexpr int64_t kWidth = 2'056;
+  const auto forward = [&](int64_t rows) {
+    std::mt19937 random(5);
+    const CudaStream stream;
+    const std::vector<uint16_t> row = RandomBf16(random, 2 * kWidth);
+    std::vector<uint16_t> all;
+    for (int64_t i = 0; i < rows; ++i) all.insert(all.end(), row.begin(), row.end());
+    const DeviceArray<uint16_t> gate_up(stream, all, 0);
+    const DeviceArray<uint16_t> output(
+        stream, std::vector<uint16_t>(static_cast<size_t>(rows * kWidth), kUnwritten), 0);
+    const DeviceArray<int32_t> begins(stream, {0, static_cast<int32_t>(rows)}, 0);
+    const DeviceArray<int32_t> row_pairs(stream, RandomOrder(rows, random), 0);
+    const DeviceArray<float> weights(stream, std::vector<float>(static_cast<size_t>(rows), 0.75f),
+                                     0);
+    const absl::Status status =
+        ExpertGluForwardCuda(stream.context(), {.shape = {.width = kWidth,
+                                                          .experts = 1,
+                                                          .begins = begins.data(),
+                                                          .most_rows = rows,
+                                                          .row_pairs = row_pairs.data(),
+                                                          .weights = weights.data()},
+                                                .gate_up = gate_up.data(),
+                                                .output = output.data()});
+    EXPECT_TRUE(status.ok()) << status;
+    return output.Read();
+  };
+  const std::vector<uint16_t> one = forward(1);
+  const std::vector<uint16_t> all = forward(kRows);
+  for (int64_t row = 0; row < kRows; ++row) {
+    ASSERT_TRUE(std::equal(one.begin(), one.end(), all.begin() + row * kWidth)) << row;
+  }
 }
 
 }  // namespace
