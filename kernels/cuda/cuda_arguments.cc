@@ -27,6 +27,16 @@ CudaArguments& CudaArguments::Size(std::string_view name, int64_t size) {
   return size >= 0 ? *this : Refuse(name, StrCat("is ", size, ", which is negative"));
 }
 
+CudaArguments& CudaArguments::InRange(std::string_view name, int64_t size, int64_t least,
+                                      int64_t most) {
+  if (size >= least && size <= most) return *this;
+  return Refuse(name, StrCat("is ", size, ", not from ", least, " to ", most));
+}
+
+CudaArguments& CudaArguments::MultipleOf(std::string_view name, int64_t size, int64_t unit) {
+  return size % unit == 0 ? *this : Refuse(name, StrCat("is ", size, ", no multiple of ", unit));
+}
+
 CudaArguments& CudaArguments::Array(std::string_view name, const void* array) {
   return array != nullptr ? *this : Refuse(name, "is missing");
 }
@@ -41,8 +51,11 @@ CudaArguments& CudaArguments::Bf16OrNull(std::string_view name, ConstValues valu
 }
 
 CudaArguments& CudaArguments::AlignedBf16(std::string_view name, ConstValues values) {
-  Bf16(name, values);
-  return IsAt(values.data(), 16) ? *this : Refuse(name, "is not on a border of 16 bytes");
+  return Bf16(name, values).Aligned(name, values.data());
+}
+
+CudaArguments& CudaArguments::Aligned(std::string_view name, const void* array) {
+  return IsAt(array, 16) ? *this : Refuse(name, "is not on a border of 16 bytes");
 }
 
 CudaArguments& CudaArguments::Gradient(std::string_view name, const GradientOut& gradient) {

@@ -25,12 +25,17 @@ class CudaArguments {
 
   // `size` must not be negative.
   CudaArguments& Size(std::string_view name, int64_t size);
+  // `size` must be from `least` to `most`, or a multiple of `unit`.
+  CudaArguments& InRange(std::string_view name, int64_t size, int64_t least, int64_t most);
+  CudaArguments& MultipleOf(std::string_view name, int64_t size, int64_t unit);
   // `array` must not be null. Bf16 also requires bf16 numbers; Bf16OrNull allows null.
   CudaArguments& Array(std::string_view name, const void* array);
   CudaArguments& Bf16(std::string_view name, ConstValues values);
   CudaArguments& Bf16OrNull(std::string_view name, ConstValues values);
   // As Bf16, and the array must begin at a multiple of 16 bytes, as matrix multiplies need it.
   CudaArguments& AlignedBf16(std::string_view name, ConstValues values);
+  // `array` must begin at a multiple of 16 bytes; null does.
+  CudaArguments& Aligned(std::string_view name, const void* array);
   // Exactly one pointer of `gradient` must be set; GradientOrFrozen also allows none.
   CudaArguments& Gradient(std::string_view name, const GradientOut& gradient);
   CudaArguments& GradientOrFrozen(std::string_view name, const GradientOut& gradient);

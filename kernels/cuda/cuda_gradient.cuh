@@ -36,6 +36,22 @@ __device__ __forceinline__ void StoreGradientElements(const GradientOut& out, in
   StoreElements(out.sum + i, values, count, whole);
 }
 
+// Stores the gradients of parameters i and i + 1 in one access; the array is aligned for it at i.
+__device__ __forceinline__ void StoreGradientPair(const GradientOut& out, int64_t i, float left,
+                                                  float right) {
+  if (out.bf16 != nullptr) {
+    StoreVector<2>(out.bf16 + i, Vector<uint16_t, 2>{{Bf16Of(left), Bf16Of(right)}});
+    return;
+  }
+  Vector<float, 2> values = {{left, right}};
+  if (out.rounded) values = {{FloatOf(Bf16Of(left)), FloatOf(Bf16Of(right))}};
+  if (out.add) {
+    const Vector<float, 2> before = LoadVector<2>(out.sum + i);
+    values = {{__fadd_rn(before[0], values[0]), __fadd_rn(before[1], values[1])}};
+  }
+  StoreVector<2>(out.sum + i, values);
+}
+
 inline bool IsAlignedForVectors(const GradientOut& out) {
   return IsAlignedForVectors(out.sum) && IsAlignedForVectors(out.bf16);
 }

@@ -12,7 +12,7 @@
 // "ldmatrix", "cp.async", "cvt".
 //
 // MultiplyAdd and asynchronous copies need compute capability 8.0. Code for older devices, which
-// must compile, stops there; launchers do not let it get that far (HasTensorCoresForBf16).
+// must compile, stops there; launchers do not let it get that far (CheckTensorCoresForBf16).
 //
 // A place in dynamic shared memory is its number of bytes from the begin.
 #pragma once
@@ -162,13 +162,18 @@ __device__ __forceinline__ FragmentA FragmentAOf(const FragmentC& left, const Fr
            PackBf16(right.values[0], right.values[1]), PackBf16(right.values[2], right.values[3])}};
 }
 
-// Whether the current device has what MultiplyAdd and CopyAsync need. Launchers ask it.
-inline bool HasTensorCoresForBf16() {
+// Success if the current device has what MultiplyAdd and CopyAsync need, or why not. Launchers ask
+// it: their kernels compile for sm_75 all the same, where they stop at once.
+inline CudaResult CheckTensorCoresForBf16() {
   int device = 0;
   int major = 0;
-  return cudaGetDevice(&device) == cudaSuccess &&
-         cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess &&
-         major >= 8;
+  if (cudaGetDevice(&device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess) {
+    return ToResult(cudaGetLastError());
+  }
+  if (major >= 8) return {};
+  return {static_cast<int>(cudaErrorNotSupported),
+          "the tensor cores of a device below compute capability 8.0 do not multiply bf16"};
 }
 
 }  // namespace horizon

@@ -173,3 +173,7 @@ template <std::integral T>
 T atomicMax(fake_cuda::Cell<T>* cell, std::type_identity_t<T> value) {
   return cell->ChangeAtomically([&](T before) { return value > before ? value : before; });
 }
+template <std::integral T>
+T atomicOr(fake_cuda::Cell<T>* cell, std::type_identity_t<T> value) {
+  return cell->ChangeAtomically([&](T before) { return static_cast<T>(before | value); });
+}

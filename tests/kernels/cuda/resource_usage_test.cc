@@ -53,10 +53,21 @@ const std::vector<Bounds>& AllBounds() {
       {"cached_attention_cuda.cu", "", "kThreads", 64, 64},
       {"convert_cuda.cu", "", "kThreads", 40, 0},
       {"cuda_image.cu", "", "1", 16, 0, 0.0},  // asked for its attributes, never launched
+      // Bits of 128 tokens for 512 experts, and where 512 experts begin.
+      {"dispatch_cuda.cu", "AddRows", "kThreads", 64, 0},
+      {"dispatch_cuda.cu", "AddTiles", "kSumThreads", 48, 0},
+      {"dispatch_cuda.cu", "", "kThreads", 40, 11 << 10},
       // Some hundred words of the self-test: what they cost is of no matter.
       {"double_words.cu", "", "kThreads", 16, 0, 0.25},
       {"embedding_cuda.cu", "SumRows", "kBackwardThreads", 40, 0},
       {"embedding_cuda.cu", "", "kForwardThreads", 40, 0},
+      // As tensor_core_gemm_cuda.cu, and which expert a block works for.
+      {"expert_gemm_cuda.cu", "MultiplyExperts", "kMultiplyThreads", 128, 16, 0.25,
+       "kMultiplySharedBytes"},
+      {"expert_gemm_cuda.cu", "MultiplyExpertRows", "kMultiplyThreads", 128, 0, 0.25,
+       "kMultiplySharedBytes"},
+      {"expert_gemm_cuda.cu", "", "kBiasThreads", 64, 8 << 10},
+      {"expert_glu_cuda.cu", "", "kThreads", 64, 0},
       {"gemm_cuda.cu", "", "kThreads", 32, 0},
       {"glu_cuda.cu", "", "kThreads", 64, 0},
       {"head_loss_cuda.cu", "AddLosses", "kLossTileTokens", 40, 128},
@@ -68,6 +79,9 @@ const std::vector<Bounds>& AllBounds() {
       {"rms_norm_cuda.cu", "AddColumnTiles", "kColumnThreads", 40, 0},
       {"rms_norm_cuda.cu", "", "kThreads", 64, 64},
       {"rotary_cuda.cu", "", "kThreads", 64, 0},
+      {"router_cuda.cu", "SumProbabilities", "kSumThreads", 64, 8 << 10},
+      {"router_cuda.cu", "CountChosen", "kThreads", 40, 2 << 10},
+      {"router_cuda.cu", "", "kThreads", 64, 0},
       // Held to eight blocks by the launch bounds: probabilities of eight heads of a thread at
       // once.
       {"sink_gradient_cuda.cu", "SumColumnTiles", "kColumnThreads", 64, 0},
@@ -76,7 +90,7 @@ const std::vector<Bounds>& AllBounds() {
       {"squared_norm_cuda.cu", "", "kThreads", 40, 0},
       // 64 sums of a thread, 32 words of fragments. Tensor cores are kept busy by independent
       // multiplies of one warp, 16 of them here, and by copies two steps ahead, not by many warps.
-      {"tensor_core_gemm_cuda.cu", "", "kThreads", 128, 0, 0.25, "kSharedBytes"},
+      {"tensor_core_gemm_cuda.cu", "", "kMultiplyThreads", 128, 0, 0.25, "kMultiplySharedBytes"},
   };
   return kBounds;
 }
@@ -114,8 +128,9 @@ std::string PathOf(const std::string& file) {
 int ConstantOf(const std::string& file, const std::string& name) {
   if (name == "1") return 1;
   const std::regex constant("constexpr \\w+ " + name + " = (\\d+);");
-  for (const std::string& path : {PathOf(file), std::string("kernels/cuda/cuda_column_sums.cuh"),
-                                  std::string("kernels/head/head_sums.h")}) {
+  for (const std::string& path :
+       {PathOf(file), std::string("kernels/cuda/cuda_column_sums.cuh"),
+        std::string("kernels/cuda/multiply_tile.cuh"), std::string("kernels/head/head_sums.h")}) {
     const std::string text = Read(path);
     std::smatch match;
     if (std::regex_search(text, match, constant)) return std::stoi(match[1].str());

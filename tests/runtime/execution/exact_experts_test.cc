@@ -26,7 +26,7 @@ ModelSpec Experts() {
   spec.heads = 4;
   spec.kv_heads = 2;
   spec.head_dim = 10;
-  spec.vocab = 600;
+  spec.vocab = 60;  // less than an expert, so that the least chunk holds one expert
   spec.max_positions = 256;
   spec.experts = {.experts = 5, .experts_per_token = 2, .intermediate = 22};
   spec.layers.resize(4);

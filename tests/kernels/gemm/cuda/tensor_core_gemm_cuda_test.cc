@@ -217,10 +217,12 @@ TEST(TensorCoreGemm, HasNoBankConflicts) {
       const fake_cuda::BankConflicts found = fake_cuda::TakeBankConflicts();
       fake_cuda::CountBankConflicts(false);
       EXPECT_EQ(found.conflicts, 0U) << c << ": " << found.first;
-      // Of each of the eight warps and steps: four loads of A, two of B for each half, and four
-      // stores of both.
+      // Of each step: four loads of A and two of B for each half of it by each warp that has a part
+      // of 64 x 32 of C, and four stores of both by all eight warps of a tile.
       const int64_t tiles = (c.m + 127) / 128 * ((c.n + 127) / 128);
-      EXPECT_EQ(found.accesses, static_cast<uint64_t>(tiles * ((c.k + 31) / 32) * 8 * (12 + 4)));
+      const int64_t warps = (c.m + 63) / 64 * ((c.n + 31) / 32);
+      EXPECT_EQ(found.accesses,
+                static_cast<uint64_t>((c.k + 31) / 32 * (warps * 12 + tiles * 8 * 4)));
     }
   }
 }
