@@ -107,8 +107,8 @@ function expertCards(data) {
   const losses = metrics.router_aux_loss;
   if (losses.length > 0) {
     const last = losses[losses.length - 1];
-    cards.push(plainCard('auxiliary loss, last step', short(last),
-        `${count(experts.experts_per_token)} where all experts are chosen alike`,
+    cards.push(plainCard('auxiliary loss', short(last),
+        `at the last step; ${count(experts.experts_per_token)} where all are chosen alike`,
         {'data-key': 'router_aux_loss', 'data-value': JSON.stringify(last)}));
   }
   return cards;
