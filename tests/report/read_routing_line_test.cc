@@ -86,7 +86,7 @@ TEST(ReadRoutingLine, AnInvalidLineIsRefusedWithItsPlaceAndKey) {
            Case{counts, "[[10, 10, 0], [-1, 10, 11]]", "counts: needs whole numbers"},
            Case{counts, "[[10, 10, 0], [7.5, 7, 5.5]]", "counts: needs whole numbers"},
            Case{counts, R"([[10, 10, 0], ["7", 7, 6]])", "counts: needs whole numbers"},
-           Case{counts, "[[10, 10, 0], [7, 7, 6]], \"more\": 1", "unknown key 'more'"},
+           Case{counts, "[[10, 10, 0], [7, 7, 6]], \"more\": 1", R"(unknown key "more")"},
            Case{kText, "[1]", "needs an object"},
            Case{kText, "garbage", ""},
        }) {
