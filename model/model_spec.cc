@@ -18,4 +18,12 @@ std::string_view ToString(RopeKind kind) {
   return "unknown";
 }
 
+std::vector<int64_t> LayersWithExperts(const ModelSpec& spec) {
+  std::vector<int64_t> layers;
+  for (int64_t layer = 0; layer < spec.layer_count(); ++layer) {
+    if (spec.layers[static_cast<size_t>(layer)].has_experts) layers.push_back(layer);
+  }
+  return layers;
+}
+
 }  // namespace horizon

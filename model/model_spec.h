@@ -139,4 +139,7 @@ struct ModelSpec {
   friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
 };
 
+// The numbers, from 0, of the layers with experts, in ascending order. Empty for a dense model.
+std::vector<int64_t> LayersWithExperts(const ModelSpec& spec);
+
 }  // namespace horizon

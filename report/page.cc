@@ -13,7 +13,7 @@ std::string InScript(std::string_view json) {
 }
 
 std::string Page(std::string_view title, const std::string& data) {
-  const std::string script = std::string(kDrawJs) + kTimelineJs + kPageJs;
+  const std::string script = std::string(kDrawJs) + kTimelineJs + kExpertsJs + kPageJs;
   return absl::StrReplaceAll(kPageHtml, {{"{{title}}", EscapeXml(title)},
                                          {"{{style}}", kPageCss},
                                          {"{{script}}", script},

@@ -7,6 +7,7 @@ extern const char kPageHtml[];
 extern const char kPageCss[];
 extern const char kDrawJs[];
 extern const char kTimelineJs[];
+extern const char kExpertsJs[];
 extern const char kPageJs[];
 
 }  // namespace horizon

@@ -9,6 +9,7 @@
 #include "common/text/quote.h"
 #include "common/text/str_cat.h"
 #include "model/load_model_spec.h"
+#include "model/model_spec.h"
 #include "report/step_lines.h"
 #include "schedule/build/build_schedule.h"
 #include "schedule/load_files.h"
@@ -76,6 +77,7 @@ class RunFolderReader {
     RETURN_IF_ERROR(CheckNoLinks());
     RETURN_IF_ERROR(ReadMetrics(view));
     RETURN_IF_ERROR(ReadEvaluations(view));
+    RETURN_IF_ERROR(ReadRouting(view));
     RETURN_IF_ERROR(ReadTimelines(view));
     view.outcome.reset();
     // While it runs, a run.json is of the run before it was resumed.
@@ -86,9 +88,9 @@ class RunFolderReader {
 
   // The folder itself may be reached through a link: whoever named it chose that.
   absl::Status CheckNoLinks() const {
-    for (const char* name :
-         {"lock", "job.json", "plan.json", "base", "base/config.json", "machine.json",
-          "prediction.json", "metrics.jsonl", "eval.jsonl", "timelines.json", "run.json"}) {
+    for (const char* name : {"lock", "job.json", "plan.json", "base", "base/config.json",
+                             "machine.json", "prediction.json", "metrics.jsonl", "eval.jsonl",
+                             "routing.jsonl", "timelines.json", "run.json"}) {
       const absl::StatusOr<FileInfo> info = io_.Info(PathOf(name));
       if (!info.ok() || !info->is_symlink) continue;
       return absl::DataLossError(
@@ -182,6 +184,29 @@ class RunFolderReader {
         [&](uint64_t begin, int64_t after) {
           return VisitEvaluations(io_, PathOf("eval.jsonl"), begin, after, take);
         });
+  }
+
+  absl::Status ReadRouting(RunView& view) const {
+    const std::string path = PathOf("routing.jsonl");
+    const auto take = [&](RoutingLine line) { view.routing = std::move(line); };
+    RETURN_IF_ERROR(ReadOn(
+        view.routing_end, view.routing.has_value() ? view.routing->step : -1,
+        [&] { view.routing.reset(); },
+        [&](uint64_t begin, int64_t after) {
+          return VisitRouting(io_, path, begin, after, take);
+        }));
+    if (!view.routing.has_value()) return absl::OkStatus();
+    const RoutingLine& last = *view.routing;
+    const ExpertsSpec& experts = view.spec.experts;
+    if (last.experts != experts.experts || last.experts_per_token != experts.experts_per_token ||
+        last.layers != LayersWithExperts(view.spec)) {
+      return Mixed(path, "is of another model than the one in base/config.json");
+    }
+    if (last.step > view.steps_total) {
+      return Mixed(path,
+                   StrCat("has step ", last.step, ", job.json has ", view.steps_total, " steps"));
+    }
+    return absl::OkStatus();
   }
 
   absl::Status ReadTimelines(RunView& view) const {

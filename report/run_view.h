@@ -17,6 +17,7 @@
 #include "report/step_timelines.h"
 #include "report/thinned_lines.h"
 #include "runtime/loop/metrics.h"
+#include "runtime/loop/routing_line.h"
 #include "schedule/schedule.h"
 #include "schedule/stream_plan.h"
 #include "schedule/training_job.h"
@@ -50,10 +51,12 @@ struct RunView {
   // kept.
   ThinnedLines<StepMetrics> metrics;
   ThinnedLines<EvaluationLine> evaluations;
-  Bytes peak_host;  // over all steps
+  std::optional<RoutingLine> routing;  // the last line of routing.jsonl, if there is one
+  Bytes peak_host;                     // over all steps
   Bytes peak_device;
   uint64_t metrics_end = 0;      // bytes of metrics.jsonl that were read
   uint64_t evaluations_end = 0;  // bytes of eval.jsonl that were read
+  uint64_t routing_end = 0;      // bytes of routing.jsonl that were read
   std::optional<StepTimelines> timelines;
   std::optional<RunOutcome> outcome;  // if the run has ended
   Schedule schedule;                  // rebuilt from spec, job and plan
@@ -70,7 +73,8 @@ struct RunView {
 // only just begun and has not written its files yet.
 absl::StatusOr<RunView> ReadRun(Io& io, const std::string& folder);
 
-// Updates everything that changes during a run: state, metrics, evaluations, timelines, outcome.
+// Updates everything that changes during a run: state, metrics, evaluations, routing, timelines,
+// outcome.
 // Errors as for ReadRun; `view` is unchanged then. DataLoss also if the folder now has another run.
 absl::Status RefreshRun(Io& io, RunView& view);
 

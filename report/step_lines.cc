@@ -13,6 +13,7 @@
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
 #include "common/units.h"
+#include "report/read_routing_line.h"
 
 namespace horizon {
 namespace {
@@ -93,11 +94,17 @@ absl::Status Torn(const absl::Status& status, std::string_view what_to_do) {
   return absl::DataLossError(StrCat(std::string(status.message()), "; ", what_to_do));
 }
 
-enum class Steps { kByOne, kAscending };
+// Whether a line may stand behind one of step `last`, and the step that it begins with.
+bool Follows(const StepMetrics& line, int64_t last) { return line.step == last + 1; }
+bool Follows(const EvaluationLine& line, int64_t last) { return line.step > last; }
+bool Follows(const RoutingLine& line, int64_t last) { return line.first_step > last; }
+int64_t FirstStepOf(const StepMetrics& line) { return line.step; }
+int64_t FirstStepOf(const EvaluationLine& line) { return line.step; }
+int64_t FirstStepOf(const RoutingLine& line) { return line.first_step; }
 
 template <typename Line, typename Read>
 absl::StatusOr<uint64_t> Visit(Io& io, const std::string& path, uint64_t begin, int64_t after,
-                               Steps steps, Read read, const std::function<void(Line)>& take) {
+                               Read read, const std::function<void(Line)>& take) {
   ASSIGN_OR_RETURN(LineReader reader, LineReader::Open(io, path, begin));
   int64_t last = after;
   int64_t number = 0;
@@ -109,11 +116,10 @@ absl::StatusOr<uint64_t> Visit(Io& io, const std::string& path, uint64_t begin, 
     const std::string place = begin == 0 ? StrCat(path, " line ", number) : path;
     absl::StatusOr<Line> parsed = read(place, line);
     if (!parsed.ok()) return Torn(parsed.status(), kWhatToDo);
-    if (last >= 0 &&
-        (parsed->step <= last || (steps == Steps::kByOne && parsed->step != last + 1))) {
-      return Torn(
-          absl::DataLossError(StrCat(place, ": step ", parsed->step, " follows step ", last)),
-          kWhatToDo);
+    if (last >= 0 && !Follows(*parsed, last)) {
+      return Torn(absl::DataLossError(
+                      StrCat(place, ": step ", FirstStepOf(*parsed), " follows step ", last)),
+                  kWhatToDo);
     }
     last = parsed->step;
     take(*std::move(parsed));
@@ -174,13 +180,18 @@ absl::StatusOr<EvaluationLine> ReadEvaluationLine(const std::string& place, std:
 
 absl::StatusOr<uint64_t> VisitMetrics(Io& io, const std::string& path, uint64_t begin,
                                       int64_t after, const std::function<void(StepMetrics)>& take) {
-  return Visit<StepMetrics>(io, path, begin, after, Steps::kByOne, ReadMetricsLine, take);
+  return Visit<StepMetrics>(io, path, begin, after, ReadMetricsLine, take);
 }
 
 absl::StatusOr<uint64_t> VisitEvaluations(Io& io, const std::string& path, uint64_t begin,
                                           int64_t after,
                                           const std::function<void(EvaluationLine)>& take) {
-  return Visit<EvaluationLine>(io, path, begin, after, Steps::kAscending, ReadEvaluationLine, take);
+  return Visit<EvaluationLine>(io, path, begin, after, ReadEvaluationLine, take);
+}
+
+absl::StatusOr<uint64_t> VisitRouting(Io& io, const std::string& path, uint64_t begin,
+                                      int64_t after, const std::function<void(RoutingLine)>& take) {
+  return Visit<RoutingLine>(io, path, begin, after, ReadRoutingLine, take);
 }
 
 }  // namespace horizon

@@ -9,9 +9,12 @@
 #include <vector>
 
 #include "common/documents/json.h"
+#include "model/model_spec.h"
 #include "model/stages.h"
 #include "planner/prediction_basis.h"
 #include "report/operation_family.h"
+#include "runtime/loop/metrics.h"
+#include "runtime/loop/routing_line.h"
 #include "schedule/timeline/memory_use.h"
 
 namespace horizon {
@@ -69,6 +72,7 @@ class ViewWriter {
     WriteMemory();
     WriteTimelines();
     WriteMetrics();
+    if (view_.spec.experts.experts > 0) WriteExperts();
     json_.Key("job");
     WriteJob(view_.job, json_);
     json_.Key("plan");
@@ -325,11 +329,49 @@ class ViewWriter {
     write("host_bytes", [&](const StepMetrics& line) { json_.Unsigned(line.host_bytes.value()); });
     write("device_bytes",
           [&](const StepMetrics& line) { json_.Unsigned(line.device_bytes.value()); });
+    if (view_.spec.experts.experts > 0) {
+      const auto figure = [&](const StepMetrics& line, double StepMetrics::Routing::*value) {
+        json_.Number(line.routing.has_value() ? (*line.routing).*value : std::nan(""));
+      };
+      using Routing = StepMetrics::Routing;
+      write("router_aux_loss", [&](const StepMetrics& line) { figure(line, &Routing::aux_loss); });
+      write("busiest_expert", [&](const StepMetrics& line) { figure(line, &Routing::busiest); });
+      write("idlest_expert", [&](const StepMetrics& line) { figure(line, &Routing::idlest); });
+    }
     json_.EndObject();
     WriteList("evaluations", view_.evaluations.lines(), json_, [&](const EvaluationLine& line) {
       json_.BeginObject().Key("step").Integer(line.step).Key("loss").Number(line.loss);
       json_.Key("perplexity").Number(line.perplexity).EndObject();
     });
+  }
+
+  void WriteExperts() {
+    json_.Key("experts").BeginObject().Key("experts").Integer(view_.spec.experts.experts);
+    json_.Key("experts_per_token").Integer(view_.spec.experts.experts_per_token);
+    WriteNumbers("layers", LayersWithExperts(view_.spec), json_);
+    json_.Key("steps_per_line").Integer(kStepsPerRoutingLine);
+    json_.Key("routing");
+    if (view_.routing.has_value()) {
+      WriteRouting(*view_.routing);
+    } else {
+      json_.Null();
+    }
+    json_.EndObject();
+  }
+
+  void WriteRouting(const RoutingLine& line) {
+    json_.BeginObject().Key("first_step").Integer(line.first_step);
+    json_.Key("step").Integer(line.step).Key("tokens").Integer(line.tokens);
+    json_.Key("counts").BeginArray();
+    for (size_t layer = 0; layer < line.layers.size(); ++layer) {
+      json_.BeginArray();
+      const auto each = static_cast<size_t>(line.experts);
+      for (const int64_t count : std::span(line.counts).subspan(layer * each, each)) {
+        json_.Integer(count);
+      }
+      json_.EndArray();
+    }
+    json_.EndArray().EndObject();
   }
 
   const RunView& view_;

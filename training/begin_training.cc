@@ -81,7 +81,8 @@ absl::StatusOr<std::unique_ptr<ModelPass>> OpenHeldOut(const ModelPass& trained,
 // Of what a run wrote before, only what belongs to the steps up to `step` stays.
 absl::Status CutLines(Io& io, const std::string& folder, int64_t step) {
   RETURN_IF_ERROR(CutAfterStep(io, folder + "/metrics.jsonl", step));
-  return CutAfterStep(io, folder + "/eval.jsonl", step);
+  RETURN_IF_ERROR(CutAfterStep(io, folder + "/eval.jsonl", step));
+  return CutAfterStep(io, folder + "/routing.jsonl", step);
 }
 
 // The state and the position in the data that the first step starts from.

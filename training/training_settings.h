@@ -46,7 +46,7 @@ struct TrainingSettings {
   SaveSettings save;
   NonFinitePolicy non_finite = NonFinitePolicy::kStop;
   bool log_gradient_norms = false;
-  std::vector<MetricsFormat> metrics;  // written besides metrics.jsonl and eval.jsonl
+  std::vector<MetricsFormat> metrics;  // written besides the .jsonl files
   NumberType export_type = NumberType::kBf16;
   std::string folder;                 // the run folder (run_folder.h)
   std::optional<std::string> resume;  // "auto", or the folder of a run or a checkpoint

@@ -20,8 +20,9 @@ class TrainCommand : public Command {
   std::string_view details() const override {
     return "Measures this machine, makes a plan, refuses what does not fit, and trains. The output "
            "folder gets job.json, plan.json, train.yaml (all options, for resuming), metrics.jsonl "
-           "(one line per step), eval.jsonl, checkpoints/step-N, timeline.json (the last step, for "
-           "ui.perfetto.dev) and model/, a Hugging Face folder.\n"
+           "(one line per step), eval.jsonl, routing.jsonl (of a model with experts), "
+           "checkpoints/step-N, timeline.json (the last step, for ui.perfetto.dev) and model/, a "
+           "Hugging Face folder.\n"
            "\n"
            "Ctrl-C, SIGTERM, SIGUSR1 and a closed terminal (SIGHUP) finish the steps under way, "
            "save them and end with exit code 75. 'horizon train --config OUTPUT/train.yaml "

@@ -33,8 +33,9 @@ RunFeed::RunFeed(Io& io, std::string folder, int64_t epoch)
 
 std::string RunFeed::Fingerprint() {
   std::string sizes;
-  for (const char* name : {"job.json", "plan.json", "machine.json", "prediction.json",
-                           "metrics.jsonl", "eval.jsonl", "timelines.json", "run.json"}) {
+  for (const char* name :
+       {"job.json", "plan.json", "machine.json", "prediction.json", "metrics.jsonl", "eval.jsonl",
+        "routing.jsonl", "timelines.json", "run.json"}) {
     const absl::StatusOr<FileInfo> info = io_.Info(JoinPath(folder_, name));
     sizes += info.ok() ? StrCat(info->size.value(), " ") : std::string("- ");
   }

@@ -122,22 +122,23 @@ function chart(spec) {
   figure.append(element('div', {class: 'legend'}, ...series.map((one) => element('span', {},
       element('i', {class: one.dots ? 'dot' : `line ${one.dashed ? 'dashed' : ''}`,
         style: one.dots ? `background:${one.color}` : `border-color:${one.color}`}), one.name))));
-  figure.spec = spec;
+  figure.draw = (width) => drawChart(spec, width);
   return figure;
 }
 
-// Draws every chart below `place` whose width has changed. One unit of a drawing is one pixel, so
-// that its text is as large on a phone as on a screen.
+// Draws every chart below `place` whose width has changed: what figure.draw(width) makes goes into
+// figure.place, or at the end of the figure. One unit of a drawing is one pixel, so that its text is
+// as large on a phone as on a screen.
 function drawCharts(place) {
   for (const figure of place.querySelectorAll('figure.chart')) {
     // Without the border of the drawing, a pixel on each side.
     const width = Math.max(160, Math.floor(figure.clientWidth || 642) - 2);
-    if (!figure.spec || figure.drawnWidth === width) continue;
+    if (!figure.draw || figure.drawnWidth === width) continue;
     figure.drawnWidth = width;
     const old = figure.querySelector('svg');
-    const drawing = drawChart(figure.spec, width);
+    const drawing = figure.draw(width);
     if (old) old.replaceWith(drawing);
-    else figure.append(drawing);
+    else (figure.place || figure).append(drawing);
   }
 }
 

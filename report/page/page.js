@@ -119,22 +119,25 @@ function factsText(facts) {
   return facts.map(([label, text]) => `${label}: ${text}`).join(' · ');
 }
 
-function makeTimeline() {
+// A box beside the pointer: the first fact as its heading, then the others. Null hides it.
+function showTip(facts, x, y) {
   const tip = byId('tip');
+  tip.hidden = !facts;
+  if (!facts) return;
+  tip.replaceChildren(element('strong', {}, facts[0][1]), ...facts.slice(1).map(
+      ([label, text]) => element('div', {}, `${label}: ${text}`)));
+  const box = tip.getBoundingClientRect();
+  tip.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - box.width - 8))}px`;
+  tip.style.top = `${y + 16 + box.height > innerHeight ? y - box.height - 10 : y + 16}px`;
+}
+
+function makeTimeline() {
   timeline = new TimelineChart(byId('timeline'), {
     onShow: (facts) => {
       byId('operation').textContent = facts ? factsText(facts) :
           'Point at an operation, or select the chart and press n.';
     },
-    onTip: (facts, x, y) => {
-      tip.hidden = !facts;
-      if (!facts) return;
-      tip.replaceChildren(element('strong', {}, facts[0][1]), ...facts.slice(1).map(
-          ([label, text]) => element('div', {}, `${label}: ${text}`)));
-      const box = tip.getBoundingClientRect();
-      tip.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - box.width - 8))}px`;
-      tip.style.top = `${y + 16 + box.height > innerHeight ? y - box.height - 10 : y + 16}px`;
-    },
+    onTip: showTip,
     onWindow: (from, to) => {
       byId('window').textContent =
           `${seconds(from * 1e-9)} to ${seconds(to * 1e-9)} (${seconds((to - from) * 1e-9)})`;
@@ -434,6 +437,7 @@ function render(data) {
   renderStatus(data);
   renderCurves(data);
   renderProgress(data);
+  renderExperts(data);
   renderMemory(data);
   renderCompared(data);
   renderTimelines(data);

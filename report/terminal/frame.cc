@@ -14,8 +14,11 @@
 #include "common/text/str_cat.h"
 #include "common/text/utf8.h"
 #include "common/units.h"
+#include "model/model_spec.h"
 #include "model/stages.h"
 #include "report/terminal/text_charts.h"
+#include "runtime/loop/metrics.h"
+#include "runtime/loop/routing_line.h"
 #include "schedule/operation.h"
 
 namespace horizon {
@@ -214,6 +217,7 @@ class FrameWriter {
       if (line.width() <= columns_) break;
     }
     AddLoss();
+    AddExperts();
   }
 
   void AddLoss() {
@@ -231,6 +235,36 @@ class FrameWriter {
     const std::string at = StrCat(" at step ", last.step);
     const bool all = line.width() + ColumnsOf(evaluated + perplexity + at) <= columns_;
     line.Add(all ? evaluated + perplexity + at : evaluated + at);
+  }
+
+  // How evenly the tokens choose the experts: as of the last line of routing.jsonl, and before
+  // there is one as of the last step, of which the layer is not known.
+  void AddExperts() {
+    const ExpertsSpec& experts = view_.spec.experts;
+    if (experts.experts == 0 || view_.metrics.empty()) return;
+    const std::optional<RoutingExtremes> extremes =
+        view_.routing.has_value() ? ExtremesOf(*view_.routing) : std::nullopt;
+    const std::optional<StepMetrics::Routing>& step = view_.metrics.lines().back().routing;
+    if (!extremes.has_value() && !step.has_value()) return;
+    const double busiest = extremes.has_value() ? extremes->busiest.share : step->busiest;
+    const double idlest = extremes.has_value() ? extremes->idlest.share : step->idlest;
+    if (!std::isfinite(busiest) || !std::isfinite(idlest)) return;
+    const auto text = [](double share) { return StrCat(ShortNumber(100 * share), " %"); };
+    const std::string place = extremes.has_value()
+                                  ? StrCat(" (layer ", extremes->busiest.layer, ", expert ",
+                                           extremes->busiest.expert, ")")
+                                  : std::string();
+    const std::string evenly =
+        StrCat(", evenly ", text(static_cast<double>(experts.experts_per_token) /
+                                 static_cast<double>(experts.experts)));
+    StyledLine& line = Line().Add("experts: busiest ").Add(text(busiest), Tone::kStrong);
+    line.Add(" of tokens");
+    const std::string idle = StrCat(", idlest ", text(idlest));
+    // Each is shown whole or not at all.
+    const int left = columns_ - line.width() - ColumnsOf(idle);
+    if (ColumnsOf(place) <= left) line.Add(place);
+    line.Add(idle);
+    if (line.width() + ColumnsOf(evenly) <= columns_) line.Add(evenly);
   }
 
   // How much is said about a figure beside its measured value.

@@ -18,9 +18,10 @@ struct FrameSize {
 };
 
 // Returns the lines of the screen, without newlines: model, step, loss, throughput against the
-// prediction and time left; each lane over a steady step, predicted and measured; memory against
-// prediction and limit; curves of loss and throughput; the last evaluation. Pure. `problem` says
-// why the folder could not be read again, and `view` is then what was read before; "" if it could.
+// prediction and time left; how evenly experts are chosen, if the model has some; each lane over a
+// steady step, predicted and measured; memory against prediction and limit; curves of loss and
+// throughput; the last evaluation. Pure. `problem` says why the folder could not be read again, and
+// `view` is then what was read before; "" if it could.
 std::vector<std::string> DrawFrame(const RunView& view, std::string_view problem,
                                    const FrameSize& size, const FrameStyle& style);
 

@@ -14,7 +14,7 @@
 namespace horizon {
 
 // A file to which a run appends entries and whose errors must not end the run: the lines of
-// metrics.jsonl and eval.jsonl, the records of a TensorBoard event file.
+// metrics.jsonl, eval.jsonl and routing.jsonl, the records of a TensorBoard event file.
 //
 //   AppendFile metrics(io, LinesAt(folder + "/metrics.jsonl"),
 //                      [&](const std::string& text) { warn(text); });

@@ -26,8 +26,8 @@ struct StepMetrics {
   // Tokens with a label in all updates made so far. Empty: not known, because an older version
   // wrote the line or the checkpoint that the run went on from.
   std::optional<int64_t> trained_tokens;
-  // Of a model with experts; see StepResult::router_aux_loss. The busiest expert is the one that the
-  // largest share of the tokens of a layer chose, over all layers; the idlest likewise.
+  // Of a model with experts; see StepResult::router_aux_loss. The busiest expert is the one that
+  // the largest share of the tokens of a layer chose, over all layers; the idlest likewise.
   struct Routing {
     double aux_loss = 0;
     double busiest = 0;

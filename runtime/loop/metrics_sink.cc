@@ -22,7 +22,8 @@ class JsonLinesSink : public MetricsSink {
  public:
   explicit JsonLinesSink(const MetricsPlace& place)
       : steps_(place.io, LinesAt(place.folder + "/metrics.jsonl"), place.warn),
-        evaluations_(place.io, LinesAt(place.folder + "/eval.jsonl"), place.warn) {}
+        evaluations_(place.io, LinesAt(place.folder + "/eval.jsonl"), place.warn),
+        routing_(place.io, LinesAt(place.folder + "/routing.jsonl"), place.warn) {}
 
   absl::Status Open() override { return steps_.Open(); }
   void AddStep(const StepMetrics& metrics) override { steps_.Append(MetricsLine(metrics) + "\n"); }
@@ -30,18 +31,22 @@ class JsonLinesSink : public MetricsSink {
     evaluations_.Append(EvaluationText(line) + "\n");
     evaluations_.Sync();
   }
+  void AddRouting(const RoutingLine& line) override { routing_.Append(RoutingText(line) + "\n"); }
   void Sync() override {
     steps_.Sync();
     evaluations_.Sync();
+    routing_.Sync();
   }
   void Close() override {
     steps_.Close();
     evaluations_.Close();
+    routing_.Close();
   }
 
  private:
   AppendFile steps_;
   AppendFile evaluations_;
+  AppendFile routing_;
 };
 
 // Passes everything on to each of its sinks.
@@ -58,6 +63,9 @@ class AllSinks : public MetricsSink {
   }
   void AddEvaluation(const EvaluationLine& line) override {
     for (const auto& sink : sinks_) sink->AddEvaluation(line);
+  }
+  void AddRouting(const RoutingLine& line) override {
+    for (const auto& sink : sinks_) sink->AddRouting(line);
   }
   void Sync() override {
     for (const auto& sink : sinks_) sink->Sync();

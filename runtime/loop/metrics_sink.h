@@ -12,6 +12,7 @@
 #include "common/documents/enum_words.h"
 #include "common/files/io.h"
 #include "runtime/loop/metrics.h"
+#include "runtime/loop/routing_line.h"
 
 namespace horizon {
 
@@ -25,6 +26,8 @@ class MetricsSink {
   virtual void AddStep(const StepMetrics& metrics) = 0;
   // The figures are on disk when it returns, if that is possible.
   virtual void AddEvaluation(const EvaluationLine& line) = 0;
+  // The sums over some steps, the last of which was added just before.
+  virtual void AddRouting(const RoutingLine& line) = 0;
   // Syncs all figures to disk, if that is possible. Called before a checkpoint is complete.
   virtual void Sync() = 0;
   // No call may follow. Allowed without Open.
@@ -33,7 +36,7 @@ class MetricsSink {
 
 // The formats of `--metrics`. kJsonl is always written, since the program reads it back.
 enum class MetricsFormat {
-  kJsonl,        // metrics.jsonl and eval.jsonl
+  kJsonl,        // metrics.jsonl, eval.jsonl and routing.jsonl
   kTensorboard,  // events.out.tfevents.*, for `tensorboard --logdir`
 };
 std::span<const EnumWord<MetricsFormat>> WordsOf(MetricsFormat);
@@ -48,7 +51,8 @@ struct MetricsPlace {
   std::function<void(const std::string&)> warn;  // receives whole sentences for the user
 };
 
-// A sink that writes metrics.jsonl and eval.jsonl, and every other format of `formats`.
+// A sink that writes metrics.jsonl, eval.jsonl and (of a model with experts) routing.jsonl, and
+// every other format of `formats`.
 std::unique_ptr<MetricsSink> MakeMetricsSink(const MetricsPlace& place,
                                              const std::vector<MetricsFormat>& formats);
 

@@ -67,6 +67,11 @@ class TensorboardSink : public MetricsSink {
                                    {"train/grad_norm", metrics.gradient_norm},
                                    {"train/learning_rate", metrics.learning_rate}};
     if (metrics.epoch.has_value()) scalars.push_back({"train/epoch", *metrics.epoch});
+    if (metrics.routing.has_value()) {
+      scalars.push_back({"train/router_aux_loss", metrics.routing->aux_loss});
+      scalars.push_back({"train/busiest_expert", metrics.routing->busiest});
+      scalars.push_back({"train/idlest_expert", metrics.routing->idlest});
+    }
     Add(metrics.step, std::move(scalars));
   }
 
@@ -74,6 +79,9 @@ class TensorboardSink : public MetricsSink {
     Add(line.step, {{"eval/loss", line.loss}});
     file_->Sync();
   }
+
+  // What each layer chose is no curve; busiest and idlest are among the figures of a step.
+  void AddRouting(const RoutingLine&) override {}
 
   void Sync() override { file_->Sync(); }
   void Close() override {

@@ -12,10 +12,12 @@
 #include "common/statistics.h"
 #include "common/status_macros.h"
 #include "common/text/str_cat.h"
+#include "model/model_spec.h"
 #include "runtime/execution/learning_rate.h"
 #include "runtime/execution/step_input.h"
 #include "runtime/loop/even_sample.h"
 #include "runtime/loop/metrics.h"
+#include "runtime/loop/routing_line.h"
 
 namespace horizon {
 namespace {
@@ -40,6 +42,7 @@ class TrainingLoop {
       : run_(run),
         job_(run.trainer.schedule().job),
         counters_(run.counters),
+        expert_layers_(LayersWithExperts(run.trainer.pass().spec())),
         metrics_(MakeMetricsSink({.io = run.io,
                                   .clock = run.clock,
                                   .folder = run.folder,
@@ -62,7 +65,10 @@ class TrainingLoop {
     while (trained.ok() && summary_.steps < job_.steps && !summary_.interrupted) {
       trained = TrainSegment();
     }
-    if (!FolderIsLost()) ReportMeasured(true);
+    if (!FolderIsLost()) {
+      ReportMeasured(true);
+      WriteRouting();
+    }
     // A save that was in progress when something failed is still completed, if its state is
     // complete.
     if (run_.saving != nullptr) {
@@ -157,8 +163,14 @@ class TrainingLoop {
         .host_bytes = memory.resident(),
         .device_bytes = run_.device.used(),
         .skipped = SkipReason(result)};
-    metrics_->AddStep(MetricsOf(progress, result));
+    const RoutingLine routing = RoutingOf(result);
+    metrics_->AddStep(MetricsOf(progress, result, routing));
     const bool lost = FolderIsLost();
+    if (routing.experts > 0) {
+      AddSteps(routing, routing_);
+      const bool due = result.number % kStepsPerRoutingLine == 0 || SaveIsDue(result.number);
+      if (due && !lost) WriteRouting();
+    }
     Count(progress);
     summary_.last_step = report.timeline;
     StartAtZero(summary_.last_step);
@@ -281,22 +293,31 @@ class TrainingLoop {
     return std::clamp<size_t>(kMostDurations / std::max<size_t>(1, operations), 1, 15);
   }
 
-  static StepMetrics::Routing RoutingOf(const StepResult& result) {
-    StepMetrics::Routing routing{.aux_loss = result.router_aux_loss, .idlest = 1};
-    const auto each = static_cast<size_t>(result.experts);
-    for (size_t begin = 0; begin < result.expert_counts.size(); begin += each) {
-      const auto counts = std::span(result.expert_counts).subspan(begin, each);
-      const double pairs = std::accumulate(counts.begin(), counts.end(), 0.0);
-      if (pairs == 0) continue;
-      const double tokens = pairs / static_cast<double>(result.experts_per_token);
-      const auto [least, most] = std::minmax_element(counts.begin(), counts.end());
-      routing.busiest = std::max(routing.busiest, static_cast<double>(*most) / tokens);
-      routing.idlest = std::min(routing.idlest, static_cast<double>(*least) / tokens);
-    }
-    return routing;
+  // What the routers chose in this step. Of a dense model there are no experts.
+  RoutingLine RoutingOf(const StepResult& result) const {
+    if (result.expert_counts.empty()) return {};
+    const auto first_layer =
+        std::span(result.expert_counts).first(static_cast<size_t>(result.experts));
+    // Each token that is not padding is counted once for each expert that it chose.
+    const int64_t pairs = std::accumulate(first_layer.begin(), first_layer.end(), int64_t{0});
+    return {.step = result.number,
+            .first_step = result.number,
+            .experts = result.experts,
+            .experts_per_token = result.experts_per_token,
+            .layers = expert_layers_,
+            .tokens = pairs / result.experts_per_token,
+            .counts = result.expert_counts};
   }
 
-  StepMetrics MetricsOf(const StepProgress& progress, const StepResult& result) const {
+  // Writes what was added up since the last line, if anything was.
+  void WriteRouting() {
+    if (routing_.step == 0) return;
+    metrics_->AddRouting(routing_);
+    routing_ = {};
+  }
+
+  StepMetrics MetricsOf(const StepProgress& progress, const StepResult& result,
+                        const RoutingLine& routing) const {
     StepMetrics line{.step = progress.step,
                      .loss = progress.loss,
                      .gradient_norm = progress.gradient_norm,
@@ -308,7 +329,13 @@ class TrainingLoop {
                      .host_bytes = progress.host_bytes,
                      .device_bytes = progress.device_bytes,
                      .predicted_step_time = Seconds{run_.predicted_step_seconds}};
-    if (!result.expert_counts.empty()) line.routing = RoutingOf(result);
+    if (routing.experts > 0) {
+      constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+      const std::optional<RoutingExtremes> extremes = ExtremesOf(routing);
+      line.routing = {.aux_loss = result.router_aux_loss,
+                      .busiest = extremes.has_value() ? extremes->busiest.share : kNone,
+                      .idlest = extremes.has_value() ? extremes->idlest.share : kNone};
+    }
     if (run_.log_gradient_norms) {
       const std::vector<std::string>& names = run_.trainer.TensorNames();
       for (size_t i = 0; i < names.size(); ++i) {
@@ -340,6 +367,7 @@ class TrainingLoop {
   const TrainingRun& run_;
   const TrainingJob& job_;
   RunCounters counters_;
+  const std::vector<int64_t> expert_layers_;
   // Where the data stands after the input of a step, by its number modulo 2.
   struct Place {
     DataPosition position;
@@ -350,6 +378,7 @@ class TrainingLoop {
   EvenSample seconds_{kSecondsToKeep};
   MeanDurations durations_{StepsToKeep()};
   std::unique_ptr<MetricsSink> metrics_;
+  RoutingLine routing_;          // of the steps since the last line of routing.jsonl
   int64_t last_evaluation_ = 0;  // the last step whose evaluation was written before a resume
   Timeline steady_;              // the last steady step's
   int64_t steady_step_ = 0;

@@ -74,7 +74,7 @@ struct TrainingRun {
   Device& device;
   Trainer& trainer;
   TokenSource& data;
-  std::string folder;  // exists; metrics.jsonl and eval.jsonl are written there
+  std::string folder;  // exists; metrics.jsonl, eval.jsonl and routing.jsonl are written there
   std::vector<MetricsFormat> metrics = {};  // further formats in which figures are written there
   double predicted_step_seconds = 0;
   bool log_gradient_norms = false;
@@ -121,12 +121,14 @@ struct RunSummary {
 };
 
 // Trains the steps of the trainer's job from `first_step` on, and writes metrics.jsonl (a line per
-// step), eval.jsonl (a line per evaluation) and the other formats in `metrics`. While nothing can
-// be written to the disk, these figures are kept in memory (AppendFile). Afterwards the store holds
-// the state after the last step, whether it could be saved or not. An error means that this state
-// is not complete, or that a save that must succeed has failed. Where the state is on the host,
-// checkpoints are written while steps run; otherwise, and for evaluations, the steps pause
-// meanwhile. The moments of saves and evaluations never change a number.
+// step), eval.jsonl (a line per evaluation), routing.jsonl (of a model with experts: a line every
+// kStepsPerRoutingLine steps, at each step that is saved and at the end) and the other formats in
+// `metrics`. While nothing can be written to the disk, these figures are kept in memory
+// (AppendFile). Afterwards the store holds the state after the last step, whether it could be saved
+// or not. An error means that this state is not complete, or that a save that must succeed has
+// failed. Where the state is on the host, checkpoints are written while steps run; otherwise, and
+// for evaluations, the steps pause meanwhile. The moments of saves and evaluations never change a
+// number.
 absl::StatusOr<RunSummary> RunTrainingLoop(const TrainingRun& run);
 
 }  // namespace horizon

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+#include <vector>
+
 #include "common/text/str_cat.h"
 #include "model/catalog.h"
 #include "model/load_model_spec.h"
@@ -11,8 +14,6 @@
 
 namespace horizon {
 namespace {
-
-constexpr char kModel[] = "qwen2.5-0.5b";
 
 StepMetrics LineOf(int64_t step) {
   return {.step = step,
@@ -28,12 +29,12 @@ StepMetrics LineOf(int64_t step) {
 
 }  // namespace
 
-RunView MadeView() {
+RunView MadeView(const std::string& model) {
   const std::unique_ptr<Io> io = MakePosixIo();
-  const ModelConfig config = *LoadModelSpec(*io, kModel);
+  const ModelConfig config = *LoadModelSpec(*io, model);
   const HardwareProfile machine = TestProfile();
   TrainingJob job = JobFor(machine, Strategy::kHorizon);
-  job.model = kModel;
+  job.model = model;
   job.steps = 3;
   job.sequence = 64;
   StreamPlan plan = PlanFor(Strategy::kHorizon);
@@ -64,23 +65,57 @@ std::string MadeOutcome(int64_t steps, bool interrupted) {
                 R"("predicted": 1, "measured": 2, "error": 1}], "strategy": "horizon"})");
 }
 
-std::string MadeRun(Io& io, int64_t steps) {
+RoutingLine MadeRouting(int64_t first_step, int64_t step) {
+  RoutingLine line{.step = step, .first_step = first_step, .experts = 128, .experts_per_token = 8};
+  line.tokens = 4096 * (step - first_step + 1);
+  const int64_t even = line.tokens / 16;
+  for (int64_t layer = 0; layer < 48; ++layer) {
+    line.layers.push_back(layer);
+    std::vector<int64_t> counts(128, even);
+    // What one expert has more, its neighbour has less.
+    for (int64_t expert = 0; expert < 128; expert += 2) {
+      const int64_t more = even * ((expert * 37 + layer * 11) % 64) / 80;
+      counts[static_cast<size_t>(expert)] += more;
+      counts[static_cast<size_t>(expert) + 1] -= more;
+    }
+    if (layer == 3) {
+      for (int64_t& count : counts) count -= even / 16;
+      counts[7] += 128 * (even / 16);
+    }
+    if (layer == 5) counts[8] += std::exchange(counts[9], 0);
+    line.counts.insert(line.counts.end(), counts.begin(), counts.end());
+  }
+  return line;
+}
+
+std::string MadeRun(Io& io, int64_t steps, const std::string& model) {
   std::string folder = MakeTestFolder(io) + "/run";
-  const RunView view = MadeView();
+  const RunView view = MadeView(model);
   const auto write = [&](std::string_view name, const std::string& text) {
     EXPECT_TRUE(WriteTextFile(io, JoinPath(folder, name), text).ok()) << name;
   };
   EXPECT_TRUE(io.MakeDirectory(folder).ok());
   EXPECT_TRUE(io.MakeDirectory(folder + "/base").ok());
-  write("base/config.json", std::string(FindInCatalog(kModel)->config));
+  write("base/config.json", std::string(FindInCatalog(model)->config));
   write("job.json", WriteJob(view.job));
   write("plan.json", WritePlan(view.plan));
   write("machine.json", WriteProfile(view.machine));
   write("prediction.json", WriteRunPrediction(view.prediction));
   write("timelines.json", WriteTimelines(*view.timelines));
   std::string lines;
-  for (int64_t step = 1; step <= steps; ++step) lines += MetricsLine(LineOf(step)) + "\n";
+  const bool has_experts = model == kExpertsModel;
+  for (int64_t step = 1; step <= steps; ++step) {
+    StepMetrics line = LineOf(step);
+    if (has_experts) {
+      line.routing = {.aux_loss = 8 + 1.0 / static_cast<double>(step), .busiest = 0.5, .idlest = 0};
+    }
+    lines += MetricsLine(line) + "\n";
+  }
   write("metrics.jsonl", lines);
+  if (has_experts) {
+    write("routing.jsonl", RoutingText(MadeRouting(1, steps - 1)) + "\n" +
+                               RoutingText(MadeRouting(steps, steps)) + "\n");
+  }
   write("eval.jsonl", "{\"step\": 2, \"loss\": 2.5, \"perplexity\": 12.2, \"tokens\": 40}\n");
   write("run.json", MadeOutcome(steps));
   return folder;

@@ -17,6 +17,7 @@ using ::testing::HasSubstr;
 
 class RunViewTest : public ::testing::Test {
  protected:
+  explicit RunViewTest(const std::string& model = kDenseModel) : folder_(MadeRun(*io_, 3, model)) {}
   std::string Read(const std::string& name) { return *ReadTextFile(*io_, JoinPath(folder_, name)); }
   void Write(const std::string& name, const std::string& text) {
     ASSERT_TRUE(WriteTextFile(*io_, JoinPath(folder_, name), text).ok());
@@ -32,7 +33,12 @@ class RunViewTest : public ::testing::Test {
   }
 
   std::unique_ptr<Io> io_ = MakePosixIo();
-  const std::string folder_ = MadeRun(*io_);
+  const std::string folder_;
+};
+
+class RunViewOfExpertsTest : public RunViewTest {
+ protected:
+  RunViewOfExpertsTest() : RunViewTest(kExpertsModel) {}
 };
 
 TEST_F(RunViewTest, ReadsWhatARunLeaves) {
@@ -68,6 +74,58 @@ TEST_F(RunViewTest, ReadsEpochAndTrainedTokensWhereLinesHaveThem) {
   EXPECT_FALSE(view->metrics.lines()[1].trained_tokens.has_value());
   EXPECT_EQ(view->metrics.lines()[2].epoch, 1.5);
   EXPECT_EQ(view->metrics.lines()[2].trained_tokens, 170);
+}
+
+TEST_F(RunViewOfExpertsTest, KeepsTheLastLineOfTheirRoutingAndFollowsTheFile) {
+  absl::StatusOr<RunView> view = ReadRun(*io_, folder_);
+  ASSERT_TRUE(view.ok()) << view.status();
+  EXPECT_EQ(view->routing, MadeRouting(3, 3));
+  EXPECT_EQ(view->metrics.lines()[1].routing->aux_loss, 8.5);
+  EXPECT_EQ(view->metrics.lines()[1].routing->busiest, 0.5);
+  const std::string lines = Read("routing.jsonl");
+  const std::string first = RoutingText(MadeRouting(1, 2)) + "\n";
+  // A run that goes on after step 2 cuts the file; a line that is being written is left out.
+  Write("routing.jsonl", first);
+  ASSERT_TRUE(RefreshRun(*io_, *view).ok());
+  EXPECT_EQ(view->routing, MadeRouting(1, 2));
+  Write("routing.jsonl", lines.substr(0, lines.size() - 10));
+  ASSERT_TRUE(RefreshRun(*io_, *view).ok());
+  EXPECT_EQ(view->routing, MadeRouting(1, 2));
+  Write("routing.jsonl", lines);
+  ASSERT_TRUE(RefreshRun(*io_, *view).ok());
+  EXPECT_EQ(view->routing, MadeRouting(3, 3));
+  // Before the first line, and in runs of older versions, there is none.
+  ASSERT_TRUE(io_->Unlink(folder_ + "/routing.jsonl").ok());
+  EXPECT_FALSE(ReadRun(*io_, folder_)->routing.has_value());
+}
+
+TEST_F(RunViewOfExpertsTest, ATornOrMixedRoutingSaysWhichLineAndWhatToDo) {
+  const auto text = [](const RoutingLine& line) { return RoutingText(line) + "\n"; };
+  const std::string first = text(MadeRouting(1, 2));
+  ExpectTorn("routing.jsonl", first + "garbage\n", "line 2");
+  ExpectTorn("routing.jsonl", first + first, "line 2: step 1 follows step 2");
+  ExpectTorn("routing.jsonl", first + text(MadeRouting(2, 3)), "line 2: step 2 follows step 2");
+  RoutingLine bad = MadeRouting(3, 3);
+  bad.counts[0] = -1;
+  ExpectTorn("routing.jsonl", first + text(bad), "line 2:1: counts: needs whole numbers");
+  ExpectTorn("routing.jsonl", first + text(bad), "move the file away to see the rest");
+  ExpectTorn("routing.jsonl", text(MadeRouting(3, 4)), "has step 4, job.json has 3 steps");
+  RoutingLine other = MadeRouting(3, 3);
+  other.layers.back() = 50;
+  ExpectTorn("routing.jsonl", text(other), "of another model");
+  other = MadeRouting(3, 3);
+  other.layers.pop_back();
+  other.counts.resize(other.counts.size() - 128);
+  ExpectTorn("routing.jsonl", text(other), "of another model");
+}
+
+TEST_F(RunViewTest, ADenseModelHasNoRouting) {
+  EXPECT_FALSE(ReadRun(*io_, folder_)->routing.has_value());
+  Write("routing.jsonl", RoutingText(MadeRouting(1, 3)) + "\n");
+  const absl::Status status = ReadRun(*io_, folder_).status();
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("routing.jsonl"), HasSubstr("of another model")));
 }
 
 TEST_F(RunViewTest, ReadsHowTheMachinesSpeedChangedMeanwhile) {

@@ -100,6 +100,54 @@ TEST(ViewJson, TheEpochIsThereWhereTheLastStepSaysIt) {
   EXPECT_EQ(Number(At(document.root, {"trained_tokens"})), 170);
 }
 
+TEST(ViewJson, ARunOfExpertsHasWhatItsLastLineOfRoutingCounted) {
+  const std::unique_ptr<Io> io = MakePosixIo();
+  absl::StatusOr<RunView> view = ReadRun(*io, MadeRun(*io, 3, kExpertsModel));
+  ASSERT_TRUE(view.ok()) << view.status();
+  Document document = Parse(*view);
+  const RoutingLine line = MadeRouting(3, 3);
+  EXPECT_EQ(Number(At(document.root, {"experts", "experts"})), 128);
+  EXPECT_EQ(Number(At(document.root, {"experts", "experts_per_token"})), 8);
+  EXPECT_EQ(Length(At(document.root, {"experts", "layers"})), 48u);
+  EXPECT_EQ(Number(At(document.root, {"experts", "steps_per_line"})), 50);
+  EXPECT_EQ(Number(At(document.root, {"experts", "routing", "first_step"})), 3);
+  EXPECT_EQ(Number(At(document.root, {"experts", "routing", "step"})), 3);
+  EXPECT_EQ(Number(At(document.root, {"experts", "routing", "tokens"})), 4096);
+  const auto& rows = *At(document.root, {"experts", "routing", "counts"}).As<Value::Array>();
+  ASSERT_EQ(rows.size(), 48u);
+  for (size_t layer = 0; layer < rows.size(); ++layer) {
+    ASSERT_EQ(Length(rows[layer]), 128u);
+    for (size_t expert = 0; expert < 128; ++expert) {
+      EXPECT_EQ(*(*rows[layer].As<Value::Array>())[expert].As<int64_t>(),
+                line.counts[layer * 128 + expert]);
+    }
+  }
+  for (const char* key : {"router_aux_loss", "busiest_expert", "idlest_expert"}) {
+    EXPECT_EQ(Length(At(document.root, {"metrics", key})), 3u) << key;
+  }
+  EXPECT_EQ(Number((*At(document.root, {"metrics", "router_aux_loss"}).As<Value::Array>())[1]),
+            8.5);
+  // Before the first line, and where a line of metrics does not say it.
+  view->routing.reset();
+  StepMetrics step = view->metrics.lines().back();
+  ++step.step;
+  step.routing.reset();
+  view->metrics.Add(step);
+  document = Parse(*view);
+  EXPECT_TRUE(At(document.root, {"experts", "routing"}).is_null());
+  EXPECT_TRUE(At(document.root, {"metrics", "idlest_expert"}).As<Value::Array>()->back().is_null());
+}
+
+TEST(ViewJson, ADenseRunHasNothingAboutExperts) {
+  const std::unique_ptr<Io> io = MakePosixIo();
+  const absl::StatusOr<RunView> view = ReadRun(*io, MadeRun(*io));
+  ASSERT_TRUE(view.ok()) << view.status();
+  const std::string text = ViewJson(*view);
+  EXPECT_EQ(text.find("\"experts\""), std::string::npos);
+  EXPECT_EQ(text.find("_expert\""), std::string::npos);
+  EXPECT_EQ(text.find("\"router_aux_loss\": ["), std::string::npos);
+}
+
 // What a memory holds never passes what is laid out for it, and something is always there.
 TEST(ViewJson, MemoryOverAStepStaysWithinTheLayout) {
   const RunView view = MadeView();

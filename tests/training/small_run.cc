@@ -29,11 +29,13 @@ std::string Rows(int count) {
 
 }  // namespace
 
-SmallRun::SmallRun()
+SmallRun::SmallRun() : SmallRun(kConfig) {}
+
+SmallRun::SmallRun(std::string_view config)
     : folder_(MakeTestFolder(*io_)),
       log_file_(std::tmpfile()),
       log_(log_file_, LogLevel::kInfo, LogStyle::kPlain) {
-  WriteBytes(*io_, Path("config.json"), kConfig);
+  WriteBytes(*io_, Path("config.json"), config);
   WriteBytes(*io_, Path("data.jsonl"), Rows(12));
   absl::StatusOr<LoadedModel> model = LoadModel(*io_, Path("config.json"));
   CHECK(model.ok());

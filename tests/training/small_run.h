@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "common/clock.h"
 #include "common/files/io.h"
@@ -27,6 +28,8 @@ namespace horizon {
 class SmallRun {
  public:
   SmallRun();
+  // Of another model, whose config.json this is; it has a vocabulary of 128.
+  explicit SmallRun(std::string_view config);
   ~SmallRun();
 
   // The context of the run; all file access goes through `io`, which may be a FaultingIo.

@@ -17,6 +17,7 @@ namespace horizon {
 //   base/                             config.json and tokenizer files of the initial model, and the
 //                                     tensors of a multimodal model's other parts
 //   metrics.jsonl, eval.jsonl         one line for each step; one line for each evaluation
+//   routing.jsonl                     of a model with experts: which ones the tokens chose
 //   timeline.json                     the last step, for ui.perfetto.dev
 //   machine.json, prediction.json     the machine's profile, and the prediction made from it before
 //                                     the first step

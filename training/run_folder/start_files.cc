@@ -21,8 +21,8 @@ constexpr std::string_view kJob = "job.json";
 constexpr std::string_view kStartFiles[] = {
     kJob,         "train.yaml", "plan.json", "machine.json", "prediction.json", "timelines.json",
     ".disk-probe"};  // of planner/profile/probe_disk.cc, which a kill leaves
-// Opened before the first step, and empty until then.
-constexpr std::string_view kLineFiles[] = {"metrics.jsonl", "eval.jsonl"};
+// Empty before the first step.
+constexpr std::string_view kLineFiles[] = {"metrics.jsonl", "eval.jsonl", "routing.jsonl"};
 
 // A start file, or one that was being written when the process was killed.
 bool IsStartFile(std::string_view name) {

@@ -1,5 +1,6 @@
-// Whatever the bytes, a prediction, an outcome and a line of metrics are read or refused with
-// InvalidArgument; a prediction that is read is finite and survives being written and read again.
+// Whatever the bytes, a prediction, an outcome and the lines of a run are read or refused with
+// InvalidArgument; a prediction and a line of routing that are read survive being written and read
+// again, and the prediction is finite.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -8,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/check.h"
+#include "report/read_routing_line.h"
 #include "report/run_outcome.h"
 #include "report/run_prediction.h"
 #include "report/step_lines.h"
@@ -28,6 +30,12 @@ void TryFiles(std::string_view text) {
   CHECK(IsReadOrRefused(line));
   CHECK(!line.ok() || (line->step >= 0 && line->host_bytes.ok()));
   CHECK(IsReadOrRefused(ReadEvaluationLine("fuzz.jsonl", text)));
+  const absl::StatusOr<RoutingLine> routing = ReadRoutingLine("fuzz.jsonl", text);
+  CHECK(IsReadOrRefused(routing));
+  if (routing.ok()) {
+    CHECK(*ReadRoutingLine("again.jsonl", RoutingText(*routing)) == *routing);
+    CHECK(ExtremesOf(*routing).has_value() == (routing->tokens > 0));
+  }
   const absl::StatusOr<RunPrediction> prediction = ReadRunPrediction("fuzz.json", text);
   CHECK(IsReadOrRefused(prediction));
   if (!prediction.ok()) return;

@@ -90,6 +90,22 @@ TEST_F(RunFeedTest, AStepThatWasAddedIsSentAlone) {
   EXPECT_EQ(feed.Poll(), nullptr);
 }
 
+TEST_F(RunFeedTest, ALineOfRoutingIsSentAlone) {
+  folder_ = MadeRun(*io_, 3, kExpertsModel);
+  ASSERT_TRUE(io_->Unlink(Path("run.json")).ok());
+  Lock();
+  const std::string lines = Text("routing.jsonl");
+  Write("routing.jsonl", "");
+  RunFeed feed(*io_, folder_, 7);
+  EXPECT_THAT(*feed.document(), HasSubstr("\"routing\": null"));
+  Write("routing.jsonl", lines);
+  const std::shared_ptr<const std::string> event = feed.Poll();
+  ASSERT_NE(event, nullptr);
+  EXPECT_THAT(*event, AllOf(StartsWith("event: change\nid: 7-1\ndata: [[\"set\", [\"experts\", "
+                                       "\"routing\"], {\"first_step\": 3, \"step\": 3, "),
+                            Not(HasSubstr("start_ns"))));
+}
+
 TEST_F(RunFeedTest, PartOfALineIsNotShownBeforeItIsWhole) {
   MakeRun(2);
   RunFeed feed(*io_, folder_, 7);

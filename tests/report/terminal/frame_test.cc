@@ -168,6 +168,33 @@ TEST(DrawFrame, ARunThatHasJustBegunShowsWhatIsPredicted) {
             HasSubstr("no step has ended yet"), Not(HasSubstr("evaluated"))));
 }
 
+TEST(DrawFrame, OfExpertsOneLineTellsHowEvenlyTheyAreChosen) {
+  EXPECT_THAT(Drawn(SmallView(), {.columns = 100}, {}), Not(HasSubstr("expert")));
+  RunView view = SmallView();
+  view.spec.experts = {.experts = 128, .experts_per_token = 8};
+  EXPECT_THAT(Drawn(view, {.columns = 100}, {}), Not(HasSubstr("expert")));
+  // Before the first line of routing.jsonl, the last step tells.
+  StepMetrics line = view.metrics.lines().back();
+  ++line.step;
+  line.routing = {.aux_loss = 9, .busiest = 0.25, .idlest = 0.005};
+  view.metrics.Add(line);
+  EXPECT_THAT(Drawn(view, {.columns = 100}, {}),
+              HasSubstr("\nexperts: busiest 25 % of tokens, idlest 0.5 %, evenly 6.25 %\n"));
+  view.routing = MadeRouting(1, 50);
+  EXPECT_THAT(Drawn(view, {.columns = 100}, {}),
+              HasSubstr("\nexperts: busiest 50.9 % of tokens (layer 3, expert 7), idlest 0 %, "
+                        "evenly 6.25 %\n"));
+  EXPECT_THAT(Drawn(view, {.columns = 70}, {}),
+              HasSubstr("\nexperts: busiest 50.9 % of tokens (layer 3, expert 7), idlest 0 %\n"));
+  EXPECT_THAT(Drawn(view, {.columns = 50}, {}),
+              HasSubstr("\nexperts: busiest 50.9 % of tokens, idlest 0 %\n"));
+  for (const int columns : {1, 40, 41, 60, 79, 200}) {
+    for (const std::string& text : DrawFrame(view, "", {.columns = columns, .rows = 24}, {})) {
+      EXPECT_LE(text.size(), static_cast<size_t>(columns));
+    }
+  }
+}
+
 // Runs of older versions do not say it.
 TEST(DrawFrame, TheEpochIsShownWhereTheRunSaysIt) {
   RunView view = SmallView();

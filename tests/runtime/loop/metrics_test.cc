@@ -47,6 +47,17 @@ TEST(Metrics, EpochAndTrainedTokensAreWrittenWhereTheyAreKnown) {
   EXPECT_EQ(MetricsLine(metrics), expected);
 }
 
+TEST(Metrics, HowExpertsWereChosenIsWrittenWhereThereAreSome) {
+  StepMetrics metrics = Example(1);
+  metrics.routing = {
+      .aux_loss = 2.25, .busiest = 0.75, .idlest = std::numeric_limits<double>::quiet_NaN()};
+  std::string expected(kExampleLine);
+  expected.replace(expected.find("\"tokens\": 1024,"), 15,
+                   "\"tokens\": 1024, \"router_aux_loss\": 2.25, \"busiest_expert\": 0.75, "
+                   "\"idlest_expert\": null,");
+  EXPECT_EQ(MetricsLine(metrics), expected);
+}
+
 TEST(Metrics, TheLastStepOfAFileIsThatOfItsLastWholeLine) {
   const std::unique_ptr<Io> io = MakePosixIo();
   const std::string path = JoinPath(MakeTestFolder(*io), "eval.jsonl");

@@ -93,6 +93,24 @@ TEST_F(TensorboardSinkTest, AFileBeginsWithItsVersionAndTheStepFromWhichItCounts
   EXPECT_EQ(events[5].values[3].plugin, "scalars");
 }
 
+TEST_F(TensorboardSinkTest, AStepOfExpertsAddsHowTheyWereChosen) {
+  const std::unique_ptr<MetricsSink> sink = Begin(1);
+  StepMetrics step = Step(1, 2.5);
+  step.routing = {.aux_loss = 2.25, .busiest = 0.75, .idlest = 0.125};
+  sink->AddStep(step);
+  sink->AddRouting({.step = 1, .first_step = 1});  // of which there is no curve
+  const std::vector<ReadEvent> events = ReadEvents(Files().at(0));
+  ASSERT_EQ(events.size(), 3u);
+  ASSERT_EQ(events[2].values.size(), 6u);
+  EXPECT_EQ(events[2].values[3].tag, "train/router_aux_loss");
+  EXPECT_EQ(events[2].values[3].number, 2.25f);
+  EXPECT_EQ(events[2].values[4].tag, "train/busiest_expert");
+  EXPECT_EQ(events[2].values[4].number, 0.75f);
+  EXPECT_EQ(events[2].values[5].tag, "train/idlest_expert");
+  EXPECT_EQ(events[2].values[5].number, 0.125f);
+  EXPECT_EQ(events[2].values[5].plugin, "scalars");
+}
+
 TEST_F(TensorboardSinkTest, ARunThatGoesOnShowsEveryStepOnceAlsoWhenTheClockWasSetBack) {
   clock_.Advance(std::chrono::seconds(1'000'000));
   std::unique_ptr<MetricsSink> sink = Begin(1);
