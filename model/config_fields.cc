@@ -33,6 +33,8 @@ bool IsNeutral(const Value& value, Neutral neutral) {
     case Neutral::kEmpty:
       return (value.As<Value::Array>() != nullptr && value.As<Value::Array>()->empty()) ||
              (value.As<Value::Object>() != nullptr && value.As<Value::Object>()->empty());
+    case Neutral::kSoftmax:
+      return value.As<std::string>() != nullptr && *value.As<std::string>() == "softmax";
   }
   return false;
 }
@@ -49,6 +51,8 @@ std::string_view TextOf(Neutral neutral) {
       return "1";
     case Neutral::kEmpty:
       return "an empty one";
+    case Neutral::kSoftmax:
+      return "softmax";
   }
   return "";
 }

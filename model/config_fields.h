@@ -12,7 +12,7 @@ namespace horizon {
 
 // The value at which a setting that we do not implement has no effect. null and a missing key count
 // as neutral too.
-enum class Neutral { kNull, kFalse, kZero, kOne, kEmpty };
+enum class Neutral { kNull, kFalse, kZero, kOne, kEmpty, kSoftmax };
 
 // Reads one object of a Hugging Face config.json, key by key. It is an ObjectReader with the checks
 // that such files need, and it remembers which keys were asked for, so that the others can be

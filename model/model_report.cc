@@ -231,7 +231,8 @@ void WriteStage(JsonWriter& json, const ModelSpec& spec, const Stage& stage,
 
 }  // namespace
 
-std::string ModelReportText(const ModelSpec& spec, TokenBatch tokens) {
+std::string ModelReportText(const ModelSpec& spec, TokenBatch tokens,
+                            const Quantization& quantization) {
   const std::vector<Stage> stages = ListStages(spec);
   std::vector<StageFigures> figures;
   StageFigures total;
@@ -248,15 +249,19 @@ std::string ModelReportText(const ModelSpec& spec, TokenBatch tokens) {
   table.AddRule();
   table.AddRow(Row("all", stages.size(), total));
   const std::string of = spec.wrapper.empty() ? "" : StrCat(", the text part of ", spec.wrapper);
-  return StrCat(spec.name, " (", spec.family, of, "): ", WithCommas(total.parameters),
-                " parameters, ", WithCommas(total.active_parameters), " active, ",
-                ToString(total.bytes), " as bf16\n", ShapeText(spec), "\n", WindowText(spec), "\n",
-                std::move(table).Finish(), "\nEach row is one stage of `count` equal ones, for ",
-                tokens.batch, " x ", tokens.sequence,
-                " tokens; weights and activations as bf16. Transient: the largest.\n");
+  const std::string on_disk = quantization.method == QuantMethod::kNone
+                                  ? ""
+                                  : StrCat(" (on disk ", ToString(quantization), ")");
+  return StrCat(
+      spec.name, " (", spec.family, of, "): ", WithCommas(total.parameters), " parameters, ",
+      WithCommas(total.active_parameters), " active, ", ToString(total.bytes), " as bf16", on_disk,
+      "\n", ShapeText(spec), "\n", WindowText(spec), "\n", std::move(table).Finish(),
+      "\nEach row is one stage of `count` equal ones, for ", tokens.batch, " x ", tokens.sequence,
+      " tokens; weights and activations as bf16. Transient: the largest.\n");
 }
 
-std::string ModelReportJson(const ModelSpec& spec, TokenBatch tokens) {
+std::string ModelReportJson(const ModelSpec& spec, TokenBatch tokens,
+                            const Quantization& quantization) {
   const std::vector<Stage> stages = ListStages(spec);
   std::vector<StageFigures> figures;
   StageFigures total;
@@ -269,6 +274,7 @@ std::string ModelReportJson(const ModelSpec& spec, TokenBatch tokens) {
   json.Key("name").String(spec.name);
   json.Key("family").String(spec.family);
   if (!spec.wrapper.empty()) json.Key("wrapper").String(spec.wrapper);
+  json.Key("quantization").String(ToString(quantization));
   WriteFigures(json, total);
   WriteShape(json, spec);
   json.Key("batch").Integer(tokens.batch);

@@ -11,7 +11,9 @@
 #include "model/config_tables.h"
 #include "model/families/family.h"
 #include "model/families/family_reader.h"
+#include "model/families/unsupported_families.h"
 #include "model/families/wrappers.h"
+#include "model/quantization.h"
 #include "model/stages.h"
 
 namespace horizon {
@@ -27,17 +29,24 @@ std::string ListOf(std::span<const std::string> words) {
   return list;
 }
 
-// What the family makes of `object`, which is the whole file or its text_config.
+// What the family makes of `object`, which is the whole file or its text_config. A quantised
+// multimodal model is not read: in text_config, the key is refused like any other setting.
 absl::StatusOr<ModelConfig> ReadFamily(const Document& document, const Value& object,
                                        std::string path, const Family& family) {
+  const bool is_whole = path.empty();
   FamilyReader reader(document, object, std::move(path));
   reader.spec().family = std::string(family.model_type);
   family.read(reader);
+  Quantization quantization;
+  if (is_whole && reader.ok()) {
+    ASSIGN_OR_RETURN(quantization, ReadQuantization(document, reader.fields(), reader.spec()));
+  }
   RETURN_IF_ERROR(reader.Finish());
   if (absl::Status status = ValidateSpec(reader.spec()); !status.ok()) {
     return ErrorAt(document, object, "", StrCat(status.message()));
   }
   return ModelConfig{.spec = std::move(reader.spec()),
+                     .quantization = quantization,
                      .ignored_keys = reader.fields().UnknownKeys()};
 }
 
@@ -99,8 +108,11 @@ absl::StatusOr<ModelConfig> ReadAny(const Document& document) {
   std::vector<std::string> words;
   for (const Family& family : AllFamilies()) words.emplace_back(family.model_type);
   for (const Wrapper& wrapper : AllWrappers()) words.emplace_back(wrapper.model_type);
-  reader.Fail(kModelType, StrCat(Quoted(model_type), " is not supported; known are ", ListOf(words),
-                                 DidYouMean(model_type, words)));
+  const std::string_view has = WhyUnsupported(model_type);
+  reader.Fail(kModelType,
+              StrCat(Quoted(model_type), " is not supported",
+                     has.empty() ? std::string() : StrCat(", since it has ", has), "; known are ",
+                     ListOf(words), has.empty() ? DidYouMean(model_type, words) : std::string()));
   return reader.FinishIgnoringUnknown();
 }
 

@@ -6,12 +6,16 @@
 #include "absl/status/statusor.h"
 #include "common/documents/document.h"
 #include "model/model_spec.h"
+#include "model/quantization.h"
 
 namespace horizon {
 
 // The result of reading a Hugging Face config.json.
 struct ModelConfig {
   ModelSpec spec;
+  // How the weights beside the config.json are stored. Nothing but the reading of weights depends
+  // on it: two folders of one model, one of them quantised, have equal specs.
+  Quantization quantization;
   // Keys that horizon does not know and did not read, in file order. The caller may warn.
   std::vector<std::string> ignored_keys;
 };

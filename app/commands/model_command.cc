@@ -57,8 +57,8 @@ class ModelCommand : public Command {
         .batch = batch_,
         .sequence = sequence_.value_or(std::clamp<int64_t>(spec.max_positions, 1, kUsualSequence))};
     RETURN_IF_ERROR(ValidateTokens(tokens));
-    return context.output.Write(json_ ? ModelReportJson(spec, tokens)
-                                      : ModelReportText(spec, tokens));
+    return context.output.Write(json_ ? ModelReportJson(spec, tokens, config.quantization)
+                                      : ModelReportText(spec, tokens, config.quantization));
   }
 
  private:

@@ -10,8 +10,9 @@ namespace {
 
 constexpr std::string_view kSpaces = " \t\r\n";
 
-// Where a value stands.
+// Where a member stands: its key begins, and its value begins and ends.
 struct Place {
+  size_t key_begin = 0;
   size_t begin = 0;
   size_t end = 0;
 };
@@ -58,16 +59,16 @@ size_t EndOfValue(std::string_view text, size_t at) {
 }
 
 // Of the object whose brace opens at `at`, in the order of the text.
-std::vector<Place> ValuesOf(std::string_view text, size_t at) {
-  std::vector<Place> values;
+std::vector<Place> MembersOf(std::string_view text, size_t at) {
+  std::vector<Place> members;
   at = SkipSpaces(text, at + 1);
   while (text[at] != '}') {
     const size_t begin = SkipSpaces(text, SkipSpaces(text, EndOfString(text, at)) + 1);
-    values.push_back({.begin = begin, .end = EndOfValue(text, begin)});
-    at = SkipSpaces(text, values.back().end);
+    members.push_back({.key_begin = at, .begin = begin, .end = EndOfValue(text, begin)});
+    at = SkipSpaces(text, members.back().end);
     if (text[at] == ',') at = SkipSpaces(text, at + 1);
   }
-  return values;
+  return members;
 }
 
 }  // namespace
@@ -80,14 +81,35 @@ absl::StatusOr<std::vector<JsonMember>> FindJsonMembers(const std::string& file,
     return ErrorAt(document, document.root, "",
                    StrCat("must be an object, not ", document.root.KindName()));
   }
-  const std::vector<Place> values = ValuesOf(text, text.find('{'));
+  const std::vector<Place> places = MembersOf(text, text.find('{'));
   // The parser's keys and not the text's: an escape can spell a letter.
-  CHECK(values.size() == members->size());
+  CHECK(places.size() == members->size());
   std::vector<JsonMember> found;
-  for (size_t i = 0; i < values.size(); ++i) {
-    found.push_back({.key = (*members)[i].first, .begin = values[i].begin, .end = values[i].end});
+  for (size_t i = 0; i < places.size(); ++i) {
+    found.push_back({.key = (*members)[i].first,
+                     .begin = places[i].begin,
+                     .end = places[i].end,
+                     .key_begin = places[i].key_begin});
   }
   return found;
+}
+
+absl::StatusOr<std::string> WithoutJsonMember(const std::string& file, std::string_view text,
+                                              std::string_view key) {
+  ASSIGN_OR_RETURN(const std::vector<JsonMember> members, FindJsonMembers(file, text));
+  std::string without(text);
+  for (size_t i = 0; i < members.size(); ++i) {
+    if (members[i].key != key) continue;
+    if (i + 1 < members.size()) {
+      without.erase(members[i].key_begin, members[i + 1].key_begin - members[i].key_begin);
+    } else if (i > 0) {
+      without.erase(members[i - 1].end, members[i].end - members[i - 1].end);
+    } else {
+      without.erase(members[i].key_begin, members[i].end - members[i].key_begin);
+    }
+    break;  // keys are unique
+  }
+  return without;
 }
 
 }  // namespace horizon

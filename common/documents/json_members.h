@@ -14,6 +14,7 @@ struct JsonMember {
   std::string key;  // unescaped
   size_t begin = 0;
   size_t end = 0;
+  size_t key_begin = 0;  // the opening quote of its key
 };
 
 // Finds the members of the outermost object of a JSON text, in their order in the text. With the
@@ -21,5 +22,10 @@ struct JsonMember {
 // errors of ParseJson, and InvalidArgument if the text is not an object. `file` is for messages.
 absl::StatusOr<std::vector<JsonMember>> FindJsonMembers(const std::string& file,
                                                         std::string_view text);
+
+// The text without the member of that key of the outermost object, if there is one, and without the
+// comma that went with it. Every other byte is unchanged. Returns the same errors.
+absl::StatusOr<std::string> WithoutJsonMember(const std::string& file, std::string_view text,
+                                              std::string_view key);
 
 }  // namespace horizon

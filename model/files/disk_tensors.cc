@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "common/check.h"
 #include "common/text/quote.h"
 #include "common/text/str_cat.h"
+#include "model/families/family.h"
 
 namespace horizon {
 namespace {
@@ -37,13 +40,13 @@ Prefixes PrefixesOf(DiskNaming naming) {
   return {};
 }
 
-// A tensor of the files that has this name in one naming, and how many there are. The head has one
-// name in two of them, so it tells nothing.
+// Of tensors in one naming or layout, the first that is in the files, and how many are.
 struct Found {
   const ModelFiles::Location* first = nullptr;
   size_t count = 0;
 };
 
+// The head has one name in two namings, so it tells nothing.
 Found FindBody(const std::vector<DiskTensor>& tensors, const ModelFiles& files) {
   Found found;
   for (const DiskTensor& tensor : tensors) {
@@ -57,6 +60,53 @@ Found FindBody(const std::vector<DiskTensor>& tensors, const ModelFiles& files) 
 
 std::string InFile(const ModelFiles& files, const ModelFiles::Location& location) {
   return StrCat(Quoted(location.tensor->name), " in '", files.files()[location.file].path(), "'");
+}
+
+bool HasSeparateExperts(const Stage& stage) {
+  return std::any_of(stage.tensors.begin(), stage.tensors.end(),
+                     [](const TensorSpec& tensor) { return tensor.expert >= 0; });
+}
+
+// Where a tensor of a stage with experts is in layout kFused; nothing if it is stored as in kUsual.
+std::optional<FusedPlace> FusedExpertPlace(const Stage& stage, const TensorSpec& tensor) {
+  const auto place = [&](TensorRole role, int64_t matrices, int64_t position) {
+    FusedPlace whole{
+        .name = StrCat("model.layers.", stage.layer, ".", UsualTensorName(stage.kind, role)),
+        .shape = tensor.shape,
+        .first = static_cast<uint64_t>(tensor.expert * matrices + position) * tensor.parameters};
+    whole.shape[0] *= matrices;
+    whole.shape.insert(whole.shape.begin(), stage.units);
+    return whole;
+  };
+  switch (tensor.role) {
+    case TensorRole::kGate:
+      return place(TensorRole::kGateUp, 2, 0);
+    case TensorRole::kUp:
+      return place(TensorRole::kGateUp, 2, 1);
+    case TensorRole::kDown:
+      return place(TensorRole::kExpertsDown, 1, 0);
+    case TensorRole::kRouter:  // alone, under the usual name, whatever the family calls it
+      return FusedPlace{.name = StrCat("model.layers.", stage.layer, ".",
+                                       UsualTensorName(stage.kind, tensor.role)),
+                        .shape = tensor.shape};
+    default:
+      return tensor.fused;
+  }
+}
+
+// Those of `tensors` whose names are not among `others`.
+Found FindOnlyIn(const std::vector<DiskTensor>& tensors, const std::vector<DiskTensor>& others,
+                 const ModelFiles& files) {
+  std::unordered_set<std::string_view> names;
+  for (const DiskTensor& other : others) names.insert(other.name);
+  Found found;
+  for (const DiskTensor& tensor : tensors) {
+    if (names.contains(tensor.name)) continue;
+    const ModelFiles::Location* location = files.Find(tensor.name);
+    if (location == nullptr) continue;
+    if (found.count++ == 0) found.first = location;
+  }
+  return found;
 }
 
 }  // namespace
@@ -73,33 +123,35 @@ std::string_view ToString(DiskNaming naming) {
   return "unknown";
 }
 
+std::string_view ToString(ExpertLayout layout) {
+  return layout == ExpertLayout::kFused ? "fused" : "usual";
+}
+
 std::string DiskName(std::string_view name, DiskNaming naming) {
   const Prefixes prefixes = PrefixesOf(naming);
   if (!name.starts_with(kModel)) return StrCat(prefixes.other, name);
   return StrCat(prefixes.model, name.substr(kModel.size()));
 }
 
-DiskPlace DiskPlaceOf(const TensorSpec& tensor, DiskNaming naming) {
-  if (!tensor.fused.has_value()) return {.name = DiskName(tensor.name, naming)};
-  return {.name = DiskName(tensor.fused->name, naming), .first = tensor.fused->first};
-}
-
-std::vector<DiskTensor> ListDiskTensors(const std::vector<Stage>& stages, DiskNaming naming) {
+std::vector<DiskTensor> ListDiskTensors(const std::vector<Stage>& stages, DiskNaming naming,
+                                        ExpertLayout experts) {
   std::vector<DiskTensor> tensors;
-  std::unordered_map<std::string_view, size_t> fused;  // by name in a text model
+  std::unordered_map<std::string, size_t> fused;  // position in `tensors`, by name
   for (const Stage& stage : stages) {
+    const bool fuse = experts == ExpertLayout::kFused && HasSeparateExperts(stage);
     for (const TensorSpec& tensor : stage.tensors) {
-      DiskPlace place = DiskPlaceOf(tensor, naming);
-      const DiskPart part{.tensor = &tensor, .first = place.first};
-      if (tensor.fused.has_value()) {
-        const auto [known, is_new] = fused.emplace(tensor.fused->name, tensors.size());
+      std::optional<FusedPlace> place = fuse ? FusedExpertPlace(stage, tensor) : tensor.fused;
+      std::string name = DiskName(place.has_value() ? place->name : tensor.name, naming);
+      const DiskPart part{.tensor = &tensor, .first = place.has_value() ? place->first : 0};
+      if (place.has_value()) {
+        const auto [known, is_new] = fused.emplace(name, tensors.size());
         if (!is_new) {
           tensors[known->second].parts.push_back(part);
           continue;
         }
       }
-      tensors.push_back({.name = std::move(place.name),
-                         .shape = tensor.fused.has_value() ? tensor.fused->shape : tensor.shape,
+      tensors.push_back({.name = std::move(name),
+                         .shape = place.has_value() ? std::move(place->shape) : tensor.shape,
                          .parts = {part}});
     }
   }
@@ -158,6 +210,21 @@ absl::StatusOr<DiskNaming> FindNaming(const ModelSpec& spec, const std::vector<S
         InFile(files, *found[i].first), "; remove those of one of them, or save the model again"));
   }
   return kNamings[most];
+}
+
+absl::StatusOr<ExpertLayout> FindExpertLayout(const std::vector<Stage>& stages, DiskNaming naming,
+                                              const ModelFiles& files) {
+  if (std::none_of(stages.begin(), stages.end(), HasSeparateExperts)) return ExpertLayout::kUsual;
+  const std::vector<DiskTensor> usual = ListDiskTensors(stages, naming, ExpertLayout::kUsual);
+  const std::vector<DiskTensor> fused = ListDiskTensors(stages, naming, ExpertLayout::kFused);
+  const Found in_usual = FindOnlyIn(usual, fused, files);
+  const Found in_fused = FindOnlyIn(fused, usual, files);
+  if (in_fused.count == 0) return ExpertLayout::kUsual;
+  if (in_usual.count == 0) return ExpertLayout::kFused;
+  return absl::DataLossError(StrCat("the experts in '", files.folder(),
+                                    "' are stored in two ways: ", InFile(files, *in_usual.first),
+                                    " and ", InFile(files, *in_fused.first),
+                                    "; remove those of one of them, or save the model again"));
 }
 
 bool IsTextPartName(std::string_view name) {

@@ -13,12 +13,17 @@
 namespace horizon {
 
 // Maps our tensors to the tensors of a Hugging Face folder. Most of ours are one tensor on disk, of
-// the same name. There are two exceptions:
+// the same name. There are three exceptions:
 // - Fused tensors. One tensor on disk holds several of ours, one after another: in phi3,
 //   "...self_attn.qkv_proj.weight" is q, then k, then v (TensorSpec::fused).
+// - Experts. Families whose experts are tensors of their own are also stored with one tensor for
+//   all experts of a layer (ExpertLayout). An exported model has the layout of the folder that its
+//   run began with.
 // - Multimodal models. The text part (ModelSpec::wrapper) has other names on disk, and the folder
 //   also holds tensors that are not ours: vision tower, projector. An exported model gets those
 //   unchanged (carried_tensors.h).
+// What is stored under a name may be quantised (stored_tensor.h); the shapes here are those of the
+// dequantised tensors.
 
 // The prefix that the names of the text part have on disk.
 enum class DiskNaming {
@@ -31,15 +36,22 @@ enum class DiskNaming {
 // "plain", "language_model", "nested": the word that SaveCarriedTensors writes into its file.
 std::string_view ToString(DiskNaming naming);
 
+// How the experts of a layer are stored, in families that have a tensor for each matrix of each
+// expert (mixtral, qwen3_moe). For other models there is only kUsual.
+enum class ExpertLayout {
+  kUsual,  // as the family names its tensors: "...experts.3.gate_proj.weight" and so on
+  // As transformers 5 has them in memory, and saves them if it is told not to use the original
+  // format. For a layer with E experts of width I and hidden size H:
+  //   "mlp.experts.gate_up_proj" [E, 2 x I, H]: gate and then up of the first expert, of the second
+  //   "mlp.experts.down_proj" [E, H, I]
+  //   "mlp.gate.weight": the router
+  kFused,
+};
+// "usual", "fused".
+std::string_view ToString(ExpertLayout layout);
+
 // The name on disk of a tensor that a text model calls `name`.
 std::string DiskName(std::string_view name, DiskNaming naming);
-
-// Where one of our tensors begins on disk: at element `first` of the tensor `name`.
-struct DiskPlace {
-  std::string name;
-  uint64_t first = 0;
-};
-DiskPlace DiskPlaceOf(const TensorSpec& tensor, DiskNaming naming);
 
 // One of our tensors within a tensor on disk, where it begins at element `first`.
 struct DiskPart {
@@ -55,7 +67,8 @@ struct DiskTensor {
 };
 
 // All tensors on disk, in the order of the stages. The result points into `stages`.
-std::vector<DiskTensor> ListDiskTensors(const std::vector<Stage>& stages, DiskNaming naming);
+std::vector<DiskTensor> ListDiskTensors(const std::vector<Stage>& stages, DiskNaming naming,
+                                        ExpertLayout experts = ExpertLayout::kUsual);
 
 // A piece of one of our tensors: its elements [first, first + count) are the elements [offset,
 // offset + count) of the requested range.
@@ -75,6 +88,11 @@ std::vector<PartRange> PartsOfRange(const DiskTensor& tensor, uint64_t first, ui
 // the names of a text model.
 absl::StatusOr<DiskNaming> FindNaming(const ModelSpec& spec, const std::vector<Stage>& stages,
                                       const ModelFiles& files);
+
+// Finds out how the files of a folder store experts: kUsual if they hold none in another layout.
+// Returns DataLoss, with one tensor as an example of each, if the files mix layouts.
+absl::StatusOr<ExpertLayout> FindExpertLayout(const std::vector<Stage>& stages, DiskNaming naming,
+                                              const ModelFiles& files);
 
 // Whether a name in the folder of a multimodal model belongs to its text part, in either naming.
 // All other tensors belong to its other parts.

@@ -11,6 +11,7 @@ namespace horizon {
 namespace {
 
 constexpr char kFile[] = "config.json";
+constexpr std::string_view kQuantization = "quantization_config";
 
 enum class IfMissing { kAdd, kLeave };
 
@@ -21,14 +22,16 @@ absl::StatusOr<std::string> SetType(std::string_view config, const std::string& 
   bool found = false;
   // From the end, so that the places before stay what they are.
   for (size_t i = members.size(); i-- > 0;) {
-    const auto& [key, begin, end] = members[i];
-    if (key == "torch_dtype" || key == "dtype") {
-      text.replace(begin, end - begin, value);
+    const JsonMember& member = members[i];
+    const size_t length = member.end - member.begin;
+    if (member.key == "torch_dtype" || member.key == "dtype") {
+      text.replace(member.begin, length, value);
       found = true;
-    } else if (if_missing == IfMissing::kAdd && key == "text_config" && config[begin] == '{') {
+    } else if (if_missing == IfMissing::kAdd && member.key == "text_config" &&
+               config[member.begin] == '{') {
       ASSIGN_OR_RETURN(const std::string inner,
-                       SetType(config.substr(begin, end - begin), value, IfMissing::kLeave));
-      text.replace(begin, end - begin, inner);
+                       SetType(config.substr(member.begin, length), value, IfMissing::kLeave));
+      text.replace(member.begin, length, inner);
     }
   }
   if (!found && if_missing == IfMissing::kAdd) {
@@ -41,7 +44,8 @@ absl::StatusOr<std::string> SetType(std::string_view config, const std::string& 
 }  // namespace
 
 absl::StatusOr<std::string> WithDtype(std::string_view config, std::string_view dtype) {
-  return SetType(config, StrCat("\"", dtype, "\""), IfMissing::kAdd);
+  ASSIGN_OR_RETURN(const std::string plain, WithoutJsonMember(kFile, config, kQuantization));
+  return SetType(plain, StrCat("\"", dtype, "\""), IfMissing::kAdd);
 }
 
 }  // namespace horizon

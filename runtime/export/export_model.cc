@@ -105,6 +105,7 @@ class Weights {
     const std::vector<Stage>& stages;
     ModelValues& values;
     NumberType type;
+    ExpertLayout experts = ExpertLayout::kUsual;
     const CarriedTensors* carried = nullptr;  // nullptr: the folder is that of a text model
     const FrozenWeights* frozen = nullptr;    // nullptr: `values` has all
   };
@@ -114,13 +115,16 @@ class Weights {
         carried_(sources.carried),
         frozen_(sources.frozen),
         tensors_(ListDiskTensors(sources.stages,
-                                 carried_ == nullptr ? DiskNaming::kPlain : carried_->naming)) {
+                                 carried_ == nullptr ? DiskNaming::kPlain : carried_->naming,
+                                 sources.experts)) {
     const Dtype dtype = type_ == NumberType::kFp32 ? Dtype::kF32 : Dtype::kBF16;
     for (const ModelValues::Tensor& tensor : values_.Tensors()) trained_.insert(tensor.name);
     for (const DiskTensor& tensor : tensors_) {
-      const Dtype own = IsCopied(tensor) ? frozen_->files->DtypeOf(*tensor.parts[0].tensor) : dtype;
-      declarations_.push_back({.name = tensor.name, .dtype = own, .shape = tensor.shape});
-      by_name_.emplace(tensor.name, &tensor);
+      const TensorEntry* copied = FindCopied(tensor);
+      declarations_.push_back({.name = tensor.name,
+                               .dtype = copied == nullptr ? dtype : copied->dtype,
+                               .shape = tensor.shape});
+      by_name_.emplace(tensor.name, Written{.tensor = &tensor, .copied = copied});
     }
     if (carried_ == nullptr) return;
     declarations_.insert(declarations_.end(), carried_->tensors.begin(), carried_->tensors.end());
@@ -139,8 +143,9 @@ class Weights {
   absl::Status Read(const TensorDeclaration& declared, uint64_t offset, std::span<std::byte> into) {
     const auto found = by_name_.find(declared.name);
     if (found == by_name_.end()) return carried_->read(declared, offset, into);
-    const DiskTensor& tensor = *found->second;
-    if (IsCopied(tensor)) return frozen_->files->ReadBytes(*tensor.parts[0].tensor, offset, into);
+    const auto [written, copied] = found->second;
+    if (copied != nullptr) return frozen_->files->ReadBytes(*copied, offset, into);
+    const DiskTensor& tensor = *written;
     if (type_ == NumberType::kBf16) {
       return Fill(halves_, tensor, offset, into,
                   [&](const TensorSpec& part, uint64_t first, std::span<uint16_t> values) {
@@ -156,13 +161,21 @@ class Weights {
   }
 
  private:
+  struct Written {
+    const DiskTensor* tensor;
+    const TensorEntry* copied;
+  };
+
   bool IsTrained(const TensorSpec& tensor) const { return trained_.contains(tensor.name); }
 
-  // No part of it was trained, so it is written as it lies in the folder that the run began with.
-  bool IsCopied(const DiskTensor& tensor) const {
-    if (frozen_ == nullptr || !frozen_->files.has_value()) return false;
-    return std::none_of(tensor.parts.begin(), tensor.parts.end(),
-                        [&](const DiskPart& part) { return IsTrained(*part.tensor); });
+  // A tensor of which no part was trained is written as it lies in the folder that the run began
+  // with, if it lies there by itself and not quantised. nullptr: it is written from values.
+  const TensorEntry* FindCopied(const DiskTensor& tensor) const {
+    if (frozen_ == nullptr || !frozen_->files.has_value()) return nullptr;
+    const bool is_trained =
+        std::any_of(tensor.parts.begin(), tensor.parts.end(),
+                    [&](const DiskPart& part) { return IsTrained(*part.tensor); });
+    return is_trained ? nullptr : frozen_->files->FindPlain(tensor);
   }
 
   absl::Status ReadFrozenHi(const TensorSpec& tensor, uint64_t first, std::span<uint16_t> into) {
@@ -193,7 +206,7 @@ class Weights {
   std::unordered_set<std::string> trained_;
   const std::vector<DiskTensor> tensors_;
   std::vector<TensorDeclaration> declarations_;
-  std::unordered_map<std::string_view, const DiskTensor*> by_name_;
+  std::unordered_map<std::string_view, Written> by_name_;
   std::vector<uint16_t> halves_;
   std::vector<float> masters_;
 };
@@ -348,6 +361,7 @@ absl::Status ExportModel(Io& io, const ModelSpec& spec, ModelValues& values,
   Weights weights({.stages = stages,
                    .values = values,
                    .type = options.dtype,
+                   .experts = options.experts,
                    .carried = whole ? &*options.carried : nullptr,
                    .frozen = options.frozen.has_value() ? &*options.frozen : nullptr});
   if (!exists) RETURN_IF_ERROR(io.MakeDirectory(folder));

@@ -12,6 +12,7 @@
 #include "common/files/io.h"
 #include "common/units.h"
 #include "model/files/carried_tensors.h"
+#include "model/files/disk_tensors.h"
 #include "model/model_spec.h"
 #include "runtime/parameters/model_source.h"
 #include "runtime/parameters/parameter_source.h"
@@ -55,7 +56,8 @@ class StoreValues final : public ModelValues {
 
 // The tensors that a run did not train, from the model that it began with. Where that model is a
 // folder, they are written exactly as they are stored there: the same bytes and the same number
-// type.
+// type. Quantised tensors, and experts that are stored in another layout there, are written like
+// trained ones.
 struct FrozenWeights {
   ParameterSource values;
   std::optional<WeightFiles> files = std::nullopt;  // none: the model was randomly initialised
@@ -69,10 +71,12 @@ struct ExportOptions {
   // away from zero.
   NumberType dtype = NumberType::kBf16;
   // The config.json that the model was made from (a file's text, or the catalog's). It is written
-  // with the dtype above and otherwise unchanged.
+  // with the dtype above, without quantization_config, and otherwise unchanged.
   std::string config_text;
   // Paths of files to copy under their own names; see CompanionFiles.
   std::vector<std::string> copies;
+  // How the folder that the model came from stores experts.
+  ExpertLayout experts = ExpertLayout::kUsual;
   // For a multimodal model, the tensors of its other parts, which are written beside those of the
   // text part. Without them the text part is exported as a text model (text_part_config.h).
   std::optional<CarriedTensors> carried = std::nullopt;

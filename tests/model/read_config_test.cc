@@ -273,6 +273,12 @@ TEST(ReadConfig, UnknownModelTypesAreRefusedByName) {
   EXPECT_THAT(message, HasSubstr("llama, qwen2, qwen3, mistral, mixtral, qwen3_moe, gpt_oss, "
                                  "gemma3_text, olmo2, olmo3, phi3, smollm3, granite, ministral3, "
                                  "exaone4, gemma3, mistral3"));
+  EXPECT_THAT(message, HasSubstr("not supported, since it has shared experts; known are llama,"));
+  EXPECT_THAT(ErrorOf(R"({"model_type": "deepseek_v3", "n_shared_experts": 1})"),
+              HasSubstr("\"deepseek_v3\" is not supported, since it has multi-head latent "
+                        "attention, shared experts and a sigmoid router; known are llama,"));
+  EXPECT_THAT(ErrorOf(R"({"model_type": "glm4_moe"})"),
+              HasSubstr("since it has shared experts and a sigmoid router"));
   EXPECT_THAT(ErrorOf(R"({"model_type": "lama"})"), HasSubstr("did you mean 'llama'?"));
   EXPECT_THAT(ErrorOf(R"({"hidden_size": 1})"), HasSubstr("model_type: required"));
   EXPECT_THAT(ErrorOf(R"({"model_type": 3})"), HasSubstr("model_type: needs a string"));
@@ -331,7 +337,23 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"qwen2", R"("attention_dropout": "no")", "attention_dropout: \"no\""},
         Refusal{"llama", R"("pretraining_tp": 2)", "pretraining_tp: 2 is not supported"},
         Refusal{"llama", R"("quantization_config": {"bits": 4})",
-                "quantization_config: an object is not supported"},
+                "quantization_config.quant_method: a missing value is not supported"},
+        Refusal{"qwen3_moe", R"("n_shared_experts": 1)", "n_shared_experts: 1 is not supported"},
+        Refusal{"qwen3_moe", R"("scoring_func": "sigmoid")",
+                "scoring_func: \"sigmoid\" is not supported; only softmax, or leaving it out, is"},
+        Refusal{"mixtral", R"("shared_expert_intermediate_size": 512)",
+                "shared_expert_intermediate_size: 512 is not supported"},
+        Refusal{"qwen3_moe", R"("kv_lora_rank": 512)", "kv_lora_rank: 512 is not supported"},
+        Refusal{"qwen3_moe", R"("q_lora_rank": 1536)", "q_lora_rank: 1536 is not supported"},
+        Refusal{"qwen3_moe", R"("n_group": 8)", "n_group: 8 is not supported"},
+        Refusal{"qwen3_moe", R"("topk_group": 4)", "topk_group: 4 is not supported"},
+        Refusal{"qwen3_moe", R"("topk_method": "noaux_tc")", "topk_method: \"noaux_tc\""},
+        Refusal{"qwen3_moe", R"("routed_scaling_factor": 2.5)", "routed_scaling_factor: 2.5"},
+        Refusal{"qwen3_moe", R"("first_k_dense_replace": 3)", "first_k_dense_replace: 3"},
+        Refusal{"qwen3_moe", R"("n_routed_experts": 256)", "n_routed_experts: 256"},
+        Refusal{"qwen3_moe", R"("use_routing_bias": true)", "use_routing_bias: true"},
+        Refusal{"gpt_oss", R"("num_experts_per_tok": 200)",
+                "num_experts_per_tok: is 200, but there are 128 experts"},
         Refusal{"llama", R"("partial_rotary_factor": 0.5)", "partial_rotary_factor: 0.5"},
         Refusal{"mixtral", R"("router_jitter_noise": 0.01)", "router_jitter_noise: 0.01"},
         Refusal{"mixtral", R"("output_router_logits": true)", "output_router_logits: true"},

@@ -10,6 +10,7 @@
 #include "model/files/carried_tensors.h"
 #include "model/load_model_spec.h"
 #include "runtime/checkpoint/checkpoint_names.h"
+#include "training/run_folder/kept_layout.h"
 #include "training/run_folder/start_files.h"
 
 namespace horizon {
@@ -117,6 +118,8 @@ absl::Status SaveModelFiles(Io& io, const std::string& run_folder, const Initial
         RETURN_IF_ERROR(SaveCarriedTensors(io, JoinPath(base, kCarriedFile), *carried));
       }
     }
+    ASSIGN_OR_RETURN(const ExpertLayout experts, FindKeptLayout(io, initial.model, initial.spec));
+    RETURN_IF_ERROR(KeepLayout(io, base, experts));
   }
   if (initial.chat_template.has_value()) {
     RETURN_IF_ERROR(WriteTextFile(io, JoinPath(base, kChatTemplateFile), *initial.chat_template));
@@ -127,6 +130,7 @@ absl::Status SaveModelFiles(Io& io, const std::string& run_folder, const Initial
 absl::StatusOr<std::string> AddModelFiles(Io& io, const std::string& base, const ModelSpec& spec,
                                           ExportOptions& options) {
   ASSIGN_OR_RETURN(options.copies, CompanionFiles(io, base));
+  ASSIGN_OR_RETURN(options.experts, FindKeptLayout(io, base, spec));
   if (spec.wrapper.empty()) return std::string();
   ASSIGN_OR_RETURN(options.carried, FindCarried(io, base, spec));
   if (options.carried.has_value()) return std::string();

@@ -14,8 +14,9 @@ namespace horizon {
 
 // The files of a run folder, `--output` of train:
 //   job.json, train.yaml, plan.json   the job, the options, and the plan that executes it
-//   base/                             config.json and tokenizer files of the initial model, and the
-//                                     tensors of a multimodal model's other parts
+//   base/                             config.json and tokenizer files of the initial model, the
+//                                     tensors of a multimodal model's other parts, and how the
+//                                     folder stores experts
 //   metrics.jsonl, eval.jsonl         one line for each step; one line for each evaluation
 //   routing.jsonl                     of a model with experts: which ones the tokens chose
 //   timeline.json                     the last step, for ui.perfetto.dev
@@ -52,15 +53,15 @@ struct InitialModel {
   std::optional<std::string> chat_template = std::nullopt;
 };
 // Writes what an export needs besides the trained weights to RUN/base: the model's config.json and,
-// if `model.model` is a folder, the other files of the model and the tensors of a multimodal
-// model's other parts. Nothing is written if RUN/base is complete; config.json, which marks it
-// complete, is written last.
+// if `model.model` is a folder, the other files of the model, the tensors of a multimodal model's
+// other parts, and how the folder stores experts. Nothing is written if RUN/base is complete;
+// config.json, which marks it complete, is written last.
 absl::Status SaveModelFiles(Io& io, const std::string& run_folder, const InitialModel& model);
 
 // Adds the files that SaveModelFiles wrote to `base` to the options of an export of `spec`: files
-// to copy, and tensors of other parts to carry over. `base` may also be a model folder. Returns a
-// warning for the user, or "": if the other parts of a multimodal model are missing, it is exported
-// as a text model.
+// to copy, the layout of experts, and tensors of other parts to carry over. `base` may also be a
+// model folder. Returns a warning for the user, or "": if the other parts of a multimodal model are
+// missing, it is exported as a text model.
 absl::StatusOr<std::string> AddModelFiles(Io& io, const std::string& base, const ModelSpec& spec,
                                           ExportOptions& options);
 

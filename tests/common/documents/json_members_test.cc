@@ -24,6 +24,9 @@ TEST(JsonMembers, SayWhereEachValueStands) {
     const JsonMember& member = (*members)[i];
     EXPECT_EQ(member.key, wanted[i].first);
     EXPECT_EQ(text.substr(member.begin, member.end - member.begin), wanted[i].second);
+    EXPECT_EQ(text[member.key_begin], '"');
+    EXPECT_LT(member.key_begin, member.begin);
+    EXPECT_TRUE(i == 0 || member.key_begin > (*members)[i - 1].end);
   }
   EXPECT_TRUE(FindJsonMembers("f", "{}")->empty());
 }
@@ -34,6 +37,22 @@ TEST(JsonMembers, AreThoseOfAnObjectOnly) {
     EXPECT_EQ(members.status().code(), absl::StatusCode::kInvalidArgument) << text;
     EXPECT_NE(std::string(members.status().message()).find("some.json"), std::string::npos);
   }
+}
+
+TEST(WithoutJsonMember, RemovesTheMemberWithItsComma) {
+  const auto without = [](const std::string& text, const std::string& key) {
+    const absl::StatusOr<std::string> changed = WithoutJsonMember("f", text, key);
+    EXPECT_TRUE(changed.ok()) << changed.status();
+    return changed.value_or("");
+  };
+  const std::string text = "{\n \"a\": 1,\n \"b\" : {\"a\": [2]} ,\n \"c\": \"a\"\n}\n";
+  EXPECT_EQ(without(text, "a"), "{\n \"b\" : {\"a\": [2]} ,\n \"c\": \"a\"\n}\n");
+  EXPECT_EQ(without(text, "b"), "{\n \"a\": 1,\n \"c\": \"a\"\n}\n");
+  EXPECT_EQ(without(text, "c"), "{\n \"a\": 1,\n \"b\" : {\"a\": [2]}\n}\n");
+  EXPECT_EQ(without(text, "d"), text);
+  EXPECT_EQ(without("{\"a\":1}", "a"), "{}");
+  EXPECT_EQ(without("{ \"\\u0061\": 1 }", "a"), "{  }");
+  EXPECT_FALSE(WithoutJsonMember("f", "[]", "a").ok());
 }
 
 }  // namespace

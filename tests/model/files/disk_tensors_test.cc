@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <set>
 #include <string>
@@ -17,8 +18,10 @@ namespace horizon {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 ModelSpec SpecOf(const std::string& text) {
   absl::StatusOr<ModelConfig> config = ReadConfigText(text);
@@ -90,10 +93,64 @@ TEST(DiskTensors, FusedTensorsAreListedOnceWithTheirPartsInOrder) {
   ASSERT_EQ(gate_up.parts.size(), 2u);
   EXPECT_EQ(gate_up.parts[1].tensor->role, TensorRole::kUp);
   EXPECT_EQ(gate_up.parts[1].first, 84u);
+}
 
-  const DiskPlace place = DiskPlaceOf(*gate_up.parts[1].tensor, DiskNaming::kNested);
-  EXPECT_EQ(place.name, "model.language_model.layers.0.mlp.gate_up_proj.weight");
-  EXPECT_EQ(place.first, 84u);
+// Layer 0 is dense, layer 1 has 3 experts of 7.
+ModelSpec Qwen3Moe() {
+  return SpecOf(R"({"model_type": "qwen3_moe", "hidden_size": 20, "head_dim": 6,
+      "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 24,
+      "vocab_size": 11, "moe_intermediate_size": 7, "num_hidden_layers": 2, "num_experts": 3,
+      "num_experts_per_tok": 2, "mlp_only_layers": [0]})");
+}
+
+const DiskTensor& Named(const std::vector<DiskTensor>& tensors, std::string_view name) {
+  const auto found = std::find_if(tensors.begin(), tensors.end(),
+                                  [&](const DiskTensor& tensor) { return tensor.name == name; });
+  EXPECT_NE(found, tensors.end()) << name;
+  return found == tensors.end() ? tensors.front() : *found;
+}
+
+TEST(DiskTensors, FusedExpertsAreGateAndUpOfEachAndThenDownOfEach) {
+  const std::vector<Stage> stages = ListStages(Qwen3Moe());
+  const std::vector<DiskTensor> tensors =
+      ListDiskTensors(stages, DiskNaming::kPlain, ExpertLayout::kFused);
+  const std::string layer = "model.layers.1.mlp.";
+  const DiskTensor& gate_up = Named(tensors, layer + "experts.gate_up_proj");
+  EXPECT_THAT(gate_up.shape, ElementsAre(3, 14, 20));
+  std::vector<std::string> parts;
+  for (const DiskPart& part : gate_up.parts) {
+    EXPECT_EQ(part.first, parts.size() * 140);
+    parts.push_back(part.tensor->name.substr(layer.size()));
+  }
+  EXPECT_THAT(parts, ElementsAre("experts.0.gate_proj.weight", "experts.0.up_proj.weight",
+                                 "experts.1.gate_proj.weight", "experts.1.up_proj.weight",
+                                 "experts.2.gate_proj.weight", "experts.2.up_proj.weight"));
+  const DiskTensor& down = Named(tensors, layer + "experts.down_proj");
+  EXPECT_THAT(down.shape, ElementsAre(3, 20, 7));
+  ASSERT_EQ(down.parts.size(), 3u);
+  EXPECT_EQ(down.parts[2].tensor->name, layer + "experts.2.down_proj.weight");
+  EXPECT_EQ(down.parts[2].first, 280u);
+  EXPECT_THAT(Named(tensors, layer + "gate.weight").shape, ElementsAre(3, 20));
+  // Of a dense layer nothing is fused.
+  EXPECT_THAT(Named(tensors, "model.layers.0.mlp.gate_proj.weight").shape, ElementsAre(24, 20));
+  EXPECT_EQ(tensors.size(), ListDiskTensors(stages, DiskNaming::kPlain).size() - 9 + 2);
+}
+
+TEST(DiskTensors, FusedExpertsHaveTheSameNamesInEveryFamily) {
+  const std::vector<Stage> stages = ListStages(TinySpec("mixtral"));
+  const std::vector<std::string> usual = NamesOf(ListDiskTensors(stages, DiskNaming::kPlain));
+  const std::vector<std::string> fused =
+      NamesOf(ListDiskTensors(stages, DiskNaming::kPlain, ExpertLayout::kFused));
+  EXPECT_THAT(usual, Contains("model.layers.1.block_sparse_moe.gate.weight"));
+  EXPECT_THAT(usual, Contains("model.layers.1.block_sparse_moe.experts.3.w2.weight"));
+  for (const std::string name : {"gate.weight", "experts.gate_up_proj", "experts.down_proj"}) {
+    EXPECT_THAT(fused, Contains("model.layers.1.mlp." + name));
+  }
+  EXPECT_THAT(fused, Not(Contains(HasSubstr("block_sparse_moe"))));
+  // gpt_oss has one layout, in which all experts are one tensor anyway.
+  const std::vector<Stage> gpt_oss = ListStages(TinySpec("gpt_oss"));
+  EXPECT_EQ(NamesOf(ListDiskTensors(gpt_oss, DiskNaming::kPlain, ExpertLayout::kFused)),
+            NamesOf(ListDiskTensors(gpt_oss, DiskNaming::kPlain)));
 }
 
 // Parts need not be listed in the order in which they lie, nor side by side.
@@ -145,19 +202,21 @@ TEST(DiskTensors, EveryRangeConsistsOfTheElementsItShould) {
 
 TEST(DiskTensors, EveryParameterOfEveryFamilyLiesInOneTensor) {
   for (const std::string_view family : TestedFamilies()) {
-    const std::vector<Stage> stages = ListStages(TinySpec(family));
-    std::set<std::string> names;
-    uint64_t parameters = 0;
-    for (const DiskTensor& tensor : ListDiskTensors(stages, DiskNaming::kPlain)) {
-      EXPECT_TRUE(names.insert(tensor.name).second) << tensor.name;
-      uint64_t elements = 1;
-      for (const int64_t length : tensor.shape) elements *= static_cast<uint64_t>(length);
-      uint64_t sum = 0;
-      for (const DiskPart& part : tensor.parts) sum += part.tensor->parameters;
-      EXPECT_EQ(sum, elements) << tensor.name;
-      parameters += sum;
+    for (const ExpertLayout experts : {ExpertLayout::kUsual, ExpertLayout::kFused}) {
+      const std::vector<Stage> stages = ListStages(TinySpec(family));
+      std::set<std::string> names;
+      uint64_t parameters = 0;
+      for (const DiskTensor& tensor : ListDiskTensors(stages, DiskNaming::kPlain, experts)) {
+        EXPECT_TRUE(names.insert(tensor.name).second) << tensor.name;
+        uint64_t elements = 1;
+        for (const int64_t length : tensor.shape) elements *= static_cast<uint64_t>(length);
+        uint64_t sum = 0;
+        for (const DiskPart& part : tensor.parts) sum += part.tensor->parameters;
+        EXPECT_EQ(sum, elements) << tensor.name;
+        parameters += sum;
+      }
+      EXPECT_EQ(parameters, CountParameters(stages).total) << family;
     }
-    EXPECT_EQ(parameters, CountParameters(stages).total) << family;
   }
 }
 
@@ -165,6 +224,13 @@ class Naming : public testing::Test {
  protected:
   // The naming of a folder that holds tensors of these names.
   absl::StatusOr<DiskNaming> Find(const ModelSpec& spec, const std::vector<std::string>& names) {
+    const std::string folder = Write(names);
+    const absl::StatusOr<ModelFiles> files = ModelFiles::Open(*io_, folder);
+    EXPECT_TRUE(files.ok()) << files.status();
+    return FindNaming(spec, ListStages(spec), *files);
+  }
+  // A folder with a byte under each name.
+  std::string Write(const std::vector<std::string>& names) {
     const std::string folder = JoinPath(folder_, StrCat("model", folders_++));
     EXPECT_TRUE(io_->MakeDirectory(folder).ok());
     std::vector<TensorDeclaration> tensors;
@@ -172,9 +238,7 @@ class Naming : public testing::Test {
     const absl::Status written = WriteModelFolder(
         *io_, folder, tensors, [](const auto&, uint64_t, auto) { return absl::OkStatus(); });
     EXPECT_TRUE(written.ok()) << written;
-    const absl::StatusOr<ModelFiles> files = ModelFiles::Open(*io_, folder);
-    EXPECT_TRUE(files.ok()) << files.status();
-    return FindNaming(spec, ListStages(spec), *files);
+    return folder;
   }
   std::vector<std::string> Names(const ModelSpec& spec, DiskNaming naming) {
     const std::vector<Stage> stages = ListStages(spec);
@@ -226,6 +290,51 @@ TEST_F(Naming, OfATextModelUnderTheConfigOfAMultimodalOneIsRefused) {
   EXPECT_THAT(std::string(status.message()),
               AllOf(HasSubstr("mistral3"), HasSubstr("\"model.embed_tokens.weight\""),
                     HasSubstr("text_config")));
+}
+
+class Experts : public Naming {
+ protected:
+  absl::StatusOr<ExpertLayout> FindExperts(const ModelSpec& spec,
+                                           const std::vector<std::string>& names) {
+    const std::string folder = Write(names);
+    const absl::StatusOr<ModelFiles> files = ModelFiles::Open(*io_, folder);
+    EXPECT_TRUE(files.ok()) << files.status();
+    return FindExpertLayout(ListStages(spec), DiskNaming::kPlain, *files);
+  }
+  std::vector<std::string> Names(const ModelSpec& spec, ExpertLayout experts) {
+    const std::vector<Stage> stages = ListStages(spec);
+    return NamesOf(ListDiskTensors(stages, DiskNaming::kPlain, experts));
+  }
+};
+
+TEST_F(Experts, AreInTheLayoutOfTheFiles) {
+  for (const ModelSpec& spec : {Qwen3Moe(), TinySpec("mixtral"), TinySpec("llama")}) {
+    EXPECT_EQ(*FindExperts(spec, Names(spec, ExpertLayout::kUsual)), ExpertLayout::kUsual);
+    EXPECT_EQ(*FindExperts(spec, {"model.norm.weight"}), ExpertLayout::kUsual);
+    if (spec.family == "llama") continue;
+    EXPECT_EQ(*FindExperts(spec, Names(spec, ExpertLayout::kFused)), ExpertLayout::kFused);
+    EXPECT_EQ(*FindExperts(spec, {"model.layers.1.mlp.experts.down_proj"}), ExpertLayout::kFused);
+  }
+}
+
+TEST_F(Experts, InTwoLayoutsAreRefusedWithATensorOfEach) {
+  for (const ModelSpec& spec : {Qwen3Moe(), TinySpec("mixtral")}) {
+    std::vector<std::string> names = Names(spec, ExpertLayout::kUsual);
+    const std::string fused = "model.layers.1.mlp.experts.down_proj";
+    names.push_back(fused);
+    const absl::Status status = FindExperts(spec, names).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+    EXPECT_THAT(std::string(status.message()),
+                AllOf(HasSubstr("stored in two ways"), HasSubstr("model.safetensors"),
+                      HasSubstr(StrCat("\"", fused, "\"")),
+                      HasSubstr(spec.family == "mixtral"
+                                    ? "\"model.layers.0.block_sparse_moe.gate.weight\""
+                                    : "\"model.layers.1.mlp.experts.0.gate_proj.weight\"")));
+  }
+  // The router of one and the experts of the other.
+  EXPECT_FALSE(FindExperts(TinySpec("mixtral"), {"model.layers.0.mlp.experts.down_proj",
+                                                 "model.layers.0.block_sparse_moe.gate.weight"})
+                   .ok());
 }
 
 TEST(DiskTensors, WhatBelongsToTheTextPartIsKnownByItsPrefix) {

@@ -19,8 +19,10 @@
 namespace horizon {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class MatchTensorsTest : public testing::Test {
  protected:
@@ -74,8 +76,14 @@ class MatchTensorsTest : public testing::Test {
     const absl::StatusOr<ModelFiles> files = ModelFiles::Open(recording, folder);
     EXPECT_TRUE(files.ok()) << files.status();
     recording.transfers.clear();
-    const absl::StatusOr<MatchedTensors> matched = MatchTensors(spec_, stages_, *files, piece);
+    const absl::StatusOr<MatchedTensors> matched =
+        MatchTensors(spec_, stages_, *files, {.quantization = quantization_, .piece = piece});
     naming_ = matched.ok() ? matched->naming : DiskNaming::kPlain;
+    experts_ = matched.ok() ? matched->experts : ExpertLayout::kUsual;
+    formats_.clear();
+    for (size_t i = 0; matched.ok() && i < matched->stored.size(); ++i) {
+      formats_.push_back(StrCat(matched->tensors[i].name, " ", matched->stored[i].FormatName()));
+    }
     others_.clear();
     for (size_t i = 0; matched.ok() && i < matched->others.size(); ++i) {
       others_.push_back(matched->others[i]->tensor->name);
@@ -100,9 +108,12 @@ class MatchTensorsTest : public testing::Test {
   int folders_ = 0;
   ModelSpec spec_;
   std::vector<Stage> stages_;
+  Quantization quantization_;
   std::vector<TensorDeclaration> tensors_;
   size_t largest_read_ = 0;
   DiskNaming naming_ = DiskNaming::kPlain;
+  ExpertLayout experts_ = ExpertLayout::kUsual;
+  std::vector<std::string> formats_;  // "NAME FORMAT"
   std::vector<std::string> others_;
 };
 
@@ -292,6 +303,263 @@ TEST_F(MatchTensorsTest, ATextModelHasNoOtherParts) {
   tensors_.push_back({"vision_tower.mask", Dtype::kBool, {3}});
   ExpectRefused(WriteAndMatch(), absl::StatusCode::kDataLoss,
                 {"1 not of this model: \"vision_tower.mask\""});
+}
+
+// What the files of a quantised or fused folder hold, and what is wrong with hostile ones.
+class StoredFormats : public MatchTensorsTest {
+ protected:
+  void UseMoe(ExpertLayout layout, std::string_view family = "qwen3_moe") {
+    spec_ = TinySpec(family);
+    stages_ = ListStages(spec_);
+    quantization_ = {};
+    tensors_.clear();
+    for (const DiskTensor& tensor : ListDiskTensors(stages_, DiskNaming::kPlain, layout)) {
+      tensors_.push_back({tensor.name, Dtype::kBF16, tensor.shape});
+    }
+  }
+
+  // gpt_oss with hidden 64, 4 experts of 96, as published.
+  void UseMxfp4() {
+    UseMoe(ExpertLayout::kUsual, "gpt_oss");
+    spec_.experts.intermediate = 96;
+    stages_ = ListStages(spec_);
+    Declare(Dtype::kBF16, DiskNaming::kPlain);
+    quantization_ = {.method = QuantMethod::kMxfp4};
+    for (const std::string layer : {"0", "1"}) {
+      const std::string experts = StrCat("model.layers.", layer, ".mlp.experts.");
+      Tensor(experts + "gate_up_proj") = {
+          experts + "gate_up_proj_blocks", Dtype::kU8, {4, 192, 2, 16}};
+      Tensor(experts + "down_proj") = {experts + "down_proj_blocks", Dtype::kU8, {4, 64, 3, 16}};
+      tensors_.push_back({experts + "gate_up_proj_scales", Dtype::kU8, {4, 192, 2}});
+      tensors_.push_back({experts + "down_proj_scales", Dtype::kU8, {4, 64, 3}});
+    }
+  }
+
+  // Every matrix of a layer, with scales for blocks of 48 x 40.
+  void UseFp8(ExpertLayout layout = ExpertLayout::kUsual, Dtype scales = Dtype::kBF16) {
+    UseMoe(layout);
+    quantization_ = {.method = QuantMethod::kFp8, .block_rows = 48, .block_columns = 40};
+    const std::vector<TensorDeclaration> plain = tensors_;
+    for (const TensorDeclaration& tensor : plain) {
+      if (tensor.shape.size() < 2 || !tensor.name.starts_with("model.layers.") ||
+          tensor.name.ends_with("mlp.gate.weight")) {
+        continue;
+      }
+      Tensor(tensor.name).dtype = Dtype::kF8E4M3;
+      std::vector<int64_t> shape = tensor.shape;
+      shape.back() = (shape.back() + 39) / 40;
+      shape[shape.size() - 2] = (shape[shape.size() - 2] + 47) / 48;
+      tensors_.push_back({tensor.name + "_scale_inv", scales, shape});
+    }
+  }
+};
+
+TEST_F(StoredFormats, FusedExpertsAreAcceptedInOneFileOrMany) {
+  for (const std::string_view family : {"mixtral", "qwen3_moe"}) {
+    for (const ExpertLayout layout : {ExpertLayout::kUsual, ExpertLayout::kFused}) {
+      UseMoe(layout, family);
+      EXPECT_EQ(WriteAndMatch(), absl::OkStatus());
+      EXPECT_EQ(experts_, layout);
+      EXPECT_EQ(WriteAndMatch(-1, 10_KiB), absl::OkStatus());
+    }
+  }
+}
+
+TEST_F(StoredFormats, AnotherNumberOfExpertsIsNamedWithBoth) {
+  for (const ExpertLayout layout : {ExpertLayout::kUsual, ExpertLayout::kFused}) {
+    UseMoe(layout);
+    spec_.experts.experts = 5;
+    stages_ = ListStages(spec_);
+    ExpectRefused(WriteAndMatch(), absl::StatusCode::kDataLoss,
+                  {"The files have 4 experts", "the config.json has 5 (num_local_experts"});
+    spec_.experts.experts = 3;
+    stages_ = ListStages(spec_);
+    ExpectRefused(WriteAndMatch(), absl::StatusCode::kDataLoss,
+                  {"The files have 4 experts", "the config.json has 3"});
+  }
+  UseMxfp4();
+  spec_.experts.experts = 5;
+  stages_ = ListStages(spec_);
+  ExpectRefused(WriteAndMatch(), absl::StatusCode::kDataLoss,
+                {"gate_up_proj_scales", "[4, 192, 2]", "[5, 192, 2]", "model.safetensors",
+                 "The files have 4 experts", "the config.json has 5"});
+}
+
+TEST_F(StoredFormats, AMissingExpertIsNamed) {
+  UseMoe(ExpertLayout::kUsual);
+  const std::string name = "model.layers.1.mlp.experts.2.up_proj.weight";
+  std::erase_if(tensors_, [&](const auto& tensor) { return tensor.name == name; });
+  const absl::Status status = WriteAndMatch();
+  ExpectRefused(status, absl::StatusCode::kDataLoss, {StrCat("1 missing: \"", name, "\"")});
+  EXPECT_THAT(std::string(status.message()), Not(HasSubstr("The files have")));
+  // A whole expert in the middle.
+  std::erase_if(tensors_, [&](const auto& tensor) {
+    return tensor.name.find("layers.0.mlp.experts.1.") != std::string::npos;
+  });
+  ExpectRefused(WriteAndMatch(), absl::StatusCode::kDataLoss,
+                {"4 missing", "model.layers.0.mlp.experts.1.gate_proj.weight"});
+}
+
+TEST_F(StoredFormats, FusedExpertsThatAreTransposedAreRefused) {
+  UseMoe(ExpertLayout::kFused);
+  const std::string down = "model.layers.0.mlp.experts.down_proj";
+  Tensor(down).shape = {4, 176, 64};
+  ExpectRefused(WriteAndMatch(), absl::StatusCode::kDataLoss,
+                {down, "[4, 176, 64], the config makes it [4, 64, 176] (it may be transposed)"});
+}
+
+TEST_F(StoredFormats, ExpertsInTwoLayoutsAreRefused) {
+  UseMoe(ExpertLayout::kUsual);
+  tensors_.push_back({"model.layers.0.mlp.experts.down_proj", Dtype::kBF16, {4, 64, 176}});
+  ExpectRefused(WriteAndMatch(), absl::StatusCode::kDataLoss, {"stored in two ways"});
+}
+
+TEST_F(StoredFormats, PartsOfOtherFamiliesAreNamedForWhatTheyAre) {
+  const std::vector<std::pair<std::string, std::string>> others = {
+      {"mlp.shared_expert.gate_proj.weight", "shared experts"},
+      {"mlp.shared_experts.up_proj.weight", "shared experts"},
+      {"mlp.gate.e_score_correction_bias", "a router with a bias"},
+      {"self_attn.kv_a_proj_with_mqa.weight", "multi-head latent attention"}};
+  for (const auto& [name, what] : others) {
+    UseMoe(ExpertLayout::kUsual);
+    tensors_.push_back({"model.layers.0." + name, Dtype::kBF16, {2, 2}});
+    ExpectRefused(
+        WriteAndMatch(), absl::StatusCode::kDataLoss,
+        {StrCat("1 not of this model: \"model.layers.0.", name, "\""), what, "not supported"});
+  }
+}
+
+TEST_F(StoredFormats, Mxfp4IsFoundAsPublished) {
+  UseMxfp4();
+  EXPECT_EQ(WriteAndMatch(), absl::OkStatus());
+  EXPECT_EQ(largest_read_, 0u);
+  EXPECT_EQ(WriteAndMatch(-1, 1_KiB), absl::OkStatus());
+  EXPECT_THAT(formats_, Contains("model.layers.1.mlp.experts.down_proj MXFP4"));
+  EXPECT_THAT(formats_, Contains("model.layers.1.mlp.experts.down_proj_bias BF16"));
+}
+
+TEST_F(StoredFormats, Mxfp4OfAnotherShapeOrTypeIsRefusedByName) {
+  const std::string blocks = "model.layers.0.mlp.experts.gate_up_proj_blocks";
+  const std::string scales = "model.layers.1.mlp.experts.down_proj_scales";
+  const std::vector<std::vector<int64_t>> wrong_blocks = {
+      {4, 192, 2, 32}, {4, 192, 4, 8}, {4, 192, 32}, {4, 64, 6, 16}, {4, 192, 1, 16}};
+  for (const std::vector<int64_t>& shape : wrong_blocks) {
+    UseMxfp4();
+    Tensor(blocks).shape = shape;
+    ExpectRefused(WriteAndMatch(), absl::StatusCode::kDataLoss,
+                  {blocks, "the config makes it [4, 192, 2, 16]", "model.safetensors"});
+  }
+  const std::vector<std::vector<int64_t>> wrong_scales = {{4, 64, 1}, {4, 64}, {4, 64, 3, 1}};
+  for (const std::vector<int64_t>& shape : wrong_scales) {
+    UseMxfp4();
+    Tensor(scales).shape = shape;
+    ExpectRefused(WriteAndMatch(), absl::StatusCode::kDataLoss,
+                  {scales, "the config makes it [4, 64, 3]", "model.safetensors"});
+  }
+  for (const std::string& name : {blocks, scales}) {
+    for (const Dtype dtype : {Dtype::kI8, Dtype::kF8E8M0, Dtype::kBF16, Dtype::kF4}) {
+      UseMxfp4();
+      Tensor(name).dtype = dtype;
+      ExpectRefused(WriteAndMatch(), absl::StatusCode::kInvalidArgument,
+                    {StrCat("\"", name, "\" in"), StrCat("is ", ToString(dtype), ", not U8")});
+    }
+  }
+}
+
+TEST_F(StoredFormats, MissingBlocksOrScalesAreNamed) {
+  for (const std::string name : {"model.layers.0.mlp.experts.down_proj_scales",
+                                 "model.layers.1.mlp.experts.gate_up_proj_blocks"}) {
+    UseMxfp4();
+    std::erase_if(tensors_, [&](const auto& tensor) { return tensor.name == name; });
+    ExpectRefused(WriteAndMatch(), absl::StatusCode::kDataLoss,
+                  {StrCat("1 missing: \"", name, "\"")});
+  }
+  UseFp8();
+  const std::string scale = "model.layers.0.mlp.experts.3.down_proj.weight_scale_inv";
+  std::erase_if(tensors_, [&](const auto& tensor) { return tensor.name == scale; });
+  ExpectRefused(WriteAndMatch(), absl::StatusCode::kDataLoss,
+                {StrCat("1 missing: \"", scale, "\"")});
+}
+
+TEST_F(StoredFormats, PlainAndQuantisedExpertsOfOneLayerExcludeEachOther) {
+  UseMxfp4();
+  tensors_.push_back({"model.layers.0.mlp.experts.down_proj", Dtype::kBF16, {4, 96, 64}});
+  ExpectRefused(WriteAndMatch(), absl::StatusCode::kDataLoss,
+                {"2 not of this model", "model.layers.0.mlp.experts.down_proj_blocks"});
+}
+
+TEST_F(StoredFormats, Fp8IsFoundInBothLayoutsWithBothTypesOfScales) {
+  for (const ExpertLayout layout : {ExpertLayout::kUsual, ExpertLayout::kFused}) {
+    for (const Dtype scales : {Dtype::kF32, Dtype::kBF16}) {
+      UseFp8(layout, scales);
+      EXPECT_EQ(WriteAndMatch(), absl::OkStatus());
+      EXPECT_EQ(experts_, layout);
+      EXPECT_THAT(formats_, Contains("model.layers.0.self_attn.q_proj.weight FP8 48x40"));
+      EXPECT_THAT(formats_, Contains("model.layers.0.mlp.gate.weight BF16"));
+      EXPECT_THAT(formats_, Contains("lm_head.weight BF16"));
+    }
+  }
+  // A matrix that was not converted has no scales.
+  UseFp8();
+  const std::string output = "model.layers.0.self_attn.o_proj.weight";
+  Tensor(output).dtype = Dtype::kF32;
+  std::erase_if(tensors_, [&](const auto& tensor) { return tensor.name == output + "_scale_inv"; });
+  EXPECT_EQ(WriteAndMatch(), absl::OkStatus());
+  tensors_.push_back({output + "_scale_inv", Dtype::kF32, {2, 2}});
+  ExpectRefused(WriteAndMatch(), absl::StatusCode::kDataLoss,
+                {StrCat("1 not of this model: \"", output, "_scale_inv\"")});
+}
+
+TEST_F(StoredFormats, Fp8OfAnotherShapeOrTypeIsRefusedByName) {
+  const std::string scale = "model.layers.1.mlp.experts.0.up_proj.weight_scale_inv";  // [4, 2]
+  for (const std::vector<int64_t>& shape :
+       std::vector<std::vector<int64_t>>{{3, 2}, {4, 1}, {2, 4}, {8}, {}, {4, 2, 1}}) {
+    UseFp8();
+    Tensor(scale).shape = shape;
+    ExpectRefused(WriteAndMatch(), absl::StatusCode::kDataLoss,
+                  {scale, "the config makes it [4, 2]", "model.safetensors"});
+  }
+  for (const Dtype dtype : {Dtype::kF16, Dtype::kU8, Dtype::kF8E8M0, Dtype::kF64}) {
+    UseFp8();
+    Tensor(scale).dtype = dtype;
+    ExpectRefused(WriteAndMatch(), absl::StatusCode::kInvalidArgument,
+                  {scale, StrCat("is ", ToString(dtype), ", not F32 or BF16")});
+  }
+  for (const Dtype dtype : {Dtype::kF8E5M2, Dtype::kU8, Dtype::kF8E4M3Fnuz}) {
+    UseFp8();
+    Tensor("model.layers.0.self_attn.k_proj.weight").dtype = dtype;
+    std::erase_if(tensors_, [&](const auto& tensor) {
+      return tensor.name == "model.layers.0.self_attn.k_proj.weight_scale_inv";
+    });
+    ExpectRefused(WriteAndMatch(), absl::StatusCode::kInvalidArgument,
+                  {"k_proj.weight", StrCat("is ", ToString(dtype), ", not F32, F16 or BF16")});
+  }
+  // Only matrices have blocks.
+  UseFp8();
+  Tensor("model.norm.weight").dtype = Dtype::kF8E4M3;
+  ExpectRefused(WriteAndMatch(), absl::StatusCode::kInvalidArgument, {"model.norm.weight"});
+}
+
+TEST_F(StoredFormats, TheConfigMustSayThatTheyAreQuantised) {
+  for (const bool fp8 : {false, true}) {
+    if (fp8) {
+      UseFp8();
+    } else {
+      UseMxfp4();
+    }
+    quantization_ = {};
+    ExpectRefused(WriteAndMatch(), absl::StatusCode::kDataLoss,
+                  {"no quantization_config", "mxfp4 and fp8 can be read"});
+  }
+  // And must not say it of plain tensors.
+  UseMoe(ExpertLayout::kUsual);
+  quantization_ = {.method = QuantMethod::kFp8, .block_rows = 128, .block_columns = 128};
+  ExpectRefused(WriteAndMatch(), absl::StatusCode::kInvalidArgument,
+                {"fp8 in blocks of 128 x 128", "remove quantization_config"});
+  UseMoe(ExpertLayout::kUsual, "gpt_oss");
+  quantization_ = {.method = QuantMethod::kMxfp4};
+  ExpectRefused(WriteAndMatch(), absl::StatusCode::kInvalidArgument,
+                {"(mxfp4)", "remove quantization_config"});
 }
 
 class GoldenModels : public testing::TestWithParam<std::string> {};

@@ -53,6 +53,20 @@ TEST(WithDtype, AddsTheKeyInFrontWhereThereIsNone) {
             "{\n  \"torch_dtype\": \"bfloat16\",\"a\":\"dtype\",\"b\":{\"dtype\":1}}");
 }
 
+TEST(WithDtype, RemovesQuantizationConfigAndItsComma) {
+  EXPECT_EQ(
+      Changed(
+          "{\n  \"dtype\": \"a\",\n  \"quantization_config\": {\"a\": [1, {}]},\n  \"z\": 1\n}"),
+      "{\n  \"dtype\": \"bfloat16\",\n  \"z\": 1\n}");
+  EXPECT_EQ(Changed(R"({"quantization_config": null, "dtype": "a"})"), R"({"dtype": "bfloat16"})");
+  EXPECT_EQ(Changed("{\"dtype\": \"a\",\n \"quantization_config\": {}\n}"),
+            "{\"dtype\": \"bfloat16\"\n}");
+  EXPECT_EQ(Changed(R"({"quantization_config": {}})"), "{\n  \"torch_dtype\": \"bfloat16\"\n}");
+  // Of a nested object it stays.
+  EXPECT_EQ(Changed(R"({"dtype": "a", "vision_config": {"quantization_config": {}}})"),
+            R"({"dtype": "bfloat16", "vision_config": {"quantization_config": {}}})");
+}
+
 TEST(WithDtype, ChangesTheTextPartOfAMultimodalModelToo) {
   EXPECT_EQ(Changed(R"({"dtype":"a","text_config":{"dtype":"a","x":{"dtype":"a"}},)"
                     R"("vision_config":{"dtype":"a","text_config":{"dtype":"a"}}})"),

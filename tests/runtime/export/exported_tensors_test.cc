@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -13,6 +14,7 @@
 #include "common/files/faulting_io.h"
 #include "common/text/str_cat.h"
 #include "model/files/carried_tensors.h"
+#include "model/files/convert.h"
 #include "model/files/disk_tensors.h"
 #include "model/files/match_tensors.h"
 #include "model/files/model_files.h"
@@ -23,6 +25,7 @@
 #include "runtime/export/export_model.h"
 #include "runtime/parameters/model_source.h"
 #include "tests/model/model_specs.h"
+#include "tests/model/quantized_folder.h"
 #include "tests/model/recording_io.h"
 #include "tests/model/test_files.h"
 #include "tests/runtime/support/training_case.h"
@@ -188,12 +191,16 @@ class ExportedTensors : public ::testing::Test {
     }
     EXPECT_EQ(files->Find(DiskName("lm_head.weight", naming)) == nullptr, spec.tied);
 
+    std::map<std::string, std::string> on_disk;  // by our names
+    for (const DiskTensor& tensor : matched->tensors) {
+      for (const DiskPart& part : tensor.parts) on_disk[part.tensor->name] = tensor.name;
+    }
     const absl::StatusOr<ParameterStore::Source> source = OpenModelSource(*io_, folder, spec);
     ASSERT_TRUE(source.ok()) << source.status();
     for (const Stage& stage : stages) {
       for (const TensorSpec& tensor : stage.tensors) {
         const Dtype wanted = dtype == NumberType::kFp32 ? Dtype::kF32 : Dtype::kBF16;
-        EXPECT_EQ(files->Find(DiskPlaceOf(tensor, naming).name)->tensor->dtype, wanted);
+        EXPECT_EQ(files->Find(on_disk.at(tensor.name))->tensor->dtype, wanted);
         std::vector<float> got(tensor.parameters);
         ASSERT_EQ((*source)(tensor, 0, got), absl::OkStatus());
         for (uint64_t i = 0; i < got.size(); ++i) {
@@ -303,8 +310,127 @@ TEST_F(ExportedTensors, TheTextPartAloneIsATextModel) {
   }
 }
 
+constexpr char kQwen3Moe[] = R"({"model_type": "qwen3_moe", "dtype": "bfloat16",
+    "hidden_size": 20, "head_dim": 6, "num_attention_heads": 4, "num_key_value_heads": 2,
+    "intermediate_size": 24, "vocab_size": 11, "moe_intermediate_size": 7, "num_hidden_layers": 2,
+    "num_experts": 3, "num_experts_per_tok": 2, "mlp_only_layers": [0]})";
+constexpr char kGptOss[] = R"({"model_type": "gpt_oss", "dtype": "bfloat16", "hidden_size": 64,
+    "head_dim": 8, "num_attention_heads": 2, "num_key_value_heads": 1, "intermediate_size": 32,
+    "vocab_size": 11, "num_hidden_layers": 2, "num_local_experts": 3, "num_experts_per_tok": 2,
+    "layer_types": ["full_attention", "full_attention"]})";
+
+TEST_F(ExportedTensors, ExpertsComeOutInTheLayoutThatIsAskedFor) {
+  const ModelSpec spec = SpecOf(kQwen3Moe);
+  KnownValues values(spec);
+  for (const ExpertLayout layout : {ExpertLayout::kUsual, ExpertLayout::kFused}) {
+    for (const NumberType dtype : {NumberType::kFp32, NumberType::kBf16}) {
+      for (const Bytes shard : {300_B, 1_GiB}) {
+        folder_ = MakeTestFolder(*io_);
+        ASSERT_EQ(ExportModel(*io_, spec, values,
+                              {.folder = Path("m"),
+                               .dtype = dtype,
+                               .config_text = kQwen3Moe,
+                               .experts = layout,
+                               .max_shard = shard}),
+                  absl::OkStatus());
+        ExpectWhole(Path("m"), spec, DiskNaming::kPlain, dtype, {});
+        const absl::StatusOr<ModelFiles> files = ModelFiles::Open(*io_, Path("m"));
+        ASSERT_TRUE(files.ok()) << files.status();
+        const bool is_fused = layout == ExpertLayout::kFused;
+        EXPECT_EQ(files->Find("model.layers.1.mlp.experts.gate_up_proj") != nullptr, is_fused);
+        EXPECT_EQ(files->Find("model.layers.1.mlp.experts.2.up_proj.weight") == nullptr, is_fused);
+      }
+    }
+  }
+}
+
+// Trains the norms alone; everything else comes from the folder that the run began with.
+class TrainedNorms : public ModelValues {
+ public:
+  explicit TrainedNorms(const TestFolder& content) : content_(content) {
+    for (const auto& [name, numbers] : content.values) {
+      if (!name.ends_with("norm.weight")) continue;
+      tensors_.push_back({.name = name, .shape = {static_cast<int64_t>(numbers.size())}});
+    }
+  }
+  std::vector<Tensor> Tensors() const override { return tensors_; }
+  absl::Status ReadHi(const std::string& tensor, uint64_t first,
+                      std::span<uint16_t> into) override {
+    std::vector<float> numbers(into.size());
+    EXPECT_EQ(ReadMaster(tensor, first, numbers), absl::OkStatus());
+    for (size_t i = 0; i < into.size(); ++i) into[i] = Bf16FromFloat(numbers[i]);
+    return absl::OkStatus();
+  }
+  absl::Status ReadMaster(const std::string& tensor, uint64_t first,
+                          std::span<float> into) override {
+    std::copy_n(content_.values.at(tensor).begin() + static_cast<std::ptrdiff_t>(first),
+                into.size(), into.begin());
+    return absl::OkStatus();
+  }
+
+ private:
+  const TestFolder& content_;
+  std::vector<Tensor> tensors_;
+};
+
+TEST_F(ExportedTensors, AQuantisedModelComesOutPlainAndInTheLayoutOfItsFolder) {
+  struct Case {
+    std::string config;
+    TestStorage storage;
+  };
+  const Quantization fp8{.method = QuantMethod::kFp8, .block_rows = 4, .block_columns = 5};
+  const std::vector<Case> cases = {
+      {kGptOss, {.quantization = {.method = QuantMethod::kMxfp4}}},
+      {kQwen3Moe, {.quantization = fp8}},
+      {kQwen3Moe, {.quantization = fp8, .experts = ExpertLayout::kFused}},
+      {kQwen3Moe, {.experts = ExpertLayout::kFused}}};
+  for (const auto& [config, storage] : cases) {
+    for (const NumberType dtype : {NumberType::kFp32, NumberType::kBf16}) {
+      folder_ = MakeTestFolder(*io_);
+      const TestFolder content = MakeTestFolderOf(config, storage);
+      ASSERT_TRUE(io_->MakeDirectory(Path("source")).ok());
+      WriteTestFolder(*io_, Path("source"), content, 700_B);
+      const ModelSpec spec = SpecOf(config);
+      const absl::StatusOr<WeightFiles> frozen = WeightFiles::Open(*io_, Path("source"), spec);
+      ASSERT_TRUE(frozen.ok()) << frozen.status();
+      TrainedNorms values(content);
+      ASSERT_EQ(
+          ExportModel(*io_, spec, values,
+                      {.folder = Path("m"),
+                       .dtype = dtype,
+                       .config_text = content.config_text,
+                       .experts = storage.experts,
+                       .frozen = FrozenWeights{.values = frozen->values(), .files = *frozen}}),
+          absl::OkStatus());
+      // The config is that of the plain model.
+      const std::string word = dtype == NumberType::kFp32 ? "float32" : "bfloat16";
+      std::string wanted = config;
+      wanted.replace(wanted.find("bfloat16"), 8, word);
+      EXPECT_EQ(ReadBytes(*io_, Path("m/config.json")), wanted);
+      const absl::StatusOr<ParameterStore::Source> source = OpenModelSource(*io_, Path("m"), spec);
+      ASSERT_TRUE(source.ok()) << source.status();
+      for (const auto& [name, numbers] : content.values) {
+        std::vector<float> got(numbers.size());
+        for (const Stage& stage : ListStages(spec)) {
+          for (const TensorSpec& tensor : stage.tensors) {
+            if (tensor.name != name) continue;
+            ASSERT_EQ((*source)(tensor, 0, got), absl::OkStatus());
+          }
+        }
+        for (size_t i = 0; i < got.size(); ++i) {
+          // The high half rounds to nearest, ties away from zero (split_master.h).
+          const uint32_t bits = std::bit_cast<uint32_t>(numbers[i]);
+          const float rounded = std::bit_cast<float>((bits + 0x8000) & 0xFFFF0000);
+          ASSERT_EQ(got[i], dtype == NumberType::kFp32 ? numbers[i] : rounded) << name << " " << i;
+        }
+      }
+    }
+  }
+}
+
 TEST_F(ExportedTensors, GoldensComeOutAsTheyWentIn) {
-  for (const std::string name : {"phi3", "gemma3_wrapper", "mistral3_wrapper"}) {
+  for (const std::string name :
+       {"phi3", "gemma3_wrapper", "mistral3_wrapper", "mixtral", "qwen3_moe", "gpt_oss"}) {
     const std::string source = StrCat("tests/goldens/", name);
     const Golden golden = LoadGolden(name);
     GoldenValues values(golden);

@@ -20,6 +20,7 @@
 #include "model/load_model_spec.h"
 #include "model/stages.h"
 #include "tests/model/model_specs.h"
+#include "tests/model/quantized_folder.h"
 #include "tests/model/recording_io.h"
 #include "tests/model/test_files.h"
 #include "tests/runtime/support/training_case.h"
@@ -390,6 +391,136 @@ TEST_F(ModelSource, FilesOfAnotherModelAreRefusedBeforeAnythingIsRead) {
   const absl::Status dtype = error_with([&](auto& tensors) { tensors[2].dtype = Dtype::kI32; });
   EXPECT_EQ(dtype.code(), absl::StatusCode::kInvalidArgument) << dtype;
   EXPECT_THAT(std::string(dtype.message()), HasSubstr(name));
+}
+
+// hidden 64, 3 experts of 32.
+constexpr char kGptOss[] = R"({"model_type": "gpt_oss", "hidden_size": 64, "head_dim": 8,
+    "num_attention_heads": 2, "num_key_value_heads": 1, "intermediate_size": 32, "vocab_size": 11,
+    "num_hidden_layers": 2, "num_local_experts": 3, "num_experts_per_tok": 2,
+    "layer_types": ["full_attention", "full_attention"]})";
+constexpr char kQwen3Moe[] = R"({"model_type": "qwen3_moe", "hidden_size": 20, "head_dim": 6,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 24, "vocab_size": 11,
+    "moe_intermediate_size": 7, "num_hidden_layers": 2, "num_experts": 3, "num_experts_per_tok": 2,
+    "mlp_only_layers": [0]})";
+constexpr Quantization kMxfp4{.method = QuantMethod::kMxfp4};
+constexpr Quantization kFp8{.method = QuantMethod::kFp8, .block_rows = 4, .block_columns = 5};
+
+TEST_F(ModelSource, QuantisedAndFusedFoldersGiveTheirValuesWhateverRangesAreAsked) {
+  struct Case {
+    std::string config;
+    TestStorage storage;
+  };
+  const std::vector<Case> cases = {
+      {kGptOss, {.quantization = kMxfp4}},
+      {kQwen3Moe, {.quantization = kFp8}},
+      {kQwen3Moe, {.quantization = kFp8, .experts = ExpertLayout::kFused}},
+      {kQwen3Moe, {.experts = ExpertLayout::kFused}}};
+  for (const auto& [config, storage] : cases) {
+    folder_ = MakeTestFolder(*io_);
+    const TestFolder content = MakeTestFolderOf(config, storage);
+    WriteTestFolder(*io_, folder_, content, 700_B);
+    // Of the spec, nothing says how the folder is stored.
+    spec_ = ReadConfigText(config)->spec;
+    const absl::StatusOr<ParameterStore::Source> source = Open();
+    ASSERT_TRUE(source.ok()) << source.status();
+    for (const TensorSpec& tensor : TensorsOf(spec_)) {
+      const std::vector<float>& wanted = content.values.at(tensor.name);
+      for (const uint64_t piece : {uint64_t{61}, tensor.parameters}) {
+        std::vector<float> got(wanted.size());
+        for (uint64_t first = 0; first < got.size(); first += piece) {
+          const auto part =
+              std::span(got).subspan(first, std::min<uint64_t>(piece, got.size() - first));
+          ASSERT_EQ((*source)(tensor, first, part), absl::OkStatus());
+        }
+        ASSERT_EQ(BitsOfValues(got), BitsOfValues(wanted)) << tensor.name;
+      }
+    }
+  }
+}
+
+TEST_F(ModelSource, AQuantisedValueThatIsNotFiniteIsNamedWithTheExpert) {
+  {
+    TestFolder content = MakeTestFolderOf(kGptOss, {.quantization = kMxfp4});
+    const std::string name = "model.layers.1.mlp.experts.down_proj";
+    // Expert 1, output 5, inputs 0 to 31: 6 x 2^126 is no fp32.
+    content.Tensor(name + "_scales").bytes[64 + 5] = std::byte{253};
+    auto& blocks = content.Tensor(name + "_blocks").bytes;
+    std::fill_n(blocks.begin() + (64 + 5) * 16, 16, std::byte{0x11});
+    blocks[(64 + 5) * 16 + 3] = std::byte{0xF1};  // inputs 6 and 7: 0.5 and -6
+    WriteTestFolder(*io_, folder_, content);
+    spec_ = ReadConfigText(kGptOss)->spec;
+    const absl::StatusOr<ParameterStore::Source> source = Open();
+    ASSERT_TRUE(source.ok()) << source.status();
+    for (const TensorSpec& tensor : TensorsOf(spec_)) {
+      std::vector<float> got(tensor.parameters);
+      const absl::Status status = (*source)(tensor, 0, got);
+      EXPECT_EQ(status.ok(), tensor.name != name) << tensor.name << status;
+      if (tensor.name != name) continue;
+      EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+      EXPECT_THAT(std::string(status.message()),
+                  AllOf(HasSubstr(StrCat("model.safetensors': element ", 2048 + 7 * 64 + 5,
+                                         " of tensor \"", name, "_blocks\", of expert 1, is -inf")),
+                        HasSubstr("only finite weights can be trained")));
+    }
+  }
+  folder_ = MakeTestFolder(*io_);
+  TestFolder content =
+      MakeTestFolderOf(kQwen3Moe, {.quantization = kFp8, .experts = ExpertLayout::kFused});
+  const std::string name = "model.layers.1.mlp.experts.gate_up_proj";
+  content.Tensor(name).bytes[280 + 33] = std::byte{0xFF};
+  WriteTestFolder(*io_, folder_, content);
+  spec_ = ReadConfigText(kQwen3Moe)->spec;
+  const absl::StatusOr<ParameterStore::Source> source = Open();
+  ASSERT_TRUE(source.ok()) << source.status();
+  for (const TensorSpec& tensor : TensorsOf(spec_)) {
+    std::vector<float> got(tensor.parameters);
+    const absl::Status status = (*source)(tensor, 0, got);
+    const bool is_bad = tensor.name == "model.layers.1.mlp.experts.1.gate_proj.weight";
+    EXPECT_EQ(status.ok(), !is_bad) << tensor.name;
+    if (!is_bad) continue;
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr(StrCat("element 313 of tensor \"", name, "\", of expert 1, is ")));
+  }
+}
+
+TEST_F(ModelSource, TheConfigBesideTheWeightsSaysHowTheyAreStored) {
+  TestFolder content = MakeTestFolderOf(kGptOss, {.quantization = kMxfp4});
+  spec_ = ReadConfigText(kGptOss)->spec;
+  content.config_text = kGptOss;
+  WriteTestFolder(*io_, folder_, content);
+  EXPECT_THAT(std::string(Open().status().message()), HasSubstr("no quantization_config"));
+  WriteBytes(*io_, JoinPath(folder_, "config.json"),
+             R"({"model_type": "gpt_oss", "quantization_config": {"quant_method": "awq"}})");
+  EXPECT_THAT(std::string(Open().status().message()),
+              AllOf(HasSubstr(JoinPath(folder_, "config.json:1: quantization_config.quant_method")),
+                    HasSubstr("\"awq\" is not supported")));
+  ASSERT_TRUE(io_->Unlink(JoinPath(folder_, "config.json")).ok());
+  EXPECT_THAT(std::string(Open().status().message()), HasSubstr("no quantization_config"));
+}
+
+TEST_F(ModelSource, ATensorIsFoundAsItLiesOnlyWhereItIsPlain) {
+  const TestFolder content = MakeTestFolderOf(kQwen3Moe, {.quantization = kFp8});
+  WriteTestFolder(*io_, folder_, content);
+  spec_ = ReadConfigText(kQwen3Moe)->spec;
+  const absl::StatusOr<WeightFiles> files = WeightFiles::Open(*io_, folder_, spec_);
+  ASSERT_TRUE(files.ok()) << files.status();
+  const std::vector<Stage> stages = ListStages(spec_);
+  for (const DiskTensor& tensor : ListDiskTensors(stages, DiskNaming::kPlain)) {
+    const TensorEntry* found = files->FindPlain(tensor);
+    const bool is_plain = tensor.shape.size() == 1 || !tensor.name.starts_with("model.layers") ||
+                          tensor.name.ends_with("mlp.gate.weight");
+    ASSERT_EQ(found != nullptr, is_plain) << tensor.name;
+    if (!is_plain) continue;
+    EXPECT_EQ(found->name, tensor.name);
+    std::vector<std::byte> bytes(4);
+    ASSERT_EQ(files->ReadBytes(*found, 6, bytes), absl::OkStatus());
+  }
+  // In the other layout, experts are other tensors.
+  for (const DiskTensor& tensor :
+       ListDiskTensors(stages, DiskNaming::kPlain, ExpertLayout::kFused)) {
+    EXPECT_TRUE(tensor.shape.size() != 3 || files->FindPlain(tensor) == nullptr) << tensor.name;
+  }
 }
 
 TEST_F(ModelSource, AFolderWithoutWeightsIsNotFound) {
