@@ -138,6 +138,12 @@ struct ChunkTable {
     return std::span(pieces).subspan(chunk.pieces.begin, chunk.pieces.size());
   }
   int32_t LargestRecomputeBlock() const;  // in chunks
+  // Whether the recompute of a block (TrainOrder) needs the hidden state that leaves the group of
+  // `chunk`: another group of the block follows.
+  bool RecomputePassesOn(int32_t chunk) const {
+    const Chunk& c = chunks[chunk];
+    return c.group + 1 != recompute_blocks[c.recompute_block].groups.end;
+  }
   // For people: "attention_3..feed_forward_4", "feed_forward_7 shard 2/3", "head".
   std::string NameOf(int32_t chunk) const;
 };

@@ -68,7 +68,7 @@ class UnbuiltStep {
         return adder_.Add(Lane::kCompute, model_.Compute(item.chunk, Direction::kForward, threads));
       case OperationKind::kRecompute: {
         const bool kept_alone =
-            rules_.recomputes_kept_alone && !RecomputePassesOn(chunks_, item.chunk);
+            rules_.recomputes_kept_alone && !chunks_.RecomputePassesOn(item.chunk);
         return adder_.Add(
             Lane::kCompute,
             model_.Compute(item.chunk, kept_alone ? Direction::kRecompute : Direction::kForward,

@@ -363,13 +363,8 @@ OperationCost CostModel::CostOf(const Schedule& schedule, const Phase& phase,
     case OperationKind::kEmbed:
       return Compute(op.chunk, Direction::kForward, threads);
     case OperationKind::kRecompute: {
-      bool has_output = false;
-      for (const Access& access : phase.AccessesOf(op)) {
-        has_output |=
-            access.mode == AccessMode::kWrite && access.content.kind == ContentKind::kHidden;
-      }
-      // The shards before the last one do the same either way.
-      const bool kept_alone = RulesOf(job_, plan_).recomputes_kept_alone && !has_output;
+      const bool kept_alone =
+          RulesOf(job_, plan_).recomputes_kept_alone && !chunks_.RecomputePassesOn(op.chunk);
       return Compute(op.chunk, kept_alone ? Direction::kRecompute : Direction::kForward, threads);
     }
     case OperationKind::kBackward:

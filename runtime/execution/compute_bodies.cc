@@ -32,6 +32,9 @@ absl::Status OperationBodies::Body::ForwardChunk() const {
   if (kept_access != nullptr) kept = MemoryOf(*kept_access);
   const Access* cache_access = Find(AccessMode::kWrite, ContentKind::kKvCache);
   int64_t cached = 0;
+  const bool is_last_shard = chunk().shard + 1 == chunk().shards;
+  const bool output_follows = !is_last_shard && (op_.kind == OperationKind::kForward ||
+                                                 chunks_.RecomputePassesOn(op_.chunk));
   const Access* routing = Find(AccessMode::kWrite, ContentKind::kRouterSums);
   int32_t router = chunk().routers.begin;
   const std::span<const ChunkPiece> pieces = chunks_.PiecesOf(chunk());
@@ -58,6 +61,7 @@ absl::Status OperationBodies::Body::ForwardChunk() const {
                                      .weights = weights,
                                      .input = input,
                                      .output = output,
+                                     .output_follows = output_follows,
                                      .kept = kept,
                                      .workspace = Workspace(),
                                      .cache = caches ? &cache : nullptr,

@@ -39,7 +39,7 @@ class ExpertsCalls : public BranchCalls {
       RETURN_IF_ERROR(NormInput(AllTokens(), branch, args.input));
       RETURN_IF_ERROR(Route(args, branch, routing));
     }
-    const bool projects = args.output != nullptr || s_.spec.norm_after();
+    const bool projects = args.output != nullptr || args.output_follows || s_.spec.norm_after();
     if (!projects && !keeps()) return absl::OkStatus();
     RETURN_IF_ERROR(ForEachPiece(tokens_, [&](const TokenRange& piece) {
       return ForwardOfPiece(piece, args, branch, projects ? sum : nullptr);

@@ -76,6 +76,9 @@ struct StageForward {
   // The hidden state after the stage, written by the last unit; may be `input`. Null when it is not
   // needed (a recompute that only fills `kept`).
   Values output;
+  // Of a shard before the last one: whether the last one writes an output. Experts add their part
+  // of it to what they pass on.
+  bool output_follows = false;
   // Receives the activations that backward reads, as the template lays them out. The first of them
   // is the input: either `input` is stored there already, or it is copied there. Empty: nothing is
   // kept.

@@ -188,11 +188,6 @@ std::vector<ComputeItem> ForwardOrder(const ChunkTable& chunks, const TrainingJo
   return OrderBuilder(chunks, one, plan).ForwardOnly(kind);
 }
 
-bool RecomputePassesOn(const ChunkTable& chunks, int32_t chunk) {
-  const Chunk& c = chunks.chunks[chunk];
-  return c.group + 1 != chunks.recompute_blocks[c.recompute_block].groups.end;
-}
-
 int32_t LossParts(const TrainingJob& job, const StreamPlan& plan) {
   const int64_t tokens = job.micro_batch_tokens();
   const int64_t chunk = std::min(plan.loss_chunk_tokens, tokens);

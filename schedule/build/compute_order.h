@@ -40,10 +40,6 @@ std::vector<ComputeItem> ReferenceOrder(const ChunkTable& chunks, const Training
 std::vector<ComputeItem> ForwardOrder(const ChunkTable& chunks, const TrainingJob& job,
                                       const StreamPlan& plan, PassKind kind);
 
-// Whether the hidden state that leaves the group of `chunk` is needed for the recompute of a block
-// (TrainOrder): another group of the block follows.
-bool RecomputePassesOn(const ChunkTable& chunks, int32_t chunk);
-
 // The number of loss chunks of a micro-batch.
 int32_t LossParts(const TrainingJob& job, const StreamPlan& plan);
 

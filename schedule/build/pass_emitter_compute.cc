@@ -143,7 +143,7 @@ void PassEmitter::Recompute(int32_t c, int32_t mb, BufferId weights, Keep keep) 
   recompute.Reads(TokensBuffer(mb), {ContentKind::kTokens, 0, mb});
   ReadRotaryTable(recompute, c);
   const bool passes_on =
-      rules_.recomputes_layer_by_layer ? keep == Keep::kNothing : RecomputePassesOn(chunks_, c);
+      rules_.recomputes_layer_by_layer ? keep == Keep::kNothing : chunks_.RecomputePassesOn(c);
   const bool has_output = passes_on && IsLastShard(c);
   if (has_output) {
     recompute.Writes(RecomputeOutput(group, mb), Hidden(group + 1, mb));
@@ -152,7 +152,7 @@ void PassEmitter::Recompute(int32_t c, int32_t mb, BufferId weights, Keep keep) 
     AddPart(recompute, ActivationsBuffer(group, mb), {ContentKind::kActivations, group, mb}, shard);
   }
   PassThroughWorkspace(recompute, c, {ContentKind::kStageArrays, group, mb}, shard);
-  const bool kept_alone = rules_.recomputes_kept_alone && !has_output;
+  const bool kept_alone = rules_.recomputes_kept_alone && !passes_on;
   recompute.operation.flops = kept_alone ? recompute_flops_[c] : forward_flops_[c];
   Append(recompute);
 }

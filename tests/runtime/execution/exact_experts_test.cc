@@ -22,7 +22,7 @@ ModelSpec Experts() {
   spec.name = "experts";
   spec.family = "qwen3_moe";
   spec.hidden = 36;
-  spec.intermediate = 50;
+  spec.intermediate = 20;  // of the dense layer: less than an expert too
   spec.heads = 4;
   spec.kv_heads = 2;
   spec.head_dim = 10;
