@@ -117,6 +117,20 @@ class UnitsWork {
     return gemms;
   }
 
+  // The values of the trained experts' gradients that are summed over several pieces, read and
+  // written to round the sums: also those of experts without a token.
+  CheckedU64 SumsOfExperts(const RoleSet& trained) const {
+    if (batch_.tokens() <= piece_tokens_) return 0;
+    CheckedU64 values = 0;
+    for (const GemmWork& gemm : description_.gemms) {
+      if (gemm.spread != Spread::kExperts || !trained.test(static_cast<size_t>(gemm.weight))) {
+        continue;
+      }
+      values += CheckedU64(2) * Count(gemm.out) * Count(gemm.in) * Count(gemm.count * units());
+    }
+    return values;
+  }
+
   // Score and value multiplies, 4 flops for each visible pair and channel.
   CheckedU64 AttentionFlops() const {
     if (description_.attention_unit < 0 || !Has(description_.attention_unit)) return 0;
@@ -275,11 +289,11 @@ StageWork BackwardWork(const ModelSpec& spec, const Stage& stage, UnitRange rang
     }
     if (!stage.trained_roles.test(static_cast<size_t>(weight))) continue;
     gemms.push_back({gemm.n, gemm.k, gemm.m, gemm.count, in_pieces, gemm.grouped});
-    if (!in_pieces || summed.test(static_cast<size_t>(weight))) continue;
+    if (!in_pieces || gemm.grouped || summed.test(static_cast<size_t>(weight))) continue;
     summed.set(static_cast<size_t>(weight));
-    sum_values += CheckedU64(2) * Count(gemm.n) * Count(gemm.k) *
-                  Count(gemm.grouped ? range.end - range.begin : 1);
+    sum_values += CheckedU64(2) * Count(gemm.n) * Count(gemm.k);
   }
+  sum_values += work.SumsOfExperts(stage.trained_roles);
   // Forward has 4 flops a pair and channel, so halving is exact.
   const CheckedU64 attention =
       depth > BackwardDepth::kOutputProjection ? work.AttentionFlops() : CheckedU64(0);

@@ -331,8 +331,10 @@ class Cutter {
   void NumberRouters(Chunk& chunk) {
     chunk.routers.begin = table_.routers;
     for (const ChunkPiece& piece : table_.PiecesOf(chunk)) {
-      const bool routes = table_.stages[piece.stage].kind == StageKind::kExperts;
-      table_.routers += routes && piece.units.begin == 0 ? 1 : 0;
+      const Stage& stage = table_.stages[piece.stage];
+      if (stage.kind != StageKind::kExperts || piece.units.begin > 0) continue;
+      ++table_.routers;
+      table_.experts = stage.units;
     }
     chunk.routers.end = table_.routers;
   }

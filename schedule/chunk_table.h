@@ -124,7 +124,8 @@ struct ChunkTable {
   bool tied = false;
   uint64_t parameters = 0;
   uint64_t trained = 0;
-  int32_t routers = 0;  // of all experts stages
+  int32_t routers = 0;  // of all experts stages, each of which has `experts`
+  int64_t experts = 0;
   // Backward goes from the last chunk group down to this one. groups.size(): only the head is
   // trained.
   int32_t first_differentiated_group = 0;

@@ -272,7 +272,7 @@ class LayoutBuilder {
       }
     }
     if (train && chunks_.routers > 0) {
-      const Bytes sums = RouterSumsBytes(spec_, chunks_);
+      const Bytes sums = RouterSumsBytes(chunks_);
       AddPool(map_.router_sums, BufferKind::kRouterSums, Memory::kDevice, map_.in_flight, sums);
       AddPool(map_.router_sums_pinned, BufferKind::kRouterSumsPinned, Memory::kPinned,
               job_.accumulation, sums);
@@ -542,8 +542,8 @@ absl::StatusOr<MemoryLayout> LayOutMemory(const ModelSpec& spec, const TrainingJ
   return std::move(laid_out.memory);
 }
 
-Bytes RouterSumsBytes(const ModelSpec& spec, const ChunkTable& chunks) {
-  return 16_B * static_cast<uint64_t>(chunks.routers) * static_cast<uint64_t>(spec.experts.experts);
+Bytes RouterSumsBytes(const ChunkTable& chunks) {
+  return 16_B * static_cast<uint64_t>(chunks.routers) * static_cast<uint64_t>(chunks.experts);
 }
 
 }  // namespace horizon

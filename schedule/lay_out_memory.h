@@ -111,7 +111,7 @@ constexpr int64_t LogitStride(DeviceKind device, int64_t rows) {
 inline constexpr Bytes kLossBytes = 16_B;
 // Bytes of what the routers of a micro-batch chose: for each router in turn, how often it chose
 // each expert (int64), then the sums of its probabilities (fp64).
-Bytes RouterSumsBytes(const ModelSpec& spec, const ChunkTable& chunks);
+Bytes RouterSumsBytes(const ChunkTable& chunks);
 // The kept activations of a stage begin at a multiple of this: the alignment of the widest load of
 // a device.
 inline constexpr uint64_t kActivationAlignment = 16;

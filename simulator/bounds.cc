@@ -111,7 +111,8 @@ class UnbuiltStep {
       adder_.Add(lane, CopyOf(lane, bytes), job_.accumulation);
     };
     add(Lane::kH2d, kTokenBytes * job_.micro_batch_tokens());
-    add(Lane::kD2h, 16_B);
+    add(Lane::kD2h, kLossBytes);
+    if (chunks_.routers > 0) add(Lane::kD2h, RouterSumsBytes(chunks_));
     if (plan_.embedding_home != EmbeddingHome::kHost) return;
     add(Lane::kH2d, model_.hidden_bytes());
     if (!chunks_.chunks[chunks_.embedding.begin].frozen()) {
@@ -283,7 +284,8 @@ class UnbuiltStep {
     for (int32_t c = chunks_.embedding.begin; c < chunks_.embedding.end && summed_apart; ++c) {
       ends.norms += Host(4_B * chunks_.chunks[c].trained + 2 * KeptGradientBytes(c)) + norm(c);
     }
-    Bytes partials = kLossBytes * static_cast<uint64_t>(job_.accumulation);
+    Bytes partials =
+        (kLossBytes + RouterSumsBytes(chunks_)) * static_cast<uint64_t>(job_.accumulation);
     for (const Chunk& chunk : chunks_.chunks) {
       partials += 8_B * chunk.norm_blocks;
     }

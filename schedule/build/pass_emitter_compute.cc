@@ -300,7 +300,7 @@ void PassEmitter::OffloadLoss(int32_t mb) {
   const Content sums{ContentKind::kRouterSums, 0, mb, chunks_.routers};
   Draft routing = Begin(OperationKind::kOffloadRouting, Lane::kD2h, -1, mb);
   routing.Reads(map_.router_sums[flight(mb)], sums).Writes(map_.router_sums_pinned[mb], sums);
-  routing.operation.bytes = RouterSumsBytes(spec_, chunks_);
+  routing.operation.bytes = RouterSumsBytes(chunks_);
   Append(routing);
 }
 

@@ -151,7 +151,7 @@ void PassEmitter::ClipFactor() {
     factor.operation.bytes += kLossBytes;
     if (map_.router_sums_pinned.empty()) continue;
     factor.Reads(map_.router_sums_pinned[mb], {ContentKind::kRouterSums, 0, mb, chunks_.routers});
-    factor.operation.bytes += RouterSumsBytes(spec_, chunks_);
+    factor.operation.bytes += RouterSumsBytes(chunks_);
   }
   factor.Writes(map_.clip_factor, {ContentKind::kClipFactor});
   Append(factor);

@@ -173,7 +173,8 @@ RC_GTEST_PROP(ArrayLayout, NoTwoArraysInUseAtOnceShareMemory, ()) {
                   (!in_kept && !UseOf(a, pass).empty() && (!is_sum || tokens > piece)));
         RC_ASSERT(kept.At(a.role).laid_out == a.kept);
         if (!place.laid_out) continue;
-        const uint64_t rows = is_sum                        ? 1
+        const bool is_one = is_sum || a.rows == ArrayRows::kAlways;
+        const uint64_t rows = is_one                        ? 1
                               : a.rows == ArrayRows::kPiece ? std::min(tokens, piece)
                                                             : tokens;
         RC_ASSERT(place.token_stride == (a.rows == ArrayRows::kTokens ? a.width : 0));

@@ -129,6 +129,7 @@ rc::Gen<TrainingJob> RandomJobRecord(rc::Gen<std::string> text) {
     job.weight_decay = AnyReal(0, 1e3);
     job.decay_all = *rc::gen::arbitrary<bool>();
     job.clip_norm = AnyReal(0, 1e30);
+    job.router_aux_loss = AnyReal(0, 1e3);
     job.compute_type = AnyWord<NumberType>();
     job.activation_type = AnyWord<NumberType>();
     job.gradient_type = AnyWord<NumberType>();

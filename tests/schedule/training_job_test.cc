@@ -44,7 +44,7 @@ TEST(TrainingJob, EveryFieldIsReadFromJsonAndYamlAlike) {
     "sequence": 4096, "micro_batch": 2, "accumulation": 8, "steps": 77,
     "learning_rate": 3e-4, "learning_rate_schedule": "cosine", "warmup_steps": 5,
     "beta1": 0.8, "beta2": 0.95, "epsilon": 1e-10, "weight_decay": 0.1, "decay_all": true,
-    "clip_norm": 0.5, "compute_type": "bf16", "activation_type": "bf16",
+    "clip_norm": 0.5, "router_aux_loss": 0.25, "compute_type": "bf16", "activation_type": "bf16",
     "gradient_type": "fp32", "state_format": "8bit-moments", "optimizer_place": "after_step",
     "seed": 9000000000000000000
   })";
@@ -66,6 +66,7 @@ epsilon: 1e-10
 weight_decay: 0.1
 decay_all: true
 clip_norm: 0.5
+router_aux_loss: 0.25
 compute_type: bf16
 activation_type: 'bf16'
 gradient_type: "fp32"
@@ -90,6 +91,7 @@ seed: 9000000000000000000
   expected.weight_decay = 0.1;
   expected.decay_all = true;
   expected.clip_norm = 0.5;
+  expected.router_aux_loss = 0.25;
   expected.compute_type = NumberType::kBf16;
   expected.activation_type = NumberType::kBf16;
   expected.gradient_type = NumberType::kFp32;
@@ -184,6 +186,7 @@ constexpr FieldRange kRanges[] = {
     {"epsilon", "-1e-300", "0", "1", "1.0000000000000002"},
     {"weight_decay", "-0.1", "0", "1000", "1001"},
     {"clip_norm", "-1", "0", "1e30", "1.0000000000000001e31"},
+    {"router_aux_loss", "-1e-9", "0", "1000", "1000.0000000000001"},
     {"seed", "-1", "0", "9000000000000000000", "9000000000000002048"},
 };
 
@@ -191,7 +194,7 @@ TEST(TrainingJob, BothEndsOfEveryRangeAreKept) {
   ExpectRangesKept(WriteJob({}), kRanges, ReadStatus);
 }
 TEST(TrainingJob, WrongTypesAreRefused) {
-  ExpectWrongTypesRefused(WriteJob({.clip_norm = 0.5}), ReadStatus);
+  ExpectWrongTypesRefused(WriteJob({.clip_norm = 0.5, .router_aux_loss = 0.5}), ReadStatus);
 }
 TEST(TrainingJob, MisspelledFieldsAreSuggested) {
   ExpectMisspellingsSuggested(WriteJob({}), ReadStatus);

@@ -124,6 +124,7 @@ std::vector<Base> Bases() {
                    Build(experts, balanced, with(wide, [](StreamPlan& p) {
                            p.accumulation_order = AccumulationOrder::kChunkMajor;
                            p.chunk_bytes = Bytes(CheckedU64(1700));
+                           p.buffer_depth = 5;
                          }))});
   bases.push_back({"fsdp_offload", Build(spec, after, follow(Strategy::kFsdpOffload))});
   return bases;
