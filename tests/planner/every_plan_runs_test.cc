@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -90,7 +91,8 @@ void DrawBlocks(Draw& draw, ModelSpec& spec) {
   }
 }
 
-// On the host any sizes; a CUDA device wants multiples of eight for all but the vocabulary.
+// On the host any sizes; a CUDA device wants multiples of eight for all but the vocabulary, and for
+// the heads where each has a sink.
 ModelSpec RandomModel(Draw& draw, DeviceKind device) {
   const int64_t unit = device == DeviceKind::kCuda ? 8 : 1;
   ModelSpec spec;
@@ -110,6 +112,7 @@ ModelSpec RandomModel(Draw& draw, DeviceKind device) {
   spec.mlp_bias = draw.Flip();
   spec.layers.resize(static_cast<size_t>(draw.From(1, 5)));
   DrawBlocks(draw, spec);
+  if (spec.attention_sinks) spec.heads = std::lcm(spec.heads, unit);
   return spec;
 }
 
