@@ -46,6 +46,12 @@ absl::Status CheckDevice(const ModelSpec& spec, const TrainingJob& job) {
                                                 "; device cuda needs a multiple of ", kCudaWidth,
                                                 ": train on device host"));
   }
+  // The matrices behind the sinks would begin elsewhere.
+  if (spec.attention_sinks && spec.heads % kCudaWidth != 0) {
+    return absl::FailedPreconditionError(StrCat(spec.name, " has attention sinks of ", spec.heads,
+                                                " heads; device cuda needs a multiple of ",
+                                                kCudaWidth, ": train on device host"));
+  }
   return absl::OkStatus();
 }
 

@@ -145,9 +145,13 @@ void Attention(KernelCheckEnvironment& environment, Findings& findings) {
       });
   if (!ran) return;
   comparison.ExpectClose(log_sum_exp, kRoundedOnce);
-  for (const Array result : {output, q_gradient, k_gradient, v_gradient}) {
-    comparison.ExpectClose(result, kRoundedInside);
-  }
+  comparison.ExpectClose(output, kRoundedInside);
+  comparison.ExpectClose(v_gradient, kRoundedInside);
+  // The gradients of the scores of a sample's first tokens are small differences. With a sink, one
+  // of their two terms comes from an output that was rounded.
+  constexpr Tolerance kOfScores = kHasSinks ? Tolerance{2 * kRoundedInside.units} : kRoundedInside;
+  comparison.ExpectClose(q_gradient, kOfScores);
+  comparison.ExpectClose(k_gradient, kOfScores);
   if (kHasSinks) comparison.ExpectClose(sinks_gradient, kRoundedInside);
 }
 
@@ -171,7 +175,7 @@ void Cache(KernelCheckEnvironment& environment, Findings& findings) {
   const Array v = comparison.AddValues(kBatch * kTokens * kKeyWidth);
   const Array q = comparison.AddValues(kBatch * kHeads * 24);
   const Array output = comparison.AddValues(kBatch * kHeads * 24);
-  const Array sinks = comparison.AddValues(kHeads, 2);
+  const Array sinks = comparison.AddValues(kHeads, 8);  // as large as the sum over all places
   const Array output_with_sinks = comparison.AddValues(kBatch * kHeads * 24);
   const bool ran =
       comparison.Run([&](const KernelTable& table, const KernelContext& c, const Side& at) {

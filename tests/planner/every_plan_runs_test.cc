@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -105,7 +106,8 @@ void DrawExperts(Draw& draw, int64_t unit, ModelSpec& spec) {
   for (LayerSpec& layer : spec.layers) layer.has_experts = draw.Flip();
 }
 
-// On the host any sizes; a CUDA device wants multiples of eight for all but the vocabulary.
+// On the host any sizes; a CUDA device wants multiples of eight for all but the vocabulary, and for
+// the heads where each has a sink.
 ModelSpec RandomModel(Draw& draw, DeviceKind device) {
   const int64_t unit = device == DeviceKind::kCuda ? 8 : 1;
   ModelSpec spec;
@@ -126,6 +128,7 @@ ModelSpec RandomModel(Draw& draw, DeviceKind device) {
   spec.layers.resize(static_cast<size_t>(draw.From(1, 5)));
   DrawBlocks(draw, spec);
   if (draw.Flip()) DrawExperts(draw, unit, spec);
+  if (spec.attention_sinks) spec.heads = std::lcm(spec.heads, unit);
   return spec;
 }
 

@@ -58,6 +58,16 @@ TEST(CheckRunnable, AttentionSinksRun) {
   Case made;
   made.spec.attention_sinks = true;
   EXPECT_TRUE(made.Check().ok()) << made.Check();
+  made.spec.heads = made.spec.kv_heads = 8;
+  PlaceOn(DeviceKind::kCuda, made.job);
+  EXPECT_TRUE(made.Check().ok()) << made.Check();
+  ExpectRefused(
+      [](Case& it) {
+        PlaceOn(DeviceKind::kCuda, it.job);
+        it.spec.attention_sinks = true;
+        it.spec.heads = 12;
+      },
+      "attention sinks of 12 heads; device cuda needs a multiple of 8");
 }
 
 TEST(CheckRunnable, AVocabularyOfAnySizeRunsOnCuda) {

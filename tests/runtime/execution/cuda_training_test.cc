@@ -234,7 +234,8 @@ TEST(CudaTrainingCut, ChunksOfTheLossAndShardsOfTheHeadGiveTheSameBitsAndTheHost
 TEST(CudaTrainingCut, LayersInShardsGiveTheSameBitsAndTheHostsLoss) {
   ModelSpec spec = TinyShards();
   spec.hidden = 16;
-  spec.heads = spec.kv_heads = 4;
+  spec.heads = 8;
+  spec.kv_heads = 4;
   spec.head_dim = 8;
   spec.intermediate = spec.vocab = 32;
   spec.qkv_bias = true;
