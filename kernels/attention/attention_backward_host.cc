@@ -4,8 +4,8 @@
 #include "kernels/attention/attention_backward_scratch.h"
 #include "kernels/attention/attention_strips.h"
 #include "kernels/attention/attention_tiles.h"
-#include "kernels/gemm/tile_gemm.h"
 #include "kernels/attention/turns.h"
+#include "kernels/gemm/tile_gemm.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/attention/attention_backward_host.cc"

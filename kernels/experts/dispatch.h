@@ -28,10 +28,10 @@ struct Dispatch {
   int64_t experts = 0;
   int64_t per_token = 0;
   const int32_t* chosen = nullptr;  // [tokens, per_token]: of each token, ascending
-  int32_t* begins = nullptr;        // [experts + 1]: an expert's rows are begins[e] .. begins[e + 1]
-  int32_t* row_pairs = nullptr;     // [rows]: the pair of each row
-  int32_t* row_tokens = nullptr;    // [rows]: row_pairs / per_token
-  int32_t* pair_rows = nullptr;     // [tokens, per_token]: the row of each pair
+  int32_t* begins = nullptr;      // [experts + 1]: an expert's rows are begins[e] .. begins[e + 1]
+  int32_t* row_pairs = nullptr;   // [rows]: the pair of each row
+  int32_t* row_tokens = nullptr;  // [rows]: row_pairs / per_token
+  int32_t* pair_rows = nullptr;   // [tokens, per_token]: the row of each pair
 };
 absl::Status DispatchReference(const KernelContext& context, const Dispatch& args);
 absl::Status DispatchHost(const KernelContext& context, const Dispatch& args);
@@ -56,8 +56,8 @@ struct CombinePairs {
   const int32_t* chosen = nullptr;     // [tokens, per_token]
   const int32_t* pair_rows = nullptr;  // [tokens, per_token]
   ConstValues rows;                    // [tokens x per_token, width]
-  bool add = false;      // to what `sum` holds; otherwise it begins with +0
-  float* sum = nullptr;  // [tokens, width]
+  bool add = false;                    // to what `sum` holds; otherwise it begins with +0
+  float* sum = nullptr;                // [tokens, width]
 };
 absl::Status CombinePairsReference(const KernelContext& context, const CombinePairs& args);
 absl::Status CombinePairsHost(const KernelContext& context, const CombinePairs& args);

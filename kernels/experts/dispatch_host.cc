@@ -79,17 +79,17 @@ absl::Status CheckSizes(int64_t tokens, int64_t per_token, int64_t experts) {
 
 // Chosen experts are used as indices, so they are looked at.
 absl::Status CheckChosen(const Dispatch& args) {
-  for (int64_t pair = 0; pair < args.tokens * args.per_token; ++pair) {
-    const int32_t expert = args.chosen[pair];
-    const bool is_first = pair % args.per_token == 0;
-    if (expert >= 0 && expert < args.experts && (is_first || expert > args.chosen[pair - 1])) {
-      continue;
+  const int32_t* chosen = args.chosen;
+  for (int64_t token = 0; token < args.tokens; ++token, chosen += args.per_token) {
+    int32_t before = -1;
+    for (int64_t i = 0; i < args.per_token; ++i) {
+      if (chosen[i] <= before || chosen[i] >= args.experts) {
+        return absl::InvalidArgumentError(StrCat(
+            "sorting pairs by expert: number ", i, " of token ", token, " is expert ", chosen[i],
+            " of ", args.experts, ", after expert ", before, "; a token's experts ascend"));
+      }
+      before = chosen[i];
     }
-    return absl::InvalidArgumentError(
-        StrCat("sorting pairs by expert: number ", pair % args.per_token, " of token ",
-               pair / args.per_token, " is expert ", expert, " of ", args.experts,
-               ", after expert ", is_first ? -1 : args.chosen[pair - 1],
-               "; a token's experts ascend"));
   }
   return absl::OkStatus();
 }
@@ -128,10 +128,9 @@ absl::Status DispatchHost(const KernelContext&, const Dispatch& args) {
 absl::Status CombinePairsHost(const KernelContext& context, const CombinePairs& args) {
   if (args.tokens < 0 || args.per_token <= 0 || args.width < 0 || args.first_expert < 0 ||
       args.end_expert < args.first_expert) {
-    return absl::InvalidArgumentError(
-        StrCat("adding up rows of ", args.width, " of ", args.tokens, " tokens with ",
-               args.per_token, " experts each, of experts ", args.first_expert, " to ",
-               args.end_expert));
+    return absl::InvalidArgumentError(StrCat(
+        "adding up rows of ", args.width, " of ", args.tokens, " tokens with ", args.per_token,
+        " experts each, of experts ", args.first_expert, " to ", args.end_expert));
   }
   const int64_t token_bytes =
       (args.per_token + 1) * args.width * static_cast<int64_t>(sizeof(float));

@@ -78,9 +78,9 @@ absl::Status Check(const ExpertBiasGradient& args) {
   }
   if (args.width < 0 || args.output_stride < args.width ||
       (args.experts > 1 && args.gradient_expert_stride < args.width)) {
-    return absl::InvalidArgumentError(StrCat(
-        kWhat, ": of ", args.width, " from rows with stride ", args.output_stride,
-        ", stored ", args.gradient_expert_stride, " after each other"));
+    return absl::InvalidArgumentError(StrCat(kWhat, ": of ", args.width, " from rows with stride ",
+                                             args.output_stride, ", stored ",
+                                             args.gradient_expert_stride, " after each other"));
   }
   if (!args.gradient.is_needed() || (args.row_scales != nullptr && args.scale_pairs == nullptr)) {
     return absl::InvalidArgumentError(

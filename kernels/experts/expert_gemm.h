@@ -12,7 +12,8 @@ namespace horizon {
 
 // Grouped matrix multiplies: each expert multiplies its own rows with its own weights. The rows of
 // expert e, counted from the first expert of the call, are begins[e] .. begins[e + 1] (dispatch.h);
-// an expert may have no rows. Matrices are row-major, strides are elements from one row to the next.
+// an expert may have no rows. Matrices are row-major, strides are elements from one row to the
+// next.
 //
 //   // gate and up of 8 experts, stored as [2 x width, hidden] each, one expert after another:
 //   // C[rows, 2 x width] = X[token of the row, hidden] W_e^T
@@ -25,8 +26,8 @@ namespace horizon {
 //
 // The bits of an element depend on its row of A, its column of B, k and nothing else: not on the
 // number of rows of its expert, the range of experts of the call, or the workers.
-// On the host an element is a sum in fp32 over tiles of 256 terms, and a tile is a sum of its terms;
-// both in ascending order.
+// On the host an element is a sum in fp32 over tiles of 256 terms, and a tile is a sum of its
+// terms; both in ascending order.
 struct ExpertGemm {
   int64_t experts = 0;
   const int32_t* begins = nullptr;  // [experts + 1]; ascending, within 0 .. most_rows

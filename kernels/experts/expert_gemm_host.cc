@@ -46,8 +46,7 @@ void AddBias(const ExpertGemm& args, const ExpertBlock& block) {
   const float* bias = args.bias + block.expert * args.bias_expert_stride + block.columns.begin;
   for (int64_t row = block.rows.begin; row < block.rows.end; ++row) {
     const bool scaled = args.row_scales != nullptr;
-    const F32Vec scale =
-        hn::Set(f32, scaled ? args.row_scales[args.scale_pairs[row]] : 1.0f);
+    const F32Vec scale = hn::Set(f32, scaled ? args.row_scales[args.scale_pairs[row]] : 1.0f);
     float* c = args.c + row * args.c_stride + block.columns.begin;
     ForEachVector(block.columns.size(), [&](int64_t j, int64_t n) HORIZON_VECTOR_BODY {
       const F32Vec added = hn::Mul(scale, LoadPart(f32, bias + j, n));

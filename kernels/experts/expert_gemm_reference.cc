@@ -40,8 +40,7 @@ absl::Status ExpertGemmReference(const KernelContext&, const ExpertGemm& args) {
   return absl::OkStatus();
 }
 
-absl::Status ExpertWeightGradientReference(const KernelContext&,
-                                           const ExpertWeightGradient& args) {
+absl::Status ExpertWeightGradientReference(const KernelContext&, const ExpertWeightGradient& args) {
   for (int64_t expert = 0; expert < args.experts; ++expert) {
     const GradientOut gradient = args.gradient.From(expert * args.gradient_expert_stride);
     for (int64_t i = 0; i < args.m; ++i) {

@@ -53,15 +53,15 @@ absl::Status ExpertGluForwardCuda(const KernelContext& context, const ExpertGluF
 
 // The gradients of gate, up and the routing weights, from the gradient of the output.
 //
-// The down projection may have a bias b_e, which enters the result of the stage weight[r] times. Its
-// part of the weight's gradient, the dot product of b_e and the gradient of what the stage adds, is
-// added here too.
+// The down projection may have a bias b_e, which enters the result of the stage weight[r] times.
+// Its part of the weight's gradient, the dot product of b_e and the gradient of what the stage
+// adds, is added here too.
 struct ExpertGluBackward {
   ExpertGluShape shape;
-  ConstValues gate_up;          // of forward
-  ConstValues output_gradient;  // [most_rows, width]
-  Values output;                // if not null: recomputed here, with the bits of forward
-  Values gate_up_gradient;      // [most_rows, 2 x width]
+  ConstValues gate_up;               // of forward
+  ConstValues output_gradient;       // [most_rows, width]
+  Values output;                     // if not null: recomputed here, with the bits of forward
+  Values gate_up_gradient;           // [most_rows, 2 x width]
   float* weight_gradient = nullptr;  // by pair, written
   // The down projection's bias, [hidden] of the first expert; null: none. down_gradient
   // [tokens, hidden] is the gradient of what the stage adds, and row_tokens the token of each row.

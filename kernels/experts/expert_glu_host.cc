@@ -94,14 +94,12 @@ HWY_INLINE Unit ClampedUnit(const GateUp& both, float limit, float alpha) {
   const auto up_above = hn::Gt(both.up, most);
   const auto up_below = hn::Lt(both.up, least);
   const F32Vec gate = hn::IfThenElse(gate_above, most, both.gate);
-  const F32Vec up =
-      hn::IfThenElse(up_above, most, hn::IfThenElse(up_below, least, both.up));
+  const F32Vec up = hn::IfThenElse(up_above, most, hn::IfThenElse(up_below, least, both.up));
   const F32Vec raised = hn::Add(up, one);
   const F32Vec sigmoid = Sigmoid(hn::Mul(factor, gate));
   const F32Vec value = hn::Mul(gate, sigmoid);
   // By the product rule, as SlopeOf.
-  const F32Vec slope =
-      hn::Add(sigmoid, hn::Mul(hn::Mul(factor, value), hn::Sub(one, sigmoid)));
+  const F32Vec slope = hn::Add(sigmoid, hn::Mul(hn::Mul(factor, value), hn::Sub(one, sigmoid)));
   return {hn::Mul(value, raised), hn::IfThenZeroElse(gate_above, hn::Mul(raised, slope)),
           hn::IfThenZeroElse(hn::Or(up_above, up_below), value)};
 }
@@ -151,8 +149,7 @@ void BackwardRow(const ExpertGluBackward& args, int64_t row) {
   LogicalLanes lanes(0.0f);
   ForEachVectorWithLanes(
       shape.width, lanes, [&](int64_t j, int64_t n, F32Vec& running) HORIZON_VECTOR_BODY {
-        const Unit unit =
-            UnitOf<kForm>(shape, LoadGateUp<kLayout>(gate_up, shape.width, j, n));
+        const Unit unit = UnitOf<kForm>(shape, LoadGateUp<kLayout>(gate_up, shape.width, j, n));
         const F32Vec gradient = LoadPart(f32, gradients + j, n);
         running = hn::Add(running, hn::Mul(gradient, unit.value));
         if (output != nullptr) StorePart(f32, hn::Mul(weight, unit.value), output + j, n);

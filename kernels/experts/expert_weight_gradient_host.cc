@@ -60,8 +60,8 @@ void SumBlock(const ExpertWeightGradient& args, const GradientBlock& block, floa
   const GradientOut gradient = args.gradient.From(block.expert * args.gradient_expert_stride +
                                                   block.m.begin * args.n + block.n.begin);
   const int64_t columns = InLaneGroups(block.n.size());
-  const bool in_place = gradient.sum != nullptr && !gradient.add && !gradient.rounded &&
-                        columns == block.n.size();
+  const bool in_place =
+      gradient.sum != nullptr && !gradient.add && !gradient.rounded && columns == block.n.size();
   float* sums = in_place ? gradient.sum : b + kBlockTerms * kColumnStride;
   const int64_t begin = args.begins[block.expert];
   const int64_t end = args.begins[block.expert + 1];

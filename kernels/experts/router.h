@@ -13,22 +13,23 @@ namespace horizon {
 // `per_token` experts with the largest logits, and gives each a weight.
 //
 // Ties go to the expert with the lower number, and a logit that is not a number counts as
-// -infinity here; so exactly `per_token` different experts are chosen, whatever the logits are. (The
-// weights and probabilities of that token are no numbers then, which the loss shows.)
-// The chosen experts of a token are listed in ascending order of their numbers, not of their logits:
+// -infinity here; so exactly `per_token` different experts are chosen, whatever the logits are.
+// (The weights and probabilities of that token are no numbers then, which the loss shows.) The
+// chosen experts of a token are listed in ascending order of their numbers, not of their logits:
 // the sums over them (CombinePairs in dispatch.h) are taken in that order.
 
 // What the weights of the chosen experts are.
 enum class RouterWeights : uint8_t {
-  kSoftmaxOfAll,     // their share of the softmax over all experts (qwen3_moe, norm_topk_prob false)
-  kSoftmaxOfChosen,  // the softmax over the chosen logits; the same as the above scaled to sum to one
+  kSoftmaxOfAll,  // their share of the softmax over all experts (qwen3_moe, norm_topk_prob false)
+  kSoftmaxOfChosen,  // the softmax over the chosen logits; the same as the above scaled to sum to
+                     // one
 };
 
 struct RouterForward {
   RouterWeights kind = RouterWeights::kSoftmaxOfChosen;
   int64_t tokens = 0;
   int64_t experts = 0;
-  int64_t per_token = 0;  // 1 .. experts
+  int64_t per_token = 0;           // 1 .. experts
   const float* logits = nullptr;   // [tokens, experts], without the bias
   ConstValues bias;                // [experts], added to the logits first; null: none
   float* probabilities = nullptr;  // [tokens, experts]: softmax over all experts; may be `logits`
@@ -65,19 +66,19 @@ absl::Status RouterBackwardCuda(const KernelContext& context, const RouterBackwa
 
 // What the auxiliary loss and the metrics need to know about the routing of one layer: how often
 // each expert was chosen, and the sums of its probabilities. Padding does not count. Counts are
-// integers, and probabilities are added in fp64 over tiles of kRouterTileTokens tokens, in ascending
-// order within a tile and from tile to tile; so the result depends on the tokens alone.
+// integers, and probabilities are added in fp64 over tiles of kRouterTileTokens tokens, in
+// ascending order within a tile and from tile to tile; so the result depends on the tokens alone.
 inline constexpr int64_t kRouterTileTokens = 64;
 
 struct RouterStatistics {
   int64_t tokens = 0;
   int64_t experts = 0;
   int64_t per_token = 0;
-  const TokenRecord* records = nullptr;    // [tokens]
-  const float* probabilities = nullptr;    // [tokens, experts]
-  const int32_t* chosen = nullptr;         // [tokens, per_token]
-  int64_t* counts = nullptr;               // [experts], written: how often each was chosen
-  double* probability_sums = nullptr;      // [experts], written
+  const TokenRecord* records = nullptr;  // [tokens]
+  const float* probabilities = nullptr;  // [tokens, experts]
+  const int32_t* chosen = nullptr;       // [tokens, per_token]
+  int64_t* counts = nullptr;             // [experts], written: how often each was chosen
+  double* probability_sums = nullptr;    // [experts], written
 };
 absl::Status RouterStatisticsReference(const KernelContext& context, const RouterStatistics& args);
 absl::Status RouterStatisticsHost(const KernelContext& context, const RouterStatistics& args);

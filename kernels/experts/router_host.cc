@@ -150,9 +150,8 @@ HWY_EXPORT(DifferentiateTokens);
 
 template <typename Args>
 absl::Status Check(const Args& args) {
-  if (args.tokens >= 0 && args.experts > 0 &&
-      args.experts <= std::numeric_limits<int32_t>::max() && args.per_token > 0 &&
-      args.per_token <= args.experts) {
+  if (args.tokens >= 0 && args.experts > 0 && args.experts <= std::numeric_limits<int32_t>::max() &&
+      args.per_token > 0 && args.per_token <= args.experts) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(StrCat("routing ", args.tokens, " tokens to ", args.per_token,

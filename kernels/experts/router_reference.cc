@@ -36,9 +36,7 @@ void RouteToken(const RouterForward& args, int64_t token) {
     largest = std::max(largest, Rank(logit));
   }
   const std::vector<int32_t> chosen = Choose(logits, args.per_token);
-  const auto exp_of = [&](int64_t e) {
-    return std::exp(logits[static_cast<size_t>(e)] - largest);
-  };
+  const auto exp_of = [&](int64_t e) { return std::exp(logits[static_cast<size_t>(e)] - largest); };
   double of_all = 0.0;
   double of_chosen = 0.0;
   for (int64_t e = 0; e < args.experts; ++e) of_all += exp_of(e);

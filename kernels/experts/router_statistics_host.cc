@@ -43,9 +43,8 @@ void SumStrip(const RouterStatistics& args, int64_t first) {
 absl::Status RouterStatisticsHost(const KernelContext& context, const RouterStatistics& args) {
   if (args.tokens < 0 || args.experts <= 0 || args.per_token <= 0 ||
       args.per_token > args.experts) {
-    return absl::InvalidArgumentError(StrCat("counting how ", args.tokens,
-                                             " tokens are routed to ", args.per_token, " of ",
-                                             args.experts, " experts"));
+    return absl::InvalidArgumentError(StrCat("counting how ", args.tokens, " tokens are routed to ",
+                                             args.per_token, " of ", args.experts, " experts"));
   }
   const int64_t strips = (args.experts + kStripExperts - 1) / kStripExperts;
   context.workers->Run(1 + strips, [&](int64_t piece, int) {
@@ -58,10 +57,9 @@ absl::Status RouterStatisticsHost(const KernelContext& context, const RouterStat
 absl::Status RouterLossGradientHost(const KernelContext&, const RouterLossGradient& args) {
   if (args.layers < 0 || args.experts <= 0 ||
       (args.layers > 1 && args.layer_stride < args.experts)) {
-    return absl::InvalidArgumentError(
-        StrCat("the gradient of the auxiliary loss of ", args.layers, " layers of ", args.experts,
-               " experts: counts of a layer begin ", args.layer_stride,
-               " after those of the one before"));
+    return absl::InvalidArgumentError(StrCat(
+        "the gradient of the auxiliary loss of ", args.layers, " layers of ", args.experts,
+        " experts: counts of a layer begin ", args.layer_stride, " after those of the one before"));
   }
   for (int64_t e = 0; e < args.experts; ++e) {
     int64_t sum = 0;

@@ -6,15 +6,15 @@
 
 namespace horizon {
 
-// A matrix multiply that is too small for BLAS (a tile of attention, the rows of one expert), on the
-// calling thread:
+// A matrix multiply that is too small for BLAS (a tile of attention, the rows of one expert), on
+// the calling thread:
 //
 //   C[m, n] = op(A)[m, k] B[k, n], or C + op(A) B with `accumulate`
 //
 // Row-major fp32; strides are elements from one row to the next, as stored. op transposes if
 // `a_transposed`, and A is stored as [k, m] then. It is for tiles that lie in a core's caches: A is
-// read where it is, and B is packed by the caller (kernels/host/pack_rows-inl.h), so n is a multiple
-// of kLaneGroup.
+// read where it is, and B is packed by the caller (kernels/host/pack_rows-inl.h), so n is a
+// multiple of kLaneGroup.
 //
 // An entry is the sum of its terms in ascending order of k, from zero on and in fp32 (with fused
 // multiply-adds where the processor has them), and then added to C. So it has the same bits

@@ -1,5 +1,5 @@
-// Copies of rows and columns for the micro-kernel of kernels/gemm/tile_gemm.h, written with Highway.
-// Include it as kernels/host/simd_math-inl.h.
+// Copies of rows and columns for the micro-kernel of kernels/gemm/tile_gemm.h, written with
+// Highway. Include it as kernels/host/simd_math-inl.h.
 
 #if defined(HORIZON_KERNELS_PACK_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HORIZON_KERNELS_PACK_ROWS_INL_H_

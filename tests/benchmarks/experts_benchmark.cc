@@ -3,11 +3,13 @@
 // flops as a forward pass of the stage, the stage's grouped multiplies and its other passes, and
 // the counters are medians over iterations.
 //
-//   forward, input_gradient, weight_gradient   flop/s of the grouped multiplies / flop/s of the GEMM
-//   ..._cpu                                    the same by processor time
-//   sort_forward, sort_backward                the share of dispatch and combine in the time of all
+//   forward, input_gradient, weight_gradient   flop/s of the grouped multiplies / flop/s of the
+//   GEMM sort_forward, sort_backward                dispatch and combine as a share of the time of
+//   all
 //                                              passes of the stage
-//   rest_forward, rest_backward                the share of the gated linear unit and the router
+//   rest_forward, rest_backward                the same of the router and the gated linear unit
+//   ..._cpu                                    the same by processor time, for a machine that
+//                                              others use too
 //
 // Tokens are routed by random logits, so experts have unequal numbers of rows: on average tokens x
 // top / experts. The names with `avx2` hold the kernels to AVX2, which is what OpenBLAS 0.3.21 uses
@@ -20,6 +22,7 @@
 #include <ctime>
 #include <memory>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "common/check.h"
@@ -190,8 +193,7 @@ struct Stage {
     out.b = Down();
     out.b_stride = width;
     CHECK(ExpertGemmHost(context, out).ok());
-    ExpertGemm into =
-        Rows(gate_up_gradients.data(), 2 * width, false, hidden, wide_rows.data());
+    ExpertGemm into = Rows(gate_up_gradients.data(), 2 * width, false, hidden, wide_rows.data());
     into.b = weights.data();
     into.b_stride = hidden;
     return ExpertGemmHost(context, into);
@@ -255,13 +257,17 @@ double Median(std::vector<double> values) {
   return *middle;
 }
 
-struct Shares {
+struct Ratios {
   std::vector<double> elapsed;
   std::vector<double> processor;
 
-  void Add(const Seconds& of_gemm, const Seconds& of_pass) {
-    elapsed.push_back(of_gemm.elapsed / of_pass.elapsed);
-    processor.push_back(of_gemm.processor / of_pass.processor);
+  void Add(const Seconds& part, const Seconds& whole) {
+    elapsed.push_back(part.elapsed / whole.elapsed);
+    processor.push_back(part.processor / whole.processor);
+  }
+  void Report(benchmark::State& state, const std::string& name) const {
+    state.counters[name] = Median(elapsed);
+    state.counters[name + "_cpu"] = Median(processor);
   }
 };
 
@@ -287,8 +293,9 @@ void ExpertsShare(benchmark::State& state, int64_t targets) {
                      .b_stride = stage.hidden,
                      .c = dense_output.data(),
                      .c_stride = dense_width};
-  std::vector<double> gemm_rate, sort_forward, sort_backward, rest_forward, rest_backward;
-  Shares forward, input_gradient, weight_gradient;
+  std::vector<double> gemm_rate;
+  Ratios forward, input_gradient, weight_gradient;
+  Ratios sort_forward, sort_backward, rest_forward, rest_backward;
   for ([[maybe_unused]] auto iteration : state) {
     const Seconds of_gemm = Time([&] { return GemmHost(context, gemm); });
     ChooseTargets(targets);
@@ -310,22 +317,19 @@ void ExpertsShare(benchmark::State& state, int64_t targets) {
     const Seconds all_forward = of_router + of_sort + of_forward + of_glu + of_combine;
     const Seconds all_backward =
         of_input + of_weights + of_glu_backward + of_combine_backward + of_router_backward;
-    sort_forward.push_back((of_sort + of_combine).elapsed / all_forward.elapsed);
-    sort_backward.push_back(of_combine_backward.elapsed / all_backward.elapsed);
-    rest_forward.push_back((of_router + of_glu).elapsed / all_forward.elapsed);
-    rest_backward.push_back((of_router_backward + of_glu_backward).elapsed / all_backward.elapsed);
+    sort_forward.Add(of_sort + of_combine, all_forward);
+    sort_backward.Add(of_combine_backward, all_backward);
+    rest_forward.Add(of_router + of_glu, all_forward);
+    rest_backward.Add(of_router_backward + of_glu_backward, all_backward);
   }
   state.counters["sgemm_flop/s"] = Median(gemm_rate);
-  state.counters["forward"] = Median(forward.elapsed);
-  state.counters["forward_cpu"] = Median(forward.processor);
-  state.counters["input_gradient"] = Median(input_gradient.elapsed);
-  state.counters["input_gradient_cpu"] = Median(input_gradient.processor);
-  state.counters["weight_gradient"] = Median(weight_gradient.elapsed);
-  state.counters["weight_gradient_cpu"] = Median(weight_gradient.processor);
-  state.counters["sort_forward"] = Median(sort_forward);
-  state.counters["sort_backward"] = Median(sort_backward);
-  state.counters["rest_forward"] = Median(rest_forward);
-  state.counters["rest_backward"] = Median(rest_backward);
+  forward.Report(state, "forward");
+  input_gradient.Report(state, "input_gradient");
+  weight_gradient.Report(state, "weight_gradient");
+  sort_forward.Report(state, "sort_forward");
+  sort_backward.Report(state, "sort_backward");
+  rest_forward.Report(state, "rest_forward");
+  rest_backward.Report(state, "rest_backward");
 }
 
 void Shapes(benchmark::internal::Benchmark* benchmark) {

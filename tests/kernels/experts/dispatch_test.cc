@@ -230,7 +230,8 @@ TEST(CombinePairs, CallsOverRangesGiveTheBitsOfOneCall) {
       KernelLane lane(workers);
       std::vector<int64_t> cuts = {0};
       while (cuts.back() < kExperts) {
-        cuts.push_back(std::min<int64_t>(kExperts, cuts.back() + static_cast<int64_t>(random() % 7)));
+        cuts.push_back(
+            std::min<int64_t>(kExperts, cuts.back() + static_cast<int64_t>(random() % 7)));
       }
       for (size_t i = 0; i + 1 < cuts.size(); ++i) {
         const size_t range = order == CombineOrder::kAscending ? i : cuts.size() - 2 - i;

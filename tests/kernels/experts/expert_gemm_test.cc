@@ -1,3 +1,5 @@
+#include "kernels/experts/expert_gemm.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "kernels/experts/expert_gemm.h"
 #include "tests/kernels/each_target.h"
 #include "tests/kernels/experts/shared_rows.h"
 #include "tests/kernels/support/bf16_values.h"
@@ -283,7 +284,8 @@ TEST(ExpertGemm, ImpossibleSizesAreRefusedWithTheirValues) {
     change(product);
     const absl::Status status = ExpertGemmHost(lane.context(), product.args);
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << says;
-    EXPECT_NE(status.message().find(says), std::string::npos) << says << " is not in: " << status;
+    EXPECT_NE(std::string(status.message()).find(says), std::string::npos)
+        << says << " is not in: " << status;
   }
 }
 

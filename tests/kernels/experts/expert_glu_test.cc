@@ -152,8 +152,7 @@ TEST(ExpertGlu, ForwardAndBackwardAreTheFormulaAndItsDifferences) {
           const double value = arrays.Glu(gate, up);
           of_weight += gradient * value;
           EXPECT_NEAR(arrays.output[row * arrays.width + j], weight * value, 3e-5) << form.name;
-          const double by_gate =
-              (arrays.Glu(gate + 1e-4, up) - arrays.Glu(gate - 1e-4, up)) / 2e-4;
+          const double by_gate = (arrays.Glu(gate + 1e-4, up) - arrays.Glu(gate - 1e-4, up)) / 2e-4;
           const double by_up = (arrays.Glu(gate, up + 1e-4) - arrays.Glu(gate, up - 1e-4)) / 2e-4;
           if (std::fabs(std::fabs(gate) - kLimit) > 1e-3) {
             EXPECT_NEAR(arrays.gate_up_gradient[arrays.GateAt(row, j)], gradient * weight * by_gate,
@@ -169,8 +168,8 @@ TEST(ExpertGlu, ForwardAndBackwardAreTheFormulaAndItsDifferences) {
         const int64_t bias = arrays.ExpertOf(row) * (arrays.hidden + 2);
         const int64_t token = arrays.row_tokens[static_cast<size_t>(row)];
         for (int64_t i = 0; i < arrays.hidden; ++i) {
-          of_weight += double{arrays.down_bias[bias + i]} *
-                       arrays.down_gradient[token * arrays.hidden + i];
+          of_weight +=
+              double{arrays.down_bias[bias + i]} * arrays.down_gradient[token * arrays.hidden + i];
         }
         // 40 terms of up to 100.
         EXPECT_NEAR(arrays.weight_gradient[pair], of_weight, 4e-4) << form.name;
@@ -210,8 +209,7 @@ TEST(ExpertGlu, HostEqualsTheReferenceOnEveryTarget) {
           const bool biased = width % 2 == 1;
           ASSERT_TRUE(ExpertGluForwardHost(lane.context(), host.Forward()).ok());
           const GuardedFloats forward = host.output;
-          ASSERT_TRUE(
-              ExpertGluBackwardReference(lane.context(), expected.Backward(biased)).ok());
+          ASSERT_TRUE(ExpertGluBackwardReference(lane.context(), expected.Backward(biased)).ok());
           ASSERT_TRUE(ExpertGluBackwardHost(lane.context(), host.Backward(biased)).ok());
           ASSERT_TRUE(SameBits(host.output, forward)) << what << ": backward repeats forward";
           for (int64_t row = 0; row < host.rows; ++row) {

@@ -121,8 +121,13 @@ TEST(ExpertWeightGradient, EqualsTheReferenceOnEveryTarget) {
     std::mt19937 random(1);
     KernelLane lane(2);
     for (const std::string_view gathered : {"", "a", "b", "ab"}) {
-      for (const Sizes& sizes : {Sizes{0, 3, 4}, {1, 1, 1}, {30, 0, 7}, {30, 7, 0}, {70, 13, 67},
-                                 {90, 40, 16}, {600, 5, 33}}) {
+      for (const Sizes& sizes : {Sizes{0, 3, 4},
+                                 {1, 1, 1},
+                                 {30, 0, 7},
+                                 {30, 7, 0},
+                                 {70, 13, 67},
+                                 {90, 40, 16},
+                                 {600, 5, 33}}) {
         Weights weights(random, gathered, ShareRows(random, 4, sizes.rows, 1), sizes.m, sizes.n);
         GuardedFloats sums = Unset(weights.GradientSize());
         TakeSums(weights, lane, target, sums);
@@ -160,8 +165,8 @@ TEST(ExpertWeightGradient, ARangeOfExpertsHasTheBitsOfAll) {
   TakeSums(weights, lane, "all", all);
   GuardedFloats ranges = Unset(weights.GradientSize());
   for (const auto& [first, count] : {std::pair<int64_t, int64_t>{4, 2}, {0, 1}, {1, 3}}) {
-    ExpertWeightGradient args =
-        weights.Into(GradientOut{.sum = ranges.data()}.From(first * weights.args.gradient_expert_stride));
+    ExpertWeightGradient args = weights.Into(
+        GradientOut{.sum = ranges.data()}.From(first * weights.args.gradient_expert_stride));
     args.experts = count;
     args.begins += first;
     ASSERT_TRUE(ExpertWeightGradientHost(lane.context(), args).ok());
@@ -321,8 +326,7 @@ TEST(ExpertBiasGradient, HasTheOrderOfSumsTheHeaderStates) {
           for (int64_t i = 0; i < expected.size(); ++i) {
             if (std::isnan(expected[i])) continue;
             // Up to 64 roundings of sums below 64, and those of rows / 64 tiles add up.
-            ASSERT_NEAR(expected[i], exact[i],
-                        kFp32Unit * (4.0 + 2.0 * static_cast<double>(rows)));
+            ASSERT_NEAR(expected[i], exact[i], kFp32Unit * (4.0 + 2.0 * static_cast<double>(rows)));
           }
           for (const int workers : {1, 3}) {
             KernelLane lane(workers);

@@ -27,7 +27,7 @@ struct Sizes {
   int64_t per_token;
 };
 // One token, one expert, all experts, numbers around whole vectors, more than a worker's piece.
-constexpr Sizes kSizes[] = {{0, 4, 2},   {1, 1, 1},    {1, 8, 8},    {5, 7, 3},     {33, 16, 4},
+constexpr Sizes kSizes[] = {{0, 4, 2},   {1, 1, 1},    {1, 8, 8},     {5, 7, 3},    {33, 16, 4},
                             {40, 17, 1}, {19, 60, 60}, {300, 128, 8}, {131, 130, 5}};
 
 struct Routed {
@@ -427,8 +427,8 @@ TEST(RouterStatistics, CountEachExpertAndAddItsProbabilitiesButNotThoseOfPadding
 
 TEST(RouterLossGradient, ScalesTheCountsOfAllLayers) {
   // Layers begin 5 apart; what lies between them is not read.
-  const std::vector<int64_t> counts = {1, 20, 300, -1000, -1000, 4, 50, 600, -1000, -1000,
-                                       7, 80, int64_t{1} << 40};
+  const std::vector<int64_t> counts = {1,     20,    300, -1000, -1000,           4, 50, 600,
+                                       -1000, -1000, 7,   80,    int64_t{1} << 40};
   for (const auto body : {&RouterLossGradientReference, &RouterLossGradientHost}) {
     GuardedFloats gradient(3);
     KernelLane lane(1);
@@ -463,8 +463,8 @@ TEST(Router, ImpossibleSizesAreRefusedWithTheirValues) {
         lane.context(),
         {.tokens = bad.tokens, .experts = bad.experts, .per_token = bad.per_token}));
   }
-  EXPECT_TRUE(absl::IsInvalidArgument(RouterLossGradientHost(
-      lane.context(), {.layers = 2, .experts = 3, .layer_stride = 2})));
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      RouterLossGradientHost(lane.context(), {.layers = 2, .experts = 3, .layer_stride = 2})));
   EXPECT_TRUE(absl::IsInvalidArgument(
       RouterLossGradientHost(lane.context(), {.layers = -1, .experts = 3, .layer_stride = 3})));
 }
