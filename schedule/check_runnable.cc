@@ -32,13 +32,10 @@ absl::Status CheckDevice(const ModelSpec& spec, const TrainingJob& job) {
     return absl::FailedPreconditionError(
         "device host keeps activations in fp32: set activation_type fp32");
   }
-  // One for each head: what comes after them begins at a multiple of 16 bytes too.
-  const int64_t sinks = spec.attention_sinks ? spec.heads : 0;
   const std::pair<const char*, int64_t> widths[] = {{"hidden size", spec.hidden},
                                                     {"intermediate size", spec.intermediate},
                                                     {"expert size", spec.experts.intermediate},
                                                     {"number of experts", spec.experts.experts},
-                                                    {"attention sinks", sinks},
                                                     {"head size", spec.head_dim}};
   for (const auto& [name, width] : widths) {
     if (width % kCudaWidth == 0) continue;

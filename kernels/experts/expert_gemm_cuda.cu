@@ -10,20 +10,17 @@ namespace {
 
 static_assert(kExpertTile == kMultiplyTileM && kExpertTile == kMultiplyTileN);
 
-// Rows of one expert.
-struct ExpertRows {
-  int expert;
-  int begin;
-  int end;
-};
+// The rows of one expert that a thread block multiplies: the expert, its first row in the tile, and
+// the end of its rows.
+using ExpertRows = Shared<int, 3>;
 
-// Finds the rows that a thread block multiplies, given its number among the tiles of rows that are
-// kept for all experts (ExpertRowTiles). Every thread looks at some of the experts. There are no
-// rows (begin >= end) if the tile is kept in vain. All threads of the block call this together.
-__device__ __forceinline__ ExpertRows FindRows(const int32_t* begins, int experts, int64_t tile) {
-  __shared__ Shared<int, 3> found;
+// Finds the rows, given the number of the tile among those of all experts (ExpertRowTiles): every
+// thread looks at some of the experts. False if the tile is kept in vain. All threads of the block
+// call this together.
+__device__ __forceinline__ bool FindRows(const int32_t* begins, int experts, int64_t tile,
+                                         ExpertRows& found) {
   const int first = begins[0];
-  if (tile >= (begins[experts] - first) / kExpertTile + experts) return {0, 0, 0};
+  if (tile >= (begins[experts] - first) / kExpertTile + experts) return false;
   for (int expert = static_cast<int>(threadIdx.x); expert < experts; expert += kMultiplyThreads) {
     const int begin = begins[expert];
     const int end = begins[expert + 1];
@@ -35,7 +32,7 @@ __device__ __forceinline__ ExpertRows FindRows(const int32_t* begins, int expert
     found[2] = end;
   }
   __syncthreads();
-  return {found[0], found[1], found[2]};
+  return found[1] < found[2];
 }
 
 // The rows of a matrix that the running thread copies into a tile, as numbers of rows of the
@@ -70,24 +67,24 @@ struct GatheredRows {
   }
 };
 
+// What thread blocks find is read again behind the multiplies, which need all registers.
 template <bool kBTransposed>
 __global__ void __launch_bounds__(kMultiplyThreads, 2)
     MultiplyExperts(ExpertGemmLaunch args, int64_t row_tiles) {
   using Stage = MultiplyStage<false, kBTransposed>;
+  __shared__ Shared<int, 3> found;
   const TilePlace tile = PlaceOfBlock(row_tiles, Tiles(args.n, kExpertTile));
-  const ExpertRows at = FindRows(args.begins, args.experts, tile.row);
-  if (at.begin >= at.end) return;
+  if (!FindRows(args.begins, args.experts, tile.row, found)) return;
   const int64_t first_column = tile.column * kExpertTile;
-  const int rows = min(kExpertTile, at.end - at.begin);
   const int columns = InsideTile(args.n, first_column, kExpertTile);
 
   GatheredRows<kMultiplyTileM, kMultiplyTileK> a_rows;
-  a_rows.Load(args.a_rows, at.begin, at.end);
-  const Operand b = {args.b + at.expert * args.b_expert_stride, args.b_stride,
+  a_rows.Load(args.a_rows, found[1], found[2]);
+  const Operand b = {args.b + found[0] * args.b_expert_stride, args.b_stride,
                      kBTransposed ? args.n : args.k, kBTransposed ? args.k : args.n};
   MultiplySums sums = {};
   MultiplySteps<false, kBTransposed>(
-      Tiles(args.k, kMultiplyTileK), IsWarpNeeded(rows, columns),
+      Tiles(args.k, kMultiplyTileK), IsWarpNeeded(found[2] - found[1], columns),
       [&](int64_t step, const Stage& stage) {
         const int64_t k = step * kMultiplyTileK;
         a_rows.Copy(stage.a, args.a, args.a_stride, args.k, k);
@@ -96,15 +93,17 @@ __global__ void __launch_bounds__(kMultiplyThreads, 2)
       },
       sums);
 
+  const int first_row = found[1];
+  const int rows = min(kExpertTile, found[2] - first_row);
   const uint16_t* bias = args.bias == nullptr
                              ? nullptr
-                             : args.bias + at.expert * args.bias_expert_stride + first_column;
-  uint16_t* c = args.c + at.begin * args.c_stride + first_column;
+                             : args.bias + found[0] * args.bias_expert_stride + first_column;
+  uint16_t* c = args.c + first_row * args.c_stride + first_column;
   ForEachPairOfSums(sums, rows, columns, [&](float left, float right, int row, int column) {
     const bool is_pair = column + 1 < columns;
     if (bias != nullptr) {
       const float scale =
-          args.row_scales == nullptr ? 1.0f : args.row_scales[args.scale_pairs[at.begin + row]];
+          args.row_scales == nullptr ? 1.0f : args.row_scales[args.scale_pairs[first_row + row]];
       left = __fadd_rn(left, __fmul_rn(scale, FloatOf(bias[column])));
       if (is_pair) right = __fadd_rn(right, __fmul_rn(scale, FloatOf(bias[column + 1])));
     }

@@ -48,27 +48,32 @@ __device__ __forceinline__ uint64_t WarpLargest(uint64_t value) {
 // The number of the j-th expert of the running lane.
 __device__ __forceinline__ int ExpertOfLane(int j) { return j * kWarpLanes + WarpLane(); }
 
-// The rank of the last of the `count` experts that are chosen: those of at least this rank are
-// chosen. The orders are those of the lane's experts, 0 where there is none.
+// Chooses `count` experts. Bit j of the result: the j-th expert of the running lane is one of them.
+// The orders are those of the lane's experts, 0 where there is none.
 template <int kPerLane>
-__device__ __forceinline__ uint64_t LastChosen(const uint32_t (&orders)[kPerLane], int count) {
-  uint64_t last = ~uint64_t{0};
+__device__ __forceinline__ uint32_t Choose(const uint32_t (&orders)[kPerLane], int count) {
+  uint32_t chosen = 0;
   for (int i = 0; i < count; ++i) {
-    uint64_t next = 0;
+    // The best of the lane's experts that are left; of equal ones the lowest.
+    uint32_t order = 0;
+    int at = 0;
 #pragma unroll
     for (int j = 0; j < kPerLane; ++j) {
-      const uint64_t rank = RankOf(orders[j], ExpertOfLane(j));
-      if (rank < last && rank > next) next = rank;
+      if ((chosen >> j & 1u) == 0 && orders[j] > order) {
+        order = orders[j];
+        at = j;
+      }
     }
-    last = WarpLargest(next);
+    const uint64_t rank = RankOf(order, ExpertOfLane(at));
+    if (WarpLargest(rank) == rank) chosen |= 1u << at;
   }
-  return last;
+  return chosen;
 }
 
 // A warp handles a token; a lane holds the logits of every kWarpLanes-th expert, and then their
-// exponentials.
+// exponentials. Four blocks at a time are half of a multiprocessor's threads or more.
 template <int kPerLane>
-__global__ void __launch_bounds__(kThreads) ChooseExperts(RouterForwardLaunch args) {
+__global__ void __launch_bounds__(kThreads, 4) ChooseExperts(RouterForwardLaunch args) {
   ForEachToken(args.tokens, [&](int64_t token) {
     const float* logits = args.logits + token * args.experts;
     float values[kPerLane];
@@ -85,7 +90,7 @@ __global__ void __launch_bounds__(kThreads) ChooseExperts(RouterForwardLaunch ar
       orders[j] = OrderOf(values[j]);
       largest = fmaxf(largest, values[j]);
     }
-    const uint64_t last = LastChosen(orders, args.per_token);
+    const uint32_t chosen = Choose(orders, args.per_token);
 
     largest = WarpMax(largest);
     float sum = 0.0f;
@@ -95,7 +100,7 @@ __global__ void __launch_bounds__(kThreads) ChooseExperts(RouterForwardLaunch ar
       if (orders[j] == 0) continue;
       values[j] = expf(__fsub_rn(values[j], largest));
       sum = __fadd_rn(sum, values[j]);
-      if (RankOf(orders[j], ExpertOfLane(j)) >= last) {
+      if ((chosen >> j & 1u) != 0) {
         sum_of_chosen = __fadd_rn(sum_of_chosen, values[j]);
       }
     }
@@ -107,15 +112,15 @@ __global__ void __launch_bounds__(kThreads) ChooseExperts(RouterForwardLaunch ar
 #pragma unroll
     for (int j = 0; j < kPerLane; ++j) {
       const int expert = ExpertOfLane(j);
-      const bool is_chosen = orders[j] != 0 && RankOf(orders[j], expert) >= last;
-      const unsigned chosen = __ballot_sync(kWholeWarp, is_chosen);
+      const bool is_chosen = (chosen >> j & 1u) != 0;
+      const unsigned lanes = __ballot_sync(kWholeWarp, is_chosen);
       if (expert < args.experts) probabilities[expert] = __fdiv_rn(values[j], sum);
       if (is_chosen) {
-        const int64_t at = place + __popc(chosen & ((1u << WarpLane()) - 1u));
+        const int64_t at = place + __popc(lanes & ((1u << WarpLane()) - 1u));
         args.chosen[at] = expert;
         args.weights[at] = __fdiv_rn(values[j], args.softmax_of_all ? sum : sum_of_chosen);
       }
-      place += __popc(chosen);
+      place += __popc(lanes);
     }
   });
 }
@@ -136,12 +141,14 @@ __global__ void __launch_bounds__(kThreads) DifferentiateWeights(RouterBackwardL
     uint16_t* out = args.logit_gradient + token * args.experts;
 
     float of_weights = 0.0f;
+#pragma unroll 1
     for (int64_t i = WarpLane(); i < args.per_token; i += kWarpLanes) {
       of_weights = __fmaf_rn(w[i], dw[i], of_weights);
     }
     of_weights = WarpSum(of_weights);
     float of_probabilities = 0.0f;
     if (dp != nullptr) {
+#pragma unroll 2
       for (int64_t e = WarpLane(); e < args.experts; e += kWarpLanes) {
         of_probabilities = __fmaf_rn(p[e], dp[e], of_probabilities);
       }
@@ -149,11 +156,13 @@ __global__ void __launch_bounds__(kThreads) DifferentiateWeights(RouterBackwardL
     }
     const float mean =
         args.softmax_of_all ? __fadd_rn(of_probabilities, of_weights) : of_probabilities;
+#pragma unroll 2
     for (int64_t e = WarpLane(); e < args.experts; e += kWarpLanes) {
       const float gradient = dp == nullptr ? 0.0f : dp[e];
       out[e] = Bf16Of(__fmul_rn(p[e], __fsub_rn(gradient, mean)));
     }
     __syncwarp();
+#pragma unroll 1
     for (int64_t i = WarpLane(); i < args.per_token; i += kWarpLanes) {
       const int64_t e = chosen[i];
       const float gradient = dp == nullptr ? 0.0f : dp[e];

@@ -54,9 +54,9 @@ const std::vector<Bounds>& AllBounds() {
       {"convert_cuda.cu", "", "kThreads", 40, 0},
       {"cuda_image.cu", "", "1", 16, 0, 0.0},  // asked for its attributes, never launched
       // Bits of 128 tokens for 512 experts, and where 512 experts begin.
-      {"dispatch_cuda.cu", "AddRows", "kThreads", 64, 0},
-      {"dispatch_cuda.cu", "AddTiles", "kSumThreads", 48, 0},
-      {"dispatch_cuda.cu", "", "kThreads", 40, 11 << 10},
+      {"dispatch_cuda.cu", "AddRows", "kThreads", 48, 0},
+      {"dispatch_cuda.cu", "AddTiles", "kSumThreads", 56, 0},
+      {"dispatch_cuda.cu", "", "kThreads", 64, 11 << 10},
       // Some hundred words of the self-test: what they cost is of no matter.
       {"double_words.cu", "", "kThreads", 16, 0, 0.25},
       {"embedding_cuda.cu", "SumRows", "kBackwardThreads", 40, 0},

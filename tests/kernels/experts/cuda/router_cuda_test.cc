@@ -286,7 +286,9 @@ TEST_P(RouterCudaTest, StatisticsHaveTheReferencesBitsInAnyOrderAndPlace) {
                                                {100, 512, 8}}) {
     std::mt19937 random(6);
     const RoutedTokens routed = RandomRoutes(shape.tokens, shape.experts, shape.per_token, random);
+    // Of such different sizes that the order of additions shows.
     std::vector<float> p = RandomFp32(random, shape.tokens * shape.experts);
+    for (float& value : p) value = std::ldexp(value, -static_cast<int>(random() % 50));
     const std::vector<TokenRecord> tokens = SomePadding(shape.tokens);
     const Statistics before = {std::vector<int64_t>(static_cast<size_t>(shape.experts), 77),
                                std::vector<double>(static_cast<size_t>(shape.experts), 77.0)};
