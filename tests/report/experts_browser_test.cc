@@ -112,7 +112,7 @@ TEST_F(ExpertsInBrowser, AMapHasACellForEachExpertOfEachLayer) {
   EXPECT_THAT(Js("document.querySelector('#experts-map figcaption').textContent"),
               HasSubstr("step 60"));
   EXPECT_THAT(Js("document.querySelector('#experts-map svg').getAttribute('aria-label')"),
-              AllOf(HasSubstr("the busiest is expert 7 of layer 3 with 50.9 % of the tokens"),
+              AllOf(HasSubstr("the busiest is expert 7 of layer 3 with 51 % of the tokens"),
                     HasSubstr("the idlest expert 9 of layer 5 with 0 % of the tokens")));
   ExpectNoErrors();
 }
@@ -138,7 +138,7 @@ TEST_F(ExpertsInBrowser, ACellTellsItsLayerExpertAndShare) {
   ASSERT_TRUE(browser_->Await("!document.getElementById('tip').hidden").ok());
   EXPECT_THAT(
       Js("document.getElementById('tip').innerText"),
-      AllOf(HasSubstr("layer 3, expert 7"), HasSubstr("chosen by: 50.9 % of the tokens"),
+      AllOf(HasSubstr("layer 3, expert 7"), HasSubstr("chosen by: 51 % of the tokens"),
             HasSubstr("an even share: 6.25 %"), HasSubstr("8.15 times as often as evenly")));
   move(2, 2);
   EXPECT_TRUE(browser_->Await("document.getElementById('tip').hidden").ok());
