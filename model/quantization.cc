@@ -69,6 +69,9 @@ void ReadFp8(ConfigFields& settings, const ModelSpec& spec, Quantization& quanti
       settings.ok()) {
     settings.Refuse("scale_fmt", "only float is (scales as F32 or BF16)");
   }
+  if (settings.Text("expert_dtype", "fp8") != "fp8" && settings.ok()) {
+    settings.Refuse("expert_dtype", "only fp8 is");
+  }
   ReadBlockSize(settings, quantization);
 }
 
@@ -108,7 +111,8 @@ absl::StatusOr<Quantization> ReadQuantization(const Document& document, ConfigFi
     settings.Refuse(kMethod, kSupported);
   }
   // What a loader should do, and which modules it has to change: the tensors themselves tell.
-  for (const std::string_view key : {"dequantize", "ignored_layers", "modules_to_not_convert"}) {
+  for (const std::string_view key :
+       {"dequantize", "ignored_layers", "modules_to_convert", "modules_to_not_convert"}) {
     settings.Ignore(key);
   }
   for (const std::string& key : settings.UnknownKeys()) {

@@ -43,3 +43,17 @@ FROZEN = [
 ]
 
 GOLDENS = EXPERTS + DENSE + WRAPPERS
+
+# Of the folder stored: quantised models, with what transformers makes of them ...
+QUANTISED = [
+    "gpt_oss_mxfp4",
+    "qwen3_moe_fp8",
+]
+
+# ... and models in both layouts of experts.
+STORED_EXPERTS = [
+    "mixtral_fused",
+    "mixtral_usual",
+    "qwen3_moe_fused",
+    "qwen3_moe_usual",
+]

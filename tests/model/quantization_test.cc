@@ -60,7 +60,10 @@ TEST(Quantization, Fp8BlocksMayHaveAnySizeAndAUsualOne) {
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->quantization.block_rows, 1);
   EXPECT_EQ(config->quantization.block_columns, 2147483647);
-  config = Read(kQwen3, R"({"quant_method": "fp8", "scale_fmt": "float", "dequantize": false})");
+  // As transformers 5 saves it.
+  config = Read(kQwen3, R"({"quant_method": "fp8", "activation_scheme": "dynamic",
+      "dequantize": false, "expert_dtype": "fp8", "modules_to_convert": null,
+      "modules_to_not_convert": null, "scale_fmt": "float"})");
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->quantization.block_rows, 128);
   EXPECT_EQ(config->quantization.block_columns, 128);
@@ -113,6 +116,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "fmt: \"e5m2\" is not supported; only e4m3 is"},
         Refusal{kQwen3, R"({"quant_method": "fp8", "scale_fmt": "ue8m0"})",
                 "scale_fmt: \"ue8m0\" is not supported"},
+        Refusal{kQwen3, R"({"quant_method": "fp8", "expert_dtype": "fp4"})",
+                "expert_dtype: \"fp4\" is not supported; only fp8 is"},
         Refusal{kQwen3, R"({"quant_method": "fp8", "weight_block_size": null})",
                 "weight_block_size: null is not supported; only two numbers"},
         Refusal{kQwen3, R"({"quant_method": "fp8", "weight_block_size": [128]})",
