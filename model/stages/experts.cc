@@ -120,10 +120,12 @@ ArrayDescriptions ExpertsArrays(const ModelSpec& spec, const StageOptions& optio
     array.type = ArrayType::kScalar;
     arrays.push_back(array);
   };
-  add_scalars({.role = Role::kRouterProbabilities,
-               .width = experts,
-               .kept = true,
-               .forward = {kRoute, kRoute}});
+  // At first the logits, which a multiply writes.
+  arrays.push_back({.role = Role::kRouterProbabilities,
+                    .width = experts,
+                    .type = ArrayType::kSum,
+                    .kept = true,
+                    .forward = {kRoute, kRoute}});
   for (const Role role : {Role::kChosenExperts, Role::kRouterWeights}) {
     add_scalars({.role = role, .width = chosen, .kept = true, .forward = {kRoute, kCombine}});
   }

@@ -84,7 +84,7 @@ std::string_view ToString(ArrayRole role);
 // The number format of an array.
 enum class ArrayType : uint8_t {
   kActivation,  // the format of activations on the device: fp32 or bf16
-  kSum,         // always fp32: a sum that is rounded once, when it is complete
+  kSum,         // always fp32: a sum that is rounded once, when it is complete, or never
   kScalar,      // 4 bytes: one value per token, head or expert (inverse rms, log-sum-exp, ...)
 };
 

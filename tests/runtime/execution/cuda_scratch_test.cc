@@ -10,6 +10,7 @@
 #include "kernels/attention/attention.h"
 #include "kernels/attention/cached_attention.h"
 #include "kernels/cuda/cuda_column_scratch.h"
+#include "kernels/experts/dispatch.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/head/head_loss.h"
 #include "schedule/chunk_table.h"
@@ -69,6 +70,18 @@ TEST(CudaScratch, HoldsWhatAttentionAsksFor) {
             .batch = 3, .places = sequence, .kv_heads = spec.kv_heads, .head_dim = head_dim};
         EXPECT_GE(bytes, CachedAttentionWorkspaceBytes(cache, spec.heads));
       }
+    }
+  }
+}
+
+TEST(CudaScratch, HoldsWhatSortingTokenExpertPairsAsksFor) {
+  for (const int64_t experts : {8, 128, 512}) {
+    for (const int64_t sequence : {1, 127, 129, 8192, 20'000}) {
+      ModelSpec spec = Spec(8, 4, 8);
+      spec.experts = {.experts = experts, .experts_per_token = 2, .intermediate = 8};
+      const TrainingJob job = Job(1, sequence);
+      EXPECT_GE(LaidOut(spec, job, {}),
+                DispatchWorkspaceBytes(std::min(sequence, job.piece_tokens), experts));
     }
   }
 }
