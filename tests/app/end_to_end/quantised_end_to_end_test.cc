@@ -136,11 +136,10 @@ TEST(QuantisedFolders, ADenseFp8ModelIsTrainedAndExportedPlain) {
   ASSERT_EQ(RunShell("rm -rf model && mkdir model").exit_code, 0);
   WriteTestFolder(*MakePosixIo(), here + "/model", content);
 
-  const std::string train = StrCat(
-      "\"$horizon\" train --machine cpu-desktop --threads 2 --device-memory 800MiB "
-      "--device host --compute fp32 --gradients fp32 --export-dtype fp32 ",
-      kGoldenRun, "--learning-rate 0 --save-every 4 ");
-  const ProcessResult run = RunShell(train);
+  const ProcessResult run = RunShell(
+      "\"$horizon\" train --machine cpu-desktop --threads 2 --device-memory 800MiB --device host "
+      "--compute fp32 --gradients fp32 --export-dtype fp32 --model model --data batches.jsonl "
+      "--output run --steps 2 --sequence 40 --micro-batch 2 --learning-rate 0");
   ASSERT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(Out("cat run/base/config.json"), HasSubstr("quantization_config"));
   for (const std::string folder : {"run/model", "run/checkpoints/step-00000002"}) {
