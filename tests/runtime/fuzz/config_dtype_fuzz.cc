@@ -1,5 +1,6 @@
-// Whatever the text, the type of its weights is set or it is refused, and nothing else in it has
-// changed; and the text part of a multimodal model is a config of its own, or refused.
+// Whatever the text, the type of its weights is set and quantization_config is gone, or it is
+// refused, and nothing else in it has changed; and the text part of a multimodal model is a config
+// of its own, or refused.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -20,13 +21,13 @@ namespace {
 
 bool IsType(const std::string& key) { return key == "torch_dtype" || key == "dtype"; }
 
-// The members of the outermost object and of its text_config but for the two names of the type,
-// each on a line.
+// The members of the outermost object and of its text_config but for the two names of the type and
+// the outermost quantization_config, each on a line.
 enum class Level { kOuter, kText };
 std::string Others(const Value& root, Level level) {
   std::string lines;
   for (const auto& [key, value] : *root.As<Value::Object>()) {
-    if (IsType(key)) continue;
+    if (IsType(key) || (level == Level::kOuter && key == "quantization_config")) continue;
     if (level == Level::kOuter && key == "text_config" && value.As<Value::Object>() != nullptr) {
       lines += "text_config:\n" + Others(value, Level::kText) + "end\n";
       continue;
@@ -64,6 +65,7 @@ void TryConfig(std::string_view text) {
   CHECK(after.ok());
   CHECK(Others(after->root, Level::kOuter) == Others(before->root, Level::kOuter));
   CHECK(CountTypes(after->root) >= 1);
+  CHECK(after->root.Find("quantization_config") == nullptr);
   const Value* text_before = before->root.Find("text_config");
   if (text_before == nullptr || text_before->As<Value::Object>() == nullptr) return;
   const Value& text_after = *after->root.Find("text_config");
