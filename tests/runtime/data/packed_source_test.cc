@@ -83,7 +83,7 @@ class PackedSourceTest : public testing::Test {
       EXPECT_EQ(row.size(), static_cast<size_t>(kSequence));
       for (const Found& found : SamplesOf(row)) {
         if (found.ids.front() == 0) {
-          EXPECT_EQ(found.labels, std::vector<int32_t>(found.ids.size(), -100));
+          EXPECT_EQ(found.labels, std::vector<int32_t>(found.ids.size(), kPaddingLabel));
           continue;
         }
         EXPECT_EQ(found, Expected(found.ids.front() - 1));

@@ -197,17 +197,34 @@ class StageGoldens {
 };
 
 std::vector<std::string> FamiliesWithStages() {
-  std::vector<std::string> families = DenseGoldens();
+  std::vector<std::string> families = AllGoldens();
   std::erase_if(families, [](const std::string& name) { return name.ends_with("_wrapper"); });
   return families;
 }
 
+// Calls visit(tensor, first, count) for the parts of a stage's tensors in the order in which a
+// chunk has them: each expert has its part of every tensor that all experts share.
+template <typename Visit>
+void ForEachPart(const Stage& stage, Visit visit) {
+  const auto units = static_cast<uint64_t>(stage.units);
+  for (int64_t unit = 0; unit < stage.units; ++unit) {
+    for (const TensorSpec& tensor : stage.tensors) {
+      if (tensor.split_axis >= 0) {
+        const uint64_t each = tensor.parameters / units;
+        visit(tensor, each * static_cast<uint64_t>(unit), each);
+      } else if (tensor.unit == unit) {
+        visit(tensor, uint64_t{0}, tensor.parameters);
+      }
+    }
+  }
+}
+
 Floats WeightsOf(const Golden& golden, const Stage& stage) {
   Floats weights;
-  for (const TensorSpec& tensor : stage.tensors) {
-    const Floats& values = golden.tensors.at(tensor.name);
-    weights.insert(weights.end(), values.begin(), values.end());
-  }
+  ForEachPart(stage, [&](const TensorSpec& tensor, uint64_t first, uint64_t count) {
+    const auto begin = golden.tensors.at(tensor.name).begin() + static_cast<int64_t>(first);
+    weights.insert(weights.end(), begin, begin + static_cast<int64_t>(count));
+  });
   return weights;
 }
 
@@ -237,8 +254,8 @@ void LayerTemplateOfGolden::ExpectPyTorch(const StageOptions& options) const {
                                    : StrCat("layers.", stage.layer, ".", ToString(stage.kind), ".");
     if (!goldens.Has(prefix + "input")) continue;
     ++stages_checked;
-    const int64_t terms =
-        std::max({golden.spec.hidden, golden.spec.intermediate, kBatch * kSequence});
+    const int64_t terms = std::max({golden.spec.hidden, golden.spec.intermediate,
+                                    2 * golden.spec.experts.intermediate, kBatch * kSequence});
     StageRun run(golden.spec, stage, kBatch, kSequence, options);
     const Floats weights = WeightsOf(golden, stage);
     const auto output =
@@ -251,17 +268,15 @@ void LayerTemplateOfGolden::ExpectPyTorch(const StageOptions& options) const {
     ExpectNear(gradients->input, goldens.Read(prefix + "input_gradient"), terms,
                prefix + "input_gradient");
     uint64_t begin = 0;
-    for (const TensorSpec& tensor : stage.tensors) {
+    ForEachPart(stage, [&](const TensorSpec& tensor, uint64_t first, uint64_t count) {
       const std::string name = golden.disk_names.at(tensor.name);
-      Floats wanted = goldens.Read(StrCat(prefix, "gradient.", name));
-      if (tensor.fused.has_value()) {
-        const auto first = wanted.begin() + static_cast<int64_t>(tensor.fused->first);
-        wanted = {first, first + static_cast<int64_t>(tensor.parameters)};
-      }
-      ExpectNear(std::span(gradients->weights).subspan(begin, tensor.parameters), wanted, terms,
-                 prefix + tensor.name);
-      begin += tensor.parameters;
-    }
+      const Floats all = goldens.Read(StrCat(prefix, "gradient.", name));
+      const uint64_t before = tensor.fused.has_value() ? tensor.fused->first : 0;
+      const auto wanted = all.begin() + static_cast<int64_t>(before + first);
+      ExpectNear(std::span(gradients->weights).subspan(begin, count),
+                 {wanted, wanted + static_cast<int64_t>(count)}, terms, prefix + tensor.name);
+      begin += count;
+    });
   }
   EXPECT_GE(stages_checked, 3) << "attention, feed-forward and final norm at least";
 }
@@ -286,15 +301,15 @@ class Random {
 // Norms around one (or zero, where one is added), everything else small.
 Floats RandomWeights(const ModelSpec& spec, const Stage& stage, Random& random) {
   Floats weights;
-  for (const TensorSpec& tensor : stage.tensors) {
+  ForEachPart(stage, [&](const TensorSpec& tensor, uint64_t, uint64_t count) {
     const bool norm = tensor.role == TensorRole::kNorm || tensor.role == TensorRole::kNormAfter ||
                       tensor.role == TensorRole::kQueryNorm || tensor.role == TensorRole::kKeyNorm;
-    Floats values = random.Draw(tensor.parameters, norm ? 0.2 : 0.4);
+    Floats values = random.Draw(count, norm ? 0.2 : 0.4);
     if (norm && !spec.norm_adds_one) {
       for (float& value : values) value += 1;
     }
     weights.insert(weights.end(), values.begin(), values.end());
-  }
+  });
   return weights;
 }
 
@@ -354,17 +369,16 @@ TEST_P(LayerTemplateOfBlocks, GradientsAreThoseOfFiniteDifferences) {
                      (2 * double{kStep}),
                  gradients->input, of_input, "input");
     uint64_t begin = 0;
-    for (const TensorSpec& tensor : stage.tensors) {
+    ForEachPart(stage, [&](const TensorSpec& tensor, uint64_t, uint64_t count) {
       Floats direction(weights.size());
-      const Floats drawn = random.Draw(tensor.parameters, 0.3);
+      const Floats drawn = random.Draw(count, 0.3);
       std::copy(drawn.begin(), drawn.end(), direction.begin() + static_cast<int64_t>(begin));
       expect_slope((value(Moved(weights, direction, kStep), input) -
                     value(Moved(weights, direction, -kStep), input)) /
                        (2 * double{kStep}),
-                   std::span(gradients->weights).subspan(begin, tensor.parameters), drawn,
-                   tensor.name);
-      begin += tensor.parameters;
-    }
+                   std::span(gradients->weights).subspan(begin, count), drawn, tensor.name);
+      begin += count;
+    });
   }
 }
 

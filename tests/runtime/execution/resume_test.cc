@@ -322,7 +322,8 @@ TEST_F(Resume, SoDoesAMixtureOfExperts) {
     for (LayerSpec& layer : spec_.layers) layer.has_experts = true;
     job_.router_aux_loss = 0.01;
     for (const Kind& kind : kKinds) {
-      SCOPED_TRACE(StrCat(fused ? "fused " : "separate ", ToString(kind.place), " ", ToString(kind.format)));
+      SCOPED_TRACE(
+          StrCat(fused ? "fused " : "separate ", ToString(kind.place), " ", ToString(kind.format)));
       Take(kind);
       ExpectEqualFromEveryCheckpoint(kind.plans, {3});
     }

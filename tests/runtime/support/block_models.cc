@@ -91,6 +91,31 @@ ModelSpec Sinks() {
   return spec;
 }
 
+// Experts in all layers but one, with norms on both sides.
+ModelSpec Experts() {
+  ModelSpec spec = Plain();
+  spec.norm_place = NormPlace::kBoth;
+  spec.experts = {.experts = 4, .experts_per_token = 2, .intermediate = 10};
+  spec.layers[0].has_experts = spec.layers[2].has_experts = true;
+  return spec;
+}
+
+// One tensor for all experts, with biases, clamped and weighted as in gpt_oss; weights are so small
+// that the limit is too.
+ModelSpec FusedExperts() {
+  ModelSpec spec = Sinks();
+  spec.experts = {.experts = 3,
+                  .experts_per_token = 2,
+                  .intermediate = 14,
+                  .normalise_top_k = true,
+                  .fused_tensors = true};
+  spec.expert_bias = true;
+  spec.swiglu_limit = 0.02;
+  spec.swiglu_alpha = 1.702;
+  for (LayerSpec& layer : spec.layers) layer.has_experts = true;
+  return spec;
+}
+
 // What no family has together: a norm after the half and a multiplier behind it.
 ModelSpec NormAfterAndMultiplier() {
   ModelSpec spec = NormsAfter();
@@ -111,6 +136,8 @@ std::vector<BlockModel> BlockModels() {
           {"partial_rotary", PartialRotary()},
           {"scaled_queries", ScaledQueries()},
           {"sinks", Sinks()},
+          {"experts", Experts()},
+          {"fused_experts", FusedExperts()},
           {"norm_after_and_multiplier", NormAfterAndMultiplier()}};
 }
 

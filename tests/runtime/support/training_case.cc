@@ -65,18 +65,6 @@ void ReadTensors(Io& io, const std::string& folder, Golden& golden) {
   }
 }
 
-// The name under which a golden has the gradient norm of a tensor on disk: that of transformers in
-// memory, where the experts of a layer are one tensor.
-std::string NameOfNorm(const Golden& golden, const std::string& on_disk) {
-  if (golden.gradient_norms.contains(on_disk)) return on_disk;
-  const std::string layer =
-      on_disk.substr(0, on_disk.find('.', std::string("model.layers.").size()));
-  const auto ends = [&](std::string_view end) { return on_disk.ends_with(end); };
-  if (ends(".block_sparse_moe.gate.weight")) return layer + ".mlp.gate.weight";
-  const bool down = ends(".w2.weight") || ends(".down_proj.weight");
-  return StrCat(layer, ".mlp.experts.", down ? "down_proj" : "gate_up_proj");
-}
-
 // The kept gradient of a slice behind what is there.
 void AddGradient(const Trainer& trainer, const ParameterStore::Place& place,
                  std::vector<float>& gradient) {
@@ -146,7 +134,7 @@ std::map<std::string, double> NormsOnDisk(const Golden& golden,
   std::map<std::string, double> squares;
   for (size_t i = 0; i < outcome.tensor_names.size(); ++i) {
     const double norm = outcome.steps[0].norms[i];
-    squares[NameOfNorm(golden, golden.disk_names.at(outcome.tensor_names[i]))] += norm * norm;
+    squares[golden.disk_names.at(outcome.tensor_names[i])] += norm * norm;
   }
   for (auto& [name, square] : squares) square = std::sqrt(square);
   return squares;

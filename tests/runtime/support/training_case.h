@@ -24,8 +24,7 @@ struct Golden {
   std::vector<std::vector<TokenRecord>> batches;  // 2 x 40 tokens each
   double first_loss = 0;
   double gradient_norm = 0;
-  // By the tensors' names on disk; the experts of a layer are one tensor here in any case.
-  std::map<std::string, double> gradient_norms;
+  std::map<std::string, double> gradient_norms;  // by the tensors' names on disk
   std::vector<double> losses;
   std::map<std::string, std::vector<float>> tensors;
   std::map<std::string, std::string> disk_names;  // by our names of the tensors
@@ -56,7 +55,7 @@ struct TrainingCaseOutcome {
   std::map<std::string, std::vector<float>> tensors;
   std::map<std::string, std::vector<float>> gradients;  // of the last step, where they are stored
 };
-// The gradient norms of the first step, by the names that the golden has for them.
+// The gradient norms of the first step, by the names of the tensors on disk.
 std::map<std::string, double> NormsOnDisk(const Golden& golden, const TrainingCaseOutcome& outcome);
 // Converts the values of our tensors to those of the tensors on disk.
 std::map<std::string, std::vector<float>> TensorsOnDisk(
