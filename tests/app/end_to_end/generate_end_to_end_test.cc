@@ -57,16 +57,6 @@ double Number(const Value& object, std::string_view key) {
   return *value->As<double>();
 }
 
-TEST(GenerateCommand, AModelThatDoesNotRunIsRefusedWithTheReason) {
-  WriteFile("text.jsonl", "{\"text\": \"hello\"}\n");
-  for (const std::string command : {"generate --prompt hi ", "eval --data text.jsonl "}) {
-    const ProcessResult result = RunShell(StrCat("\"$horizon\" ", command, Model("mixtral")));
-    EXPECT_EQ(result.exit_code, 3) << result.err;
-    EXPECT_THAT(result.err,
-                AllOf(HasSubstr("has experts, which do not run yet"), Not(HasSubstr(" bytes "))));
-  }
-}
-
 TEST(GenerateCommand, WritesTheTextAsItComesAndFiguresToTheLog) {
   const std::string how = "--prompt 'Once upon' --max-tokens 30 --temperature 0 ";
   const Document answer = Parsed(RunShell(Generate(how + "--json")));

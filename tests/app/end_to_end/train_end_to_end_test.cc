@@ -27,16 +27,21 @@ std::string Train(const std::string& more) {
   return "\"$horizon\" train --machine cpu-desktop --threads 2 " + more;
 }
 
-// Before anything is read, measured or planned.
-TEST(TrainCommand, AModelThatDoesNotRunIsRefusedBeforeMemoryIsSpokenOf) {
-  for (const std::string family : {"mixtral", "qwen3_moe", "gpt_oss"}) {
-    PrepareGolden(family);
-    const ProcessResult result = RunShell(Train(std::string(kGoldenRun)));
-    EXPECT_EQ(result.exit_code, 3) << result.err;
-    EXPECT_THAT(result.err, AllOf(HasSubstr("has experts, which do not run yet"),
-                                  Not(HasSubstr("memory")), Not(HasSubstr("data:"))));
-    EXPECT_NE(RunShell("ls run").exit_code, 0);
+// What routers do is in every line; the coefficient of their loss is part of the job.
+TEST(TrainCommand, AMixtureOfExpertsTellsHowItsTokensAreSpread) {
+  PrepareGolden("mixtral");
+  const ProcessResult result = RunShell(Train(StrCat(kGoldenRun, "--router-aux-loss 0.02")));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const std::vector<Document> lines = Lines(RunShell("cat run/metrics.jsonl").out);
+  ASSERT_EQ(lines.size(), 8u);
+  for (const Document& line : lines) {
+    EXPECT_GT(NumberAt(line.root, "router_aux_loss"), 1.9);
+    EXPECT_GE(NumberAt(line.root, "busiest_expert"), 0.5);  // two of four experts a token
+    EXPECT_LE(NumberAt(line.root, "idlest_expert"), 0.5);
   }
+  EXPECT_THAT(RunShell("cat run/job.json").out, HasSubstr("\"router_aux_loss\": 0.02"));
+  EXPECT_THAT(RunShell(Train(StrCat(kGoldenRun, "--router-aux-loss -1"))).err,
+              HasSubstr("router-aux-loss"));
 }
 
 // Chunks that hold one matrix of the feed-forward part.

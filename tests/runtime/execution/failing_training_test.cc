@@ -305,11 +305,6 @@ TEST(FailingTraining, WhatCannotRunIsRefusedWithWhatToChange) {
   uncut.spec.intermediate = 400;
   uncut.plan.chunk_bytes = 4_KiB;  // a matrix has 400 x 12 parameters
   refused(uncut, "set chunk_bytes to at least");
-  Made experts;
-  experts.spec.family = "mixtral";
-  experts.spec.experts = {.experts = 4, .experts_per_token = 2, .intermediate = 16};
-  experts.spec.layers[1].has_experts = true;
-  refused(experts, "has experts, which do not run yet");
   Made clipped;
   clipped.plan.strategy = Strategy::kReference;
   clipped.plan.embedding_home = EmbeddingHome::kDevice;

@@ -163,7 +163,7 @@ TEST_P(GeneratorOfGolden, GreedyTextIsThatOfTransformers) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, GeneratorOfGolden, testing::ValuesIn(DenseGoldens()),
+INSTANTIATE_TEST_SUITE_P(Families, GeneratorOfGolden, testing::ValuesIn(AllGoldens()),
                          [](const auto& family) { return family.param; });
 
 ModelSpec Model() {

@@ -102,13 +102,5 @@ TEST(InferencePlan, ATinyModelWithALargeVocabularyStreams) {
   EXPECT_EQ(*LossUnder(spec, *found), *LossUnder(spec, *resident));
 }
 
-TEST(InferencePlan, WhatCannotRunIsSaidBeforeMemory) {
-  ModelSpec spec = TinyLlama();
-  spec.layers[0].has_experts = true;
-  const absl::Status status = PlanFor(spec, 1_B).status();
-  EXPECT_NE(status.message().find("has experts, which do not run yet"), std::string::npos)
-      << status;
-}
-
 }  // namespace
 }  // namespace horizon
