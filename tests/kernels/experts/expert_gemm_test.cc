@@ -215,6 +215,39 @@ TEST(ExpertGemm, MultipliesByHand) {
   }
 }
 
+// Products of bf16 numbers are exact in fp32, so a fused multiply-add changes nothing.
+TEST(ExpertGemm, HasTheOrderOfSumsTheHeaderStates) {
+  std::mt19937 random(6);
+  for (const int64_t k : {200, 256, 257, 1000}) {
+    for (const Form& form : {Form{}, Form{.b_transposed = Transposed::kYes}}) {
+      Product product(random, form, {0, 3, 20}, 21, k);
+      for (GuardedFloats* values : {&product.a, &product.b}) {
+        for (float& value : values->span()) value = Widened(Narrowed(value));
+      }
+      const ExpertGemm& args = product.args;
+      ForEachTarget([&](const char* target) {
+        KernelLane lane(1);
+        ASSERT_TRUE(ExpertGemmHost(lane.context(), args).ok());
+        for (int64_t row = 0; row < 20; ++row) {
+          const ConstValues b = args.b.From(row < 3 ? 0 : args.b_expert_stride);
+          for (int64_t j = 0; j < args.n; ++j) {
+            float total = 0;
+            for (int64_t tile = 0; tile < k; tile += 256) {
+              float sum = 0;
+              for (int64_t p = tile; p < std::min(k, tile + 256); ++p) {
+                const bool transposed = args.b_transposed == Transposed::kYes;
+                sum += args.a[row * k + p] * b[transposed ? j * k + p : p * args.n + j];
+              }
+              total += sum;
+            }
+            ASSERT_EQ(args.c[row * args.n + j], total) << target << ", k " << k;
+          }
+        }
+      });
+    }
+  }
+}
+
 TEST(ExpertGemm, BitsDoNotDependOnWorkersOnTheRangeOfExpertsOrOnTheRowsBesideARow) {
   std::mt19937 random(4);
   for (const Form& form : kForms) {

@@ -157,6 +157,36 @@ TEST(ExpertWeightGradient, IsStoredAsAskedByAnyNumberOfWorkers) {
   }
 }
 
+// Products of bf16 numbers are exact in fp32, so a fused multiply-add changes nothing.
+TEST(ExpertWeightGradient, HasTheOrderOfSumsTheHeaderStates) {
+  std::mt19937 random(9);
+  for (const int64_t n : {16, 21}) {
+    Weights weights(random, "", {2, 30, 630}, 13, n);
+    for (GuardedFloats* values : {&weights.a, &weights.b}) {
+      for (float& value : values->span()) value = Widened(Narrowed(value));
+    }
+    const ExpertWeightGradient& args = weights.args;
+    ForEachTarget([&](const char* target) {
+      KernelLane lane(1);
+      GuardedFloats sums = Unset(weights.GradientSize());
+      TakeSums(weights, lane, target, sums);
+      for (int64_t i = 0; i < args.m; ++i) {
+        for (int64_t j = 0; j < n; ++j) {
+          float total = 0;
+          for (int64_t tile = 30; tile < 630; tile += 256) {
+            float sum = 0;
+            for (int64_t row = tile; row < std::min<int64_t>(630, tile + 256); ++row) {
+              sum += args.a[row * args.a_stride + i] * args.b[row * args.b_stride + j];
+            }
+            total += sum;
+          }
+          ASSERT_EQ(sums[args.gradient_expert_stride + i * n + j], total) << target;
+        }
+      }
+    });
+  }
+}
+
 TEST(ExpertWeightGradient, ARangeOfExpertsHasTheBitsOfAll) {
   std::mt19937 random(3);
   KernelLane lane(2);
