@@ -35,8 +35,8 @@ struct Dispatch {
 };
 absl::Status DispatchReference(const KernelContext& context, const Dispatch& args);
 absl::Status DispatchHost(const KernelContext& context, const Dispatch& args);
-// Needs a device workspace of DispatchWorkspaceBytes. See rms_norm.h for what all CUDA kernels have
-// in common.
+// Needs a device workspace of DispatchWorkspaceBytes; there are at most 512 experts. See rms_norm.h
+// for what all CUDA kernels have in common.
 absl::Status DispatchCuda(const KernelContext& context, const Dispatch& args);
 uint64_t DispatchWorkspaceBytes(int64_t tokens, int64_t experts);
 

@@ -38,8 +38,8 @@ struct RouterForward {
 };
 absl::Status RouterForwardReference(const KernelContext& context, const RouterForward& args);
 absl::Status RouterForwardHost(const KernelContext& context, const RouterForward& args);
-// logits and probabilities are fp32, bias is bf16. See rms_norm.h for what all CUDA kernels have in
-// common.
+// logits and probabilities are fp32, bias is bf16, and there are at most 512 experts, as for the
+// gradient and the statistics. See rms_norm.h for what all CUDA kernels have in common.
 absl::Status RouterForwardCuda(const KernelContext& context, const RouterForward& args);
 
 // The gradient of the logits, from that of the weights and that of the probabilities (which the

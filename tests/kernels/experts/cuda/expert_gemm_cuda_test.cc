@@ -255,7 +255,7 @@ uint64_t AccessesOfTile(int64_t rows, int64_t columns, int64_t terms) {
   const int64_t steps = (terms + 31) / 32;
   const int64_t warps =
       (std::min<int64_t>(rows, 128) + 63) / 64 * ((std::min<int64_t>(columns, 128) + 31) / 32);
-  return static_cast<uint64_t>(steps * (warps * 2 * (4 + 2) + 8 * 4));
+  return static_cast<uint64_t>(steps * (warps * 12 + 32));
 }
 
 TEST(ExpertGemmCuda, HasNoBankConflicts) {

@@ -24,7 +24,7 @@ inline RoutedTokens RandomRoutes(int64_t tokens, int64_t experts, int64_t per_to
   std::vector<int32_t> all(static_cast<size_t>(experts));
   for (int64_t token = 0; token < tokens; ++token) {
     std::iota(all.begin(), all.end(), 0);
-    const auto likely = static_cast<size_t>(std::max(per_token, (experts + 1) / 2));
+    const int64_t likely = std::max(per_token, (experts + 1) / 2);
     std::shuffle(all.begin(), random() % 4 == 0 ? all.end() : all.begin() + likely, random);
     std::sort(all.begin(), all.begin() + per_token);
     routed.chosen.insert(routed.chosen.end(), all.begin(), all.begin() + per_token);
