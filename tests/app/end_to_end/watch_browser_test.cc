@@ -113,12 +113,12 @@ TEST_F(WatchExpertsInBrowser, DrawsTheirCurvesAsStepsAreDoneAndTheMapWithTheLast
   Await("document.documentElement.dataset.live === 'interrupted'");
   // Drawn from changes alone: what the last line of routing.jsonl counted, of 4 experts in 3
   // layers.
-  Js(StrCat("(window.line = ", RunShell("tail -n 1 run/routing.jsonl").out, ", 1)"));
+  Js(StrCat("(window.counted = ", RunShell("tail -n 1 run/routing.jsonl").out, ", 1)"));
   Await(
       "[...document.querySelectorAll('#experts-map rect')].map((one) => "
-      "JSON.parse(one.dataset.share) * line.tokens).map(Math.round).join() === "
-      "line.counts.flat().join()");
-  EXPECT_EQ(Js("line.counts.flat().length"), "12");
+      "JSON.parse(one.dataset.share) * counted.tokens).map(Math.round).join() === "
+      "counted.counts.flat().join()");
+  EXPECT_EQ(Js("counted.counts.flat().length"), "12");
   EXPECT_EQ(Js("document.documentElement.dataset.errors || ''"), "\"\"");
   EXPECT_EQ(browser_->errors(), "");
 }
