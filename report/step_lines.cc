@@ -152,7 +152,8 @@ absl::StatusOr<StepMetrics> ReadMetricsLine(const std::string& place, std::strin
   reader.Required("tokens", &metrics.tokens);
   IfThere(document, reader, "trained_tokens", metrics.trained_tokens);
   if (document.root.Find("router_aux_loss") != nullptr) {
-    StepMetrics::Routing& routing = metrics.routing.emplace(kNotFinite, kNotFinite, kNotFinite);
+    StepMetrics::Routing& routing = metrics.routing.emplace(
+        StepMetrics::Routing{.aux_loss = kNotFinite, .busiest = kNotFinite, .idlest = kNotFinite});
     reader.OptionalOrNull("router_aux_loss", &routing.aux_loss);
     reader.OptionalOrNull("busiest_expert", &routing.busiest);
     reader.OptionalOrNull("idlest_expert", &routing.idlest);

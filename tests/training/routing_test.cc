@@ -52,6 +52,7 @@ class RoutingTest : public testing::Test {
   }
   static std::vector<std::pair<int64_t, int64_t>> StepsOf(const std::vector<RoutingLine>& lines) {
     std::vector<std::pair<int64_t, int64_t>> steps;
+    steps.reserve(lines.size());
     for (const RoutingLine& line : lines) steps.emplace_back(line.first_step, line.step);
     return steps;
   }

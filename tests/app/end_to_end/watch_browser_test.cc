@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "common/text/str_cat.h"
 #include "tests/app/support/golden_run.h"
@@ -35,8 +36,9 @@ void Stop(const std::string& name) {
 
 class WatchInBrowser : public testing::Test {
  protected:
+  explicit WatchInBrowser(std::string golden = "llama") : golden_(std::move(golden)) {}
   void SetUp() override {
-    PrepareGolden("llama");
+    PrepareGolden(golden_);
     Start("train",
           "\"$horizon\" train --machine cpu-desktop --threads 1 --model model --data "
           "batches.jsonl --output run --steps 1000000 --sequence 40 --link 20MB/s",
@@ -63,8 +65,14 @@ class WatchInBrowser : public testing::Test {
                              << browser_->errors();
   }
 
+  const std::string golden_;
   std::string url_;
   std::unique_ptr<Browser> browser_;
+};
+
+class WatchExpertsInBrowser : public WatchInBrowser {
+ protected:
+  WatchExpertsInBrowser() : WatchInBrowser("mixtral") {}
 };
 
 TEST_F(WatchInBrowser, ShowsStepsAsTheyAreDoneAndThenTheFinalReport) {
@@ -96,6 +104,23 @@ TEST_F(WatchInBrowser, ShowsStepsAsTheyAreDoneAndThenTheFinalReport) {
   EXPECT_EQ(Js("document.documentElement.dataset.errors || ''"), "\"\"");
   EXPECT_EQ(browser_->errors(), "");
   EXPECT_THAT(browser_->requests(), Not(HasSubstr("https:")));
+}
+
+TEST_F(WatchExpertsInBrowser, DrawsTheirCurvesAsStepsAreDoneAndTheMapWithTheLastLine) {
+  ASSERT_TRUE(browser_->Open(url_).ok());
+  Await("document.querySelectorAll('#experts-charts svg').length === 2");
+  Stop("train");
+  Await("document.documentElement.dataset.live === 'interrupted'");
+  // Drawn from changes alone: what the last line of routing.jsonl counted, of 4 experts in 3
+  // layers.
+  Js(StrCat("(window.counted = ", RunShell("tail -n 1 run/routing.jsonl").out, ", 1)"));
+  Await(
+      "[...document.querySelectorAll('#experts-map rect')].map((one) => "
+      "JSON.parse(one.dataset.share) * counted.tokens).map(Math.round).join() === "
+      "counted.counts.flat().join()");
+  EXPECT_EQ(Js("counted.counts.flat().length"), "12");
+  EXPECT_EQ(Js("document.documentElement.dataset.errors || ''"), "\"\"");
+  EXPECT_EQ(browser_->errors(), "");
 }
 
 TEST_F(WatchInBrowser, SaysThatTheConnectionIsLostAndGoesOnWhenItIsBack) {
