@@ -114,13 +114,14 @@ def save_quantised(name, config, quantization, tensors):
     write(folder / "dequantized.safetensors", dequantised(folder))
 
 
-def dequantised(folder, dtype=torch.float32):
+def dequantised(folder):
     quantization = json.loads((folder / "config.json").read_text())["quantization_config"]
     kind = {"mxfp4": transformers.Mxfp4Config, "fp8": transformers.FineGrainedFP8Config}[quantization["quant_method"]]
     settings = {key: value for key, value in quantization.items() if key != "quant_method"}
     model = transformers.AutoModelForCausalLM.from_pretrained(
-        folder, dtype=dtype, quantization_config=kind(**settings | {"dequantize": True}))
-    return dict(model.state_dict())
+        folder, dtype=torch.float32, quantization_config=kind(**settings | {"dequantize": True}))
+    # Weights that are not quantised keep their own type.
+    return {name: tensor.float() for name, tensor in model.state_dict().items()}
 
 
 def make_gpt_oss_mxfp4():
@@ -173,7 +174,7 @@ def check(folder, quantised):
     dtype = getattr(torch, config.get("dtype") or config["torch_dtype"])
     got, loading = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, output_loading_info=True)
     assert not any(loading.values()), loading
-    wanted = dequantised(quantised, torch.float32)
+    wanted = dequantised(quantised)
     got = got.state_dict()
     assert got.keys() == wanted.keys()
     for name, values in wanted.items():
