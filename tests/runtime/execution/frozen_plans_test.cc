@@ -263,6 +263,8 @@ TEST(FrozenPlans, AlsoWithATiedTableBiasesHeadNormsAndRoundedGradients) {
 
 TEST(FrozenPlans, AlsoOfEveryOtherBlock) {
   for (const BlockModel& model : BlockModels()) {
+    // The selections name dense tensors; exact_experts_test freezes routers and experts.
+    if (model.spec.experts.experts > 0) continue;
     SCOPED_TRACE(model.name);
     ExpectAllPlansEqualForEverySelection(model.spec, Job());
   }

@@ -117,7 +117,7 @@ std::vector<Variant> Variants(const ModelSpec& spec, const TrainingJob& job) {
     add(StrCat("chunk-major, recompute ", recompute ? "on" : "off"), least, [=](StreamPlan& plan) {
       plan.accumulation_order = AccumulationOrder::kChunkMajor;
       plan.recompute = recompute;
-      plan.buffer_depth = 8;  // a layer
+      plan.buffer_depth = 12;  // a layer
     });
   }
   return variants;
