@@ -375,13 +375,28 @@ TrainingJob DrawJob(Draw& draw) {
   return job;
 }
 
+// A name that stands for the tensors of all experts of a layer, which are trained alike; "" for
+// those of all but the first.
+std::string NameOfAlike(const std::string& name) {
+  const std::string_view experts = ".experts.";
+  const size_t at = name.find(experts);
+  if (at == std::string::npos) return name;
+  const size_t number = at + experts.size();
+  const size_t end = name.find('.', number);
+  if (end == std::string::npos || name[number] < '0' || name[number] > '9') return name;
+  if (name[number] != '0') return "";
+  return StrCat(name.substr(0, number), "*", name.substr(end));
+}
+
 // Some tensors by name: few, half of them or most, as what is trained or as what is frozen.
 std::pair<Selection, Selection> DrawSelection(Draw& draw, const ModelSpec& spec) {
   Selection train;
   Selection freeze;
   const int64_t tenths = draw.OneOf<int64_t>({1, 5, 9});
   for (const std::string& name : TrainedBy(spec, Job())) {
-    (draw.Below(10) < tenths ? train.train : freeze.freeze).push_back(name);
+    const std::string alike = NameOfAlike(name);
+    if (alike.empty()) continue;
+    (draw.Below(10) < tenths ? train.train : freeze.freeze).push_back(alike);
   }
   if (train.train.empty()) std::swap(train.train, freeze.freeze);
   return {train, freeze};
