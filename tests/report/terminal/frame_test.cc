@@ -58,15 +58,15 @@ loss 1.5477, first 4.0000; evaluated 1.7500 (perplexity 5.755) at step 20
 
 a steady step           0 to 10.7 s
 h2d        predicted  ▁       ▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▂▂▂                                      4 %
-           measured   ▁               ▁ ▁ ▁ ▁ ▁▁ ▁ ▁ ▁ ▁ ▁▁ ▁ ▁ ▁ ▁ ▁▁ ▁ ▁ ▁ ▁ ▁▁ ▃▁▁▄▄▁     4 %
+           measured   ▁               ▁ ▁ ▁ ▁ ▁▁ ▁ ▁ ▁ ▁ ▁▁ ▁ ▁ ▁ ▁ ▁▁ ▁ ▁ ▁ ▁ ▁▁ ▃▁▁▄▄▁     3 %
 compute    predicted           ▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▄▃▃                                      5 %
-           measured                     ▁ ▁ ▁ ▁▁ ▁ ▁ ▁ ▁ ▁▁ ▁ ▁ ▁ ▁ ▁▁ ▁ ▁ ▁ ▁ ▁▁ ▁█▁▅▅▂     5 %
+           measured                     ▁ ▁ ▁ ▁▁ ▁ ▁ ▁ ▁ ▁▁ ▁ ▁ ▁ ▁ ▁▁ ▁ ▁ ▁ ▁ ▁▁ ▁▇▁▅▅▁     4 %
 d2h        predicted                                ▁▄▃                                      3 %
            measured                                                                ▁▃▅▅▂     3 %
 host       predicted  ▁       ▁                      ▇█                                      6 %
            measured   ▁               ▁                                             ▅███     5 %
 optimizer  predicted  ██████████████████████████████▃                                       92 %
-           measured   ████████████████████████████████████████████████████████████▅         90 %
+           measured   ████████████████████████████████████████████████████████████▅         83 %
 
 memory
 host       ████████████████▉░░░│░░░░░░░░░░░░░░░░░░░░░░░░ 6 GiB, predicted 6.96 GiB, limit 16 GiB
@@ -96,11 +96,11 @@ step 30 of 40  ###############################-..........  75 %, 1 min 59 s left
 5.36 tokens/s, predicted 11.9 (-55 %)   11.9 s a step, predicted 5.37 s (+122 %)
 loss 1.5477, first 4.0000; evaluated 1.7500 (perplexity 5.755) at step 20
 a steady step           0 to 10.7 s
-h2d        measured   .           . ... ...... ... .. ... .. ... ...:.:.     4 %
-compute    measured                 ... .. ... ... .. ... .. ... ...+.+:     5 %
+h2d        measured   .           . ... ...... ... .. ... .. ... ...:.:.     3 %
+compute    measured                 ... .. ... ... .. ... .. ... ...+.+.     4 %
 d2h        measured                                                 .:+:     3 %
 host       measured   .           .                                  +##     5 %
-optimizer  measured   ##############################################        90 %
+optimizer  measured   ##############################################        83 %
 memory
 host       ##########-..|............... 6 GiB, predicted 6.96 GiB, limit 16 GiB
 device     ###..|.................. 1 GiB, predicted 1.60 GiB, there is 7.45 GiB
