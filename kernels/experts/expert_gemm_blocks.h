@@ -13,23 +13,32 @@ namespace horizon {
 // sizes and on the rows of the experts, and change no bit: an entry is summed over tiles of
 // kBlockTerms terms, counted from its first term, whatever block it is in.
 inline constexpr int64_t kBlockTerms = 256;
-inline constexpr int64_t kMostBlockRows = 256;
-inline constexpr int64_t kMostBlockColumns = 256;
+
+// Rows that the micro-kernel computes together, on any processor: a block of as many times whole
+// ones wastes nothing.
+inline constexpr int64_t kRowStep = 12;
+// Columns of whole vector blocks of the micro-kernel.
+inline constexpr int64_t kColumnStep = 64;
+
+inline constexpr int64_t kMostBlockRows = 22 * kRowStep;
+inline constexpr int64_t kMostBlockColumns = 4 * kColumnStep;
 
 // Elements from one packed row to the next: not a power of two, so that the rows do not compete for
 // the same cache sets.
 inline constexpr int64_t kTermStride = kBlockTerms + 16;
 inline constexpr int64_t kColumnStride = kMostBlockColumns + 16;
 
-// Two packed operands of kBlockTerms terms, and a block of sums.
-static_assert((kMostBlockRows * kTermStride + kBlockTerms * kColumnStride +
-               kMostBlockRows * kColumnStride) *
-                  sizeof(float) <=
-              kWorkerScratchBytes);
-
 constexpr int64_t InLaneGroups(int64_t columns) {
   return (columns + kLaneGroup - 1) / kLaneGroup * kLaneGroup;
 }
+
+// The rows of a block are packed as columns for the gradient of weights.
+static_assert(InLaneGroups(kMostBlockRows) <= kColumnStride);
+// Two packed operands of kBlockTerms terms, and a block of sums.
+static_assert((kMostBlockRows * kTermStride + 2 * kBlockTerms * kColumnStride +
+               kMostBlockRows * kMostBlockColumns) *
+                  sizeof(float) <=
+              kWorkerScratchBytes);
 
 struct BlockRange {
   int64_t begin = 0;
@@ -38,8 +47,8 @@ struct BlockRange {
   int64_t size() const { return end - begin; }
 };
 
-// A side of a matrix, cut into nearly equal ranges of at most `most`, which begin at multiples of
-// `step`.
+// A side of a matrix, cut into nearly equal ranges that begin at multiples of `step`. They are at
+// most `most` long, which is a multiple of `step` too.
 class CutSide {
  public:
   CutSide(int64_t size, int64_t most, int64_t step) : size_(size) {
@@ -56,11 +65,6 @@ class CutSide {
   int64_t length_ = 0;
 };
 
-// Rows that the micro-kernel computes together, on any processor: a block of as many times whole
-// ones wastes nothing.
-inline constexpr int64_t kRowStep = 12;
-// Columns of whole vector blocks of the micro-kernel.
-inline constexpr int64_t kColumnStep = 64;
 // A call of fewer blocks has narrower ones, so that several workers have something to do.
 inline constexpr int64_t kEnoughBlocks = 16;
 

@@ -21,8 +21,7 @@ namespace horizon {
 // What the weights of the chosen experts are.
 enum class RouterWeights : uint8_t {
   kSoftmaxOfAll,  // their share of the softmax over all experts (qwen3_moe, norm_topk_prob false)
-  kSoftmaxOfChosen,  // the softmax over the chosen logits; the same as the above scaled to sum to
-                     // one
+  kSoftmaxOfChosen,  // the softmax over the chosen logits: the above, scaled to sum to one
 };
 
 struct RouterForward {

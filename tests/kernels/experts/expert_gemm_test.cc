@@ -153,6 +153,10 @@ TEST(ExpertGemm, EqualsTheReferenceWhereBlocksAreCut) {
   for (const Form& form : kForms) {
     Product many(random, form, ShareRows(random, 3, 700), 530, 33, 1);
     ExpectLikeReference(many, lane, "many rows and columns");
+    for (const int64_t rows : {255, 256, 264, 265, 511, 528, 529}) {
+      Product one(random, form, GiveRowsTo(1, 3, rows), 20, 30);
+      ExpectLikeReference(one, lane, "rows around those of blocks");
+    }
     Product deep(random, form, ShareRows(random, 4, 40, 2), 37, 1000, 3);
     ExpectLikeReference(deep, lane, "many terms");
   }

@@ -127,7 +127,9 @@ TEST(ExpertWeightGradient, EqualsTheReferenceOnEveryTarget) {
                                  {30, 7, 0},
                                  {70, 13, 67},
                                  {90, 40, 16},
-                                 {600, 5, 33}}) {
+                                 {600, 5, 33},
+                                 {9, 511, 20},
+                                 {9, 20, 511}}) {
         Weights weights(random, gathered, ShareRows(random, 4, sizes.rows, 1), sizes.m, sizes.n);
         GuardedFloats sums = Unset(weights.GradientSize());
         TakeSums(weights, lane, target, sums);
