@@ -11,22 +11,19 @@
 namespace horizon {
 namespace {
 
-std::vector<std::string> NamesOf(const ModelSpec& spec, std::vector<std::string> train,
-                                 std::vector<std::string> freeze = {}) {
-  const absl::StatusOr<std::vector<std::string>> names =
-      TrainedNames(spec, {.train = train, .freeze = freeze});
+using Names = std::vector<std::string>;
+
+Names NamesOf(const ModelSpec& spec, const Names& train, const Names& freeze = {}) {
+  const absl::StatusOr<Names> names = TrainedNames(spec, {.train = train, .freeze = freeze});
   EXPECT_TRUE(names.ok()) << names.status();
-  return names.ok() ? *names : std::vector<std::string>{};
+  return names.ok() ? *names : Names{};
 }
 
-std::string RefusalOf(const ModelSpec& spec, std::vector<std::string> train,
-                      std::vector<std::string> freeze = {}) {
+std::string RefusalOf(const ModelSpec& spec, const Names& train, const Names& freeze = {}) {
   const absl::Status status = TrainedNames(spec, {.train = train, .freeze = freeze}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
   return std::string(status.message());
 }
-
-using Names = std::vector<std::string>;
 
 TEST(TrainedTensors, WithoutPatternsEverythingIsTrained) {
   const ModelSpec spec = TinySpec("llama");
@@ -109,11 +106,12 @@ TEST(TrainedTensors, FreezingEverythingIsRefused) {
 
 TEST(TrainedTensors, BackwardGoesAsDeepAsTheLowestTrainedTensor) {
   ModelSpec spec = TinySpec("qwen3");
-  const auto depths = [&](Names train) {
+  const auto depths = [&](const Names& train) {
     std::vector<Stage> stages = ListStages(spec);
     const Names none;
     EXPECT_TRUE(SelectTrained(spec, {.train = train, .freeze = none}, stages).ok());
     std::vector<BackwardDepth> found;
+    found.reserve(stages.size());
     for (const Stage& stage : stages) found.push_back(stage.backward_depth());
     return found;
   };

@@ -160,6 +160,7 @@ INSTANTIATE_TEST_SUITE_P(Sinks, TokenByToken, testing::Bool());
 
 TEST_P(TokenByToken, IsAttentionOfTheWholeText) {
   const bool has_sinks = GetParam();
+  constexpr int64_t kTokens = 180;  // two rows of 90
   for (const int64_t window : {0, 1, 7, 64, 500}) {
     std::mt19937 random(4);
     const AttentionShape shape{.batch = 2,
@@ -171,15 +172,15 @@ TEST_P(TokenByToken, IsAttentionOfTheWholeText) {
                                .scale = 0.25f};
     const int64_t width = shape.kv_heads * shape.head_dim;
     const int64_t queries = shape.heads * shape.head_dim;
-    const GuardedFloats q = RandomFloats(random, 2 * 90 * queries);
-    const GuardedFloats k = RandomFloats(random, 2 * 90 * width);
-    const GuardedFloats v = RandomFloats(random, 2 * 90 * width);
+    const GuardedFloats q = RandomFloats(random, kTokens * queries);
+    const GuardedFloats k = RandomFloats(random, kTokens * width);
+    const GuardedFloats v = RandomFloats(random, kTokens * width);
     const GuardedFloats head_sinks = RandomFloats(random, shape.heads, 4);
     const ConstValues sinks = has_sinks ? ConstValues(head_sinks.data()) : ConstValues();
     GuardedFloats whole(q.size());
-    GuardedFloats log_sum_exp(2 * 90 * shape.heads);
-    std::vector<TokenRecord> records;
-    for (int32_t i = 0; i < 180; ++i) records.push_back({.position = i % 90});
+    GuardedFloats log_sum_exp(kTokens * shape.heads);
+    std::vector<TokenRecord> records(kTokens);
+    for (int32_t i = 0; i < kTokens; ++i) records[static_cast<size_t>(i)].position = i % 90;
     ASSERT_TRUE(AttentionForwardReference({}, {.shape = shape,
                                                .records = records.data(),
                                                .q = q.data(),
@@ -252,7 +253,7 @@ TEST(StoreKeys, HostStoresWhatTheReferenceStores) {
     std::mt19937 random(5);
     constexpr int64_t kRows = 4;
     constexpr int64_t kSequence = 24;
-    constexpr int64_t kWidth = 2 * 3;
+    constexpr int64_t kWidth = 6;  // two heads of 3
     const GuardedFloats k = RandomFloats(random, kRows * kSequence * kWidth);
     const GuardedFloats v = RandomFloats(random, kRows * kSequence * kWidth);
     std::vector<TokenRecord> records(kRows * kSequence);
