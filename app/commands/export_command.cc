@@ -44,7 +44,7 @@ class ExportCommand : public Command {
            "it started from random weights or the checkpoint was moved, --base names a model "
            "folder that has them; without --base the text part is written as a text model. Frozen "
            "tensors are copied unchanged, in the number format of the model that the run started "
-           "from.";
+           "from; quantised ones are written like trained ones.";
   }
   OptionList Options() override {
     return {.options = {{.name = "output",

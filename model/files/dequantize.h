@@ -14,7 +14,7 @@ namespace horizon {
 float FloatFromE4m3(uint8_t code);
 
 // Writes code x scale for each code; `into` has as many values. The product is rounded to fp32
-// once, and not at all if the scale is a bf16.
+// once. With a bf16 scale it is exact, unless it is subnormal or too large.
 void DequantizeE4m3(std::span<const std::byte> codes, float scale, std::span<float> into);
 
 // The value of a 4-bit code of e2m1: 0, 0.5, 1, 1.5, 2, 3, 4, 6, and from code 8 on the same with a

@@ -140,7 +140,7 @@ std::vector<DiskTensor> ListDiskTensors(const std::vector<Stage>& stages, DiskNa
   for (const Stage& stage : stages) {
     const bool fuse = experts == ExpertLayout::kFused && HasSeparateExperts(stage);
     for (const TensorSpec& tensor : stage.tensors) {
-      std::optional<FusedPlace> place = fuse ? FusedExpertPlace(stage, tensor) : tensor.fused;
+      const std::optional<FusedPlace> place = fuse ? FusedExpertPlace(stage, tensor) : tensor.fused;
       std::string name = DiskName(place.has_value() ? place->name : tensor.name, naming);
       const DiskPart part{.tensor = &tensor, .first = place.has_value() ? place->first : 0};
       if (place.has_value()) {
@@ -151,7 +151,7 @@ std::vector<DiskTensor> ListDiskTensors(const std::vector<Stage>& stages, DiskNa
         }
       }
       tensors.push_back({.name = std::move(name),
-                         .shape = place.has_value() ? std::move(place->shape) : tensor.shape,
+                         .shape = place.has_value() ? place->shape : tensor.shape,
                          .parts = {part}});
     }
   }

@@ -583,6 +583,15 @@ TEST_P(GoldenModels, MatchTheirConfigAndReadWhole) {
   ASSERT_TRUE(matched.ok()) << matched.status();
   EXPECT_EQ(matched->others.empty(), config->spec.wrapper.empty());
   EXPECT_GT(files->tensors().size(), 10);
+  // Every parameter that is counted lies in the file, and no other.
+  uint64_t elements = 0;
+  for (const ModelFiles::Location& location : files->tensors()) {
+    elements += location.tensor->bytes().value() * 8 / BitsOf(location.tensor->dtype);
+  }
+  for (const ModelFiles::Location* other : matched->others) {
+    elements -= other->tensor->bytes().value() * 8 / BitsOf(other->tensor->dtype);
+  }
+  EXPECT_EQ(elements, CountParameters(stages).total);
   const std::string whole = ReadBytes(*io, JoinPath(folder, "model.safetensors"));
   const uint64_t data = 8 + files->files()[0].header_bytes().value();
   for (const ModelFiles::Location& location : files->tensors()) {
