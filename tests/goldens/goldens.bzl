@@ -1,13 +1,16 @@
 """The golden models: the one list that BUILD files and tests go by."""
 
-# With expected.json alone.
+# Mixtures of experts, with every file of answers that there is.
 EXPERTS = [
     "gpt_oss",
+    "gpt_oss_clamped",
     "mixtral",
     "qwen3_moe",
+    "qwen3_moe_sparse",
+    "qwen3_moe_top1",
 ]
 
-# With generated.json and stages.safetensors as well.
+# With expected.json, generated.json and stages.safetensors.
 DENSE = [
     "exaone4",
     "gemma3",
@@ -31,7 +34,7 @@ WRAPPERS = [
     "mistral3_wrapper",
 ]
 
-# Of these, those with frozen.json.
+# Of those without experts, the ones with frozen.json.
 FROZEN = [
     "gemma3",
     "granite",

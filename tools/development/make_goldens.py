@@ -5,7 +5,11 @@
     make_goldens.py generated NAME...  generated.json: greedy decoding
     make_goldens.py stages NAME...     stages.safetensors: both halves of some layers, and the final norm
     make_goldens.py frozen NAME...     frozen.json: runs that train some tensors only (names: see FROZEN)
-    make_goldens.py check NAME...      recomputes expected.json and frozen.json in fp32 and compares with those stored
+    make_goldens.py bf16 NAME...       bf16.json and bf16_gradients.safetensors: a step from weights rounded to bf16
+    make_goldens.py router_loss NAME...
+                                       router_loss.json: runs with the auxiliary loss of routers
+    make_goldens.py check NAME...      recomputes expected.json and the answers made from it, but stages and generated,
+                                       in fp32 and compares with those stored
     make_goldens.py frozen_noise NAME...
                                        recomputes frozen.json in fp64 and from weights that differ by rounding errors;
                                        prints the largest differences
@@ -14,7 +18,9 @@
 
 Needs torch, transformers and safetensors, which the project itself does not. All answers are computed in fp32 with
 eager attention on one thread. tests/goldens/README.md describes the files. `check` exits with 1 when the
-first step differs by more than 1e-6 (relative), or a later loss by more than 5e-5: the run amplifies rounding errors.
+first step differs by more than 1e-6 (relative; gpt_oss: 5e-6), or a later loss by more than 5e-5: the run amplifies
+rounding errors.
+Mixtures of experts: see golden_experts.py. bf16 and router_loss are for these alone.
 """
 import argparse
 import contextlib
@@ -35,6 +41,8 @@ import torch  # noqa: E402
 import transformers  # noqa: E402
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS  # noqa: E402
 
+import golden_experts  # noqa: E402
+
 GOLDENS = pathlib.Path(__file__).resolve().parents[2] / "tests" / "goldens"
 OPTIMIZER = {
     "kind": "adamw",
@@ -46,8 +54,12 @@ OPTIMIZER = {
     "decay_all_parameters": True,
     "clip_norm": 1.0,
 }
+# What `check` allows where it is not 1e-6: some gradients of sinks and biases nearly cancel.
+FIRST_STEP_TOLERANCE = {"gpt_oss": 5e-6}
 # Elements of each final weight in frozen.json, evenly spaced from the first to the last.
 WEIGHT_SAMPLES = 3
+# Attention and experts as plain matrix products.
+EAGER = {"attn_implementation": "eager", "experts_implementation": "eager"}
 PROMPT_LENGTHS = [9, 20]
 NEW_TOKENS = 16
 # Both sides sum some hundred terms in fp32; logits that are closer than this may change places.
@@ -56,7 +68,19 @@ SMALLEST_GAP = 1e-3
 SEEDS = 60
 STAGE_ROWS, STAGE_TOKENS = 2, 24
 # One layer of each kind. Layers of the families that are not listed are all of one kind: layer 1 stands for them.
-STAGE_LAYERS = {"exaone4": [1, 3], "gemma3": [1, 5], "olmo3": [1, 3], "smollm3": [1, 3]}
+STAGE_LAYERS = {"exaone4": [1, 3], "gemma3": [1, 5], "olmo3": [1, 3], "smollm3": [1, 3], "gpt_oss": [0, 1],
+                "qwen3_moe_sparse": [1, 3]}
+# Layers of these whose second half is left out to keep the files small: it is that of another layer listed.
+STAGE_ATTENTION_ALONE = {"gpt_oss": [0]}
+# Routers of which two logits are closer than this might choose other experts in fp32 and in fp64. Where inputs can be
+# drawn again, they are.
+SMALLEST_ROUTER_GAP = 1e-3
+# Elements of each gradient in bf16_gradients.safetensors, at most.
+GRADIENT_SAMPLES = 1024
+ROUTER_LOSS_COEFFICIENT = 0.05
+ROUTER_LOSS_STEPS = 4
+# The cases of router_loss.json: how many tokens of each row are not padding.
+ROUTER_LOSS_ROWS = {"whole": [40, 40], "padded": [33, 26]}
 
 COMMON = {
     "vocab_size": 320,
@@ -102,6 +126,11 @@ def phi3(original, window, tied):
     })
 
 
+def qwen3_moe(**settings):
+    """Weights of experts that do not sum to one."""
+    return transformers.Qwen3MoeConfig(**COMMON | {"head_dim": 16, "norm_topk_prob": False} | settings)
+
+
 def gemma3_wrapper():
     # The scale of the embeddings, sqrt(48), is not exact in any format.
     text = COMMON | {
@@ -145,7 +174,8 @@ def mistral3_wrapper():
                                        image_token_index=320, tie_word_embeddings=False)
 
 
-# Every model that this script makes: its class, its configuration and the seed of its weights.
+# Every model that this script makes: its class, its configuration and the seed of its weights. With those of mixtures
+# of experts no router is near a tie: not in the first step with weights in bf16, nor in a later one in fp32.
 MODELS = {
     "olmo3": (transformers.Olmo3ForCausalLM, lambda: transformers.Olmo3Config(**COMMON | {
         "num_hidden_layers": 5,
@@ -176,6 +206,24 @@ MODELS = {
     "ministral3": (transformers.Ministral3ForCausalLM, lambda: transformers.Ministral3Config(**MINISTRAL3), 13),
     "phi3_longrope": (transformers.Phi3ForCausalLM, lambda: phi3(32, 12, True), 11),
     "phi3_short": (transformers.Phi3ForCausalLM, lambda: phi3(64, None, False), 15),
+    "qwen3_moe_sparse": (transformers.Qwen3MoeForCausalLM, lambda: qwen3_moe(
+        # Layer 1 alone has experts: layers 0 and 2 are no second layers, and layer 3 is listed.
+        num_hidden_layers=4, decoder_sparse_step=2, mlp_only_layers=[3], moe_intermediate_size=40, num_experts=6,
+        num_experts_per_tok=3), 58),
+    "qwen3_moe_top1": (transformers.Qwen3MoeForCausalLM, lambda: qwen3_moe(
+        num_hidden_layers=2, moe_intermediate_size=24, num_experts=5, num_experts_per_tok=1, attention_bias=True), 51),
+    "gpt_oss_clamped": (transformers.GptOssForCausalLM, lambda: transformers.GptOssConfig(**COMMON | {
+        "head_dim": 16,
+        "intermediate_size": 48,
+        "sliding_window": 8,
+        "num_local_experts": 4,
+        "num_experts_per_tok": 3,
+        # The published values are 7.0, which nothing in gpt_oss reaches, and 1.702.
+        "swiglu_limit": 0.5,
+        "swiglu_alpha": 1.25,
+        "tie_word_embeddings": False,
+        "rope_parameters": YARN | {"truncate": False},
+    }), 101),
     "gemma3_wrapper": (transformers.Gemma3ForConditionalGeneration, gemma3_wrapper, 16),
     "mistral3_wrapper": (transformers.Mistral3ForConditionalGeneration, mistral3_wrapper, 21),
 }
@@ -222,6 +270,24 @@ NORM_AFTER = [
     ("norm_after_attention", ["model.layers.1.post_attention_layernorm.weight"], []),
     ("norm_after_feed_forward", ["model.layers.1.post_feedforward_layernorm.weight"], []),
 ]
+
+
+def expert_cases(layers, tied, router, experts, extra=()):
+    """Cases of frozen.json for mixtures of experts; router and experts: patterns.
+
+    Some cases are for some models alone, since in the runs of others two logits of a router come so close that rounding
+    errors decide which expert is chosen."""
+    chosen = ("all", "last_layer", "no_tables", "norms", "output_projection")
+    return [case for case in frozen_cases(layers, tied) if case[0] in chosen] + [
+        ("routers", [router], []),
+        ("no_routers", [], [router]),
+        ("router_of_layer_1", [f"model.layers.1.{router}"], []),
+        ("no_experts", [], [experts]),
+        ("attention", ["*.self_attn.*"], []),
+        *extra,
+    ]
+
+
 # What frozen.json has by model. Patterns are those of fnmatch, on the names of tensors on disk; a tied table has two.
 FROZEN = {
     "llama": frozen_cases(3, False, SEPARATE + NORM_BEFORE),
@@ -247,6 +313,53 @@ FROZEN = {
         ("fused", ["*.qkv_proj.*", "*.gate_up_proj.*"], ["model.layers.2.*"]),
     ]),
     "granite": [case for case in frozen_cases(3, True, NORM_BEFORE) if case[0] != "all"] + SEPARATE[:1],
+    "mixtral": expert_cases(3, False, "*.gate.weight", "*.experts.*", [
+        ("experts", ["*.experts.*"], []),
+        ("experts_of_layer_1", ["model.layers.1.*.experts.*"], []),
+        ("gates", ["*.w1.weight"], []),
+        ("down_projections", ["*.w2.weight"], []),
+        ("up_projections_of_layer_1", ["model.layers.1.*.w3.weight"], []),
+    ]),
+    "qwen3_moe": expert_cases(3, False, "*.gate.weight", "*.experts.*", [
+        ("experts_of_layers_1_and_2", ["*.experts.*"], ["model.layers.0.*"]),
+        ("experts_of_layer_1", ["model.layers.1.*.experts.*"], []),
+        ("down_projections", ["*.experts.*.down_proj.weight"], []),
+    ]),
+    "gpt_oss": expert_cases(4, False, "*.router.*", "*.experts.*", [
+        ("experts", ["*.experts.*"], []),
+        ("experts_of_layer_3", ["model.layers.3.mlp.experts.*"], []),
+        ("routers_and_experts", ["*.mlp.*"], []),
+        ("router_biases", ["*.router.bias"], []),
+        ("expert_biases", ["*.experts.*_bias"], []),
+        ("no_expert_biases", [], ["*.experts.*_bias"]),
+        ("gates_and_ups", ["*.experts.gate_up_proj"], []),
+        ("down_projections", ["*.experts.down_proj"], []),
+        ("down_bias_of_layer_1", ["model.layers.1.mlp.experts.down_proj_bias"], []),
+        ("sinks", ["*.sinks"], []),
+        ("sinks_of_layer_2", ["model.layers.2.self_attn.sinks"], []),
+        ("no_sinks", [], ["*.sinks"]),
+        ("biases", ["*bias"], []),
+    ]),
+    "gpt_oss_clamped": [
+        ("all", [], []),
+        ("routers", ["*.router.*"], []),
+        ("gates_and_ups", ["*.experts.gate_up_proj"], []),
+        ("gate_and_up_biases", ["*.experts.gate_up_proj_bias"], []),
+        ("sinks", ["*.sinks"], []),
+    ],
+    "qwen3_moe_sparse": [
+        ("all", [], []),
+        ("routers", ["*.mlp.gate.weight"], []),
+        ("experts", ["*.experts.*"], []),
+        ("no_experts", [], ["*.experts.*"]),
+        ("dense_layers", ["*.mlp.down_proj.weight"], []),
+    ],
+    "qwen3_moe_top1": [
+        ("all", [], []),
+        ("routers", ["*.mlp.gate.weight"], []),
+        ("no_routers", [], ["*.mlp.gate.weight"]),
+        ("experts", ["*.experts.*"], []),
+    ],
 }
 
 
@@ -260,6 +373,9 @@ SCALES = {
     # EXAONE 4 and OLMo have no norm before its first layer; with small embeddings the run would amplify rounding errors.
     "exaone4": {"embed_tokens": 0.5, "q_proj": 0.1, "k_proj": 0.1, "": 0.05},
     "olmo3": {"embed_tokens": 0.5, "q_proj": 0.1, "k_proj": 0.1, "": 0.05},
+    # Routers that prefer some experts.
+    "qwen3_moe": {"mlp.gate.weight": 0.2, "q_proj": 0.1, "k_proj": 0.1, "": 0.05},
+    "gpt_oss": {"router.weight": 0.2, "gate_up_proj": 0.1, "q_proj": 0.1, "k_proj": 0.1, "": 0.05},
     # The multipliers (12 and 0.22) would hide the layers behind the embeddings.
     "granite": {"embed_tokens": 0.03, "": 0.2},
 }
@@ -298,15 +414,18 @@ def model_class(folder):
 
 
 def load(folder):
-    """The stored model in fp32."""
-    return model_class(folder).from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
+    """The stored model in fp32. Its parameters are the tensors on disk."""
+    model = model_class(folder).from_pretrained(folder, dtype=torch.float32, **EAGER)
+    golden_experts.split_experts(decoder(model))
+    return model
 
 
 def load_fp64(folder, weights):
     """The model inside all_fp64(); weights: the parameters of the fp32 model by their names in memory."""
     config = transformers.AutoConfig.from_pretrained(folder)
     config.dtype = None
-    model = model_class(folder)._from_config(config, attn_implementation="eager").double()
+    model = model_class(folder)._from_config(config, **EAGER).double()
+    golden_experts.split_experts(decoder(model))
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(weights[name])
@@ -338,7 +457,11 @@ def read_batches():
     return json.loads((GOLDENS / "llama" / "expected.json").read_text())["batches"]
 
 
-def train(model, batches, names):
+def cross_entropy(model, batch):
+    return model(input_ids=torch.tensor(batch["input_ids"]), labels=torch.tensor(batch["labels"])).loss
+
+
+def train(model, batches, names, compute_loss=cross_entropy):
     """The AdamW run. Parameters without a gradient (a vision tower) take no part in anything."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=OPTIMIZER["learning_rate"],
                                   betas=(OPTIMIZER["beta1"], OPTIMIZER["beta2"]), eps=OPTIMIZER["epsilon"],
@@ -346,7 +469,7 @@ def train(model, batches, names):
     losses, norms, first_norms = [], [], None
     for batch in batches:
         optimizer.zero_grad()
-        loss = model(input_ids=torch.tensor(batch["input_ids"]), labels=torch.tensor(batch["labels"])).loss
+        loss = compute_loss(model, batch)
         loss.backward()
         if first_norms is None:
             first_norms = {names[name]: parameter.grad.norm().item()
@@ -367,7 +490,8 @@ def train(model, batches, names):
 
 
 def relative(got, wanted):
-    return abs(got - wanted) / abs(wanted)
+    """The gradient of an expert that no token chose is 0 on both sides."""
+    return abs(got - wanted) / abs(wanted) if got != wanted else 0.0
 
 
 def differences(got, wanted):
@@ -413,7 +537,8 @@ def check(name):
     found = differences(train(model, wanted["batches"], disk_names(model, folder)), wanted)
     print(name, " ".join(f"{key} {value:.1e}" for key, value in found.items()))
     first_step = max(found["first_loss"], found["gradient_norm"], found["gradient_norms"])
-    return check_frozen(name) and first_step < 1e-6 and found["losses"] < 5e-5
+    good = first_step < FIRST_STEP_TOLERANCE.get(name, 1e-6) and found["losses"] < 5e-5
+    return all([good, check_frozen(name), check_bf16(name), check_router_loss(name)])
 
 
 # --- Training of some tensors: frozen.json ---
@@ -539,7 +664,7 @@ def frozen_noise(name):
     for case in FROZEN[name]:
         with all_fp64():
             keep(exact, train_some(load_fp64(folder, weights), batches, names, case), case)
-        for seed in range(3):
+        for seed in range(8):
             model = load(folder)
             perturb(model, seed)
             keep(perturbed, train_some(model, batches, names, case), case)
@@ -561,7 +686,190 @@ def check_frozen(name):
         return True
     print(name, "frozen", " ".join(f"{key} {value:.1e}" for key, value in worst.items()))
     first_step = max(worst["first_loss"], worst["gradient_norm"], worst["gradient_norms"])
-    return first_step < 1e-6 and worst["losses"] < 5e-5
+    return first_step < FIRST_STEP_TOLERANCE.get(name, 1e-6) and worst["losses"] < 5e-5
+
+
+# --- Mixtures of experts: bf16.json, router_loss.json ---
+
+
+def pretty(value, depth=0):
+    """JSON with a line for each member of an object."""
+    if isinstance(value, dict):
+        lines, ends = [f"{json.dumps(key)}: {pretty(inner, depth + 1)}" for key, inner in value.items()], "{}"
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        lines, ends = [pretty(inner, depth + 1) for inner in value], "[]"
+    else:
+        return short(value)
+    indent = "\n" + " " * depth
+    return f"{ends[0]}{indent} " + f",{indent} ".join(lines) + f"{indent}{ends[1]}"
+
+
+def sample_gradient(gradient):
+    """Elements of a gradient, evenly spaced from the first to the last; all of them if there are few."""
+    count = min(gradient.numel(), GRADIENT_SAMPLES)
+    return gradient.flatten()[[(gradient.numel() - 1) * i // max(count - 1, 1) for i in range(count)]].clone()
+
+
+def bf16_step(model, batch, names):
+    """What bf16.json says of the first batch, and samples of the gradients by the names on disk."""
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(parameter.bfloat16())
+    with golden_experts.record_routers(decoder(model)) as routing:
+        loss = cross_entropy(model, batch)
+    loss.backward()
+    gradients = {names[name]: parameter.grad for name, parameter in model.named_parameters()}
+    return {
+        "first_loss": loss.item(),
+        "gradient_norm": torch.stack([gradient.norm() for gradient in gradients.values()]).norm().item(),
+        "gradient_norms": {name: gradient.norm().item() for name, gradient in gradients.items()},
+        "least_router_gap": routing.least_gap(),
+    }, {name: sample_gradient(gradient) for name, gradient in gradients.items()}
+
+
+def make_bf16(name):
+    folder = GOLDENS / name
+    model = load(folder)
+    step, samples = bf16_step(model, read_batches()[0], disk_names(model, folder))
+    (folder / "bf16.json").write_text(pretty(step) + "\n")
+    safetensors.torch.save_file(samples, folder / "bf16_gradients.safetensors")
+    print(f"{name}: loss {step['first_loss']:.6f}, least gap of routers {step['least_router_gap']:.1e}, "
+          f"{(folder / 'bf16_gradients.safetensors').stat().st_size} bytes")
+
+
+def bf16_differences(folder, step, samples):
+    """The largest differences to what is stored: of samples as a part of the largest one."""
+    stored = json.loads((folder / "bf16.json").read_text())
+    gradients = safetensors.torch.load_file(folder / "bf16_gradients.safetensors")
+    assert stored["gradient_norms"].keys() == step["gradient_norms"].keys() == gradients.keys() == samples.keys()
+    return {
+        "first_loss": relative(step["first_loss"], stored["first_loss"]),
+        "gradient_norm": relative(step["gradient_norm"], stored["gradient_norm"]),
+        "gradient_norms": max(relative(step["gradient_norms"][key], norm)
+                              for key, norm in stored["gradient_norms"].items()),
+        "samples": max(scaled_difference(gradients[key], samples[key].double()) for key in gradients),
+    }
+
+
+def report(name, what, found):
+    print(name, what, " ".join(f"{key} {value:.1e}" for key, value in found.items()), flush=True)
+
+
+def check_bf16(name):
+    folder = GOLDENS / name
+    if not (folder / "bf16.json").exists():
+        return True
+    model = load(folder)
+    found = bf16_differences(folder, *bf16_step(model, read_batches()[0], disk_names(model, folder)))
+    report(name, "bf16", found)
+    return max(found.values()) < FIRST_STEP_TOLERANCE.get(name, 1e-6)
+
+
+def router_loss_run(model, batches, names, case):
+    """A case of router_loss.json: the loss of tokens and the auxiliary loss, trained together."""
+    text, rows = decoder(model), ROUTER_LOSS_ROWS[case]
+    transformers_loss = sys.modules[type(model).__module__].load_balancing_loss_func
+    first, losses, router_losses = {}, [], []
+
+    def compute_loss(model, batch):
+        ids, labels = torch.tensor(batch["input_ids"]), torch.tensor(batch["labels"])
+        mask = (torch.arange(ids.shape[1]) < torch.tensor(rows)[:, None]).long()
+        with golden_experts.record_routers(text) as routing:
+            loss = model(input_ids=ids, attention_mask=mask, labels=labels.masked_fill(mask == 0, -100)).loss
+        router_loss = routing.loss(mask)
+        # Of logits, its function computes the same as ours. What its models give to it may be probabilities.
+        experts, chosen = routing.logits[0].shape[-1], routing.chosen[0].shape[-1]
+        theirs = transformers_loss(tuple(routing.logits), experts, chosen, mask)
+        assert relative(router_loss.item(), theirs.item()) < 1e-5, (router_loss, theirs)
+        if not losses:
+            first["counts"] = routing.counts(mask)
+            first["mean_probabilities"] = routing.shares(mask)[1].tolist()
+        losses.append(loss.item())
+        router_losses.append(router_loss.item())
+        return loss + ROUTER_LOSS_COEFFICIENT * router_loss
+
+    run = train(model, batches[:ROUTER_LOSS_STEPS], names, compute_loss)
+    return {
+        "name": case,
+        "row_tokens": rows,
+        **first,
+        "losses": losses,
+        "router_losses": router_losses,
+        "gradient_norm_per_step": run["gradient_norm_per_step"],
+        "gradient_norms": run["gradient_norms"],
+    }
+
+
+def make_router_loss(name):
+    folder = GOLDENS / name
+    cases = []
+    for case in ROUTER_LOSS_ROWS:
+        model = load(folder)
+        cases.append(router_loss_run(model, read_batches(), disk_names(model, folder), case))
+        print(f"{name} {case}: loss {cases[-1]['losses'][0]:.6f}, router loss {cases[-1]['router_losses'][0]:.6f}")
+    (folder / "router_loss.json").write_text(
+        pretty({"coefficient": ROUTER_LOSS_COEFFICIENT, "cases": cases}) + "\n")
+
+
+def router_loss_differences(got, wanted):
+    assert got.keys() == wanted.keys() and got["counts"] == wanted["counts"]
+    norms = wanted["gradient_norms"]
+    assert got["gradient_norms"].keys() == norms.keys()
+    found = {
+        "first_loss": relative(got["losses"][0], wanted["losses"][0]),
+        "first_router_loss": relative(got["router_losses"][0], wanted["router_losses"][0]),
+        "gradient_norms": max(relative(got["gradient_norms"][key], norms[key]) for key in norms),
+    }
+    for key in ["mean_probabilities", "losses", "router_losses", "gradient_norm_per_step"]:
+        found[key] = max(map(relative, got[key], wanted[key]))
+    return found
+
+
+def stored_router_loss(folder):
+    if not (folder / "router_loss.json").exists():
+        return []
+    return json.loads((folder / "router_loss.json").read_text())["cases"]
+
+
+def check_router_loss(name):
+    folder = GOLDENS / name
+    good = True
+    for wanted in stored_router_loss(folder):
+        model = load(folder)
+        got = router_loss_run(model, read_batches(), disk_names(model, folder), wanted["name"])
+        found = router_loss_differences(got, wanted)
+        report(name, f"router_loss {wanted['name']}", found)
+        first_step = max(found["first_loss"], found["first_router_loss"], found["gradient_norms"])
+        good &= first_step < FIRST_STEP_TOLERANCE.get(name, 1e-6)
+        good &= found["losses"] < 5e-5
+    return good
+
+
+def expert_noise(name, weights, names):
+    """The largest differences of bf16.json and router_loss.json to fp64 and, for the second, to perturbed weights.
+    Then the smallest cosine of the gradients of PyTorch in bf16 with those of bf16.json."""
+    folder, batches = GOLDENS / name, read_batches()
+    with all_fp64():
+        exact = bf16_step(load_fp64(folder, weights), batches[0], names)
+    report(name, "bf16", bf16_differences(folder, *exact))
+    for wanted in stored_router_loss(folder):
+        with all_fp64():
+            exact = router_loss_run(load_fp64(folder, weights), batches, names, wanted["name"])
+        report(name, f"router_loss {wanted['name']} fp64", router_loss_differences(exact, wanted))
+        worst = {}
+        for seed in range(8):
+            model = load(folder)
+            perturb(model, seed)
+            got = router_loss_run(model, batches, names, wanted["name"])
+            for key, value in router_loss_differences(got, wanted).items():
+                worst[key] = max(worst.get(key, 0), value)
+        report(name, f"router_loss {wanted['name']} perturbed", worst)
+    _, samples = bf16_step(load(folder).bfloat16(), batches[0], names)
+    stored = safetensors.torch.load_file(folder / "bf16_gradients.safetensors")
+    cosines = {key: torch.cosine_similarity(samples[key].double(), stored[key].double(), dim=0).item()
+               for key in stored if stored[key].any()}
+    lowest = min(cosines, key=cosines.get)
+    print(f"{name} PyTorch in bf16: cosine at least {cosines[lowest]:.5f} ({lowest})", flush=True)
 
 
 # --- Generation: generated.json ---
@@ -578,16 +886,16 @@ def fix_longrope(model, tokens):
 
 
 def decode(model, prompt):
-    """Greedy tokens by whole forward passes, and the smallest gap between the two largest logits."""
+    """Greedy tokens by whole forward passes, the smallest gap between the two largest logits, and that of routers."""
     fix_longrope(model, len(prompt) + NEW_TOKENS)
     ids, gap = list(prompt), math.inf
-    with torch.no_grad():
+    with torch.no_grad(), golden_experts.record_routers(decoder(model)) as routing:
         for _ in range(NEW_TOKENS):
             logits = model(input_ids=torch.tensor([ids]), use_cache=False).logits[0, -1]
             best = torch.topk(logits, 2)
             gap = min(gap, (best.values[0] - best.values[1]).item())
             ids.append(best.indices[0].item())
-    return ids[len(prompt):], gap
+    return ids[len(prompt):], gap, routing.least_gap()
 
 
 def draw_prompts(seed):
@@ -602,21 +910,23 @@ def make_generated(name):
     for seed in range(1, SEEDS + 1):
         prompts = draw_prompts(seed)
         answers = [decode(model, prompt) for prompt in prompts]
-        gap = min(gap for _, gap in answers)
-        distinct = min(len(set(tokens)) for tokens, _ in answers)
-        if gap >= SMALLEST_GAP and (best is None or distinct > best[0]):
-            best = distinct, seed, prompts, answers, gap
+        gap = min(gap for _, gap, _ in answers)
+        router_gap = min(router_gap for *_, router_gap in answers)
+        distinct = min(len(set(tokens)) for tokens, *_ in answers)
+        if gap >= SMALLEST_GAP and router_gap >= SMALLEST_ROUTER_GAP and (best is None or distinct > best[0]):
+            best = distinct, seed, prompts, answers, gap, router_gap
     if best is None:
         sys.exit(f"{name}: no prompts without a near tie")
-    distinct, seed, prompts, answers, gap = best
+    distinct, seed, prompts, answers, gap, router_gap = best
     lines = [
         f' "prompts": {json.dumps(prompts)}',
         f' "new_tokens": {NEW_TOKENS}',
-        f' "tokens": {json.dumps([tokens for tokens, _ in answers])}',
+        f' "tokens": {json.dumps([tokens for tokens, *_ in answers])}',
         f' "least_gap": {json.dumps(gap)}',
     ]
     (GOLDENS / name / "generated.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
-    print(f"{name}: prompts of seed {seed}, least gap {gap:.2e}, at least {distinct} distinct tokens")
+    print(f"{name}: prompts of seed {seed}, least gap {gap:.2e}, of routers {router_gap:.2e}, "
+          f"at least {distinct} distinct tokens")
 
 
 # --- Halves of a layer: stages.safetensors ---
@@ -627,15 +937,19 @@ def halves(layer, settings):
     def attend(hidden):
         return layer.self_attn(hidden_states=hidden, **settings)[0]
 
+    def feed(hidden):
+        output = layer.mlp(hidden)
+        return output[0] if isinstance(output, tuple) else output  # some experts return their weights, too
+
     if hasattr(layer, "pre_feedforward_layernorm"):  # Gemma 3: a norm before and after
         return (lambda x: x + layer.post_attention_layernorm(attend(layer.input_layernorm(x))),
-                lambda x: x + layer.post_feedforward_layernorm(layer.mlp(layer.pre_feedforward_layernorm(x))))
+                lambda x: x + layer.post_feedforward_layernorm(feed(layer.pre_feedforward_layernorm(x))))
     if hasattr(layer, "post_feedforward_layernorm"):  # OLMo 2 and 3: a norm after
         return (lambda x: x + layer.post_attention_layernorm(attend(x)),
-                lambda x: x + layer.post_feedforward_layernorm(layer.mlp(x)))
+                lambda x: x + layer.post_feedforward_layernorm(feed(x)))
     scale = getattr(layer, "residual_multiplier", 1.0)  # Granite
     return (lambda x: x + attend(layer.input_layernorm(x)) * scale,
-            lambda x: x + layer.mlp(layer.post_attention_layernorm(x)) * scale)
+            lambda x: x + feed(layer.post_attention_layernorm(x)) * scale)
 
 
 def layer_settings(text, hidden):
@@ -656,14 +970,23 @@ def layer_settings(text, hidden):
     return settings
 
 
-def draw_samples(name, hidden):
+def stage_names(name, text):
+    """The halves of each layer that has stages."""
+    experts = golden_experts.expert_layers(text)
+    stages = {}
+    for index in STAGE_LAYERS.get(name, [1]):
+        stages[index] = [f"layers.{index}.attention"]
+        if index not in STAGE_ATTENTION_ALONE.get(name, []):
+            stages[index].append(f"layers.{index}.{'experts' if index in experts else 'feed_forward'}")
+    return stages
+
+
+def draw_samples(name, text, seed):
     """By stage: a random input and a random gradient of the output."""
-    generator = torch.Generator().manual_seed(100)
-    stages = [f"layers.{index}.{half}"
-              for index in STAGE_LAYERS.get(name, [1]) for half in ["attention", "feed_forward"]]
-    shape = (STAGE_ROWS, STAGE_TOKENS, hidden)
+    generator = torch.Generator().manual_seed(seed)
+    shape = (STAGE_ROWS, STAGE_TOKENS, text.norm.weight.shape[0])
     return {stage: (torch.randn(shape, generator=generator), torch.randn(shape, generator=generator))
-            for stage in [*stages, "final_norm"]}
+            for stage in [*sum(stage_names(name, text).values(), []), "final_norm"]}
 
 
 def compute_stages(name, model, names, samples):
@@ -685,10 +1008,10 @@ def compute_stages(name, model, names, samples):
                 tensors[f"{stage}.gradient.{names[parameter]}"] = value
 
     settings = layer_settings(text, samples["final_norm"][0].to(text.norm.weight.dtype))
-    for index in STAGE_LAYERS.get(name, [1]):
+    for index, stages in stage_names(name, text).items():
         attention, feed_forward = halves(text.layers[index], settings[index])
-        record(f"layers.{index}.attention", attention)
-        record(f"layers.{index}.feed_forward", feed_forward)
+        for stage, function in zip(stages, [attention, feed_forward]):
+            record(stage, function)
         hidden = tensors[f"layers.{index}.attention.input"]
         with torch.no_grad():
             whole = text.layers[index](hidden, **settings[index])
@@ -700,11 +1023,17 @@ def compute_stages(name, model, names, samples):
 def make_stages(name):
     folder = GOLDENS / name
     model = load(folder)
-    samples = draw_samples(name, decoder(model).norm.weight.shape[0])
-    tensors = compute_stages(name, model, disk_names(model, folder), samples)
+    for seed in range(100, 100 + SEEDS):
+        samples = draw_samples(name, decoder(model), seed)
+        with golden_experts.record_routers(decoder(model)) as routing:
+            tensors = compute_stages(name, model, disk_names(model, folder), samples)
+        if routing.least_gap() >= SMALLEST_ROUTER_GAP:
+            break
+    else:
+        sys.exit(f"{name}: no inputs without a near tie of routers")
     safetensors.torch.save_file({key: tensor.contiguous() for key, tensor in tensors.items()},
                                 folder / "stages.safetensors")
-    print(f"{name}: {len(tensors)} tensors, {(folder / 'stages.safetensors').stat().st_size} bytes")
+    print(f"{name}: seed {seed}, {len(tensors)} tensors, {(folder / 'stages.safetensors').stat().st_size} bytes")
 
 
 # --- Noise ---
@@ -734,9 +1063,11 @@ def noise(name):
     names = disk_names(model, folder)
     weights = dict(model.named_parameters())
     wanted = stored_expected(folder)
-    samples, stages = draw_samples(name, decoder(model).norm.weight.shape[0]), {}
+    stages = {}
     if (folder / "stages.safetensors").exists():
         stages = safetensors.torch.load_file(folder / "stages.safetensors")
+    samples = {key.removesuffix(".input"): (stages[key], stages[key.removesuffix("input") + "output_gradient"])
+               for key in stages if key.endswith(".input")}
     spread = perturbed_losses(folder, wanted["batches"], names, wanted)
     with all_fp64():
         found = differences(train(load_fp64(folder, weights), wanted["batches"], names), wanted)
@@ -750,20 +1081,24 @@ def noise(name):
             generated = json.loads((folder / "generated.json").read_text())
             model = load_fp64(folder, weights)
             answers = [decode(model, prompt) for prompt in generated["prompts"]]
-            assert [tokens for tokens, _ in answers] == generated["tokens"], f"{name}: fp64 decodes other tokens"
-            line += f" least_gap {abs(min(gap for _, gap in answers) - generated['least_gap']):.1e} (absolute)"
+            assert [tokens for tokens, *_ in answers] == generated["tokens"], f"{name}: fp64 decodes other tokens"
+            line += f" least_gap {abs(min(gap for _, gap, _ in answers) - generated['least_gap']):.1e} (absolute)"
     print(name, line, flush=True)
+    if golden_experts.expert_layers(decoder(model)):
+        expert_noise(name, weights, names)
 
 
 def scaled_difference(got, exact):
     """The largest difference over the largest value."""
-    return ((got.double() - exact).abs().max() / exact.abs().max()).item()
+    difference = (got.double() - exact).abs().max().item()
+    return difference / exact.abs().max().item() if difference else 0.0
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     actions = {"model": make_model, "generated": make_generated, "stages": make_stages, "frozen": make_frozen,
-               "check": check, "noise": noise, "frozen_noise": frozen_noise}
+               "bf16": make_bf16, "router_loss": make_router_loss, "check": check, "noise": noise,
+               "frozen_noise": frozen_noise}
     parser.add_argument("action", choices=actions)
     parser.add_argument("names", nargs="+", metavar="NAME", help="folder in tests/goldens")
     options = parser.parse_args()

@@ -162,7 +162,8 @@ TrainingCaseOutcome RunGolden(const Golden& golden, const TrainingJob& job, cons
 }
 
 double RelativeError(double got, double wanted) {
-  return std::abs(got - wanted) / std::abs(wanted);
+  // Both are 0 where no token chose an expert.
+  return got == wanted ? 0 : std::abs(got - wanted) / std::abs(wanted);
 }
 
 double Cosine(const std::vector<float>& a, const std::vector<float>& b) {
