@@ -33,6 +33,10 @@ class ExpertsCalls : public BranchCalls {
     const Branch branch(all);
     const Routing routing(all);
     float* sum = all.GetFp32(ArrayRole::kExpertSum);
+    // The memory of a piece is checked before anything is written, too.
+    const Rows unused(all);
+    all.Get(ArrayRole::kActivated);
+    all.Get(ArrayRole::kRowOutput);
     RETURN_IF_ERROR(all.status());
     RETURN_IF_ERROR(KeepInput(args));
     if (HasUnit(0)) {
@@ -55,6 +59,13 @@ class ExpertsCalls : public BranchCalls {
     const Routing routing(all);
     float* weight_gradient = all.GetFp32(ArrayRole::kRouterWeightGradient);
     gradient_sum_ = all.GetFp32IfAny(ArrayRole::kWeightGradientSum);
+    const Rows unused(all);
+    for (const ArrayRole role :
+         {ArrayRole::kActivated, ArrayRole::kActivatedGradient, ArrayRole::kGateUpGradient,
+          ArrayRole::kRowInputGradient, ArrayRole::kRouterGradient}) {
+      all.Get(role);
+    }
+    all.GetFp32(ArrayRole::kRouterLossGradient);
     RETURN_IF_ERROR(all.status());
     // All shards read it; the last one, which is called first, computes it.
     ConstValues gradient = args.output_gradient;

@@ -120,9 +120,9 @@ TEST(Horizon, ShowsAModelFromItsFolderOrItsFile) {
 TEST(Horizon, ListsTheCatalog) {
   const ProcessResult text = RunShell("\"$horizon\" models");
   EXPECT_EQ(text.exit_code, 0);
-  EXPECT_THAT(text.out, AllOf(HasSubstr("qwen2.5-0.5b"), HasSubstr("494,032,768"),
-                              HasSubstr("mixtral-8x7b"), HasSubstr("46,702,792,704"),
-                              HasSubstr("Models that do not train can be planned")));
+  EXPECT_THAT(text.out,
+              AllOf(HasSubstr("qwen2.5-0.5b"), HasSubstr("494,032,768"), HasSubstr("mixtral-8x7b"),
+                    HasSubstr("46,702,792,704"), Not(HasSubstr("Models that do not train"))));
   const Document answer = ParseAnswer(RunShell("\"$horizon\" models --json").out);
   const Value* models = answer.root.Find("models");
   ASSERT_NE(models, nullptr);

@@ -196,7 +196,6 @@ INSTANTIATE_TEST_SUITE_P(Families, FrozenTraining, testing::ValuesIn(GoldensWith
                          [](const auto& family) { return family.param; });
 INSTANTIATE_TEST_SUITE_P(Families, DenseFrozenTraining, testing::ValuesIn(FrozenGoldens()),
                          [](const auto& family) { return family.param; });
-});
 
 }  // namespace
 }  // namespace horizon

@@ -345,9 +345,12 @@ Floats Moved(const Floats& from, const Floats& direction, float step) {
 TEST_P(LayerTemplateOfBlocks, GradientsAreThoseOfFiniteDifferences) {
   constexpr float kStep = 0x1p-7F;
   Random random(7);
+  ModelSpec smooth = spec();
+  // Where a value is clamped its slope changes at once (gpt_oss_clamped has PyTorch's gradients).
+  if (smooth.swiglu_limit > 0) smooth.swiglu_limit = 100;
   for (const Stage& stage : StagesWithTemplates()) {
-    StageRun run(spec(), stage, kBatch, kSequence);
-    const Floats weights = RandomWeights(spec(), stage, random);
+    StageRun run(smooth, stage, kBatch, kSequence);
+    const Floats weights = RandomWeights(smooth, stage, random);
     const Floats input = random.Draw(static_cast<uint64_t>(run.values()), 1.0);
     const Floats output_gradient = random.Draw(static_cast<uint64_t>(run.values()), 1.0);
     const auto value = [&](const Floats& at_weights, const Floats& at_input) {
