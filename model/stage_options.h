@@ -20,8 +20,8 @@ inline constexpr int64_t kAllTokens = int64_t{1} << 62;
 // What a job and a plan choose about the passes over a stage.
 struct StageOptions {
   int64_t piece_tokens = kPieceTokens;  // TrainingJob::piece_tokens
-  // Whether gate and up of a feed-forward or experts stage are kept for backward; otherwise backward
-  // computes them again from the kept input (StreamPlan::keep_feed_forward).
+  // Whether gate and up of a feed-forward or experts stage are kept for backward; otherwise
+  // backward computes them again from the kept input (StreamPlan::keep_feed_forward).
   bool keep_feed_forward = true;
   // The most experts of a stage that one chunk holds: the weight gradients of so many are summed at
   // once. 0: all of them.

@@ -15,7 +15,8 @@ namespace horizon {
 // kernel. It is the workspace of GEMMs, followed by the largest scratch of any other kernel:
 // attention (a tile of scores of all heads; the gradients of a sequence's keys and values),
 // attention to a cache, the loss (the input gradient of a loss chunk in fp32), rounded sums of
-// gradients, column sums, and sorting token-expert pairs. It grows linearly with the sequence length.
+// gradients, column sums, and sorting token-expert pairs. It grows linearly with the sequence
+// length.
 //
 // Kernels check the scratch they get with functions of their own (kernels/*/*.h:
 // ...WorkspaceBytes); a test checks that both agree.

@@ -12,7 +12,8 @@ namespace horizon {
 
 // Measures how far predictions are off on this machine, with a set of runs that differ in shape,
 // buffer depth, checkpoint interval K, sequence, arena, optimizer state and link limit, four of
-// them mixtures of experts and two with the shapes of published models. Each run is predicted, then made.
+// them mixtures of experts and two with the shapes of published models. Each run is predicted, then
+// made.
 
 // How many cases are run.
 enum class ValidationSize { kQuick, kFull };
