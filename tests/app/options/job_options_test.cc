@@ -76,6 +76,7 @@ TEST(TrainJobOptions, EveryOptionSetsItsField) {
   wanted.weight_decay = 0.125;
   wanted.decay_all = true;
   wanted.clip_norm = 2;
+  wanted.router_aux_loss = 0.25;
   wanted.state_format = StateFormat::k8BitMoments;
   wanted.optimizer_place = OptimizerPlace::kAfterStep;
   wanted.seed = 9;
@@ -96,6 +97,7 @@ TEST(TrainJobOptions, EveryOptionSetsItsField) {
                                           "--weight-decay=0.125",
                                           "--decay-all",
                                           "--clip-norm=2",
+                                          "--router-aux-loss=0.25",
                                           "--state=8bit-moments",
                                           "--optimizer-place=after_step",
                                           "--seed=9",
