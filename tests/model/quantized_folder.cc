@@ -83,6 +83,8 @@ class Maker {
     const std::vector<std::byte> pattern = PatternBytes(ElementsOf(tensor.shape), seed_);
     std::vector<uint16_t> bits;
     std::vector<float> values;
+    bits.reserve(pattern.size());
+    values.reserve(pattern.size());
     for (const std::byte byte : pattern) {
       bits.push_back(static_cast<uint16_t>(0x3C00 | static_cast<uint16_t>(byte) << 1));
       values.push_back(std::bit_cast<float>(uint32_t{bits.back()} << 16));
@@ -106,11 +108,13 @@ class Maker {
     const std::vector<std::byte> pattern =
         PatternBytes(matrices * scale_rows * scale_columns, seed_ + 1000);
     std::vector<float> scales;
+    scales.reserve(pattern.size());
     for (const std::byte byte : pattern) {
       // Exact as bf16.
       scales.push_back((1.0F + static_cast<float>(byte & std::byte{0x7F}) / 128.0F) * 0x1p-9F);
     }
     std::vector<float> values;
+    values.reserve(codes.size());
     for (uint64_t i = 0; i < codes.size(); ++i) {
       const uint64_t row = i / columns % rows;
       const uint64_t scale =

@@ -45,6 +45,7 @@ ModelSpec Wrapped() {
 
 std::vector<std::string> NamesOf(const std::vector<DiskTensor>& tensors) {
   std::vector<std::string> names;
+  names.reserve(tensors.size());
   for (const DiskTensor& tensor : tensors) names.push_back(tensor.name);
   return names;
 }
@@ -231,9 +232,10 @@ class Naming : public testing::Test {
   }
   // A folder with a byte under each name.
   std::string Write(const std::vector<std::string>& names) {
-    const std::string folder = JoinPath(folder_, StrCat("model", folders_++));
+    std::string folder = JoinPath(folder_, StrCat("model", folders_++));
     EXPECT_TRUE(io_->MakeDirectory(folder).ok());
     std::vector<TensorDeclaration> tensors;
+    tensors.reserve(names.size());
     for (const std::string& name : names) tensors.push_back({name, Dtype::kU8, {1}});
     const absl::Status written = WriteModelFolder(
         *io_, folder, tensors, [](const auto&, uint64_t, auto) { return absl::OkStatus(); });

@@ -194,7 +194,8 @@ TEST_F(StoredValuesTest, AScaleThatIsNoneIsNamedWithItsPlace) {
     TestFolder content =
         MakeTestFolderOf(kQwen3Moe, {.quantization = Fp8(4, 5), .experts = ExpertLayout::kFused});
     // [3, 4, 4]: expert 1, row 3, column 2.
-    std::memcpy(content.Tensor(weight + "_scale_inv").bytes.data() + 4 * (16 + 3 * 4 + 2), &bad, 4);
+    std::memcpy(content.Tensor(weight + "_scale_inv").bytes.data() + size_t{4} * (16 + 3 * 4 + 2),
+                &bad, 4);
     Open(content);
     const absl::Status status = ReadAll(weight);
     EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);

@@ -445,8 +445,8 @@ TEST_F(ModelSource, AQuantisedValueThatIsNotFiniteIsNamedWithTheExpert) {
     // Expert 1, output 5, inputs 0 to 31: 6 x 2^126 is no fp32.
     content.Tensor(name + "_scales").bytes[64 + 5] = std::byte{253};
     auto& blocks = content.Tensor(name + "_blocks").bytes;
-    std::fill_n(blocks.begin() + (64 + 5) * 16, 16, std::byte{0x11});
-    blocks[(64 + 5) * 16 + 3] = std::byte{0xF1};  // inputs 6 and 7: 0.5 and -6
+    std::fill_n(blocks.begin() + std::ptrdiff_t{64 + 5} * 16, 16, std::byte{0x11});
+    blocks[size_t{64 + 5} * 16 + 3] = std::byte{0xF1};  // inputs 6 and 7: 0.5 and -6
     WriteTestFolder(*io_, folder_, content);
     spec_ = ReadConfigText(kGptOss)->spec;
     const absl::StatusOr<ParameterStore::Source> source = Open();

@@ -29,7 +29,7 @@ class KeptLayout : public testing::Test {
   std::string Path(const std::string& name) const { return JoinPath(folder_, name); }
   // A model folder, which the runs below begin with.
   std::string Model(ExpertLayout experts) {
-    const std::string model = Path(StrCat("model_", ToString(experts)));
+    std::string model = Path(StrCat("model_", ToString(experts)));
     EXPECT_TRUE(io_->MakeDirectory(model).ok());
     WriteTestFolder(*io_, model, MakeTestFolderOf(kQwen3Moe, {.experts = experts}));
     return model;
